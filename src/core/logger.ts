@@ -1,0 +1,77 @@
+import { redactText, redactValue } from "./redact.ts";
+
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = typeof logLevels[number];
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Structured log; every message and field is redacted before it is written. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A logger that adds `fields` to each of its lines. */
+  with(fields: LogFields): Logger;
+}
+
+export interface LoggerOptions {
+  level: LogLevel;
+  /** `text`: one line for people; `json`: one object a line with `time`, `level`, `message` and the fields. */
+  format: "text" | "json";
+  /** Gets one line with its line end; standard error where it is absent. */
+  write?: (line: string) => void;
+  now?: () => Date;
+}
+
+export function createLogger(options: LoggerOptions): Logger {
+  const { format, write = writeToStderr, now = () => new Date() } = options;
+  const threshold = logLevels.indexOf(options.level);
+
+  function bind(bound: LogFields): Logger {
+    const at = (level: LogLevel) => (message: string, fields: LogFields = {}) => {
+      if (logLevels.indexOf(level) < threshold) return;
+      const safe = redactValue({ ...bound, ...fields }) as Record<string, unknown>;
+      const time = now().toISOString();
+      const text = redactText(message);
+      write(format === "json" ? jsonLine(time, level, text, safe) : textLine(time, level, text, safe));
+    };
+    return {
+      debug: at("debug"),
+      info: at("info"),
+      warn: at("warn"),
+      error: at("error"),
+      with: (fields) => bind({ ...bound, ...fields }),
+    };
+  }
+  return bind({});
+}
+
+/** A logger that writes nothing, for callers that are given none. */
+export const silentLogger: Logger = createLogger({ level: "error", format: "text", write: () => {} });
+
+function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  return JSON.stringify({ time, level, message, ...fields }) + "\n";
+}
+
+function textLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  const pairs = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}=${textValue(value)}`);
+  return `${time} ${level.toUpperCase().padEnd(5)} ${oneLine(message)}${pairs.join("")}\n`;
+}
+
+function textValue(value: unknown): string {
+  if (typeof value === "string") return /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+// a caller's text in a message must not forge a line of its own or steer a terminal
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => JSON.stringify(char).slice(1, -1));
+}
+
+const encoder = new TextEncoder();
+
+function writeToStderr(line: string): void {
+  Deno.stderr.writeSync(encoder.encode(line));
+}

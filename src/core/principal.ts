@@ -1,0 +1,25 @@
+/**
+ * Who is calling. `local` is the one caller of stdio and of a server started without authentication;
+ * `token` an API token, perhaps bound to one database for its whole life; `session` a user who logged in.
+ */
+export type Principal =
+  | { readonly kind: "local" }
+  | { readonly kind: "token"; readonly id: string; readonly database?: string }
+  | { readonly kind: "session"; readonly id: string; readonly username: string };
+
+/** The key under which a principal's connections and choices are kept; two principals never share one. */
+export function principalKey(principal: Principal): string {
+  return principal.kind === "local" ? "local" : `${principal.kind}:${principal.id}`;
+}
+
+/** The name that a database role or a log line knows the principal by. */
+export function principalName(principal: Principal): string {
+  switch (principal.kind) {
+    case "local":
+      return "local";
+    case "token":
+      return principal.id;
+    case "session":
+      return principal.username;
+  }
+}

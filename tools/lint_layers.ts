@@ -1,0 +1,76 @@
+/**
+ * A lint plugin that holds the imports between the layers of `src/` to the table below: a file may import from its
+ * own layer and from those listed for it. `docs/architecture.md` explains the layers.
+ */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  text: ["core"],
+  config: ["core"],
+  postgres: ["core"],
+  llm: ["core"],
+  auth: ["core"],
+  rag: ["core", "text", "postgres", "llm"],
+  tools: ["core", "text", "postgres", "llm", "auth", "rag"],
+  mcp: ["core", "tools"],
+  http: ["core", "auth", "mcp", "rag"],
+  app: ["core", "text", "config", "postgres", "llm", "auth", "rag", "tools", "mcp", "http"],
+  cli: ["core", "config", "auth", "rag", "app"],
+};
+
+function layerOf(path: string): string | undefined {
+  return path.match(/(?:^|\/)src\/([a-z_]+)\/[^/]/)?.[1];
+}
+
+function resolve(fromFile: string, specifier: string): string {
+  const segments = fromFile.split("/").slice(0, -1);
+  for (const part of specifier.split("/")) {
+    if (part === "..") segments.pop();
+    else if (part !== ".") segments.push(part);
+  }
+  return segments.join("/");
+}
+
+/** The fault of one import, or undefined where the table allows it. */
+export function layerFault(fromFile: string, specifier: string): string | undefined {
+  const from = layerOf(fromFile.replaceAll("\\", "/"));
+  if (from === undefined || !specifier.startsWith(".")) return undefined;
+  const allowed = mayImport[from];
+  if (allowed === undefined) return `Layer "${from}" is not in the table of tools/lint_layers.ts`;
+  const to = layerOf(resolve(fromFile.replaceAll("\\", "/"), specifier));
+  if (to === undefined) return `Layer "${from}" imports "${specifier}" from outside src/`;
+  if (to === from || allowed.includes(to)) return undefined;
+  return `Layer "${from}" may not import from "${to}" (allowed: ${allowed.join(", ") || "nothing"})`;
+}
+
+const plugin: Deno.lint.Plugin = {
+  name: "postern",
+  rules: {
+    layers: {
+      create(context) {
+        const check = (node: { source: Deno.lint.Node | null }) => {
+          if (node.source?.type !== "Literal" || typeof node.source.value !== "string") return;
+          const message = layerFault(context.filename, node.source.value);
+          if (message !== undefined) context.report({ node: node.source, message });
+        };
+        return {
+          ImportDeclaration: check,
+          ExportNamedDeclaration: check,
+          ExportAllDeclaration: check,
+          ImportExpression: check,
+        };
+      },
+    },
+    "environment-only-in-config": {
+      create(context) {
+        const layer = layerOf(context.filename.replaceAll("\\", "/"));
+        if (layer === undefined || layer === "config") return {};
+        return {
+          'MemberExpression[object.name="Deno"][property.name="env"]'(node) {
+            context.report({ node, message: "Only src/config/ reads the environment" });
+          },
+        };
+      },
+    },
+  },
+};
+export default plugin;
