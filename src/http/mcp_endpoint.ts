@@ -1,0 +1,96 @@
+import type { Authenticator } from "../auth/authenticator.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Principal } from "../core/principal.ts";
+import type { InFlight } from "../mcp/in_flight.ts";
+import type { JsonRpc } from "../mcp/json_rpc.ts";
+import { errorReply, invalidRequest, type JsonRpcReply, parseError } from "../mcp/json_rpc_error.ts";
+import { type StreamableHttp, wantsStreamableHttp } from "../mcp/streamable_http.ts";
+import { readBody } from "./read_body.ts";
+
+export interface McpEndpointOptions {
+  /** Absent where authentication is off: then every caller is the local principal. */
+  readonly authenticator?: Authenticator;
+  readonly jsonRpc: JsonRpc;
+  readonly streamableHttp: StreamableHttp;
+  readonly inFlight: InFlight;
+  readonly logger: Logger;
+}
+
+const bodyBounds = { maxBytes: 4 * 1024 * 1024, timeoutMs: 30_000 };
+
+/** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. */
+export function createMcpEndpoint(options: McpEndpointOptions): (request: Request) => Promise<Response> {
+  const { authenticator, jsonRpc, streamableHttp, inFlight } = options;
+  let lastRequest = 0;
+
+  function principalOf(request: Request): Principal | undefined {
+    if (authenticator === undefined) return { kind: "local" };
+    return authenticator.authenticate(request.headers.get("authorization"));
+  }
+
+  return async (request) => {
+    if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
+    const principal = principalOf(request);
+    if (principal === undefined) return unauthorized();
+    if (!isJson(request.headers.get("content-type"))) {
+      return refusal(415, "Invalid Request: Content-Type must be application/json");
+    }
+    const body = await readBody(request, bodyBounds);
+    if (body.kind === "too_large") return refusal(413, "Invalid Request: the body is larger than 4 MiB");
+    if (body.kind === "broken") return refusal(408, "Invalid Request: the body did not arrive");
+    const message = body.kind === "text" ? parseJson(body.text) : undefined;
+    if (message === undefined) return json(400, errorReply(null, parseError));
+
+    const caller = { principal, logger: options.logger.with({ request: ++lastRequest }) };
+    if (isCancellation(message.value)) {
+      // answered here for both kinds of client: a server object of the SDK lives for one request and knows no other
+      inFlight.cancel(principal, message.value.params?.requestId);
+      return new Response(null, { status: 202 });
+    }
+    if (wantsStreamableHttp(request.headers)) {
+      return await streamableHttp.serve(request, message.value, caller);
+    }
+    const reply = await jsonRpc.answer(message.value, { ...caller, signal: request.signal });
+    return reply === undefined ? new Response(null, { status: 202 }) : json(statusOf(reply), reply);
+  };
+}
+
+// RFC 6750, section 3. One body for a missing, a wrong and an expired token: none of them may be told apart.
+function unauthorized(): Response {
+  return new Response('{"error": "Unauthorized"}', {
+    status: 401,
+    headers: { "content-type": "application/json", "www-authenticate": "Bearer" },
+  });
+}
+
+function refusal(status: number, message: string): Response {
+  return json(status, errorReply(null, { code: invalidRequest, message }));
+}
+
+function json(status: number, value: unknown): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { "content-type": "application/json", "cache-control": "no-store" },
+  });
+}
+
+function statusOf(reply: JsonRpcReply | JsonRpcReply[]): number {
+  return !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest ? 400 : 200;
+}
+
+function isJson(contentType: string | null): boolean {
+  return contentType?.split(";")[0]?.trim().toLowerCase() === "application/json";
+}
+
+function parseJson(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function isCancellation(message: unknown): message is { params?: { requestId?: unknown } } {
+  return typeof message === "object" && message !== null && "method" in message &&
+    message.method === "notifications/cancelled" && !("id" in message);
+}

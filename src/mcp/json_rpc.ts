@@ -1,0 +1,132 @@
+import { AppError } from "../core/app_error.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Principal } from "../core/principal.ts";
+import type { Registry } from "../tools/registry.ts";
+import { errorObject, errorReply, invalidRequest, type JsonRpcReply } from "./json_rpc_error.ts";
+import type { InFlight, RequestId } from "./in_flight.ts";
+import { instructions, type ServerInfo } from "./server_info.ts";
+
+/** Who sent a JSON-RPC message, and until when they wait for the answer. */
+export interface JsonRpcCaller {
+  readonly principal: Principal;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+}
+
+/** Bare JSON-RPC 2.0 over the registry: no initialize, no session. */
+export interface JsonRpc {
+  /** Answers a request or a batch; undefined where nothing in it asks for an answer. */
+  answer(message: unknown, caller: JsonRpcCaller): Promise<JsonRpcReply | JsonRpcReply[] | undefined>;
+}
+
+type Params = Readonly<Record<string, unknown>>;
+type Method = (params: Params, caller: JsonRpcCaller, id: RequestId) => unknown;
+
+const maxBatch = 50;
+// the newest revision whose requests need no envelope of their own, and so can be bare
+const protocolVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+export function createJsonRpc(
+  options: { registry: Registry; inFlight: InFlight; serverInfo: ServerInfo },
+): JsonRpc {
+  const methods = createMethods(options);
+
+  async function answerOne(message: unknown, caller: JsonRpcCaller): Promise<JsonRpcReply | undefined> {
+    const id = idOf(message);
+    if (id === invalidId) {
+      return errorReply(null, notRequest("id must be a string, null or an integer up to 2^53-1"));
+    }
+    if (!isRequest(message)) {
+      return errorReply(
+        id ?? null,
+        notRequest('expected an object with jsonrpc "2.0", method and, where given, params'),
+      );
+    }
+    if (id === undefined) {
+      notify(message.method, message.params ?? {}, caller, options.inFlight);
+      return undefined;
+    }
+    const method = methods.get(message.method);
+    if (method === undefined) return errorReply(id, { code: -32601, message: "Method not found" });
+    try {
+      return { jsonrpc: "2.0", id, result: await method(message.params ?? {}, caller, id) };
+    } catch (error) {
+      if (!(error instanceof AppError)) caller.logger.error(`Method ${message.method} failed`, { error });
+      return errorReply(id, errorObject(error));
+    }
+  }
+
+  return {
+    async answer(message, caller) {
+      if (!Array.isArray(message)) return await answerOne(message, caller);
+      if (message.length === 0 || message.length > maxBatch) {
+        return errorReply(null, notRequest(`a batch holds 1 to ${maxBatch} requests`));
+      }
+      const replies = await Promise.all(message.map((item) => answerOne(item, caller)));
+      const answered = replies.filter((reply) => reply !== undefined);
+      return answered.length === 0 ? undefined : answered;
+    },
+  };
+}
+
+function createMethods(
+  options: { registry: Registry; inFlight: InFlight; serverInfo: ServerInfo },
+): ReadonlyMap<string, Method> {
+  const { registry, inFlight, serverInfo } = options;
+  return new Map<string, Method>([
+    ["initialize", ({ protocolVersion }) => ({
+      protocolVersion: protocolVersions.find((version) => version === protocolVersion) ?? protocolVersions[0],
+      capabilities: { tools: {} },
+      serverInfo,
+      instructions,
+    })],
+    ["ping", () => ({})],
+    ["tools/list", (_params, { principal }) => ({ tools: registry.listTools(principal) })],
+    ["tools/call", ({ name, arguments: args = {} }, { principal, signal, logger }, id) => {
+      if (typeof name !== "string") {
+        throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
+      }
+      if (!isObject(args)) {
+        throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
+      }
+      return inFlight.track(
+        principal,
+        id,
+        signal,
+        (signal) => registry.callTool(name, args, { principal, signal, logger }),
+      );
+    }],
+  ]);
+}
+
+function notify(method: string, params: Params, { principal }: JsonRpcCaller, inFlight: InFlight): void {
+  if (method === "notifications/cancelled") inFlight.cancel(principal, params["requestId"]);
+}
+
+function isObject(value: unknown): value is Params {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isRequest(message: unknown): message is { method: string; params?: Params } {
+  return isObject(message) && message["jsonrpc"] === "2.0" && typeof message["method"] === "string" &&
+    (message["params"] === undefined || isObject(message["params"]));
+}
+
+function notRequest(detail: string) {
+  return { code: invalidRequest, message: `Invalid Request: ${detail}` };
+}
+
+const invalidId = Symbol("invalid id");
+
+// absent: a notification. A number that JavaScript cannot hold exactly could not be echoed as it came.
+function idOf(message: unknown): RequestId | undefined | typeof invalidId {
+  if (!isObject(message) || !Object.hasOwn(message, "id")) return undefined;
+  const id = message["id"];
+  if (
+    id === null || typeof id === "string" ||
+    (typeof id === "number" && Math.abs(id) <= Number.MAX_SAFE_INTEGER)
+  ) {
+    return id;
+  }
+  return invalidId;
+}

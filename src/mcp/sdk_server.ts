@@ -1,0 +1,51 @@
+import {
+  type CallToolResult,
+  type ListToolsResult,
+  ProtocolError,
+  Server,
+} from "@modelcontextprotocol/server";
+import type { Logger } from "../core/logger.ts";
+import type { Principal } from "../core/principal.ts";
+import type { Registry } from "../tools/registry.ts";
+import type { InFlight } from "./in_flight.ts";
+import { errorObject } from "./json_rpc_error.ts";
+import { instructions, type ServerInfo } from "./server_info.ts";
+
+export interface SdkServerOptions {
+  readonly registry: Registry;
+  readonly inFlight: InFlight;
+  readonly serverInfo: ServerInfo;
+}
+
+/** One MCP server object of the official SDK, serving the registry to one principal. */
+export function createSdkServer(
+  { registry, inFlight, serverInfo }: SdkServerOptions,
+  caller: { principal: Principal; logger: Logger },
+): Server {
+  const { principal, logger } = caller;
+  const server = new Server({ ...serverInfo }, { capabilities: { tools: {} }, instructions });
+  server.setRequestHandler(
+    "tools/list",
+    () => wire<ListToolsResult>({ tools: registry.listTools(principal) }),
+  );
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    try {
+      const result = await inFlight.track(
+        principal,
+        mcpReq.id,
+        mcpReq.signal,
+        (signal) => registry.callTool(params.name, params.arguments ?? {}, { principal, signal, logger }),
+      );
+      return wire<CallToolResult>(result);
+    } catch (error) {
+      const { code, message, data } = errorObject(error);
+      throw new ProtocolError(code, message, data);
+    }
+  });
+  return server;
+}
+
+// the registry's types are deeply readonly, the SDK's are not
+function wire<T>(value: unknown): T {
+  return value as T;
+}

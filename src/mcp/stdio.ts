@@ -1,0 +1,26 @@
+import { serveStdio as serveSdkStdio } from "@modelcontextprotocol/server/stdio";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import type { Logger } from "../core/logger.ts";
+import { createSdkServer, type SdkServerOptions } from "./sdk_server.ts";
+
+/** MCP over standard input and output: the caller is whoever started the process. */
+export interface Stdio {
+  /** Resolves once the client has closed its end. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+export function serveStdio(options: SdkServerOptions & { logger: Logger }): Stdio {
+  const closed = Promise.withResolvers<void>();
+  const transport = new StdioServerTransport();
+  const handle = serveSdkStdio(
+    () => createSdkServer(options, { principal: { kind: "local" }, logger: options.logger }),
+    { transport, onerror: (error) => options.logger.warn("Standard input or output failed", { error }) },
+  );
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.call(transport);
+    closed.resolve();
+  };
+  return { closed: closed.promise, close: () => handle.close() };
+}

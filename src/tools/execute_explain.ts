@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { databaseArgument } from "./arguments.ts";
+import type { DatabaseDirectory } from "./database_directory.ts";
+import { observePlan } from "./plan_observations.ts";
+import { statementErrorText } from "./statement_error_text.ts";
+import { defineTool, type Tool } from "./tool.ts";
+
+export function executeExplain(options: { directory: DatabaseDirectory }): Tool {
+  return defineTool({
+    name: "execute_explain",
+    title: "Explain a query",
+    description:
+      "Show how PostgreSQL runs a SELECT: the plan, and with `analyze` its real times, rows and buffers, which runs " +
+      "the query (in a read-only transaction, under the time limit). Use it to find out why a query is slow and which " +
+      "index would help. Pass the SELECT alone, without EXPLAIN.",
+    input: z.strictObject({
+      query: z.string().min(1).max(100_000).describe("The SELECT statement to explain."),
+      analyze: z.boolean().default(true).describe("Run the query and show real times and row counts."),
+      buffers: z.boolean().default(true).describe("Show buffer usage; only with analyze."),
+      format: z.enum(["text", "json"]).default("text").describe("Format of the plan."),
+      database: databaseArgument,
+    }),
+    output: z.object({
+      database: z.string(),
+      query: z.string(),
+      analyze: z.boolean(),
+      plan: z.union([z.string(), z.array(z.unknown())]).describe("Text, or PostgreSQL's JSON plan."),
+      observations: z.array(z.string()),
+    }),
+    async run({ query, analyze, buffers, format, database: name }, { principal, signal }) {
+      const database = options.directory.resolve(principal, name);
+      const settings = [
+        ...(analyze ? ["ANALYZE", ...(buffers ? ["BUFFERS"] : [])] : []),
+        `FORMAT ${format.toUpperCase()}`,
+      ];
+      const prefix = `EXPLAIN (${settings.join(", ")}) `;
+      const outcome = await database.read({ principal, sql: prefix + query.trim(), signal });
+      if (!outcome.ok) {
+        const { position, ...error } = outcome.error;
+        const inQuery = position === undefined || position <= prefix.length
+          ? {}
+          : { position: position - prefix.length };
+        return { failure: statementErrorText({ ...error, ...inQuery }, query.trim()) };
+      }
+      const plan = outcome.rows.map((row) => row[0] ?? "").join("\n");
+      const observations = format === "text" ? observePlan(plan) : [];
+      const title = analyze ? "EXPLAIN ANALYZE Results" : "EXPLAIN Results";
+      const analysis = observations.length === 0
+        ? ""
+        : `\n\nAnalysis:\n---------\n${observations.map((line) => `- ${line}`).join("\n")}`;
+      return {
+        text:
+          `Database: ${database.name}\n\n${title}\n${
+            "=".repeat(title.length)
+          }\n\nQuery: ${query.trim()}\n\n` +
+          `Execution Plan:\n---------------\n${plan}${analysis}`,
+        data: {
+          database: database.name,
+          query: query.trim(),
+          analyze,
+          plan: format === "json" ? JSON.parse(plan) : plan,
+          observations,
+        },
+      };
+    },
+  });
+}

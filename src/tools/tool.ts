@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { AppError } from "../core/app_error.ts";
+import type { CallContext, JsonSchema, ToolAnnotations, ToolDescription, ToolResult } from "../core/tool.ts";
+
+/** A tool with its schemas turned into what the registry needs. */
+export interface Tool {
+  readonly description: ToolDescription;
+  /**
+   * Checks the arguments against the input schema and returns the call that is ready to run.
+   * @throws {AppError} `invalid`, naming each argument that does not fit.
+   */
+  prepare(args: unknown): (context: CallContext) => Promise<ToolResult>;
+}
+
+export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: Input;
+  /** The shape of `structuredContent`. */
+  readonly output: Output;
+  readonly annotations?: ToolAnnotations;
+  run(args: z.output<Input>, context: CallContext): Promise<ToolOutcome<z.input<Output>>>;
+}
+
+/** What a tool's run comes to: a text for a model and the same as data, or a failure that a model can act on. */
+export type ToolOutcome<Data> =
+  | { readonly text: string; readonly data: Data }
+  | { readonly failure: string };
+
+export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: ToolDefinition<Input, Output>,
+): Tool {
+  const { name, title, description, annotations } = definition;
+  return {
+    description: {
+      name,
+      title,
+      description,
+      inputSchema: z.toJSONSchema(definition.input, { io: "input" }) as JsonSchema,
+      outputSchema: z.toJSONSchema(definition.output, { io: "input" }) as JsonSchema,
+      annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false, ...annotations },
+    },
+    prepare(args) {
+      const parsed = definition.input.safeParse(args ?? {});
+      if (!parsed.success) throw invalidArguments(name, parsed.error);
+      return async (context) => {
+        const outcome = await definition.run(parsed.data, context);
+        if ("failure" in outcome) return failure(outcome.failure);
+        return {
+          content: [{ type: "text", text: outcome.text }],
+          structuredContent: outcome.data as Readonly<Record<string, unknown>>,
+        };
+      };
+    },
+  };
+}
+
+/** A result that tells a model what went wrong. */
+export function failure(text: string): ToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+function invalidArguments(tool: string, error: z.ZodError): AppError {
+  const faults = error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => ({ argument: key, message: "is not an argument of this tool" }))
+      : [{ argument: issue.path.join(".") || "arguments", message: issue.message }]
+  );
+  const list = faults.map(({ argument, message }) => `${argument}: ${message}`).join("; ");
+  return new AppError("invalid", `Cannot call ${tool}: ${list}`, { data: { faults } });
+}

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { layerFault } from "../../tools/lint_layers.ts";
+
+Deno.test("a layer may import from those below it", () => {
+  assert.equal(layerFault("/x/src/tools/count_rows.ts", "../postgres/database.ts"), undefined);
+  assert.equal(layerFault("/x/src/auth/a.ts", "./b.ts"), undefined);
+  assert.equal(layerFault("/x/src/mcp/a.ts", "zod"), undefined);
+  assert.equal(layerFault("/x/tests/mcp/a_test.ts", "../../src/cli/flags.ts"), undefined);
+});
+
+Deno.test("a layer may not import from those above or beside it", () => {
+  assert.equal(
+    layerFault("/x/src/http/a.ts", "../postgres/database.ts"),
+    'Layer "http" may not import from "postgres" (allowed: core, auth, mcp, rag)',
+  );
+  assert.equal(
+    layerFault("/x/src/core/a.ts", "../text/tsv.ts"),
+    'Layer "core" may not import from "text" (allowed: nothing)',
+  );
+  assert.match(layerFault("/x/src/postgres/guard/a.ts", "../../llm/b.ts") ?? "", /may not import from "llm"/);
+});
+
+Deno.test("a layer that the table does not know, and a way out of src, are faults", () => {
+  assert.match(layerFault("/x/src/shared/a.ts", "./b.ts") ?? "", /not in the table/);
+  assert.match(layerFault("/x/src/core/a.ts", "../../tools/lint_layers.ts") ?? "", /outside src/);
+});
