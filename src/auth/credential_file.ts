@@ -1,0 +1,117 @@
+import { type Document, LineCounter, type Node, parseDocument } from "yaml";
+import { AppError } from "../core/app_error.ts";
+import { withFileLock } from "./file_lock.ts";
+import { replaceFile, resolveFile } from "./replace_file.ts";
+
+/** A credential file's YAML, with the comments and the order that an edit keeps. */
+export interface CredentialDocument {
+  readonly path: string;
+  readonly yaml: Document<Node, false>;
+  /** The line, from 1, at an offset in the file's text. */
+  lineAt(offset: number): number;
+}
+
+/**
+ * Reads a credential file; one that does not exist yet reads as an empty one.
+ *
+ * @throws AppError `invalid` with the line for what is not YAML, `unavailable` for a file that cannot be read
+ */
+export async function readCredentialFile(path: string): Promise<CredentialDocument> {
+  return parse(path, await readText(path));
+}
+
+/**
+ * Reads a credential file under its lock, lets `edit` change the document, and puts the result in the file's place.
+ * Writers in several processes come one after the other, each on what the one before left. Nothing is written where
+ * `edit` throws. A file that does not exist is made; its folder must be there.
+ *
+ * @throws AppError as readCredentialFile, `not_found` for a missing folder, and whatever `edit` throws
+ */
+export async function editCredentialFile<T>(path: string, edit: (file: CredentialDocument) => T): Promise<T> {
+  const target = await resolveFile(path);
+  return await withFileLock(target, async () => {
+    const text = await readText(target);
+    const file = parse(path, text);
+    // compared with this and not with the text: other spacing alone is no reason to write
+    const unedited = render(file, text);
+    const result = edit(file);
+    const edited = render(file, text);
+    if (edited !== unedited) {
+      parse(path, edited);
+      await replaceFile(target, edited);
+    }
+    return result;
+  });
+}
+
+/** A warning with the command to run where others than the owner may read or write a file; undefined where all is well. */
+export async function readableByOthers(path: string): Promise<string | undefined> {
+  const mode = await Deno.stat(path).then((info) => info.mode, () => null);
+  if (mode === null || (mode & 0o066) === 0) return undefined;
+  const octal = (mode & 0o777).toString(8).padStart(4, "0");
+  return `Other users of this machine can access ${path} (mode ${octal}); run: chmod 600 ${shellWord(path)}`;
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    // a pipe or a device would never end
+    if (!(await Deno.stat(path)).isFile) {
+      throw new AppError("invalid", `Cannot read ${path}: it is not a regular file`);
+    }
+    return new TextDecoder("utf-8", { fatal: true }).decode(await Deno.readFile(path));
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    if (error instanceof Deno.errors.NotFound) return "";
+    if (error instanceof TypeError) {
+      throw new AppError("invalid", `Cannot read ${path}: it is not UTF-8 text`);
+    }
+    const reason = error instanceof Deno.errors.PermissionDenied
+      ? "permission denied"
+      : "the file system refused";
+    throw new AppError("unavailable", `Cannot read ${path}: ${reason}`, { cause: error });
+  }
+}
+
+function parse(path: string, text: string): CredentialDocument {
+  const lines = new LineCounter();
+  const lineAt = (offset: number) => lines.linePos(offset).line;
+  // The library's own errors quote the file's text, which is secret. Its search for duplicate keys takes quadratic time;
+  // readEntries() looks for them itself.
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false } as const;
+  let yaml: Document<Node, false>;
+  try {
+    yaml = parseDocument<Node, false>(text, options);
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot read ${path}: it is nested too deeply`, { cause });
+  }
+  const [error] = yaml.errors;
+  if (error !== undefined) {
+    const reason = error.code === "MULTIPLE_DOCS" ? "a second document starts after it" : error.message;
+    throw new AppError("invalid", `Cannot read ${path}, line ${lineAt(error.pos[0])}: ${reason}`);
+  }
+  return { path, yaml, lineAt };
+}
+
+function render(file: CredentialDocument, text: string): string {
+  try {
+    return file.yaml.toString({ lineWidth: 0, ...spacingOf(text) });
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot write ${file.path}: an alias would lose what it stands for`, {
+      cause,
+    });
+  }
+}
+
+// the spacing that a file has already, so that an edit changes no line but its own
+function spacingOf(text: string) {
+  const indent = /^( +)[^\s#-]/m.exec(text)?.[1]?.length ?? 2;
+  return {
+    indent: Math.min(indent, 8),
+    indentSeq: !/^- /m.test(text),
+    flowCollectionPadding: !/: \{[^\s}]/.test(text),
+  };
+}
+
+function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,96 @@
+import { AppError } from "../core/app_error.ts";
+
+const longestWaitMs = 10_000;
+
+// A waiting lock takes one of the runtime's few I/O threads, and a holder needs one of them to finish its work: callers
+// of one process therefore wait for each other here, so that at most one of them waits in the operating system.
+const lastInProcess = new Map<string, Promise<void>>();
+
+/**
+ * Runs `work` while no other process and no other caller holds the advisory lock of `path`, which is the operating
+ * system's lock on the file `<path>.lock`. It ends with the process that holds it, however that ends, so a crash
+ * never shuts others out; the lock file itself is removed when it is given back.
+ *
+ * @throws AppError `not_found` where the folder does not exist, `unavailable` where the lock cannot be had in time
+ */
+export async function withFileLock<T>(
+  path: string,
+  work: () => Promise<T>,
+  options: { longestWaitMs?: number } = {},
+): Promise<T> {
+  const lockPath = `${path}.lock`;
+  const before = lastInProcess.get(lockPath) ?? Promise.resolve();
+  const { promise: done, resolve: finish } = Promise.withResolvers<void>();
+  const turn = before.then(() => done);
+  lastInProcess.set(lockPath, turn);
+  await before;
+  try {
+    const lock = await acquire(path, lockPath, options.longestWaitMs ?? longestWaitMs);
+    try {
+      return await work();
+    } finally {
+      await release(lock, lockPath);
+    }
+  } finally {
+    finish();
+    if (lastInProcess.get(lockPath) === turn) lastInProcess.delete(lockPath);
+  }
+}
+
+async function acquire(path: string, lockPath: string, waitMs: number): Promise<Deno.FsFile> {
+  const deadline = Date.now() + waitMs;
+  while (true) {
+    const file = await openLockFile(path, lockPath);
+    await lockWithin(file, Math.max(0, deadline - Date.now()), path, lockPath);
+    if (await isStillAt(file, lockPath)) return file;
+    // its last holder removed it while we waited; what we hold excludes nobody
+    file.close();
+  }
+}
+
+async function openLockFile(path: string, lockPath: string): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open(lockPath, { create: true, read: true, write: true, mode: 0o600 });
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) {
+      throw new AppError("not_found", `Cannot write ${path}: its folder does not exist`, { cause });
+    }
+    throw new AppError("unavailable", `Cannot write ${path}: the lock file ${lockPath} cannot be made`, {
+      cause,
+    });
+  }
+}
+
+async function lockWithin(file: Deno.FsFile, waitMs: number, path: string, lockPath: string): Promise<void> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<"too late">();
+  const timer = setTimeout(() => resolve("too late"), waitMs);
+  const locked = file.lock(true);
+  try {
+    if (await Promise.race([locked, tooLate]) !== "too late") return;
+  } catch (cause) {
+    file.close();
+    throw new AppError("unavailable", `Cannot write ${path}: ${lockPath} cannot be locked`, { cause });
+  } finally {
+    clearTimeout(timer);
+  }
+  // the wait itself cannot be called off; what it gets later goes back at once
+  locked.catch(() => {}).finally(() => file.close());
+  throw new AppError("unavailable", `Cannot write ${path}: another process holds ${lockPath}`);
+}
+
+async function isStillAt(file: Deno.FsFile, lockPath: string): Promise<boolean> {
+  const held = await file.stat();
+  try {
+    const current = await Deno.stat(lockPath);
+    return held.ino === current.ino && held.dev === current.dev;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+async function release(file: Deno.FsFile, lockPath: string): Promise<void> {
+  // removed while it is still held, so that nobody else's is removed; a leftover does no harm
+  await Deno.remove(lockPath).catch(() => {});
+  file.close();
+}
