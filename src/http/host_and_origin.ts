@@ -1,4 +1,4 @@
-import { formatAddress, isLoopback, type ListenAddress } from "../core/listen_address.ts";
+import { formatListenAddress, isLoopback, type ListenAddress } from "../core/listen_address.ts";
 
 export interface HostAndOriginOptions {
   readonly address: ListenAddress;
@@ -23,13 +23,13 @@ export function createHostAndOriginCheck(
   const allowedOrigins = new Set(
     options.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, "")),
   );
-  const hostIsChecked = allowedHosts.size > 0 || !authenticated || isLoopback(address.hostname);
-  const own = formatAddress(address).toLowerCase();
+  const hostIsChecked = allowedHosts.size > 0 || !authenticated || isLoopback(address.host);
+  const own = formatListenAddress(address).toLowerCase();
 
   function hostIsAllowed(host: string): boolean {
     const hostname = hostnameOf(host);
     if (hostname === undefined) return false;
-    return isLoopback(hostname) || host === own || hostname === address.hostname.toLowerCase() ||
+    return isLoopback(hostname) || host === own || hostname === address.host.toLowerCase() ||
       allowedHosts.has(host) || allowedHosts.has(hostname);
   }
 

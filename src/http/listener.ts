@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import { formatAddress, type ListenAddress } from "../core/listen_address.ts";
+import { formatListenAddress, type ListenAddress } from "../core/listen_address.ts";
 import type { Logger } from "../core/logger.ts";
 
 export interface ListenerOptions {
@@ -14,22 +14,27 @@ export interface Listener {
   /** With the port that the system chose where 0 was asked for. */
   readonly address: ListenAddress;
   readonly url: string;
-  /** Takes no new connections and resolves once the requests under way are answered, or were cut off after `graceMs`. */
-  stop(graceMs: number): Promise<void>;
+  /**
+   * Takes no new connections and resolves once the requests under way are answered. After `graceMs` it calls
+   * `cutOff`, which has what still runs end, and shortly after that breaks the connections.
+   */
+  stop(graceMs: number, cutOff: () => void): Promise<void>;
 }
+
+const cutOffMs = 1_000;
 
 /** @throws {AppError} `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit. */
 export function startListener({ address, tls, handle, logger }: ListenerOptions): Listener {
   const abort = new AbortController();
   const server = listen();
-  const bound = { hostname: address.hostname, port: server.addr.port };
-  const url = `${tls === undefined ? "http" : "https"}://${formatAddress(bound)}`;
+  const bound = { host: address.host, port: server.addr.port };
+  const url = `${tls === undefined ? "http" : "https"}://${formatListenAddress(bound)}`;
   logger.info(`listening on ${url}`);
 
   function listen() {
     try {
       return Deno.serve({
-        hostname: address.hostname,
+        hostname: address.host || "0.0.0.0",
         port: address.port,
         ...(tls ?? {}),
         signal: abort.signal,
@@ -46,7 +51,7 @@ export function startListener({ address, tls, handle, logger }: ListenerOptions)
       const inUse = error instanceof Deno.errors.AddrInUse;
       throw new AppError(
         inUse ? "unavailable" : "invalid",
-        `Cannot listen on ${formatAddress(address)}: ${
+        `Cannot listen on ${formatListenAddress(address)}: ${
           inUse ? "the address is in use" : (error as Error).message
         }`,
         { cause: error },
@@ -57,10 +62,20 @@ export function startListener({ address, tls, handle, logger }: ListenerOptions)
   return {
     address: bound,
     url,
-    async stop(graceMs) {
-      const timer = setTimeout(() => abort.abort(), graceMs);
-      await server.shutdown();
-      clearTimeout(timer);
+    async stop(graceMs, cutOff) {
+      const finished = server.shutdown();
+      if (await within(graceMs, finished)) return;
+      cutOff();
+      if (await within(cutOffMs, finished)) return;
+      abort.abort();
     },
   };
+}
+
+async function within(ms: number, work: Promise<void>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(() => resolve(false), ms);
+  const finished = await Promise.race([work.then(() => true), late]);
+  clearTimeout(timer);
+  return finished;
 }

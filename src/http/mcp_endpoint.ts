@@ -41,7 +41,11 @@ export function createMcpEndpoint(options: McpEndpointOptions): (request: Reques
     const message = body.kind === "text" ? parseJson(body.text) : undefined;
     if (message === undefined) return json(400, errorReply(null, parseError));
 
-    const caller = { principal, logger: options.logger.with({ request: ++lastRequest }) };
+    const caller = {
+      principal,
+      signal: request.signal,
+      logger: options.logger.with({ request: ++lastRequest }),
+    };
     if (isCancellation(message.value)) {
       // answered here for both kinds of client: a server object of the SDK lives for one request and knows no other
       inFlight.cancel(principal, message.value.params?.requestId);
@@ -50,7 +54,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): (request: Reques
     if (wantsStreamableHttp(request.headers)) {
       return await streamableHttp.serve(request, message.value, caller);
     }
-    const reply = await jsonRpc.answer(message.value, { ...caller, signal: request.signal });
+    const reply = await jsonRpc.answer(message.value, caller);
     return reply === undefined ? new Response(null, { status: 202 }) : json(statusOf(reply), reply);
   };
 }

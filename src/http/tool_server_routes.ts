@@ -18,8 +18,8 @@ export function createToolServerRoutes(options: ToolServerRoutesOptions): Hono {
 
   app.use(async (context, next) => {
     const reason = options.checkHostAndOrigin(context.req.raw.headers);
-    if (reason !== undefined) return context.json({ error: `Forbidden: ${reason}` }, 403);
-    await next();
+    if (reason === undefined) await next();
+    else context.res = context.json({ error: `Forbidden: ${reason}` }, 403);
     context.res.headers.set("x-content-type-options", "nosniff");
   });
   app.all("/mcp/v1", (context) => options.mcp(context.req.raw));

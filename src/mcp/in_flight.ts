@@ -16,6 +16,8 @@ export interface InFlight {
   ): Promise<T>;
   /** Cancels the call of that id; of several clients that share a token and chose the same id, none is touched. */
   cancel(principal: Principal, id: unknown): void;
+  /** Cancels every call: the server stops. */
+  cancelAll(): void;
 }
 
 export function createInFlight(): InFlight {
@@ -46,6 +48,12 @@ export function createInFlight(): InFlight {
       if (group?.size !== 1) return;
       for (const controller of group) {
         controller.abort(new DOMException("cancelled by the client", "AbortError"));
+      }
+    },
+
+    cancelAll() {
+      for (const controller of [...calls.values()].flatMap((group) => [...group])) {
+        controller.abort(new DOMException("the server stops", "AbortError"));
       }
     },
   };

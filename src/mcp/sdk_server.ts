@@ -17,12 +17,18 @@ export interface SdkServerOptions {
   readonly serverInfo: ServerInfo;
 }
 
+/** Who a server object serves; the signal aborts once they are gone. */
+export interface SdkCaller {
+  readonly principal: Principal;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
 /** One MCP server object of the official SDK, serving the registry to one principal. */
 export function createSdkServer(
   { registry, inFlight, serverInfo }: SdkServerOptions,
-  caller: { principal: Principal; logger: Logger },
+  { principal, logger, signal }: SdkCaller,
 ): Server {
-  const { principal, logger } = caller;
   const server = new Server({ ...serverInfo }, { capabilities: { tools: {} }, instructions });
   server.setRequestHandler(
     "tools/list",
@@ -33,7 +39,8 @@ export function createSdkServer(
       const result = await inFlight.track(
         principal,
         mcpReq.id,
-        mcpReq.signal,
+        // the SDK's own signal does not see every disconnect
+        AbortSignal.any([mcpReq.signal, signal]),
         (signal) => registry.callTool(params.name, params.arguments ?? {}, { principal, signal, logger }),
       );
       return wire<CallToolResult>(result);

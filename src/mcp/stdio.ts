@@ -1,5 +1,4 @@
-import { serveStdio as serveSdkStdio } from "@modelcontextprotocol/server/stdio";
-import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { serveStdio as serveSdkStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Logger } from "../core/logger.ts";
 import { createSdkServer, type SdkServerOptions } from "./sdk_server.ts";
 
@@ -12,14 +11,17 @@ export interface Stdio {
 
 export function serveStdio(options: SdkServerOptions & { logger: Logger }): Stdio {
   const closed = Promise.withResolvers<void>();
+  const gone = new AbortController();
   const transport = new StdioServerTransport();
   const handle = serveSdkStdio(
-    () => createSdkServer(options, { principal: { kind: "local" }, logger: options.logger }),
+    () =>
+      createSdkServer(options, { principal: { kind: "local" }, logger: options.logger, signal: gone.signal }),
     { transport, onerror: (error) => options.logger.warn("Standard input or output failed", { error }) },
   );
   const { onclose } = transport;
   transport.onclose = () => {
     onclose?.call(transport);
+    gone.abort();
     closed.resolve();
   };
   return { closed: closed.promise, close: () => handle.close() };

@@ -3,7 +3,7 @@ import { createHostAndOriginCheck } from "../../src/http/host_and_origin.ts";
 
 interface Case {
   title: string;
-  hostname?: string;
+  listening?: string;
   authenticated?: boolean;
   allowedHosts?: string[];
   allowedOrigins?: string[];
@@ -40,20 +40,20 @@ const cases: Case[] = [
   },
   {
     title: "all interfaces with authentication",
-    hostname: "0.0.0.0",
+    listening: "",
     host: "anything.example",
     passes: true,
   },
   {
     title: "all interfaces without",
-    hostname: "0.0.0.0",
+    listening: "",
     authenticated: false,
     host: "anything.example",
     passes: false,
   },
   {
     title: "all interfaces with a list",
-    hostname: "0.0.0.0",
+    listening: "",
     allowedHosts: ["a.example"],
     host: "b.example",
     passes: false,
@@ -67,7 +67,7 @@ const cases: Case[] = [
   },
   {
     title: "a foreign origin",
-    hostname: "0.0.0.0",
+    listening: "",
     host: "a.example",
     origin: "https://evil.example",
     passes: false,
@@ -82,10 +82,10 @@ const cases: Case[] = [
   },
 ];
 
-for (const { title, hostname = "127.0.0.1", authenticated = true, host, origin, passes, ...lists } of cases) {
+for (const { title, listening = "127.0.0.1", authenticated = true, host, origin, passes, ...lists } of cases) {
   Deno.test(`Host and Origin: ${title} ${passes ? "passes" : "is refused"}`, () => {
     const check = createHostAndOriginCheck({
-      address: { hostname, port: 8080 },
+      address: { host: listening, port: 8080 },
       authenticated,
       allowedHosts: lists.allowedHosts ?? [],
       allowedOrigins: lists.allowedOrigins ?? [],

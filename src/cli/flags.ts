@@ -1,0 +1,118 @@
+import { credentialFlags, databaseFlags, httpFlags, logFlags, type SettingFlag } from "../config/mod.ts";
+
+/** What the program is to do; `run` serves. */
+export type Operation =
+  | "run"
+  | "help"
+  | "version"
+  | "config-schema"
+  | "add-token"
+  | "list-tokens"
+  | "remove-token";
+
+/** A flag that selects an operation; with a placeholder it takes a value. */
+export interface OperationFlag {
+  readonly flag: string;
+  readonly operation: Operation;
+  readonly placeholder?: string;
+  readonly help: string;
+}
+
+/** A flag that is neither a setting nor an operation. */
+export interface OptionFlag {
+  readonly flag: OptionName;
+  readonly placeholder?: string;
+  readonly help: string;
+}
+
+export type OptionName =
+  | "config"
+  | "demo"
+  | "allow-insecure"
+  | "token-note"
+  | "token-database"
+  | "token-expiry"
+  | "json";
+
+export type Flag = SettingFlag | OperationFlag | OptionFlag;
+
+/** Flags that the help shows together. */
+export interface FlagGroup {
+  readonly title: string;
+  readonly flags: readonly Flag[];
+}
+
+/** Every flag there is, in the help's order. */
+export const flagGroups: readonly FlagGroup[] = [
+  {
+    title: "In every mode",
+    flags: [
+      {
+        flag: "config",
+        placeholder: "FILE",
+        help:
+          "Configuration file. Without it: POSTERN_CONFIG, /etc/postern/config.yaml, config.yaml beside the " +
+          "executable",
+      },
+      {
+        flag: "demo",
+        help: "Serve an embedded PostgreSQL with a sample shop; needs no file, key or network",
+      },
+      ...logFlags,
+    ],
+  },
+  {
+    title: "Tool server over HTTP",
+    flags: [
+      ...httpFlags,
+      { flag: "allow-insecure", help: "Allow -no-auth on an address that other machines can reach" },
+    ],
+  },
+  { title: "First database", flags: databaseFlags },
+  { title: "Credential files", flags: credentialFlags },
+  {
+    title: "Administrator's operations",
+    flags: [
+      { flag: "add-token", operation: "add-token", help: "Make an API token and print it, once" },
+      { flag: "token-note", placeholder: "TEXT", help: "What the new token is for" },
+      { flag: "token-database", placeholder: "NAME", help: "The one database that the new token may use" },
+      {
+        flag: "token-expiry",
+        placeholder: "DURATION",
+        help: "How long the new token is valid: 12h, 30d, 2w, 1y or never (default never)",
+      },
+      { flag: "list-tokens", operation: "list-tokens", help: "List the API tokens, without their secrets" },
+      {
+        flag: "remove-token",
+        operation: "remove-token",
+        placeholder: "ID",
+        help: "Remove the token with this id, or whose hash begins with these 8 digits or more",
+      },
+      { flag: "json", help: "Print JSON in place of a table" },
+    ],
+  },
+  {
+    title: "About the program",
+    flags: [
+      { flag: "help", operation: "help", help: "Print this text" },
+      { flag: "version", operation: "version", help: "Print name, version, Deno and V8 versions" },
+      {
+        flag: "config-schema",
+        operation: "config-schema",
+        help: "Print the JSON Schema of the configuration file, for editors",
+      },
+    ],
+  },
+];
+
+/** Flags that mean something only together with another one. */
+export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
+  "tls": ["http"],
+  "cert": ["tls"],
+  "key": ["tls"],
+  "chain": ["tls"],
+  "token-note": ["add-token"],
+  "token-database": ["add-token"],
+  "token-expiry": ["add-token"],
+  "json": ["add-token", "list-tokens", "remove-token"],
+};

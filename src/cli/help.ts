@@ -1,0 +1,66 @@
+import { listSettings, type Setting } from "../config/mod.ts";
+import { type Flag, flagGroups } from "./flags.ts";
+
+const width = 100;
+const indent = 26;
+
+const introduction = `Postern gives language models read-only tools over PostgreSQL.
+
+Usage:
+  server [flags]          MCP over standard input and output
+  server -http [flags]    the tool server, at POST /mcp/v1
+  server -demo [flags]    either of them over sample data
+  server -add-token, -list-tokens, -remove-token ID
+
+Flags are written -flag value, -flag=value or --flag. A flag goes before its environment variable,
+that before the configuration file, and that before the default.
+`;
+
+const closing = `Every setting of the configuration file has an environment variable: POSTERN_ and its path in
+capitals, without "HTTP_" before AUTH and TLS and with DB for the first of databases. So
+http.auth.rate_limit_max_attempts is POSTERN_AUTH_RATE_LIMIT_MAX_ATTEMPTS. PGHOST and libpq's other
+variables stand in for what a database leaves out. config.example.yaml shows all settings.
+`;
+
+/** What `-help` prints: every flag by mode, with its default and environment variable, at most 100 columns wide. */
+export function helpText(): string {
+  const settings = new Map(listSettings().map((setting) => [setting.name, setting]));
+  const groups = flagGroups.map(({ title, flags }) =>
+    [`${title}:`, ...flags.flatMap((flag) => flagLines(flag, settings))].join("\n") + "\n"
+  );
+  return [introduction, ...groups, closing].join("\n");
+}
+
+function flagLines(flag: Flag, settings: ReadonlyMap<string, Setting>): string[] {
+  const head = `  -${flag.flag}${flag.placeholder === undefined ? "" : ` ${flag.placeholder}`}`;
+  const lines = wrap(flagHelp(flag, settings), width - indent).map((line) => " ".repeat(indent) + line);
+  if (head.length > indent - 2) return [head, ...lines];
+  const [first = "", ...rest] = lines;
+  return [head.padEnd(indent) + first.trimStart(), ...rest];
+}
+
+function flagHelp(flag: Flag, settings: ReadonlyMap<string, Setting>): string {
+  if (!("setting" in flag)) return flag.help;
+  const setting = settings.get(flag.setting);
+  const notes = [
+    flag.placeholder === undefined ? undefined : setting?.choices?.join("|"),
+    flag.placeholder === undefined || setting?.defaultText === undefined
+      ? undefined
+      : `default ${setting.defaultText}`,
+    flag.on === undefined || flag.on === "true" ? setting?.variable : undefined,
+  ].filter((note) => note !== undefined);
+  const suffix = notes.length === 0 ? "" : ` (${notes.join(", ")})`;
+  return (flag.help ?? setting?.description ?? "") + suffix;
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,145 @@
+import { type ConfigFlags, type FlagSetting, nearestName } from "../config/mod.ts";
+import { parseDuration } from "../core/duration.ts";
+import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
+
+/** The command line, understood. */
+export interface ParsedFlags extends ConfigFlags {
+  readonly operation: Operation;
+  readonly demo: boolean;
+  readonly json: boolean;
+  /** `-remove-token`'s value: an id, or the beginning of a hash. */
+  readonly tokenId?: string;
+  readonly tokenNote?: string;
+  readonly tokenDatabase?: string;
+  /** `never` or duration text that `parseDuration` reads. */
+  readonly tokenExpiry?: string;
+}
+
+/** A command line that cannot be understood: one line that names the flag; the program exits with 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+interface GivenFlag {
+  readonly flag: Flag;
+  /** Absent for a flag that takes none and was not given `=false`. */
+  readonly text: string;
+}
+
+const allFlags: ReadonlyMap<string, Flag> = new Map(
+  flagGroups.flatMap(({ flags }) => flags.map((flag) => [flag.flag, flag])),
+);
+
+/**
+ * Reads flags as Go programs do: `-flag value`, `-flag=value`, the same with two dashes, `-flag=false` to take a switch
+ * back; the last of several wins.
+ *
+ * @throws {UsageError} for an unknown flag, a missing value, flags that do not go together, anything that is no flag
+ */
+export function parseFlags(args: readonly string[]): ParsedFlags {
+  const given = readArguments(args);
+  const operation = chooseOperation(given);
+  if (operation !== "help" && operation !== "version") checkTogether(given, operation);
+  const option = (name: OptionName) => given.get(name)?.text;
+  const tokenId = given.get("remove-token")?.text;
+  return {
+    operation,
+    settings: collectSettings(given),
+    allowInsecure: option("allow-insecure") === "true",
+    demo: option("demo") === "true",
+    json: option("json") === "true",
+    ...optional("configPath", option("config")),
+    ...optional("tokenId", tokenId),
+    ...optional("tokenNote", option("token-note")),
+    ...optional("tokenDatabase", option("token-database")),
+    ...optional("tokenExpiry", checkExpiry(option("token-expiry"))),
+  };
+}
+
+/** In the order of the command line. */
+function readArguments(args: readonly string[]): ReadonlyMap<string, GivenFlag> {
+  const given = new Map<string, GivenFlag>();
+  for (let index = 0; index < args.length; index++) {
+    const argument = args[index] ?? "";
+    const match = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(argument);
+    if (match === null) {
+      throw new UsageError(`unexpected argument ${quote(argument)}: every option is a flag such as -http`);
+    }
+    const [, name = "", inline] = match;
+    const flag = allFlags.get(name) ?? unknownFlag(name);
+    if (flag.placeholder === undefined) {
+      const text = switchText(name, inline);
+      given.delete(name);
+      if (text === "true" || "setting" in flag) given.set(name, { flag, text });
+    } else {
+      const text = inline ?? args[++index];
+      if (text === undefined) throw new UsageError(`-${name} needs a value: -${name} ${flag.placeholder}`);
+      given.delete(name);
+      given.set(name, { flag, text });
+    }
+  }
+  return given;
+}
+
+function unknownFlag(name: string): never {
+  const nearest = nearestName(name, allFlags.keys());
+  const hint = nearest === undefined ? "-help lists all flags" : `did you mean -${nearest}?`;
+  throw new UsageError(`unknown flag ${quote(`-${name}`)}: ${hint}`);
+}
+
+function switchText(name: string, inline: string | undefined): "true" | "false" {
+  if (inline === undefined || /^(true|t|1)$/i.test(inline)) return "true";
+  if (/^(false|f|0)$/i.test(inline)) return "false";
+  throw new UsageError(`-${name} is a switch: expected true or false, got ${quote(inline)}`);
+}
+
+function chooseOperation(given: ReadonlyMap<string, GivenFlag>): Operation {
+  const chosen = [...given.values()].flatMap(({ flag }) => "operation" in flag ? [flag] : []);
+  const about = chosen.find(({ operation }) => operation === "help" || operation === "version");
+  if (about !== undefined) return about.operation;
+  const [first, second] = chosen;
+  if (first !== undefined && second !== undefined) {
+    throw new UsageError(`-${first.flag} and -${second.flag} exclude each other`);
+  }
+  return first?.operation ?? "run";
+}
+
+/** Switches that were taken back count as not given. */
+function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operation): void {
+  const isOn = (name: string) => given.has(name) && given.get(name)?.text !== "false";
+  const serving = ["http", "demo"].find(isOn);
+  if (operation !== "run" && serving !== undefined) {
+    throw new UsageError(`-${operation} and -${serving} exclude each other`);
+  }
+  for (const [name, needed] of Object.entries(requiredFlags)) {
+    if (isOn(name) && !needed.some(isOn)) {
+      throw new UsageError(`-${name} needs ${needed.map((flag) => `-${flag}`).join(" or ")}`);
+    }
+  }
+}
+
+function collectSettings(given: ReadonlyMap<string, GivenFlag>): ReadonlyMap<string, FlagSetting> {
+  const settings = new Map<string, FlagSetting>();
+  for (const { flag, text } of given.values()) {
+    if (!("setting" in flag)) continue;
+    const value = flag.placeholder !== undefined ? text : text === "true" ? flag.on : flag.off;
+    if (value !== undefined) settings.set(flag.setting, { text: value, flag: `-${flag.flag}` });
+  }
+  return settings;
+}
+
+function checkExpiry(text: string | undefined): string | undefined {
+  if (text === undefined || text === "never" || (parseDuration(text) ?? 0) > 0) return text;
+  throw new UsageError(
+    `-token-expiry expects a duration such as 12h, 30d or 1y, or never; got ${quote(text)}`,
+  );
+}
+
+function optional<K extends string>(key: K, value: string | undefined): Partial<Record<K, string>> {
+  return value === undefined ? {} : { [key]: value } as Record<K, string>;
+}
+
+// a line end in an argument must not make two lines of the one that scripts read
+function quote(text: string): string {
+  return JSON.stringify(text);
+}

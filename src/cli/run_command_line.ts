@@ -1,0 +1,80 @@
+import { run } from "../app/run.ts";
+import { configJsonSchema, loadConfig, processEnvironment } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
+import { helpText } from "./help.ts";
+import { type ParsedFlags, parseFlags, UsageError } from "./parse_flags.ts";
+import { addToken, listTokens, removeToken } from "./token_operations.ts";
+
+export interface Program {
+  readonly name: string;
+  readonly title: string;
+  readonly version: string;
+}
+
+/** Where the program's texts go, each a line without its end. */
+export interface Output {
+  readonly print: (line: string) => void;
+  readonly warn: (line: string) => void;
+}
+
+/**
+ * Does what a command line asks for and resolves with the exit code: 0, 1 for an operation that failed, 2 for a command
+ * line that cannot be understood.
+ */
+export async function runCommandLine(
+  args: readonly string[],
+  program: Program,
+  output: Output,
+): Promise<number> {
+  try {
+    await perform(parseFlags(args), program, output);
+    return 0;
+  } catch (error) {
+    if (error instanceof UsageError) {
+      output.warn(`${program.name}: ${error.message}`);
+      return 2;
+    }
+    if (error instanceof AppError) {
+      output.warn(`${program.name}: ${error.message}`);
+      return 1;
+    }
+    throw error;
+  }
+}
+
+async function perform(flags: ParsedFlags, program: Program, output: Output): Promise<void> {
+  const { print } = output;
+  switch (flags.operation) {
+    case "help":
+      return print(helpText());
+    case "version":
+      return print(`${program.name} ${program.version} (Deno ${Deno.version.deno}, V8 ${Deno.version.v8})`);
+    case "config-schema":
+      return print(JSON.stringify(configJsonSchema(), null, 2));
+  }
+  const { config, warnings } = await loadConfig({ ...processEnvironment(), flags });
+  if (flags.operation === "run") {
+    return await run({ config, warnings, demo: flags.demo, serverInfo: program, print });
+  }
+  const warn = (line: string) => output.warn(`${program.name}: warning: ${line}`);
+  warnings.forEach(warn);
+  const settings = { tokenFile: config.http.auth.token_file, json: flags.json };
+  switch (flags.operation) {
+    case "add-token":
+      return await addToken(
+        {
+          ...settings,
+          ...(flags.tokenNote === undefined ? {} : { note: flags.tokenNote }),
+          ...(flags.tokenDatabase === undefined ? {} : { database: flags.tokenDatabase }),
+          ...(flags.tokenExpiry === undefined ? {} : { expiry: flags.tokenExpiry }),
+          databaseNames: config.databases.map(({ name }) => name),
+        },
+        print,
+        { warn },
+      );
+    case "list-tokens":
+      return await listTokens(settings, print, { warn });
+    case "remove-token":
+      return await removeToken({ ...settings, idOrPrefix: flags.tokenId ?? "" }, print);
+  }
+}

@@ -1,0 +1,52 @@
+import { join, resolve } from "node:path";
+import { ConfigError, type Fault } from "./fault.ts";
+import { configVariable } from "./settings_table.ts";
+
+export const systemConfigPath = "/etc/postern/config.yaml";
+
+export interface FindOptions {
+  /** From `-config`. */
+  readonly configPath?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** The executable's folder, or the working folder when run by Deno. */
+  readonly executableDir: string;
+  /** Rejects with `Deno.errors.NotFound` where there is no such file. */
+  readonly readFile: (path: string) => Promise<string>;
+}
+
+/**
+ * Reads the configuration file: `-config`, else `POSTERN_CONFIG`, else the system's, else the one beside the
+ * executable. Undefined where neither of the last two exists.
+ *
+ * @throws {ConfigError} where a file that was named does not exist, or one that exists cannot be read
+ */
+export async function readConfigFile(
+  options: FindOptions,
+): Promise<{ path: string; text: string } | undefined> {
+  const named = namedFile(options);
+  const candidates = named === undefined
+    ? [systemConfigPath, join(options.executableDir, "config.yaml")]
+    : [resolve(options.cwd, named.path)];
+  for (const path of candidates) {
+    try {
+      return { path, text: await options.readFile(path) };
+    } catch (error) {
+      const missing = error instanceof Deno.errors.NotFound;
+      if (missing && named === undefined) continue;
+      const reason = missing
+        ? "there is no such file"
+        : error instanceof Error
+        ? error.message
+        : String(error);
+      throw new ConfigError([{ path: "", ...named?.origin, message: reason }], path);
+    }
+  }
+  return undefined;
+}
+
+function namedFile({ configPath, env }: FindOptions): { path: string; origin: Partial<Fault> } | undefined {
+  if (configPath !== undefined) return { path: configPath, origin: { flag: "-config" } };
+  const path = env[configVariable];
+  return path ? { path, origin: { variable: configVariable } } : undefined;
+}

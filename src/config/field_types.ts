@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { parseDuration } from "../core/duration.ts";
+import { parseListenAddress } from "../core/listen_address.ts";
+import { isAddressBlock } from "./address_block.ts";
+import { parseSize } from "./size.ts";
+
+/**
+ * The kinds of leaf that the schema is made of. Each says what it expects in one phrase, which a fault quotes, so that
+ * the phrase is the same whether the type, the range or the form is wrong.
+ */
+
+/** Marks the fields whose text is a file's path, and the words in them that are not paths. */
+export const pathFields: z.core.$ZodRegistry<{ words: readonly string[] }> = z.registry();
+
+export const text = () => z.string({ error: "expected text" });
+
+/** A path; one in the file is resolved against the file's folder, one from elsewhere against the working folder. */
+export const filePath = (...words: string[]) =>
+  z.string({ error: "expected a file's path" }).register(pathFields, { words });
+
+export const toggle = () => z.boolean({ error: "expected true or false" });
+
+export const choice = <const T extends readonly [string, ...string[]]>(...values: T) =>
+  z.enum(values, { error: `expected one of ${values.join(", ")}` });
+
+export const integer = (min: number, max?: number) => {
+  const error = max === undefined
+    ? `expected a whole number, at least ${min}`
+    : `expected a whole number from ${min} to ${max}`;
+  const atLeast = z.int({ error }).min(min, { error });
+  return max === undefined ? atLeast : atLeast.max(max, { error });
+};
+
+export const fraction = () => {
+  const error = "expected a number from 0 to 1";
+  return z.number({ error }).min(0, { error }).max(1, { error });
+};
+
+export const port = () => integer(1, 65535);
+
+/** Duration text; the parsed value is in milliseconds. */
+export const duration = () => parsed("a duration such as 30s, 15m, 24h or 30d", parseDuration);
+
+/** Bytes, as a number or as text with a unit; the parsed value is in bytes. */
+export const size = () => {
+  const error = "expected a size such as 1 MiB, 512 KiB or a number of bytes";
+  return z.union([z.int().positive(), z.string()], { error }).transform((value, context) => {
+    const bytes = typeof value === "number" ? value : parseSize(value);
+    if (bytes !== undefined && bytes > 0) return bytes;
+    context.addIssue({ code: "custom", message: error });
+    return z.NEVER;
+  });
+};
+
+/** A timeout: duration text, or the whole seconds that the Go programs write; the parsed value is in milliseconds. */
+export const timeout = () => {
+  const error = "expected a duration such as 30s, or a number of seconds";
+  return z.union([z.int().nonnegative(), z.string()], { error }).transform((value, context) => {
+    const ms = parseDuration(typeof value === "number" || /^\d+$/.test(value) ? `${value}s` : value);
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: "custom", message: error });
+    return z.NEVER;
+  });
+};
+
+/** Where to listen; the parsed value is a `ListenAddress`. */
+export const address = () =>
+  parsed("an address such as :8080, 127.0.0.1:8080 or [::1]:8080", parseListenAddress);
+
+export const addressBlock = () => checked("an IP address or a CIDR block such as 10.0.0.0/8", isAddressBlock);
+
+/** A web origin: scheme, host and perhaps a port, without a path. */
+export const origin = () =>
+  checked("an origin such as https://app.example.com", (value) => {
+    return /^https?:\/\//.test(value) && URL.canParse(value) && new URL(value).origin === value.toLowerCase();
+  });
+
+export const webAddress = () =>
+  checked(
+    "a URL that starts with http:// or https://",
+    (value) => /^https?:\/\//.test(value) && URL.canParse(value),
+  );
+
+/** A host's name or address, or the folder of a Unix socket. */
+export const host = () =>
+  checked("a host's name or address, or a socket's folder", (value) => {
+    return value.startsWith("/") || /^[^\s,@/?]+$/.test(value);
+  });
+
+export const list = <T extends z.ZodType>(element: T) => z.array(element, { error: "expected a list" });
+
+export const textMap = () => z.record(z.string(), text(), { error: "expected a mapping of names to text" });
+
+/** A section of the file; a key that it does not know is a fault. */
+export const section = <T extends z.core.$ZodShape>(shape: T) =>
+  z.strictObject(shape, { error: "expected a mapping" });
+
+function parsed<T>(form: string, parse: (value: string) => T | undefined) {
+  const error = `expected ${form}`;
+  return z.string({ error }).transform((value, context) => {
+    const result = parse(value);
+    if (result !== undefined) return result;
+    context.addIssue({ code: "custom", message: error });
+    return z.NEVER;
+  });
+}
+
+function checked(form: string, holds: (value: string) => boolean) {
+  const error = `expected ${form}`;
+  return z.string({ error }).refine(holds, { error });
+}

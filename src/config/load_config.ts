@@ -1,0 +1,148 @@
+import { dirname, join, resolve } from "node:path";
+import type { Config, DatabaseConfig } from "./config.ts";
+import { type ConfigDocument, readConfigDocument } from "./config_document.ts";
+import { readConfigFile } from "./config_file.ts";
+import { configSchema, type ParsedConfig } from "./config_schema.ts";
+import { ConfigError, type Fault } from "./fault.ts";
+import { normalizeTree } from "./normalize_tree.ts";
+import { applyOverrides } from "./overrides.ts";
+import { takeReplacedSettings } from "./replaced_settings.ts";
+import { ruleFaults, type RunContext } from "./rule_faults.ts";
+import { type Locate, type Origin, schemaFaults } from "./schema_faults.ts";
+import type { FlagSetting } from "./setting_flags.ts";
+import { formatPath, type SettingPath } from "./setting_path.ts";
+import { unusedPartWarnings } from "./unused_parts.ts";
+import type { ValueMap } from "./value_tree.ts";
+
+/** What the command line says about the configuration. */
+export interface ConfigFlags {
+  /** `-config`. */
+  readonly configPath?: string;
+  /** Settings given by flags, by name (`http.address`). */
+  readonly settings: ReadonlyMap<string, FlagSetting>;
+  /** `-allow-insecure`. */
+  readonly allowInsecure: boolean;
+  /** The RAG server is to run as well, so its address must be free. */
+  readonly rag?: boolean;
+}
+
+export interface LoadOptions {
+  readonly flags?: ConfigFlags;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Where `config.yaml` is looked for last; the working folder where it is absent. */
+  readonly executableDir?: string;
+  readonly readFile?: (path: string) => Promise<string>;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** For the log: settings that have no effect, each one line. */
+  readonly warnings: readonly string[];
+  /** The file that was read; undefined where there is none. */
+  readonly path: string | undefined;
+}
+
+const noFlags: ConfigFlags = { settings: new Map(), allowInsecure: false };
+
+/**
+ * Puts the configuration together: flags over environment over file over defaults.
+ *
+ * @throws {ConfigError} with every fault that was found, if there is any
+ */
+export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  const { flags = noFlags, env, cwd, executableDir = cwd, readFile = (path) => Deno.readTextFile(path) } =
+    options;
+  const file = await readConfigFile({ configPath: flags.configPath, env, cwd, executableDir, readFile });
+  const { document, faults } = file === undefined ? noDocument() : readConfigDocument(file.text);
+  if (document === undefined) throw new ConfigError(faults, file?.path);
+
+  const folder = file === undefined ? executableDir : dirname(file.path);
+  const replaced = takeReplacedSettings(document.tree, document.place);
+  const tree = normalizeTree(document.tree, configSchema, {
+    folder,
+    home: env["HOME"],
+    ...document,
+  }) as ValueMap;
+  const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
+  const parsed = validate(tree, document, origins, faults, file?.path, {
+    allowInsecure: flags.allowInsecure,
+    rag: flags.rag ?? false,
+  });
+  return {
+    config: finishConfig(parsed, folder, env),
+    warnings: [...replaced, ...warnings, ...unusedPartWarnings(tree), ...passwordWarning(flags)],
+    path: file?.path,
+  };
+}
+
+function noDocument(): { document: ConfigDocument; faults: Fault[] } {
+  return { document: { tree: {}, place: () => undefined, sourceText: () => undefined }, faults: [] };
+}
+
+function validate(
+  tree: ValueMap,
+  document: ConfigDocument,
+  origins: ReadonlyMap<string, Origin>,
+  documentFaults: readonly Fault[],
+  path: string | undefined,
+  context: RunContext,
+): ParsedConfig {
+  const locate = locator(document, origins);
+  const result = configSchema.safeParse(tree);
+  const faults = [
+    ...documentFaults,
+    ...schemaFaults(result.error?.issues ?? [], tree, locate),
+    ...ruleFaults(tree, context, locate),
+  ];
+  if (faults.length > 0 || !result.success) throw new ConfigError(inFileOrder(faults), path);
+  return result.data;
+}
+
+/** What a variable or a flag put over the file is theirs, and so is everything inside of it. */
+function locator(document: ConfigDocument, origins: ReadonlyMap<string, Origin>): Locate {
+  return (path: SettingPath, part) => {
+    for (let length = path.length; length > 0; length--) {
+      const origin = origins.get(formatPath(path.slice(0, length)));
+      if (origin !== undefined) return origin;
+    }
+    return document.place(path, part) ?? {};
+  };
+}
+
+function inFileOrder(faults: readonly Fault[]): Fault[] {
+  return faults.toSorted((one, other) =>
+    (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0)
+  );
+}
+
+function finishConfig(parsed: ParsedConfig, folder: string, env: LoadOptions["env"]): Config {
+  const { auth } = parsed.http;
+  const home = env["HOME"];
+  const passFile = env["PGPASSFILE"] || (home && join(home, ".pgpass"));
+  return {
+    ...parsed,
+    http: {
+      ...parsed.http,
+      auth: {
+        ...auth,
+        token_file: resolve(folder, auth.token_file),
+        user_file: resolve(folder, auth.user_file),
+      },
+    },
+    databases: parsed.databases.map(databaseConfig),
+    ...(passFile ? { pass_file: passFile } : {}),
+  };
+}
+
+function databaseConfig(parsed: ParsedConfig["databases"][number]): DatabaseConfig {
+  const { host, port, hosts, ...rest } = parsed;
+  return { ...rest, hosts: parsed.embedded === undefined ? hosts ?? [{ host, port }] : [] };
+}
+
+function passwordWarning({ settings }: ConfigFlags): string[] {
+  if (!settings.has("databases[0].password")) return [];
+  return [
+    "-db-password: others on this machine can read a command line; POSTERN_DB_PASSWORD or ~/.pgpass is safer",
+  ];
+}

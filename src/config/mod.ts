@@ -1,0 +1,13 @@
+export type { Config, DatabaseConfig } from "./config.ts";
+export { configJsonSchema } from "./config_schema.ts";
+export { ConfigError, faultText } from "./fault.ts";
+export type { Fault } from "./fault.ts";
+export { loadConfig } from "./load_config.ts";
+export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";
+export { nearestName } from "./nearest_name.ts";
+export { processEnvironment } from "./process_environment.ts";
+export { redactConfig } from "./redact_config.ts";
+export { credentialFlags, databaseFlags, httpFlags, logFlags } from "./setting_flags.ts";
+export type { FlagSetting, SettingFlag } from "./setting_flags.ts";
+export { configVariable, listSettings } from "./settings_table.ts";
+export type { Setting } from "./settings_table.ts";

@@ -1,0 +1,134 @@
+import { normalizeTree } from "./normalize_tree.ts";
+import type { Origin } from "./schema_faults.ts";
+import type { FlagSetting } from "./setting_flags.ts";
+import { formatPath } from "./setting_path.ts";
+import {
+  configVariable,
+  libpqVariables,
+  listSettings,
+  type Setting,
+  valueFromText,
+  variablePrefix,
+} from "./settings_table.ts";
+import { isMap, putValue, valueAt, type ValueMap } from "./value_tree.ts";
+import { nearestName } from "./nearest_name.ts";
+
+export interface Overrides {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly flags: ReadonlyMap<string, FlagSetting>;
+  /** What relative paths in variables and flags are relative to. */
+  readonly cwd: string;
+}
+
+interface Override {
+  readonly setting: Setting;
+  readonly text: string;
+  readonly origin: Origin;
+}
+
+/** Of these, one takes the place of the others. */
+const rivals: Readonly<Record<string, readonly string[]>> = {
+  host: ["hosts", "embedded"],
+  hosts: ["host", "port", "embedded"],
+  embedded: ["host", "port", "hosts"],
+};
+
+/**
+ * Lays environment and flags over the file's tree, which it changes. Returns where each value that it put there came
+ * from, by the setting's name, and warnings.
+ */
+export function applyOverrides(tree: ValueMap, { env, flags, cwd }: Overrides) {
+  const settings = listSettings();
+  const origins = new Map<string, Origin>();
+  const apply = (overrides: readonly Override[]) => {
+    dropRivals(tree, overrides);
+    for (const { setting, text, origin } of overrides) {
+      putValue(tree, setting.path, written(setting, text, { env, cwd }));
+      origins.set(setting.name, origin);
+    }
+  };
+  const fromEnvironment = settings.flatMap((setting): Override[] => {
+    const text = env[setting.variable];
+    // a password from the environment fills in what the file leaves out, see fillDatabases
+    if (text === undefined || text === "" || setting.name === "databases[0].password") return [];
+    return [{ setting, text, origin: { variable: setting.variable } }];
+  });
+  const fromFlags = settings.flatMap((setting): Override[] => {
+    const given = flags.get(setting.name);
+    return given === undefined ? [] : [{ setting, text: given.text, origin: { flag: given.flag } }];
+  });
+  const overrides = [...fromEnvironment, ...fromFlags];
+  const made = isAbsent(tree["databases"]) && asksForDatabase(overrides, env);
+  if (made) tree["databases"] = [{}];
+  apply(fromEnvironment);
+  apply(fromFlags);
+  fillDatabases(tree, settings, { env, cwd }, origins);
+  if (made) nameDatabase(tree);
+  return { origins, warnings: mistypedVariables(env, settings) };
+}
+
+function written(setting: Setting, text: string, { env, cwd }: Omit<Overrides, "flags">): unknown {
+  return normalizeTree(valueFromText(setting.schema, text), setting.schema, {
+    folder: cwd,
+    home: env["HOME"],
+  });
+}
+
+function dropRivals(tree: ValueMap, overrides: readonly Override[]): void {
+  const [first] = Array.isArray(tree["databases"]) ? tree["databases"] : [];
+  if (!isMap(first)) return;
+  for (const { setting } of overrides.filter(({ setting }) => setting.path[0] === "databases")) {
+    for (const rival of rivals[String(setting.path[2])] ?? []) delete first[rival];
+  }
+}
+
+function isAbsent(databases: unknown): boolean {
+  return databases === undefined || (Array.isArray(databases) && databases.length === 0);
+}
+
+function asksForDatabase(overrides: readonly Override[], env: Overrides["env"]): boolean {
+  return overrides.some(({ setting }) => setting.path[0] === "databases") ||
+    fallbacks.some(([variable]) => Boolean(env[variable]));
+}
+
+/** What a database leaves out, in this order. */
+const fallbacks = [["POSTERN_DB_PASSWORD", "password"], ...Object.entries(libpqVariables)] as const;
+
+/** Gives each database on a server what it leaves out and the environment has for all of them. */
+function fillDatabases(
+  tree: ValueMap,
+  settings: readonly Setting[],
+  from: Omit<Overrides, "flags">,
+  origins: Map<string, Origin>,
+): void {
+  if (!Array.isArray(tree["databases"])) return;
+  for (const [index, database] of tree["databases"].entries()) {
+    if (!isMap(database) || database["embedded"] !== undefined) continue;
+    for (const [variable, key] of fallbacks) {
+      const text = from.env[variable];
+      const setting = settings.find(({ name }) => name === `databases[0].${key}`);
+      if (!text || setting === undefined || database[key] !== undefined) continue;
+      if ((key === "host" || key === "port") && database["hosts"] !== undefined) continue;
+      database[key] = written(setting, text, from);
+      origins.set(formatPath(["databases", index, key]), { variable });
+    }
+  }
+}
+
+/** A database that no file names is known by its name on the server. */
+function nameDatabase(tree: ValueMap): void {
+  const name = valueAt(tree, ["databases", 0, "database"]) ?? "postgres";
+  putValue(tree, ["databases", 0, "name"], name);
+}
+
+/** A variable that is nearly a setting's is a setting that somebody believes to have given. */
+function mistypedVariables(env: Overrides["env"], settings: readonly Setting[]): string[] {
+  const bare = (variable: string) => variable.slice(variablePrefix.length);
+  const known = new Set([configVariable, ...settings.map(({ variable }) => variable)].map(bare));
+  return Object.keys(env).filter((name) => name.startsWith(variablePrefix) && !known.has(bare(name))).flatMap(
+    (name) => {
+      const nearest = nearestName(bare(name), known);
+      return nearest === undefined ? [] : [`${name} is not used: did you mean ${variablePrefix}${nearest}?`];
+    },
+  );
+}

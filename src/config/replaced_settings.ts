@@ -1,0 +1,56 @@
+import type { SettingPath } from "./setting_path.ts";
+import { formatPath } from "./setting_path.ts";
+import { isMap, type ValueMap } from "./value_tree.ts";
+
+/**
+ * Keys of the two Go programs' files that Postern does not need, and what is in their place. `[]` is every element
+ * of a list.
+ */
+const replacedSettings: Readonly<Record<string, string>> = {
+  "secret_file":
+    "Postern encrypts no passwords; give them as databases[].password, POSTERN_DB_PASSWORD or ~/.pgpass",
+  "trace_file": "log.level: debug and log.format: json take its place",
+  "knowledgebase": "there is no documentation search; a pipeline over a table of documents takes its place",
+  "identity":
+    "claims in headers are not read; databases[].role_from_user and session_settings take its place",
+  "http.auth.methods": "tokens and users are both accepted; a method whose file is empty lets nobody in",
+  "http.auth.oauth": "there is no OAuth server; tokens and users take its place",
+  "http.client_ip.source": "the header is read where http.client_ip.header and trusted_proxies are set",
+  "databases[].allow_writes": "every database is read-only",
+  "databases[].allow_llm_switching":
+    "databases[].available_to_users and a token's database say who may use which",
+  "databases[].allowed_pl_languages": "databases[].allowed_functions names the functions that may be called",
+  "databases[].pool_min_conns": "connections open when they are needed",
+  "databases[].pool_health_check_period": "a connection that is broken is replaced when it is needed",
+  "databases[].pool_max_conn_lifetime": "databases[].pool_max_conn_idle_time closes connections",
+  "databases[].metadata_ttl": "there is no setting for how long the catalog is kept",
+  "pipelines[].search.bm25_max_documents": "keywords are ranked in the database, without reading its rows",
+};
+
+/** Takes those keys out of a configuration; returns one warning for each that was there. */
+export function takeReplacedSettings(
+  tree: ValueMap,
+  place: (path: SettingPath) => { line: number } | undefined,
+): string[] {
+  return Object.entries(replacedSettings).flatMap(([pattern, instead]) => {
+    const keys = pattern.split(/\.|(?=\[\])/);
+    return holders(tree, keys.slice(0, -1), []).flatMap(([holder, path]) => {
+      const key = keys.at(-1) ?? "";
+      if (!Object.hasOwn(holder, key)) return [];
+      const line = place([...path, key])?.line;
+      delete holder[key];
+      const at = line === undefined ? "" : ` (line ${line})`;
+      return [`${formatPath([...path, key])}${at} is not used: ${instead}`];
+    });
+  });
+}
+
+/** The maps that a pattern's keys lead to, with their paths. */
+function holders(value: unknown, keys: readonly string[], path: SettingPath): [ValueMap, SettingPath][] {
+  const [key, ...rest] = keys;
+  if (key === undefined) return isMap(value) ? [[value, path]] : [];
+  if (key === "[]") {
+    return Array.isArray(value) ? value.flatMap((item, index) => holders(item, rest, [...path, index])) : [];
+  }
+  return isMap(value) ? holders(value[key], rest, [...path, key]) : [];
+}

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import {
+  choice,
+  filePath,
+  fraction,
+  host,
+  integer,
+  list,
+  port,
+  section,
+  text,
+  textMap,
+  timeout,
+  toggle,
+  webAddress,
+} from "../field_types.ts";
+import { hostEntry, sessionAttributes, sslModes } from "./databases.ts";
+import { apiKeys, provider, tokenBudget, topN } from "./rag.ts";
+
+const pipelineDatabase = section({
+  host: host().optional().describe("Host name, address, or folder of a Unix socket"),
+  port: port().optional().describe("Port"),
+  hosts: list(hostEntry).optional().describe("Several servers, tried in order, in place of host and port"),
+  target_session_attrs: choice(...sessionAttributes).optional().describe("Which of the servers will do"),
+  database: text().describe("Database on the server"),
+  username: text().optional().describe("Role to connect as"),
+  password: text().optional().describe("Password"),
+  ssl_mode: choice(...sslModes).optional().describe("TLS to the server, as in libpq"),
+  ssl_cert: filePath().optional().describe("Client certificate, PEM"),
+  ssl_key: filePath().optional().describe("Private key of the client certificate, PEM"),
+  ssl_root_ca: filePath().optional().describe(
+    "Authorities that the server's certificate is checked against, PEM",
+  ),
+});
+
+const condition = section({
+  column: text(),
+  operator: choice(
+    "=",
+    "!=",
+    "<",
+    ">",
+    "<=",
+    ">=",
+    "LIKE",
+    "ILIKE",
+    "IN",
+    "NOT IN",
+    "IS NULL",
+    "IS NOT NULL",
+  ),
+  value: z.unknown().optional(),
+});
+
+const filter = z.union([
+  z.string(),
+  section({ conditions: list(condition).min(1), logic: choice("AND", "OR").optional() }),
+], { error: "expected SQL text, or conditions and perhaps logic" });
+
+const table = section({
+  table: text().describe("Table or view"),
+  text_column: text().describe("Column of the documents' text"),
+  vector_column: text().describe("Column of their embeddings"),
+  id_column: text().optional().describe("Column that identifies a document; a view needs one"),
+  filter: filter.optional().describe("Which rows take part: SQL text, or conditions"),
+});
+
+const search = section({
+  hybrid_enabled: toggle().optional().describe("Search by keyword as well as by vector"),
+  vector_weight: fraction().optional().describe("Weight of the vector arm against the keyword arm"),
+  min_similarity: fraction().optional().describe("Least similarity of a document"),
+});
+
+const rerank = section({
+  provider: choice("voyage", "local").optional().describe(
+    "Kind of provider; without one there is no reranking",
+  ),
+  model: text().optional().describe("The provider's name for the model"),
+  top_k: integer(1).optional().describe("Documents that are kept"),
+  base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
+  headers: textMap().optional().describe("HTTP headers sent to the provider"),
+  request_timeout: timeout().optional().describe("Longest wait for an answer, attempts together"),
+  per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt"),
+});
+
+const pipeline = section({
+  name: text().describe("Name in the query's path"),
+  description: text().optional().describe("What it answers, for people"),
+  database: pipelineDatabase,
+  tables: list(table).min(1, { error: "expected at least one table" }).describe("Where the documents are"),
+  embedding_llm: provider.optional(),
+  rag_llm: provider.optional(),
+  api_keys: apiKeys.optional(),
+  llm_headers: textMap().optional().describe("HTTP headers sent to the pipeline's providers"),
+  token_budget: tokenBudget(),
+  top_n: topN(),
+  system_prompt: text().optional().describe("Persona and style of the answers"),
+  search: search.optional(),
+  rerank: rerank.optional(),
+  allow_include_sources: toggle().optional().describe("Let clients ask for the documents behind an answer"),
+});
+
+/** What the RAG server answers from. */
+export const pipelines = z.array(pipeline, { error: "expected a list" });

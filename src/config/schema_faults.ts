@@ -1,0 +1,49 @@
+import type { z } from "zod";
+import { redactText } from "../core/redact.ts";
+import { configSchema } from "./config_schema.ts";
+import type { Fault } from "./fault.ts";
+import { nearestName } from "./nearest_name.ts";
+import { schemaAt, sectionFields } from "./schema_walk.ts";
+import { formatPath, type SettingPath } from "./setting_path.ts";
+import { isMap, valueAt } from "./value_tree.ts";
+
+/** Where a value was written: its place in the file, or the variable or flag that gave it. */
+export type Origin = Pick<Fault, "line" | "column" | "variable" | "flag">;
+export type Locate = (path: SettingPath, part?: "value" | "key") => Origin;
+
+/** The schema's issues as faults, each setting once. */
+export function schemaFaults(issues: readonly z.core.$ZodIssue[], tree: unknown, locate: Locate): Fault[] {
+  const faults = issues.flatMap((issue) => {
+    const path = issue.path.filter((part) => typeof part !== "symbol");
+    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(path, key, locate));
+    const message = withValue(issue.message, path, valueAt(tree, path));
+    return [{ path: formatPath(path), ...locate(path), message }];
+  });
+  return [...new Map(faults.map((fault) => [fault.path, fault])).values()];
+}
+
+function unknownKey(parent: SettingPath, key: string, locate: Locate): Fault {
+  const section = schemaAt(configSchema, parent);
+  const known = section === undefined ? [] : Object.keys(sectionFields(section) ?? {});
+  const suggestion = nearestName(key, known);
+  return {
+    path: formatPath([...parent, key]),
+    ...locate([...parent, key], "key"),
+    message: "unknown key",
+    ...(suggestion === undefined ? {} : { suggestion }),
+  };
+}
+
+function withValue(message: string, path: SettingPath, value: unknown): string {
+  if (value === undefined) return `is required: ${message}`;
+  const secret = path.some((part) => /password$|api_key$|headers$/.test(String(part)));
+  return `${message}; got ${secret ? "a value that is not shown" : shown(value)}`;
+}
+
+function shown(value: unknown): string {
+  if (value === null) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (isMap(value)) return "a mapping";
+  const text = redactText(JSON.stringify(value));
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { SettingPath } from "./setting_path.ts";
+
+type Schema = z.core.$ZodType;
+
+/** What is inside of `optional`, defaults and transforms: the schema of the value as it is written. */
+export function writtenSchema(schema: Schema): Schema {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault) {
+    return writtenSchema(schema.unwrap());
+  }
+  return schema instanceof z.ZodPipe ? writtenSchema(schema.in) : schema;
+}
+
+/** The keys of a section with their schemas; undefined where the schema is of something else. */
+export function sectionFields(schema: Schema): Readonly<Record<string, Schema>> | undefined {
+  const written = writtenSchema(schema);
+  return written instanceof z.ZodObject ? written.shape : undefined;
+}
+
+/** A section's field; keys such as `constructor` are no fields, whatever JavaScript finds under them. */
+export function ownField(fields: Readonly<Record<string, Schema>>, key: string): Schema | undefined {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined;
+}
+
+/** The schema of the values in a mapping of free names; undefined where the schema is of something else. */
+export function recordValue(schema: Schema): Schema | undefined {
+  const written = writtenSchema(schema);
+  return written instanceof z.ZodRecord ? written.valueType : undefined;
+}
+
+/** The schema of a list's elements; undefined where the schema is of something else. */
+export function listElement(schema: Schema): Schema | undefined {
+  const written = writtenSchema(schema);
+  return written instanceof z.ZodArray ? written.element : undefined;
+}
+
+/** The default as the file would write it; undefined where there is none. */
+export function writtenDefault(schema: Schema): unknown {
+  return schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined;
+}
+
+export function schemaDescription(schema: Schema): string | undefined {
+  return z.globalRegistry.get(schema)?.description;
+}
+
+/** The schema at a path; undefined where the path leaves the schema. */
+export function schemaAt(root: Schema, path: SettingPath): Schema | undefined {
+  let current: Schema | undefined = root;
+  for (const part of path) {
+    if (current === undefined) return undefined;
+    current = typeof part === "number" ? listElement(current) : ownField(sectionFields(current) ?? {}, part);
+  }
+  return current;
+}
+
+/** Every setting that is no section of its own, with its path; the elements of a list of sections stand at `[0]`. */
+export function* leafSchemas(schema: Schema, path: SettingPath = []): Generator<[SettingPath, Schema]> {
+  const fields = sectionFields(schema);
+  if (fields !== undefined) {
+    for (const [key, field] of Object.entries(fields)) yield* leafSchemas(field, [...path, key]);
+    return;
+  }
+  const element = listElement(schema);
+  const nested = element !== undefined && sectionFields(element) !== undefined;
+  if (nested && schemaDescription(schema) === undefined) yield* leafSchemas(element, [...path, 0]);
+  else yield [path, schema];
+}

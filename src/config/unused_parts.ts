@@ -1,0 +1,34 @@
+import { splitPath } from "./setting_path.ts";
+import { valueAt, type ValueMap } from "./value_tree.ts";
+
+/** Parts of the schema that nothing acts upon yet. Take a line out with the change that makes it work. */
+const unusedParts: readonly string[] = [
+  "http.auth.user_file",
+  "http.auth.session_lifetime",
+  "http.auth.password_min_length",
+  "http.auth.rate_limit_window_minutes",
+  "http.auth.rate_limit_max_attempts",
+  "http.auth.max_failed_attempts_before_lockout",
+  "http.client_ip",
+  "data_dir",
+  "custom_definitions_path",
+  "llm",
+  "embedding",
+  "builtins",
+  "server",
+  "api_keys",
+  "defaults",
+  "pipelines",
+];
+
+/** One warning for each such part that a configuration sets, so that nobody believes it works. */
+export function unusedPartWarnings(tree: ValueMap): string[] {
+  return unusedParts
+    .filter((part) => valueAt(tree, splitPath(part)) !== undefined && !(part === "llm" && isLocal(tree)))
+    .map((part) => `${part}: read but not used by this version`);
+}
+
+/** The one completion provider that there is. */
+function isLocal(tree: ValueMap): boolean {
+  return valueAt(tree, ["llm", "provider"]) === "local";
+}

@@ -1,0 +1,47 @@
+import { Buffer } from "node:buffer";
+import { AppError } from "../core/app_error.ts";
+import type { OpenTransport } from "./connection.ts";
+import { untilAborted, withDeadline } from "./deadline.ts";
+
+export interface CancelRequestOptions {
+  readonly openTransport: OpenTransport;
+  /** From the server's BackendKeyData, like the key. */
+  readonly processId: number;
+  readonly secretKey: number;
+  readonly timeoutMs: number;
+}
+
+const cancelRequestCode = 80877102;
+
+/**
+ * Asks a server, over a connection of its own, to cancel what one of its processes runs (PostgreSQL manual, "Canceling
+ * Requests in Progress"). Resolves when the server has closed that connection: by then it has sent its signal.
+ *
+ * @throws {AppError} `unavailable` where the server cannot be reached or does not close in time
+ */
+export async function sendCancelRequest(options: CancelRequestOptions): Promise<void> {
+  const { openTransport, processId, secretKey, timeoutMs } = options;
+  try {
+    await withDeadline(timeoutMs, undefined, async (signal) => {
+      const stream = await openTransport(signal);
+      const closed = new Promise<void>((resolve, reject) => {
+        stream.once("error", reject);
+        stream.once("close", resolve);
+      });
+      stream.resume();
+      stream.write(cancelRequest(processId, secretKey));
+      await untilAborted(closed, signal).finally(() => stream.destroy());
+    });
+  } catch (cause) {
+    throw new AppError("unavailable", "Cannot cancel the statement: the database does not answer", { cause });
+  }
+}
+
+function cancelRequest(processId: number, secretKey: number): Buffer {
+  const message = Buffer.alloc(16);
+  message.writeInt32BE(16, 0);
+  message.writeInt32BE(cancelRequestCode, 4);
+  message.writeInt32BE(processId, 8);
+  message.writeInt32BE(secretKey, 12);
+  return message;
+}

@@ -1,0 +1,55 @@
+import type { Duplex } from "node:stream";
+
+/** PostgreSQL's six values, with libpq's meaning (PostgreSQL manual, "SSL Support", table "SSL Mode Descriptions"). */
+export type SslMode = "disable" | "allow" | "prefer" | "require" | "verify-ca" | "verify-full";
+
+/** libpq's `target_session_attrs`. */
+export type TargetSessionAttrs =
+  | "any"
+  | "read-write"
+  | "read-only"
+  | "primary"
+  | "standby"
+  | "prefer-standby";
+
+export interface DatabaseHost {
+  /** A name, an address, or a directory that holds a Unix socket (it begins with `/`). */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** One database as its adapter needs it: nothing is read from elsewhere but the files that it names. */
+export interface DatabaseOptions {
+  /** What callers know the database by. */
+  readonly name: string;
+  /** Tried in order. */
+  readonly hosts: readonly DatabaseHost[];
+  readonly database: string;
+  readonly user: string;
+  /** Where it is absent, `passFile` is asked. */
+  readonly password?: string;
+  /** A file in the format of `.pgpass`; no file where it is absent. */
+  readonly passFile?: string;
+  readonly sslMode: SslMode;
+  /** PEM; `system`, as in libpq, and an absent one mean the system's store. */
+  readonly sslRootCertFile?: string;
+  readonly sslCertFile?: string;
+  readonly sslKeyFile?: string;
+  readonly targetSessionAttrs: TargetSessionAttrs;
+  /** Of one principal. */
+  readonly poolMaxConns: number;
+  readonly poolMaxConnIdleTimeMs: number;
+  /** For one host, from the first packet to the end of the login; 0 waits for ever. */
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+  readonly maxRows: number;
+  readonly maxBytes: number;
+  /** User-defined VOLATILE functions that may be called: `name` or `schema.name`. */
+  readonly allowedFunctions: readonly string[];
+  /** Statements run under the role that has the caller's name. */
+  readonly roleFromUser: boolean;
+  /** Set for each transaction; a value may hold `{username}`. */
+  readonly sessionSettings: Readonly<Record<string, string>>;
+  /** The embedded server's socket, in place of the network: `hosts` and `sslMode` are not looked at. */
+  readonly openStream?: () => Duplex;
+}

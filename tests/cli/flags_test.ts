@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { flagGroups } from "../../src/cli/flags.ts";
+import { parseFlags, UsageError } from "../../src/cli/parse_flags.ts";
+import { listSettings } from "../../src/config/mod.ts";
+
+function settingsOf(...args: string[]): Record<string, string> {
+  return Object.fromEntries([...parseFlags(args).settings].map(([name, { text }]) => [name, text]));
+}
+
+Deno.test("the flags are these", () => {
+  assert.deepEqual(flagGroups.flatMap(({ flags }) => flags.map(({ flag }) => flag)).toSorted(), [
+    "add-token",
+    "addr",
+    "allow-insecure",
+    "cert",
+    "chain",
+    "config",
+    "config-schema",
+    "db-host",
+    "db-hosts",
+    "db-name",
+    "db-password",
+    "db-port",
+    "db-sslmode",
+    "db-target-session-attrs",
+    "db-user",
+    "debug",
+    "demo",
+    "help",
+    "http",
+    "json",
+    "key",
+    "list-tokens",
+    "log-format",
+    "log-level",
+    "no-auth",
+    "remove-token",
+    "tls",
+    "token-database",
+    "token-expiry",
+    "token-file",
+    "token-note",
+    "user-file",
+    "version",
+  ]);
+});
+
+Deno.test("every flag that gives a setting gives one that exists", () => {
+  const names = new Set(listSettings().map(({ name }) => name));
+  for (const flag of flagGroups.flatMap(({ flags }) => flags)) {
+    if ("setting" in flag) assert.ok(names.has(flag.setting), flag.flag);
+  }
+});
+
+Deno.test("environment variables are named after the path", () => {
+  const variables = new Map(listSettings().map(({ name, variable }) => [name, variable]));
+  const expected: Record<string, string> = {
+    "http.enabled": "POSTERN_HTTP_ENABLED",
+    "http.address": "POSTERN_HTTP_ADDRESS",
+    "http.tls.enabled": "POSTERN_TLS_ENABLED",
+    "http.tls.cert_file": "POSTERN_TLS_CERT_FILE",
+    "http.auth.enabled": "POSTERN_AUTH_ENABLED",
+    "http.auth.token_file": "POSTERN_AUTH_TOKEN_FILE",
+    "http.auth.max_failed_attempts_before_lockout": "POSTERN_AUTH_MAX_FAILED_ATTEMPTS_BEFORE_LOCKOUT",
+    "http.auth.rate_limit_window_minutes": "POSTERN_AUTH_RATE_LIMIT_WINDOW_MINUTES",
+    "http.auth.rate_limit_max_attempts": "POSTERN_AUTH_RATE_LIMIT_MAX_ATTEMPTS",
+    "http.client_ip.trusted_proxies": "POSTERN_HTTP_CLIENT_IP_TRUSTED_PROXIES",
+    "http.allowed_origins": "POSTERN_HTTP_ALLOWED_ORIGINS",
+    "databases[0].host": "POSTERN_DB_HOST",
+    "databases[0].database": "POSTERN_DB_NAME",
+    "databases[0].hosts": "POSTERN_DB_HOSTS",
+    "databases[0].sslmode": "POSTERN_DB_SSLMODE",
+    "log.level": "POSTERN_LOG_LEVEL",
+    "max_connections": "POSTERN_MAX_CONNECTIONS",
+    "data_dir": "POSTERN_DATA_DIR",
+    "llm.provider": "POSTERN_LLM_PROVIDER",
+    "server.listen_address": "POSTERN_SERVER_LISTEN_ADDRESS",
+  };
+  for (const [name, variable] of Object.entries(expected)) assert.equal(variables.get(name), variable);
+  assert.equal(new Set(variables.values()).size, variables.size, "two settings share a variable");
+});
+
+Deno.test("parseFlags() takes a value after a space or an equals sign, and one dash or two", () => {
+  for (
+    const args of [["-addr", ":1"], ["-addr=:1"], ["--addr", ":1"], ["--addr=:1"], [
+      "-addr",
+      ":0",
+      "--addr=:1",
+    ]]
+  ) {
+    assert.deepEqual(settingsOf(...args), { "http.address": ":1" });
+  }
+  assert.deepEqual(settingsOf("-db-password", "-dashed=x"), { "databases[0].password": "-dashed=x" });
+  assert.deepEqual(settingsOf("-db-password="), { "databases[0].password": "" });
+});
+
+Deno.test("parseFlags() turns switches on and off, the last one wins", () => {
+  assert.deepEqual(settingsOf("-http"), { "http.enabled": "true" });
+  assert.deepEqual(settingsOf("-http=false"), { "http.enabled": "false" });
+  assert.deepEqual(settingsOf("-no-auth"), { "http.auth.enabled": "false" });
+  assert.deepEqual(settingsOf("-no-auth=false"), { "http.auth.enabled": "true" });
+  assert.deepEqual(settingsOf("-debug"), { "log.level": "debug" });
+  assert.deepEqual(settingsOf("-debug=false"), {});
+  assert.deepEqual(settingsOf("-debug", "-log-level", "warn"), { "log.level": "warn" });
+  assert.deepEqual(settingsOf("-log-level", "warn", "-debug"), { "log.level": "debug" });
+  assert.equal(parseFlags(["-demo", "-demo=false"]).demo, false);
+});
+
+Deno.test("parseFlags() of nothing serves over standard input and output", () => {
+  assert.deepEqual(parseFlags([]), {
+    operation: "run",
+    settings: new Map(),
+    allowInsecure: false,
+    demo: false,
+    json: false,
+  });
+});
+
+Deno.test("parseFlags() names the flag that gave a setting", () => {
+  const { settings } = parseFlags(["-http", "--no-auth", "-allow-insecure", "-config", "a.yaml"]);
+  assert.deepEqual([...settings], [
+    ["http.enabled", { text: "true", flag: "-http" }],
+    ["http.auth.enabled", { text: "false", flag: "-no-auth" }],
+  ]);
+});
+
+Deno.test("parseFlags() reads an administrator's operation with its options", () => {
+  const args = [
+    "-add-token",
+    "-token-note",
+    "CI",
+    "-token-database",
+    "shop",
+    "-token-expiry",
+    "30d",
+    "-json",
+  ];
+  assert.deepEqual(parseFlags([...args, "-config", "a.yaml"]), {
+    operation: "add-token",
+    settings: new Map(),
+    allowInsecure: false,
+    demo: false,
+    json: true,
+    configPath: "a.yaml",
+    tokenNote: "CI",
+    tokenDatabase: "shop",
+    tokenExpiry: "30d",
+  });
+  assert.equal(parseFlags(["-add-token", "-token-expiry=never"]).tokenExpiry, "never");
+  const removal = parseFlags(["-remove-token", "token-1730000000", "-token-file", "t.yaml"]);
+  assert.deepEqual([removal.operation, removal.tokenId], ["remove-token", "token-1730000000"]);
+  assert.equal(parseFlags(["-list-tokens"]).operation, "list-tokens");
+});
+
+Deno.test("parseFlags() answers -help and -version whatever stands beside them", () => {
+  assert.equal(parseFlags(["-tls", "-help"]).operation, "help");
+  assert.equal(parseFlags(["-add-token", "-version", "-list-tokens"]).operation, "version");
+  assert.equal(parseFlags(["-config-schema"]).operation, "config-schema");
+});
+
+Deno.test("parseFlags() refuses a command line in one line that names the flag", () => {
+  const cases: [string[], string][] = [
+    [["-htpp"], 'unknown flag "-htpp": did you mean -http?'],
+    [["--db-hots=x"], 'unknown flag "-db-hots": did you mean -db-host?'],
+    [["-rag"], 'unknown flag "-rag": -help lists all flags'],
+    [["-two\nlines"], 'unknown flag "-two\\nlines": -help lists all flags'],
+    [["-addr"], "-addr needs a value: -addr ADDRESS"],
+    [["-http=maybe"], '-http is a switch: expected true or false, got "maybe"'],
+    [["-http", "config.yaml"], 'unexpected argument "config.yaml": every option is a flag such as -http'],
+    [["-"], 'unexpected argument "-": every option is a flag such as -http'],
+    [["--"], 'unexpected argument "--": every option is a flag such as -http'],
+    [[""], 'unexpected argument "": every option is a flag such as -http'],
+    [["-add-token", "-list-tokens"], "-add-token and -list-tokens exclude each other"],
+    [["-list-tokens", "-http"], "-list-tokens and -http exclude each other"],
+    [["-demo", "-add-token"], "-add-token and -demo exclude each other"],
+    [["-config-schema", "-http"], "-config-schema and -http exclude each other"],
+    [["-tls", "-cert", "c", "-key", "k"], "-tls needs -http"],
+    [["-http", "-tls=false", "-cert", "c"], "-cert needs -tls"],
+    [["-http", "-key", "k"], "-key needs -tls"],
+    [["-http", "-chain", "c"], "-chain needs -tls"],
+    [["-token-note", "x"], "-token-note needs -add-token"],
+    [["-list-tokens", "-token-expiry", "1d"], "-token-expiry needs -add-token"],
+    [["-json"], "-json needs -add-token or -list-tokens or -remove-token"],
+    [
+      ["-add-token", "-token-expiry", "soon"],
+      '-token-expiry expects a duration such as 12h, 30d or 1y, or never; got "soon"',
+    ],
+    [
+      ["-add-token", "-token-expiry", "0s"],
+      '-token-expiry expects a duration such as 12h, 30d or 1y, or never; got "0s"',
+    ],
+  ];
+  for (const [args, message] of cases) {
+    assert.throws(() => parseFlags(args), (error) => {
+      assert.ok(error instanceof UsageError, `${args}: ${error}`);
+      assert.equal(error.message, message);
+      return true;
+    }, args.join(" "));
+  }
+});

@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { parseFlags } from "../../src/cli/parse_flags.ts";
+import { ConfigError, loadConfig, type LoadOptions } from "../../src/config/mod.ts";
+import { optionsFor, readFrom } from "./load_options.ts";
+
+async function faultsOf(options: LoadOptions): Promise<ConfigError> {
+  try {
+    await loadConfig(options);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+  throw new assert.AssertionError({ message: "expected a ConfigError" });
+}
+
+const files = {
+  "/work/mine.yaml": "http: { address: ':1' }",
+  "/work/named.yaml": "http: { address: ':2' }",
+  "/etc/postern/config.yaml": "http: { address: ':3' }",
+  "/opt/postern/config.yaml": "http: { address: ':4' }",
+};
+
+Deno.test("loadConfig() takes the file of -config, POSTERN_CONFIG, /etc/postern, the executable's folder, in this order", async () => {
+  const steps: [string, number, LoadOptions][] = [
+    ["/work/mine.yaml", 1, {
+      env: { POSTERN_CONFIG: "named.yaml" },
+      cwd: "/work",
+      flags: parseFlags(["-config", "mine.yaml"]),
+      readFile: readFrom(files),
+    }],
+    ["/work/named.yaml", 2, {
+      env: { POSTERN_CONFIG: "named.yaml" },
+      cwd: "/work",
+      readFile: readFrom(files),
+    }],
+    ["/etc/postern/config.yaml", 3, { env: {}, cwd: "/work", readFile: readFrom(files) }],
+    ["/opt/postern/config.yaml", 4, {
+      env: {},
+      cwd: "/work",
+      executableDir: "/opt/postern",
+      readFile: readFrom({ "/opt/postern/config.yaml": files["/opt/postern/config.yaml"] }),
+    }],
+  ];
+  for (const [path, port, options] of steps) {
+    const loaded = await loadConfig(options);
+    assert.equal(loaded.path, path);
+    assert.deepEqual(loaded.config.http.address, { host: "", port });
+  }
+});
+
+Deno.test("loadConfig() without any file has the defaults, and credential files in the executable's folder", async () => {
+  const { config, path, warnings } = await loadConfig({
+    env: {},
+    cwd: "/work",
+    executableDir: "/opt/postern",
+    readFile: readFrom({}),
+  });
+  assert.equal(path, undefined);
+  assert.deepEqual(warnings, []);
+  assert.equal(config.http.auth.token_file, "/opt/postern/tokens.yaml");
+  assert.equal(config.http.auth.user_file, "/opt/postern/users.yaml");
+  assert.deepEqual(config.databases, []);
+});
+
+Deno.test("loadConfig() says which file that was named does not exist, and who named it", async () => {
+  const byFlag = await faultsOf({
+    env: {},
+    cwd: "/work",
+    flags: parseFlags(["-config", "gone.yaml"]),
+    readFile: readFrom({}),
+  });
+  assert.equal(byFlag.message, "Cannot load /work/gone.yaml: -config: there is no such file");
+  assert.equal(byFlag.code, "invalid");
+  const byVariable = await faultsOf({
+    env: { POSTERN_CONFIG: "/gone.yaml" },
+    cwd: "/work",
+    readFile: readFrom({}),
+  });
+  assert.equal(byVariable.message, "Cannot load /gone.yaml: POSTERN_CONFIG: there is no such file");
+});
+
+Deno.test("loadConfig() does not pass over a default file that it may not read", async () => {
+  const error = await faultsOf({
+    env: {},
+    cwd: "/work",
+    readFile: () => Promise.reject(new Deno.errors.PermissionDenied("permission denied")),
+  });
+  assert.equal(error.message, "Cannot load /etc/postern/config.yaml: permission denied");
+});
+
+Deno.test("loadConfig() resolves the file's paths against its folder, others against the working folder", async () => {
+  const { config } = await loadConfig({
+    env: { POSTERN_TLS_KEY_FILE: "from/variable.key", HOME: "/home/me" },
+    cwd: "/work",
+    flags: parseFlags(["-config", "conf/a.yaml", "-http", "-tls", "-cert", "from-flag.crt"]),
+    readFile: readFrom({
+      "/work/conf/a.yaml": "http: { tls: { chain_file: chain.crt }, auth: { token_file: ~/tokens } }\n" +
+        "databases: [{ name: a, embedded: memory }, { name: b, embedded: data }, { name: c, sslrootcert: /root.crt }]",
+    }),
+  });
+  assert.deepEqual(config.http.tls, {
+    enabled: true,
+    cert_file: "/work/from-flag.crt",
+    key_file: "/work/from/variable.key",
+    chain_file: "/work/conf/chain.crt",
+  });
+  assert.equal(config.http.auth.token_file, "/home/me/tokens");
+  assert.equal(config.http.auth.user_file, "/work/conf/users.yaml");
+  assert.deepEqual(config.databases.map(({ embedded, hosts }) => [embedded, hosts.length]), [
+    ["memory", 0],
+    ["/work/conf/data", 0],
+    [undefined, 1],
+  ]);
+  assert.equal(config.databases[2]?.sslrootcert, "/root.crt");
+});
+
+Deno.test("loadConfig() makes a database of flags or variables where the file has none, named after it", async () => {
+  const cases: [Partial<LoadOptions>, string, string, string][] = [
+    [{ flags: parseFlags(["-db-name", "shop", "-db-host", "db"]) }, "shop", "shop", "db"],
+    [{ env: { POSTERN_DB_NAME: "shop" } }, "shop", "shop", "localhost"],
+    [{ env: { PGDATABASE: "shop", PGHOST: "/var/run/postgresql" } }, "shop", "shop", "/var/run/postgresql"],
+    [{ env: { PGHOST: "db" } }, "postgres", "postgres", "db"],
+  ];
+  for (const [options, name, database, host] of cases) {
+    for (const text of ["", "databases: []", "databases:"]) {
+      const { config } = await loadConfig(optionsFor(text, options));
+      const [made] = config.databases;
+      assert.deepEqual([made?.name, made?.database, made?.hosts[0]?.host], [name, database, host]);
+      assert.equal(config.databases.length, 1);
+    }
+  }
+});
+
+Deno.test("loadConfig() does not name a database that the file leaves nameless", async () => {
+  const error = await faultsOf(optionsFor("databases: [{ host: db }]", { env: { PGDATABASE: "shop" } }));
+  assert.deepEqual(error.faults.map(({ path }) => path), ["databases[0].name"]);
+});
+
+Deno.test("loadConfig() lets a host of the command line take the place of the file's hosts, and the reverse", async () => {
+  const hosts = "databases: [{ name: a, hosts: [{ host: one }, { host: two }] }]";
+  const single = await loadConfig(optionsFor(hosts, { flags: parseFlags(["-db-host", "flag"]) }));
+  assert.deepEqual(single.config.databases[0]?.hosts, [{ host: "flag", port: 5432 }]);
+
+  const several = await loadConfig(optionsFor("databases: [{ name: a, host: one, port: 1 }]", {
+    env: { POSTERN_DB_HOSTS: "two:2,[::1]:3, four" },
+  }));
+  assert.deepEqual(several.config.databases[0]?.hosts, [
+    { host: "two", port: 2 },
+    { host: "::1", port: 3 },
+    { host: "four", port: 5432 },
+  ]);
+  const both = await faultsOf(optionsFor(hosts, { flags: parseFlags(["-db-host", "a", "-db-hosts", "b"]) }));
+  assert.deepEqual(both.faults.map(({ flag, path }) => [flag, path]), [["-db-host", "databases[0].host"]]);
+});
+
+Deno.test("loadConfig() takes a password from the file, POSTERN_DB_PASSWORD, then PGPASSWORD, and names the .pgpass", async () => {
+  const passwordWith = async (password: string, env: Record<string, string>) =>
+    (await loadConfig(optionsFor(`databases: [{ name: a, password: "${password}" }]`, { env }))).config
+      .databases[0]
+      ?.password;
+  assert.equal(await passwordWith("file", { POSTERN_DB_PASSWORD: "ours", PGPASSWORD: "libpq" }), "file");
+  assert.equal(await passwordWith("", { POSTERN_DB_PASSWORD: "ours", PGPASSWORD: "libpq" }), "ours");
+  assert.equal(await passwordWith("", { PGPASSWORD: "libpq" }), "libpq");
+  assert.equal(await passwordWith("", {}), undefined);
+
+  const passFile = async (env: Record<string, string>) =>
+    (await loadConfig(optionsFor("", { env }))).config.pass_file;
+  assert.equal(await passFile({ HOME: "/home/me", PGPASSFILE: "/secret/pgpass" }), "/secret/pgpass");
+  assert.equal(await passFile({ HOME: "/home/me" }), "/home/me/.pgpass");
+  assert.equal(await passFile({}), undefined);
+});
+
+Deno.test("loadConfig() keeps the environment's server away from an embedded database", async () => {
+  const { config } = await loadConfig(optionsFor("databases: [{ name: demo, embedded: memory }]", {
+    env: { PGHOST: "db", PGUSER: "someone", PGPASSWORD: "secret" },
+  }));
+  const [demo] = config.databases;
+  assert.deepEqual([demo?.hosts, demo?.user, demo?.password], [[], "postgres", undefined]);
+});
+
+Deno.test("loadConfig() refuses to serve without authentication where others can reach it, unless told to", async () => {
+  for (
+    const [address, refused] of [[":8080", true], ["10.0.0.1:80", true], ["127.0.0.1:80", false], [
+      "[::1]:80",
+      false,
+    ]]
+  ) {
+    const args = ["-http", "-no-auth", `-addr=${address}`];
+    const load = (more: string[]) => loadConfig(optionsFor("", { flags: parseFlags([...args, ...more]) }));
+    if (refused) {
+      const error = await faultsOf(optionsFor("", { flags: parseFlags(args) }));
+      assert.deepEqual(error.faults.map(({ flag }) => flag), ["-no-auth"]);
+      assert.match(error.message, /needs -allow-insecure/);
+    } else await load([]);
+    assert.equal((await load(["-allow-insecure"])).config.http.auth.enabled, false);
+  }
+});
+
+Deno.test("loadConfig() refuses two listeners on one address", async () => {
+  const text = "http: { enabled: true, address: '127.0.0.1:8080' }\nserver:\n  port: 8080";
+  const flags = { ...parseFlags([]), rag: true };
+  const error = await faultsOf(optionsFor(text, { flags }));
+  assert.deepEqual(error.faults.map(({ path, line }) => [path, line]), [["server.port", 3]]);
+  assert.equal((await loadConfig(optionsFor(text))).config.server?.port, 8080);
+  assert.equal(
+    (await loadConfig(optionsFor(text.replace("port: 8080", "port: 81"), { flags }))).config.server?.port,
+    81,
+  );
+});
+
+Deno.test("loadConfig() warns of a password on the command line and of a mistyped variable", async () => {
+  const { warnings } = await loadConfig(optionsFor("", {
+    flags: parseFlags(["-db-password", "secret"]),
+    env: { POSTERN_HTTP_ADRESS: ":1", POSTERN_PORT: "tcp://10.0.0.1:80", POSTERN_CONFIG: "", OTHER: "x" },
+  }));
+  assert.deepEqual(warnings, [
+    "POSTERN_HTTP_ADRESS is not used: did you mean POSTERN_HTTP_ADDRESS?",
+    "-db-password: others on this machine can read a command line; POSTERN_DB_PASSWORD or ~/.pgpass is safer",
+  ]);
+});
+
+Deno.test("a ConfigError names the file and tells each fault on a line of its own, without secrets", async () => {
+  const error = await faultsOf(optionsFor("max_rows: 1\ndatabases: [{ name: a, password: { hunter2: x } }]"));
+  assert.equal(
+    error.message,
+    "Cannot load /etc/postern/config.yaml: 2 faults\n" +
+      "  line 1, column 1: max_rows: unknown key\n" +
+      "  line 2, column 24: databases[0].password: expected text; got a value that is not shown",
+  );
+  assert.deepEqual(error.data, { faults: error.faults });
+});
+
+Deno.test("loadConfig() warns of a provider that this version does not have, and not of the local one", async () => {
+  const warningsOf = async (provider: string) =>
+    (await loadConfig(optionsFor(`llm: { provider: ${provider} }`))).warnings;
+  assert.deepEqual(await warningsOf("openai"), ["llm: read but not used by this version"]);
+  assert.deepEqual(await warningsOf("local"), []);
+});

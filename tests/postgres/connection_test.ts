@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../src/core/logger.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { Cursor } from "../../src/postgres/driver.ts";
+import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
+import { databaseOptions } from "../support/database_options.ts";
+import { waitUntil } from "../support/wait_until.ts";
+
+const forever = new AbortController().signal;
+const open = (db: TestDatabase) =>
+  connect(databaseOptions(db.url), { signal: forever, logger: silentLogger });
+
+async function activeStatements(db: TestDatabase): Promise<number> {
+  const rows = await db.query(
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'postern' " +
+      "AND state = 'active'",
+  );
+  return rows.length;
+}
+
+testWithPostgres(
+  "limitBytes() fails a query whose one value is too large, without buffering it",
+  async () => {
+    await using db = await createTestDatabase();
+    const connection = await open(db);
+    connection.limitBytes(4 * 1024 * 1024);
+    const before = Deno.memoryUsage().rss;
+    await assert.rejects(connection.client.query("SELECT repeat('x', 300000000)"), {
+      name: "AppError",
+      code: "invalid",
+      message: "Cannot read result: it exceeds 4194304 bytes",
+    });
+    const grownMiB = (Deno.memoryUsage().rss - before) / 1024 / 1024;
+    assert.ok(grownMiB < 100, `grew by ${grownMiB} MiB`);
+    await connection.close();
+  },
+);
+
+testWithPostgres("limitBytes() fails what crosses the bound within a single chunk", async () => {
+  await using db = await createTestDatabase();
+  const connection = await open(db);
+  connection.limitBytes(100);
+  await assert.rejects(connection.client.query("SELECT repeat('x', 200)"), { code: "invalid" });
+  await connection.close();
+});
+
+testWithPostgres("limitBytes() fails a cursor's read and leaves no statement running", async () => {
+  await using db = await createTestDatabase();
+  const connection = await open(db);
+  connection.limitBytes(1024 * 1024);
+  const cursor = connection.client.query(
+    new Cursor("SELECT repeat('x', 1000) FROM generate_series(1, 100000)"),
+  );
+  await assert.rejects(cursor.read(1_000_000), { code: "invalid" });
+  await waitUntil("no statement is running", async () => await activeStatements(db) === 0);
+  await connection.close();
+});
+
+testWithPostgres("limitBytes() counts from its call, and undefined lifts the bound", async () => {
+  await using db = await createTestDatabase();
+  const connection = await open(db);
+  for (let round = 0; round < 3; round++) {
+    connection.limitBytes(15_000);
+    await connection.client.query("SELECT repeat('x', 10000)");
+  }
+  connection.limitBytes(undefined);
+  await connection.client.query("SELECT repeat('x', 100000)");
+  await connection.close();
+});
+
+testWithPostgres("cancel() reaches the statement that runs, and no later one", async () => {
+  await using db = await createTestDatabase();
+  const connection = await open(db);
+  for (let round = 0; round < 20; round++) {
+    const cancelled = assert.rejects(connection.client.query("SELECT pg_sleep(60)"), { code: "57014" });
+    await waitUntil("the statement runs", async () => await activeStatements(db) === 1);
+    await connection.cancel();
+    await cancelled;
+    await connection.client.query("SELECT 1");
+  }
+  await connection.close();
+});
+
+testWithPostgres("close() cancels a statement that still runs", async () => {
+  await using db = await createTestDatabase();
+  const connection = await open(db);
+  const query = assert.rejects(
+    connection.client.query("SELECT count(*) FROM generate_series(1, 100000000000)"),
+  );
+  await waitUntil("the statement runs", async () => await activeStatements(db) === 1);
+  await connection.close();
+  await query;
+  await waitUntil("no statement is running", async () => await activeStatements(db) === 0);
+});

@@ -1,0 +1,69 @@
+import { join } from "node:path";
+import { testDatabaseUrl } from "./database.ts";
+import { runProgram, type ServerProcess, startServer } from "./server_process.ts";
+import { createToolClient } from "./tool_client.ts";
+
+/** A folder with a configuration of a test's own. */
+export interface ConfigFolder extends AsyncDisposable {
+  readonly path: string;
+  readonly configFile: string;
+  readonly tokenFile: string;
+  write(config: string): Promise<void>;
+  /** Makes a token with the administrator's command. */
+  addToken(...flags: string[]): Promise<{ id: string; token: string }>;
+}
+
+export async function createConfigFolder(config: string): Promise<ConfigFolder> {
+  const path = await Deno.makeTempDir({ prefix: "postern_test_" });
+  const configFile = join(path, "config.yaml");
+  await Deno.writeTextFile(configFile, config);
+  return {
+    path,
+    configFile,
+    tokenFile: join(path, "tokens.yaml"),
+    write: (text) => Deno.writeTextFile(configFile, text),
+    async addToken(...flags) {
+      const { stdout, stderr, code } = await runProgram([
+        "-config",
+        configFile,
+        "-add-token",
+        "-json",
+        ...flags,
+      ]);
+      if (code !== 0) throw new Error(stderr);
+      return JSON.parse(stdout);
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
+  };
+}
+
+/** An entry of `databases` for the test server's database of that name, with more settings in YAML's flow style. */
+export function databaseEntry(name: string, database: string, settings = ""): string {
+  const { hostname, port, username } = new URL(testDatabaseUrl ?? "postgres://postgres@127.0.0.1:1/");
+  return `{ name: ${name}, host: ${hostname}, port: ${port}, database: ${database}, user: ${username}, ` +
+    `sslmode: disable, ${settings} }`;
+}
+
+/** A server over HTTP with one token, and a client that has it. */
+export async function startConfiguredServer(
+  config: string,
+  flags: readonly string[] = [],
+): Promise<
+  AsyncDisposable & { server: ServerProcess; folder: ConfigFolder; token: string; client: ToolClient }
+> {
+  const folder = await createConfigFolder(config);
+  const { token } = await folder.addToken("-token-note", "test");
+  const server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, ...flags]);
+  return {
+    server,
+    folder,
+    token,
+    client: createToolClient({ url: server.url, token }),
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export type ToolClient = ReturnType<typeof createToolClient>;

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+
+/** The program under test: the compiled executable where POSTERN_EXECUTABLE names it, else main.ts under this Deno. */
+const executable = Deno.env.get("POSTERN_EXECUTABLE");
+const root = new URL("../../", import.meta.url);
+
+export function command(args: readonly string[], options: Deno.CommandOptions = {}): Deno.Command {
+  const main = new URL("main.ts", root).pathname;
+  const prefix = executable === undefined ? ["run", "-A", "--no-prompt", main] : [];
+  return new Deno.Command(executable ?? Deno.execPath(), {
+    args: [...prefix, ...args],
+    stdin: "null",
+    ...options,
+  });
+}
+
+/** What to spawn and with which arguments, for clients that start the program themselves. */
+export function commandLine(args: readonly string[]): { command: string; args: string[] } {
+  const main = new URL("main.ts", root).pathname;
+  return executable === undefined
+    ? { command: Deno.execPath(), args: ["run", "-A", "--no-prompt", main, ...args] }
+    : { command: executable, args: [...args] };
+}
+
+/** Runs the program to its end. */
+export async function runProgram(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const { code, stdout, stderr } = await command(args, { env }).output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+export interface ServerProcess {
+  readonly url: string;
+  readonly pid: number;
+  /** Everything written so far. */
+  stderr(): string;
+  stdout(): string;
+  /** Sends SIGTERM and resolves with the exit code. */
+  stop(): Promise<number>;
+  kill(signal: Deno.Signal): Promise<number>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts the program and resolves once it listens. */
+export async function startServer(
+  args: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<ServerProcess> {
+  const child = command(args, { ...options, stdout: "piped", stderr: "piped" }).spawn();
+  let stderr = "";
+  let stdout = "";
+  const listening = Promise.withResolvers<string>();
+  const collectors = [
+    collect(child.stderr, (text) => {
+      stderr += text;
+      const url = /listening on (https?:\/\/\S+)/.exec(stderr)?.[1];
+      if (url !== undefined) listening.resolve(url);
+    }),
+    collect(child.stdout, (text) => stdout += text),
+  ];
+  const ended = child.status.then(async ({ code }) => {
+    await Promise.all(collectors);
+    return code;
+  });
+  const url = await Promise.race([
+    listening.promise,
+    ended.then((code) => assert.fail(`the server ended with ${code} before it listened:\n${stderr}`)),
+  ]);
+  const kill = (signal: Deno.Signal) => {
+    try {
+      child.kill(signal);
+    } catch {
+      // it has ended already
+    }
+    return ended;
+  };
+  return {
+    url: url.replace("0.0.0.0", "127.0.0.1"),
+    pid: child.pid,
+    stderr: () => stderr,
+    stdout: () => stdout,
+    stop: () => kill("SIGTERM"),
+    kill,
+    [Symbol.asyncDispose]: async () => void await kill("SIGKILL"),
+  };
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) take(text);
+}
