@@ -1,0 +1,120 @@
+import type { CatalogColumn, CatalogTable } from "../../core/catalog.ts";
+import { columnKind, isBulky } from "./column_kind.ts";
+import { numberSql } from "./conditions.ts";
+import { type Draft, type Grouping, isAggregated, type Measure } from "./draft.ts";
+import { quoteIdentifier } from "./quote_sql.ts";
+
+/** Rows that are shown when the request names no number. */
+const defaultLimit = 20;
+/** Rows of a summary, and of "all" rows; the statement's reader has bounds of its own and says when they cut. */
+const wideLimit = 1000;
+
+interface StatementParts {
+  readonly select: string;
+  readonly conditions: readonly string[];
+  readonly groupBy?: string;
+  readonly orderBy?: string;
+  readonly limit?: number;
+}
+
+const column = ({ name }: CatalogColumn): string => quoteIdentifier(name);
+
+function tableSql({ schema, name }: CatalogTable): string {
+  return schema === "public" ? quoteIdentifier(name) : `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+}
+
+function measureSql({ aggregate, column }: Measure): string {
+  const value = numberSql(column);
+  if (aggregate === "median") {
+    return `percentile_cont(0.5) WITHIN GROUP (ORDER BY ${value}) AS ${
+      quoteIdentifier(`median_${column.name}`)
+    }`;
+  }
+  const prefix = { avg: "average", sum: "sum", min: "lowest", max: "highest" }[aggregate];
+  return `${aggregate}(${value}) AS ${quoteIdentifier(`${prefix}_${column.name}`)}`;
+}
+
+/** A date's hours keep their time; what is longer than that is a date. */
+function groupSql({ column: { name }, unit }: Grouping): string {
+  const value = quoteIdentifier(name);
+  if (unit === undefined) return value;
+  const isShort = unit === "hour" || unit === "minute";
+  return `date_trunc('${unit}', ${value})${isShort ? "" : "::date"} AS ${quoteIdentifier(unit)}`;
+}
+
+function summaryParts(draft: Draft): StatementParts {
+  const measures = draft.measures.map(measureSql);
+  const counts = draft.distinct === undefined
+    ? "count(*) AS count"
+    : `count(DISTINCT ${column(draft.distinct)}) AS ${quoteIdentifier(`distinct_${draft.distinct.name}`)}`;
+  if (draft.counts || measures.length === 0) measures.unshift(counts);
+  const select = [...draft.groups.map(groupSql), ...measures].join(", ");
+  if (draft.groups.length === 0) return { select, conditions: draft.conditions };
+
+  const positions = draft.groups.map((_, index) => String(index + 1));
+  const isOverTime = draft.groups[0] !== undefined && columnKind(draft.groups[0].column) === "date";
+  const byMeasure = `${positions.length + 1} ${draft.rank ?? "DESC"}`;
+  const isRanked = !isOverTime || draft.rank !== undefined;
+  return {
+    select,
+    conditions: draft.conditions,
+    groupBy: positions.join(", "),
+    orderBy: [...(isRanked ? [byMeasure] : []), ...positions].join(", "),
+    limit: draft.limit ?? wideLimit,
+  };
+}
+
+function distinctParts(draft: Draft, value: CatalogColumn): StatementParts {
+  const direction = draft.ordering?.direction === "DESC" ? " DESC" : "";
+  return {
+    select: `DISTINCT ${column(value)}`,
+    conditions: draft.conditions,
+    orderBy: `${column(value)}${direction}`,
+    limit: draft.limit ?? wideLimit,
+  };
+}
+
+/** The primary key makes the order of equal rows certain, so that a second page goes on where the first ended. */
+function listOrder(draft: Draft, table: CatalogTable): string {
+  const keys = table.columns.filter((candidate) =>
+    candidate.isPrimaryKey && candidate !== draft.ordering?.column
+  );
+  const terms = keys.map(column);
+  if (draft.ordering !== undefined) {
+    const { column: by, direction } = draft.ordering;
+    const descending = by.nullable ? " DESC NULLS LAST" : " DESC";
+    terms.unshift(`${column(by)}${direction === "DESC" ? descending : ""}`);
+  }
+  return terms.join(", ");
+}
+
+function listParts(draft: Draft, table: CatalogTable): StatementParts {
+  const hidesColumns = table.columns.some(isBulky);
+  const shown = draft.projection.length > 0
+    ? draft.projection
+    : hidesColumns
+    ? table.columns.filter((candidate) => !isBulky(candidate))
+    : [];
+  const isOne = draft.ordering !== undefined && draft.mentions.some(({ isPlural }) => !isPlural);
+  return {
+    select: shown.length === 0 ? "*" : shown.map(column).join(", "),
+    conditions: draft.conditions,
+    orderBy: listOrder(draft, table),
+    limit: draft.limit ?? (draft.wantsAll ? wideLimit : isOne ? 1 : defaultLimit),
+  };
+}
+
+/** The statement that a draft without problems stands for. */
+export function renderStatement(draft: Draft, table: CatalogTable): string {
+  const parts = isAggregated(draft)
+    ? summaryParts(draft)
+    : draft.distinct !== undefined
+    ? distinctParts(draft, draft.distinct)
+    : listParts(draft, table);
+  const lines = [`SELECT ${parts.select}`, `FROM ${tableSql(table)}`];
+  if (parts.conditions.length > 0) lines.push(`WHERE ${parts.conditions.join("\n  AND ")}`);
+  if (parts.groupBy !== undefined) lines.push(`GROUP BY ${parts.groupBy}`);
+  if (parts.orderBy) lines.push(`ORDER BY ${parts.orderBy}`);
+  if (parts.limit !== undefined) lines.push(`LIMIT ${parts.limit}`);
+  return lines.join("\n");
+}

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { loadModule, parseSync } from "libpg-query";
+import { looksLikeSql } from "../../src/text/sql_or_words.ts";
+
+await loadModule();
+
+function parses(sql: string): boolean {
+  try {
+    return (parseSync(sql).stmts?.length ?? 0) > 0;
+  } catch {
+    return false;
+  }
+}
+
+const sql = [
+  "SELECT 1",
+  "select 1;",
+  "select * from orders",
+  "select * form orders",
+  "select id, total form orders where total > 10",
+  "select count(* from orders",
+  "select name from customers wher id 3",
+  "select * from orders where placed_at > 'the last day of my holidays",
+  "select id from orders group by",
+  "SELECT name orders WHERE LIKE",
+  "select 1 +",
+  "select o.id fro orders o",
+  "select name from customers limit 10 offset offset",
+  "(select 1)",
+  "((select 1) union select 2",
+  "( select * form orders )",
+  "-- the newest orders\nselect * form orders",
+  "/* for me */ select * form orders",
+  "/* a */ -- b\n (select 1",
+  "values (1), (2)",
+  "values (1, 2",
+  "table orders",
+  "TABLE orders;",
+  "with orders as (select",
+  "with recursive t(n) as (select 1",
+  "WITH x AS MATERIALIZED (SELECT 1",
+  "with a as (select 1) select * from a",
+  "explain select * from orders",
+  "explain select * form orders",
+  "explain analyze select",
+  "EXPLAIN (ANALYZE, BUFFERS) SELECT",
+  "explain with x as (select",
+  "show search_path",
+  "show server_version",
+  "show work_mem;",
+  "SHOW customers",
+  "show orders;",
+  "show all",
+  "show time zone",
+  "show transaction isolation level",
+  "insert into orders",
+  "insert into orders values (1)",
+  "insert into orders (id) values (1",
+  "update orders set x = 1",
+  "update orders se x = 1",
+  "update orders set x =",
+  "delete from orders where",
+  "delete from orders",
+  "merge into orders using",
+  "drop table x; --",
+  "drop table",
+  "drop table if exists",
+  "create table foo",
+  "create or replace function f(",
+  "alter table orders add",
+  "truncate orders",
+  "truncate table",
+  "grant select on orders to",
+  "copy orders to",
+  "copy (select 1",
+  "call refresh(",
+  "do $$ begin",
+  "set search_path = ",
+  "begin; select 1",
+  "commit",
+  "select 1; drop table orders",
+  "vacuum full orders;",
+] as const;
+
+const words = [
+  "",
+  "   ",
+  "-- nothing but a comment",
+  "((",
+  "show the ten most expensive products",
+  "show customers",
+  "show order lines",
+  "Show customers",
+  "show order_lines",
+  "show me all orders",
+  "show all orders of last week",
+  "fetch 10 orders",
+  "fetch the latest orders",
+  "select the best customers for me",
+  "select the ten newest orders",
+  "Select a random product please",
+  "select customers with the most orders from Germany",
+  "with which customers do we earn most?",
+  "with all orders in mind, what is the average total?",
+  "update me on the orders of last week",
+  "update on orders",
+  "explain the schema to me",
+  "explain how orders relate to customers",
+  "explain orders to me",
+  "insert coin",
+  "delete my account",
+  "delete from my list the orders that are old",
+  "drop the table orders",
+  "drop me a line",
+  "create a report of all orders",
+  "create a table of customers and their totals",
+  "table of products by price",
+  "tables with more than ten rows",
+  "values of status in orders",
+  "call the customer with the largest order",
+  "do we have orders from today?",
+  "set the table for ten",
+  "copy that",
+  "grant me access please",
+  "begin with the newest orders",
+  "commit to a plan",
+  "merge the two customers",
+  "alter ego",
+  "truncate the names after ten characters",
+  "how many orders were placed last month",
+  "list orders from 2025",
+  "what does select mean?",
+  "orders where total > 100",
+  "count(*) of orders",
+  "customers; products",
+  "¿cuántos pedidos hay?",
+  "selected orders",
+  "showing customers",
+] as const;
+
+for (const text of sql) {
+  Deno.test(`looksLikeSql() takes as SQL: ${JSON.stringify(text)}`, () => {
+    assert.equal(looksLikeSql(text, parses), true);
+  });
+}
+
+for (const text of words) {
+  Deno.test(`looksLikeSql() takes as words: ${JSON.stringify(text)}`, () => {
+    assert.equal(looksLikeSql(text, parses), false);
+  });
+}
+
+Deno.test("looksLikeSql() takes any length without recursing", () => {
+  assert.equal(looksLikeSql("explain ".repeat(200_000), () => false), false);
+  assert.equal(looksLikeSql("(".repeat(200_000) + "select 1", () => false), true);
+  assert.equal(looksLikeSql("show x" + " ".repeat(200_000) + ";", () => true), true);
+});
