@@ -17,7 +17,7 @@ export interface HostAndOriginOptions {
  */
 export function createHostAndOriginCheck(
   options: HostAndOriginOptions,
-): (headers: Headers) => string | undefined {
+): (request: Request) => string | undefined {
   const { address, authenticated } = options;
   const allowedHosts = new Set(options.allowedHosts.map((host) => host.toLowerCase()));
   const allowedOrigins = new Set(
@@ -33,8 +33,9 @@ export function createHostAndOriginCheck(
       allowedHosts.has(host) || allowedHosts.has(hostname);
   }
 
-  return (headers) => {
-    const host = headers.get("host")?.toLowerCase() ?? "";
+  return ({ headers, url }) => {
+    // HTTP/2 has :authority in its place, which the runtime puts into the URL
+    const host = (headers.get("host") ?? new URL(url).host).toLowerCase();
     if (hostIsChecked && !hostIsAllowed(host)) return "the Host header names a host that is not allowed here";
     const origin = headers.get("origin")?.toLowerCase();
     if (origin === undefined) return undefined;

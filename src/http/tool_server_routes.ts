@@ -6,7 +6,7 @@ export interface ToolServerRoutesOptions {
   /** Says which configured databases cannot be reached. */
   readonly unreachableDatabases: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Says why a request is refused before anything else looks at it. */
-  readonly checkHostAndOrigin: (headers: Headers) => string | undefined;
+  readonly checkHostAndOrigin: (request: Request) => string | undefined;
   readonly server: { readonly name: string; readonly version: string };
   readonly logger: Logger;
 }
@@ -17,7 +17,7 @@ export function createToolServerRoutes(options: ToolServerRoutesOptions): Hono {
   const app = new Hono();
 
   app.use(async (context, next) => {
-    const reason = options.checkHostAndOrigin(context.req.raw.headers);
+    const reason = options.checkHostAndOrigin(context.req.raw);
     if (reason === undefined) await next();
     else context.res = context.json({ error: `Forbidden: ${reason}` }, 403);
     context.res.headers.set("x-content-type-options", "nosniff");

@@ -32,8 +32,15 @@ export function createStreamableHttp(options: SdkServerOptions & { logger: Logge
   };
 }
 
-/** Whether a request asks for the Streamable HTTP transport rather than for bare JSON-RPC. */
+/**
+ * Whether a request asks for the Streamable HTTP transport rather than for bare JSON-RPC: its client takes event streams,
+ * or speaks a revision whose requests have an envelope. What else names a revision is answered as bare JSON-RPC, which
+ * is the same in all of them.
+ */
 export function wantsStreamableHttp(headers: Headers): boolean {
-  return headers.has("mcp-protocol-version") || headers.has("mcp-session-id") ||
-    (headers.get("accept") ?? "").includes("text/event-stream");
+  return (headers.get("accept") ?? "").includes("text/event-stream") ||
+    revisionWithEnvelope.test(headers.get("mcp-protocol-version") ?? "");
 }
+
+// 2026-07-28 and later
+const revisionWithEnvelope = /^20(2[6-9]|[3-9]\d)-/;

@@ -82,7 +82,9 @@ const cases: Case[] = [
   },
 ];
 
-for (const { title, listening = "127.0.0.1", authenticated = true, host, origin, passes, ...lists } of cases) {
+for (
+  const { title, listening = "127.0.0.1", authenticated = true, host, origin, passes, ...lists } of cases
+) {
   Deno.test(`Host and Origin: ${title} ${passes ? "passes" : "is refused"}`, () => {
     const check = createHostAndOriginCheck({
       address: { host: listening, port: 8080 },
@@ -91,6 +93,13 @@ for (const { title, listening = "127.0.0.1", authenticated = true, host, origin,
       allowedOrigins: lists.allowedOrigins ?? [],
     });
     const headers = new Headers({ host, ...(origin === undefined ? {} : { origin }) });
-    assert.equal(check(headers) === undefined, passes);
+    assert.equal(check(new Request("http://unused.example/", { headers })) === undefined, passes);
   });
 }
+
+Deno.test("Host and Origin: without a Host header the URL's authority counts, as in HTTP/2", () => {
+  const options = { authenticated: true, allowedHosts: [], allowedOrigins: [] };
+  const check = createHostAndOriginCheck({ ...options, address: { host: "127.0.0.1", port: 8443 } });
+  assert.equal(check(new Request("https://localhost:8443/mcp/v1")), undefined);
+  assert.notEqual(check(new Request("https://evil.example:8443/mcp/v1")), undefined);
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
+import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
+import { waitUntil } from "../support/wait_until.ts";
+
+const slow = "SELECT count(*) FROM generate_series(1, 100000000000)";
+
+async function running(database: TestDatabase): Promise<number> {
+  const rows = await database.query(
+    `SELECT count(*) FROM pg_stat_activity WHERE datname = '${database.name}' AND state = 'active'
+     AND query LIKE '%100000000000%' AND pid <> pg_backend_pid()`,
+  );
+  return Number(rows[0]?.[0]);
+}
+
+testWithPostgres("a client that disconnects or cancels leaves no statement running", async (t) => {
+  await using database = await createTestDatabase();
+  await using server = await startConfiguredServer(`databases: [${databaseEntry("main", database.name)}]`);
+  const { client } = server;
+
+  await t.step("by closing its connection", async () => {
+    const controller = new AbortController();
+    const call = client.call("query_database", { query: slow }, { signal: controller.signal });
+    const ended = assert.rejects(call);
+    await waitUntil("the statement runs", async () => await running(database) === 1);
+    controller.abort();
+    await ended;
+    await waitUntil("nothing runs", async () => await running(database) === 0);
+  });
+
+  await t.step("by notifications/cancelled", async () => {
+    const call = client.post(
+      JSON.stringify({
+        jsonrpc: "2.0",
+        id: "slow",
+        method: "tools/call",
+        params: { name: "query_database", arguments: { query: slow } },
+      }),
+    );
+    await waitUntil("the statement runs", async () => await running(database) === 1);
+    const cancelled = await client.post(
+      '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}}',
+    );
+    assert.equal(cancelled.status, 202);
+    await waitUntil("nothing runs", async () => await running(database) === 0);
+    const reply = await (await call).json();
+    assert.equal(reply.result.isError, true);
+  });
+
+  await t.step("over Streamable HTTP", async () => {
+    const controller = new AbortController();
+    const call = client.call("query_database", { query: slow }, {
+      signal: controller.signal,
+      headers: { accept: "application/json, text/event-stream" },
+    });
+    const ended = assert.rejects(call);
+    await waitUntil("the statement runs", async () => await running(database) === 1);
+    controller.abort();
+    await ended;
+    await waitUntil("nothing runs", async () => await running(database) === 0);
+  });
+
+  await t.step("and the next call works", async () => {
+    assert.deepEqual((await client.call("query_database", { query: "SELECT 1" })).data["rows"], [[1]]);
+  });
+});
+
+testWithPostgres(
+  "stopping the server ends a statement that is still running after the grace time",
+  async () => {
+    await using database = await createTestDatabase();
+    await using server = await startConfiguredServer(
+      `databases: [${databaseEntry("main", database.name, "statement_timeout: 60s")}]`,
+    );
+    const call = server.client.call("query_database", { query: slow }).catch(() => undefined);
+    await waitUntil("the statement runs", async () => await running(database) === 1);
+    assert.equal(await server.server.stop(), 0);
+    await call;
+    await waitUntil("nothing runs", async () => await running(database) === 0);
+  },
+);

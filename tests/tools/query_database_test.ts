@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { writeStatement } from "../../src/llm/local/simple_request.ts";
+import { queryDatabase } from "../../src/tools/query_database.ts";
+import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { callTool, createToolFixture } from "../support/tool_fixture.ts";
+import { librarySchema } from "./library_schema.ts";
+
+testWithPostgres("query_database answers SQL and words", async (t) => {
+  await using database = await createTestDatabase();
+  await database.query(librarySchema);
+  await using fixture = await createToolFixture({ library: { database } });
+  const tool = queryDatabase({ ...fixture, writeStatement });
+
+  await t.step("rows come as text for a model and as data for a program", async () => {
+    const sql =
+      "SELECT id, price, facts, tags, published, id > 1 AS later, NULL AS none FROM books ORDER BY id LIMIT 2";
+    const { text, data } = await callTool(tool, { query: sql });
+    assert.equal(
+      text,
+      `Database: library\n\nSQL Query:\n${sql}\n\nResults (2 rows):\n` +
+        "id\tprice\tfacts\ttags\tpublished\tlater\tnone\n" +
+        '1\t1.00\t{"pages": 120}\t{a,b}\t2020-01-02\tf\t\\N\n' +
+        '2\t2.00\t{"pages": 120}\t{a,b}\t2020-01-03\tt\t\\N',
+    );
+    assert.deepEqual(data, {
+      database: "library",
+      sql,
+      columns: [
+        { name: "id", type: "integer" },
+        { name: "price", type: "numeric" },
+        { name: "facts", type: "jsonb" },
+        { name: "tags", type: "text[]" },
+        { name: "published", type: "date" },
+        { name: "later", type: "boolean" },
+        { name: "none", type: "text" },
+      ],
+      rows: [
+        [1, "1.00", { pages: 120 }, "{a,b}", "2020-01-02", false, null],
+        [2, "2.00", { pages: 120 }, "{a,b}", "2020-01-03", true, null],
+      ],
+      row_count: 2,
+      truncated: false,
+    });
+  });
+
+  await t.step("a value with a tab and a line end stays on its line", async () => {
+    const { text } = await callTool(tool, { query: "SELECT title FROM books WHERE id = 251" });
+    assert.match(text, /\nTab\\tand\\nline$/);
+  });
+
+  await t.step("what is cut says so and how to get the rest", async () => {
+    const query = "SELECT id FROM books ORDER BY id";
+    const first = await callTool(tool, { query });
+    assert.match(
+      first.text,
+      /^Results \(100 rows, more available: call again with offset=100 for the next\):$/m,
+    );
+    assert.deepEqual([first.data["truncated"], first.data["next_offset"]], [true, 100]);
+    const rest = await callTool(tool, { query, offset: 200, limit: 1000 });
+    assert.deepEqual([rest.data["row_count"], rest.data["truncated"]], [51, false]);
+    const page = await callTool(tool, { query, offset: 10, limit: 3 });
+    assert.deepEqual(page.data["rows"], [[11], [12], [13]]);
+  });
+
+  await t.step("a limit that the rows just fill is no cut", async () => {
+    const { data } = await callTool(tool, { query: "SELECT id FROM books ORDER BY id LIMIT 7", limit: 7 });
+    assert.deepEqual([data["row_count"], data["truncated"]], [7, false]);
+  });
+
+  await t.step("numbers that JSON cannot hold stay text", async () => {
+    const { data } = await callTool(tool, {
+      query: "SELECT 9007199254740993::bigint, 42::bigint, 'NaN'::float8, 0.5::float8, 'null'::jsonb",
+    });
+    assert.deepEqual(data["rows"], [["9007199254740993", 42, "NaN", 0.5, "null"]]);
+  });
+
+  await t.step("a statement that would write is refused with what to do", async () => {
+    for (const query of ["DELETE FROM books", "SELECT 1; DROP TABLE books", "CREATE TABLE x (i int)"]) {
+      const { isError, text } = await callTool(tool, { query });
+      assert.equal(isError, true, query);
+      assert.match(text, /^Cannot run the statement: /);
+    }
+    assert.deepEqual((await callTool(tool, { query: "SELECT count(*) FROM books" })).data["rows"], [[251]]);
+  });
+
+  await t.step("a fault points at its place, past characters of several bytes", async () => {
+    const { text } = await callTool(tool, { query: "SELECT 'äö',\n  nope FROM books" });
+    assert.match(text, /SQLSTATE: 42703\nPosition: line 2, character 3\n {4}nope FROM books\n {4}\^/);
+  });
+
+  await t.step("words are answered where they are simple, and the statement is shown", async () => {
+    const { text, data } = await callTool(tool, { query: "how many books are there" });
+    assert.deepEqual(data["rows"], [[251]]);
+    assert.match(text, /SQL Query:\nSELECT count\(\*\)/i);
+  });
+
+  await t.step("words that are not simple are refused rather than guessed", async () => {
+    const { isError, text } = await callTool(tool, { query: "which authors will be popular next summer" });
+    assert.equal(isError, true);
+    assert.ok(text.length > 20);
+  });
+
+  await t.step("without a completion provider the refusal says what to configure", async () => {
+    const { isError, text } = await callTool(queryDatabase(fixture), { query: "how many books are there" });
+    assert.equal(isError, true);
+    assert.match(text, /llm\.provider/);
+  });
+
+  await t.step("an embedded statement terminator and comments are fine", async () => {
+    assert.deepEqual((await callTool(tool, { query: "-- all\nSELECT 1 /* one */;" })).data["rows"], [[1]]);
+  });
+});
