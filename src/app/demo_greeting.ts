@@ -1,0 +1,37 @@
+const questions = [
+  ["List the tools", "tools/list", {}],
+  ["Run SQL", "tools/call", {
+    name: "query_database",
+    arguments: { query: "SELECT status, count(*) FROM orders GROUP BY status ORDER BY 2 DESC" },
+  }],
+  ["Ask in words", "tools/call", {
+    name: "query_database",
+    arguments: { query: "how many orders were placed last month" },
+  }],
+  ["And once more", "tools/call", {
+    name: "query_database",
+    arguments: { query: "show the ten most expensive products" },
+  }],
+] as const;
+
+/** What a person who started the demo over HTTP can paste into another terminal. The token is shown here alone. */
+export function demoGreeting(options: { url: string; token?: string }): string {
+  const { url, token } = options;
+  const headers = [
+    "-H 'Content-Type: application/json'",
+    ...(token === undefined ? [] : [`-H "Authorization: Bearer $POSTERN_TOKEN"`]),
+  ].join(" ");
+  const calls = questions.flatMap(([title, method, params]) => [
+    `# ${title}`,
+    `curl -s ${url}/mcp/v1 ${headers} -d '${JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })}'`,
+    "",
+  ]);
+  return [
+    "",
+    "Postern's demo: a sample shop in an embedded PostgreSQL. Paste into another terminal:",
+    "",
+    ...(token === undefined ? [] : [`export POSTERN_TOKEN=${token}`, ""]),
+    ...calls,
+    "Ctrl+C ends it; nothing is kept.",
+  ].join("\n");
+}

@@ -1,0 +1,62 @@
+import type { Logger } from "../core/logger.ts";
+import { writeStatement } from "../llm/local/simple_request.ts";
+import { createInFlight, type InFlight } from "../mcp/in_flight.ts";
+import type { ServerInfo } from "../mcp/server_info.ts";
+import { createConnectionPools } from "../postgres/connection_pools.ts";
+import { createDatabase, type Database } from "../postgres/database.ts";
+import { createStatementGuard } from "../postgres/statement_guard.ts";
+import { countRows } from "../tools/count_rows.ts";
+import { createDatabaseDirectory } from "../tools/database_directory.ts";
+import { executeExplain } from "../tools/execute_explain.ts";
+import { getSchemaInfo } from "../tools/get_schema_info.ts";
+import { listDatabases } from "../tools/list_databases.ts";
+import { queryDatabase } from "../tools/query_database.ts";
+import { createRegistry, type Registry } from "../tools/registry.ts";
+import { selectDatabase } from "../tools/select_database.ts";
+import type { OpenDatabase } from "./open_databases.ts";
+
+export interface ToolServerOptions {
+  readonly databases: readonly OpenDatabase[];
+  readonly maxConnections: number;
+  /** Answer simple requests in words without a model. */
+  readonly localProvider: boolean;
+  readonly serverInfo: ServerInfo;
+  readonly logger: Logger;
+}
+
+/** The tools over the databases, before any transport. */
+export interface ToolServer extends AsyncDisposable {
+  readonly registry: Registry;
+  readonly inFlight: InFlight;
+  readonly serverInfo: ServerInfo;
+  readonly databases: readonly Database[];
+}
+
+export async function createToolServer(options: ToolServerOptions): Promise<ToolServer> {
+  const { maxConnections, localProvider, serverInfo, logger } = options;
+  const guard = await createStatementGuard();
+  const pools = createConnectionPools({ maxConnections, logger });
+  const entries = options.databases.map(({ options: database, availableToUsers }) => ({
+    name: database.name,
+    available_to_users: availableToUsers,
+    database: createDatabase({ options: database, pools, guard, logger }),
+  }));
+  const directory = createDatabaseDirectory(entries);
+  const registry = createRegistry({
+    tools: [
+      queryDatabase({ directory, guard, ...(localProvider ? { writeStatement } : {}) }),
+      getSchemaInfo({ directory }),
+      countRows({ directory }),
+      executeExplain({ directory }),
+      listDatabases({ directory }),
+      selectDatabase({ directory }),
+    ],
+  });
+  return {
+    registry,
+    inFlight: createInFlight(),
+    serverInfo,
+    databases: entries.map(({ database }) => database),
+    [Symbol.asyncDispose]: () => pools.close(),
+  };
+}
