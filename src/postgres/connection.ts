@@ -82,7 +82,13 @@ function createClient(stream: Duplex, options: LoginOptions): pg.Client {
   });
   // the guard reads SQL as the server does only while backslashes in plain literals are literal; written here because
   // the driver would add settings from the environment
-  const startup = { user, database, application_name: "postern", standard_conforming_strings: "on" };
+  const startup = {
+    user,
+    database,
+    application_name: "postern",
+    client_encoding: "UTF8",
+    standard_conforming_strings: "on",
+  };
   return Object.assign(client, { getStartupConf: () => startup });
 }
 

@@ -1,0 +1,249 @@
+import { AppError } from "../core/app_error.ts";
+import type { Logger } from "../core/logger.ts";
+import { type Principal, principalKey } from "../core/principal.ts";
+import { readBoundedAnswer } from "./bounded_answer.ts";
+import type { ConnectionPools, Lease } from "./connection_pools.ts";
+import type { DatabaseOptions } from "./database_options.ts";
+import { createObjectGuard } from "./object_guard.ts";
+import { openPortal, type Row } from "./portal.ts";
+import { beginReadOnly, inReadOnlyTransaction } from "./read_only.ts";
+import { isConnectionLost, placeOf, type StatementError, statementErrorOf } from "./statement_error.ts";
+import type { StatementGuard, StatementNames } from "./statement_guard.ts";
+import { privilegeQuery, warningsOf } from "./role_warnings.ts";
+
+export type { StatementError } from "./statement_error.ts";
+
+/** One configured database, as callers read it. */
+export interface Database {
+  readonly name: string;
+  /**
+   * Runs one statement in a read-only transaction that is rolled back.
+   *
+   * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way
+   */
+  read(request: ReadRequest): Promise<ReadOutcome>;
+  /**
+   * Connects and runs a statement.
+   *
+   * @throws {AppError} `unavailable`
+   */
+  ping(signal: AbortSignal): Promise<void>;
+  /** What the role may do that a reader need not, one sentence each, with what to do about it. */
+  warnings(signal: AbortSignal): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export interface ReadRequest {
+  readonly principal: Principal;
+  readonly sql: string;
+  readonly parameters?: readonly (string | null)[];
+  /** Aborting cancels the statement in the server. */
+  readonly signal: AbortSignal;
+  /** At most the database's own `maxRows`, which is the default. */
+  readonly maxRows?: number;
+  /** Rows to leave out first. */
+  readonly offset?: number;
+  /** Our own SQL, never a caller's: it is not guarded, but runs in the same transaction and bounds. */
+  readonly trusted?: boolean;
+}
+
+export type ReadOutcome =
+  | {
+    readonly ok: true;
+    readonly columns: readonly { readonly name: string; readonly typeOid: number }[];
+    /** Values in PostgreSQL's own text format. */
+    readonly rows: readonly Row[];
+    /** What there was more of than `maxRows` or the database's `maxBytes` lets through. */
+    readonly truncatedBy?: "rows" | "bytes";
+    readonly elapsedMs: number;
+  }
+  | { readonly ok: false; readonly error: StatementError };
+
+interface CreateDatabaseOptions {
+  readonly options: DatabaseOptions;
+  readonly pools: ConnectionPools;
+  readonly guard: StatementGuard;
+  readonly logger: Logger;
+}
+
+/** How much longer than its timeout a statement may run before its connection is given up. */
+const graceMs = 5_000;
+
+const cancelAttempts = 20;
+const cancelPauseMs = 100;
+
+export function createDatabase({ options, pools, guard, logger }: CreateDatabaseOptions): Database {
+  const objectGuard = createObjectGuard({ allowedFunctions: options.allowedFunctions });
+
+  async function read(request: ReadRequest): Promise<ReadOutcome> {
+    const verdict = request.trusted ? { ok: true as const, names: [], sleepMs: 0 } : guard.check(request.sql);
+    if (!verdict.ok) {
+      const { reason, sqlState, position } = verdict;
+      return refusal(sqlState === undefined ? "refused" : "failed", reason, request.sql, sqlState, position);
+    }
+    if (verdict.sleepMs > options.statementTimeoutMs) {
+      const seconds = options.statementTimeoutMs / 1_000;
+      return refusal(
+        "refused",
+        `pg_sleep() may not wait longer than the statement timeout of ${seconds} s`,
+        request.sql,
+      );
+    }
+    if (request.signal.aborted) return cancelled;
+    const key = principalKey(request.principal);
+    const lease = await pools.acquire(options, key, request.signal).catch((error) => {
+      if (request.signal.aborted) return undefined;
+      throw error;
+    });
+    return lease === undefined
+      ? cancelled
+      : await untilStopped(lease, request, (isStopped) => run(lease, request, verdict.names, isStopped));
+  }
+
+  async function run(
+    lease: Lease,
+    request: ReadRequest,
+    names: StatementNames,
+    isStopped: () => boolean,
+  ): Promise<ReadOutcome> {
+    const { principal, sql } = request;
+    try {
+      return await inReadOnlyTransaction(lease.client, beginReadOnly(options, principal), async () => {
+        const reason = await objectGuard.check(
+          names,
+          principalKey(principal),
+          (text, parameters) => lookUp(lease, text, parameters),
+        );
+        if (reason !== undefined) return refusal("refused", reason, sql);
+        if (isStopped()) return cancelled;
+        const startedAt = performance.now();
+        const answer = await readBoundedAnswer(lease, sql, request.parameters ?? [], {
+          maxRows: Math.min(request.maxRows ?? options.maxRows, options.maxRows),
+          maxBytes: options.maxBytes,
+          offset: request.offset ?? 0,
+          deadlineMs: options.statementTimeoutMs,
+        });
+        return { ok: true, ...answer, elapsedMs: performance.now() - startedAt };
+      });
+    } catch (error) {
+      return { ok: false, error: explain(error, sql) };
+    }
+  }
+
+  function explain(error: unknown, sql: string): StatementError {
+    if (error instanceof AppError) {
+      const hint = error.data?.["hint"];
+      const kind = error.code === "timeout" ? "timeout" : "failed";
+      return { kind, message: error.message, ...(typeof hint === "string" && { hint }) };
+    }
+    if (isConnectionLost(error)) {
+      throw new AppError(
+        "unavailable",
+        `Cannot read from database "${options.name}": the connection was lost`,
+        {
+          cause: error,
+        },
+      );
+    }
+    return statementErrorOf(error, sql) ?? { kind: "failed", message: "the statement failed" };
+  }
+
+  /** Ends the wait when the caller aborts or the server does not keep to its timeout, and gives the lease back once. */
+  async function untilStopped(
+    lease: Lease,
+    request: ReadRequest,
+    work: (isStopped: () => boolean) => Promise<ReadOutcome>,
+  ): Promise<ReadOutcome> {
+    const stopped = Promise.withResolvers<ReadOutcome>();
+    let isStopped = false;
+    const stop = async (outcome: ReadOutcome) => {
+      if (isStopped) return;
+      isStopped = true;
+      await cancelUntilEnded(lease, working);
+      lease.discard();
+      stopped.resolve(outcome);
+    };
+    const abort = () => void stop(cancelled);
+    const timer = setTimeout(() => void stop(overdue), options.statementTimeoutMs + graceMs);
+    const working = work(() => isStopped);
+    request.signal.addEventListener("abort", abort, { once: true });
+    if (request.signal.aborted) abort();
+    try {
+      const outcome = await Promise.race([working, stopped.promise]);
+      return isStopped ? await stopped.promise : outcome;
+    } catch (error) {
+      if (isStopped) return await stopped.promise;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      request.signal.removeEventListener("abort", abort);
+      if (!isStopped) lease.release();
+    }
+  }
+
+  // a cancel request that reaches the server between two messages of ours is lost, and so is asked again
+  async function cancelUntilEnded(lease: Lease, working: Promise<unknown>): Promise<void> {
+    const ended = working.then(() => true, () => true);
+    for (let attempt = 0; attempt < cancelAttempts; attempt++) {
+      await lease.cancel().catch((error) =>
+        logger.debug("cancel request failed", { database: options.name, error })
+      );
+      const pause = Promise.withResolvers<false>();
+      const timer = setTimeout(() => pause.resolve(false), cancelPauseMs);
+      const isEnded = await Promise.race([ended, pause.promise]);
+      clearTimeout(timer);
+      if (isEnded) return;
+    }
+  }
+
+  async function readOwn(sql: string, signal: AbortSignal): Promise<readonly Row[]> {
+    const outcome = await read({ principal: { kind: "local" }, sql, signal, trusted: true });
+    if (outcome.ok) return outcome.rows;
+    throw new AppError(
+      "unavailable",
+      `Cannot read from database "${options.name}": ${outcome.error.message}`,
+    );
+  }
+
+  return {
+    name: options.name,
+    read,
+    ping: async (signal) => void await readOwn("SELECT 1", signal),
+    warnings: async (signal) => warningsOf(options.name, await readOwn(privilegeQuery, signal)),
+    // the pools are shared, and whoever made them closes them
+    close: () => Promise.resolve(),
+  };
+}
+
+const cancelled: ReadOutcome = {
+  ok: false,
+  error: { kind: "cancelled", message: "the statement was cancelled because its caller went away" },
+};
+
+const overdue: ReadOutcome = {
+  ok: false,
+  error: { kind: "timeout", message: "the statement was stopped: it ran past the statement timeout" },
+};
+
+function refusal(
+  kind: "refused" | "failed",
+  message: string,
+  sql: string,
+  sqlState?: string,
+  position?: number,
+): ReadOutcome {
+  const error = { kind, message, ...(sqlState !== undefined && { sqlState }), ...placeOf(sql, position) };
+  return { ok: false, error };
+}
+
+async function lookUp(lease: Lease, sql: string, parameters: readonly string[]): Promise<Row[]> {
+  const rows: Row[] = [];
+  await openPortal(lease.client, {
+    sql,
+    parameters,
+    rows: 0,
+    onColumns: () => {},
+    onRow: (row) => rows.push(row),
+  });
+  return rows;
+}

@@ -1,0 +1,245 @@
+import {
+  type Columns,
+  createColumns,
+  noColumns,
+  type OutputColumn,
+  qualifyColumns,
+  renameColumns,
+} from "./growth_columns.ts";
+import { createExpressionMeter } from "./growth_expressions.ts";
+import { emptyScope, type Scope } from "./growth_scope.ts";
+import { eitherOf, nothing, type Shape, tableColumn } from "./growth_shape.ts";
+import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
+
+type Fields = SyntaxNode["fields"];
+
+/** Nodes of expressions and relations that the planner may make of a statement, once subqueries are in their places. */
+const maxNodes = 100_000;
+const maxRelations = 1_000;
+
+const tooWide =
+  "the statement's subqueries multiply each other's expressions; use each value once, or group by it";
+const doubling = "a recursive query doubles a value in every round; add to it instead";
+
+const clauses = [
+  "whereClause",
+  "havingClause",
+  "groupClause",
+  "sortClause",
+  "windowClause",
+  "distinctClause",
+  "limitCount",
+  "limitOffset",
+];
+
+/** With these, the planner keeps a subquery apart, so what is around it sees plain columns. */
+const barriers = ["groupClause", "havingClause", "distinctClause", "limitCount", "limitOffset"];
+
+/**
+ * Why a short statement would take gigabytes or minutes where `statement_timeout` does not reach: the planner works
+ * out constants, and puts subqueries' expressions in the places of their columns, without looking at the clock.
+ * Undefined where it would not. The tree must have passed `visitNodes` and be of bounded depth: this recurses.
+ */
+export function findGrowth(root: SyntaxNode): string | undefined {
+  let reason: string | undefined;
+  let nodes = 0;
+  const measureExpression = createExpressionMeter({
+    fault,
+    isFaulty: () => reason !== undefined,
+    measureQuery: (select, scope) => measureSelect(select, scope).list.map((column) => column.shape),
+  });
+
+  function fault(text: string): Shape {
+    reason ??= text;
+    return tableColumn;
+  }
+
+  /** An expression that no other holds. */
+  function measure(expression: unknown, scope: Scope): Shape {
+    const shape = measureExpression(expression, scope);
+    nodes += shape.nodes;
+    return nodes > maxNodes ? fault(tooWide) : shape;
+  }
+
+  function measureSelect(select: Fields, outer: Scope): Columns {
+    if (reason !== undefined) return noColumns;
+    const ctes = measureWith(select["withClause"], outer);
+    const around: Scope = { columns: noColumns, ctes, outer };
+    const { larg, rarg } = select;
+    if (isRecord(larg) && isRecord(rarg)) {
+      return unite(measureSelect(larg, around), measureSelect(rarg, around));
+    }
+    const rows = listOf(select["valuesLists"]);
+    if (rows.length > 0) return measureValues(rows, around);
+    const columns = measureFrom(listOf(select["fromClause"]), around);
+    const scope: Scope = { columns, ctes, outer };
+    for (const clause of clauses) {
+      if (select[clause] !== undefined) measure(select[clause], scope);
+    }
+    const isApart = barriers.some((clause) => select[clause] !== undefined);
+    return measureTargets(listOf(select["targetList"]), scope, isApart);
+  }
+
+  function measureFrom(items: readonly unknown[], around: Scope): Columns {
+    let columns = noColumns;
+    for (const item of items) {
+      columns = columns.beside(measureFromItem(item, { ...around, columns }));
+      if (columns.relations > maxRelations) fault(tooWide);
+      if (reason !== undefined) break;
+    }
+    return columns;
+  }
+
+  function measureTargets(targets: readonly unknown[], scope: Scope, isApart: boolean): Columns {
+    let open = false;
+    const list = targets.flatMap((target): readonly OutputColumn[] => {
+      const { name, val } = unwrap(target)?.fields ?? {};
+      const node = unwrap(val);
+      if (node !== undefined && isStar(node)) {
+        open ||= scope.columns.open;
+        return scope.columns.list.map((column) => ({ name: column.name, shape: column.shape }));
+      }
+      const shape = measure(val, scope);
+      return [{ name: textOf(name) || impliedName(node), shape: isApart ? { ...shape, nodes: 1 } : shape }];
+    });
+    return createColumns(list, open, Math.max(1, scope.columns.relations));
+  }
+
+  function measureValues(rows: readonly unknown[], scope: Scope): Columns {
+    const shapes = rows.map((row) =>
+      listOf(unwrap(row)?.fields["items"]).map((item) => measure(item, scope))
+    );
+    const list = (shapes[0] ?? []).map((_, at) => ({
+      name: `column${at + 1}`,
+      shape: eitherOf(shapes.map((row) => row[at] ?? nothing)),
+    }));
+    return createColumns(list, false, 1);
+  }
+
+  function measureWith(clause: unknown, outer: Scope): ReadonlyMap<string, Columns> {
+    if (!isRecord(clause)) return outer.ctes;
+    const ctes = new Map(outer.ctes);
+    for (const item of listOf(clause["ctes"])) {
+      const cte = unwrap(item)?.fields ?? {};
+      const columns = measureCte(cte, clause["recursive"] === true, { columns: noColumns, ctes, outer });
+      const isApart = cte["ctematerialized"] === "CTEMaterializeAlways";
+      const isCopied = cte["ctematerialized"] === "CTEMaterializeNever";
+      ctes.set(
+        textOf(cte["ctename"]),
+        createColumns(
+          isApart ? withoutNodes(columns.list) : columns.list,
+          columns.open,
+          isCopied ? columns.relations : 1,
+        ),
+      );
+    }
+    return ctes;
+  }
+
+  function measureCte(cte: Fields, isRecursive: boolean, scope: Scope): Columns {
+    const select = unwrap(cte["ctequery"])?.fields ?? {};
+    const names = nameParts(cte["aliascolnames"]);
+    const { larg, rarg } = select;
+    if (!isRecursive || !isRecord(larg) || !isRecord(rarg)) {
+      return renameColumns(measureSelect(select, scope), names);
+    }
+    const ctes = measureWith(select["withClause"], scope);
+    const start = renameColumns(measureSelect(larg, { ...scope, ctes }), names);
+    checkRound(textOf(cte["ctename"]), start, rarg, { ...scope, ctes });
+    const list = withoutNodes(start.list).map((column) => ({
+      ...column,
+      shape: { ...column.shape, data: true },
+    }));
+    return createColumns(list, start.open, 1);
+  }
+
+  /** A round that makes a value of a known size nearly twice as long would fill the memory in thirty. */
+  function checkRound(name: string, start: Columns, round: Fields, scope: Scope): void {
+    const size = 10_000;
+    const list = start.list.map((column) => ({ ...column, shape: { ...tableColumn, size } }));
+    const ctes = new Map([...scope.ctes, [name, createColumns(list, start.open, 1)]]);
+    const after = measureSelect(round, { ...scope, ctes });
+    if (after.list.some((column) => column.shape.size >= 1.9 * size)) fault(doubling);
+  }
+
+  function measureFromItem(item: unknown, scope: Scope): Columns {
+    const { type, fields } = unwrap(item) ?? noNode;
+    const alias = isRecord(fields["alias"]) ? fields["alias"] : {};
+    const aliasName = textOf(alias["aliasname"]) || undefined;
+    const names = nameParts(alias["colnames"]);
+    switch (type) {
+      case "RangeVar": {
+        const name = textOf(fields["relname"]);
+        const cte = fields["schemaname"] === undefined ? scope.ctes.get(name) : undefined;
+        if (cte === undefined) return createColumns([], true, 1);
+        return qualifyColumns(renameColumns(cte, names), aliasName ?? name);
+      }
+      case "RangeSubselect": {
+        const columns = measureSelect(unwrap(fields["subquery"])?.fields ?? {}, scope);
+        return qualifyColumns(renameColumns(columns, names), aliasName);
+      }
+      case "RangeFunction":
+        return measureFunctions(listOf(fields["functions"]), [aliasName, ...names], scope);
+      case "RangeTableSample":
+        return measureFromItem(fields["relation"], scope);
+      case "JoinExpr": {
+        const left = measureFromItem(fields["larg"], scope);
+        const right = measureFromItem(fields["rarg"], { ...scope, columns: scope.columns.beside(left) });
+        const columns = left.beside(right);
+        if (fields["quals"] !== undefined) measure(fields["quals"], { ...scope, columns });
+        return aliasName === undefined ? columns : qualifyColumns(renameColumns(columns, names), aliasName);
+      }
+      default: {
+        const shape = measure(childrenOf(type, fields), scope);
+        return createColumns(
+          [{ name: undefined, shape: { ...shape, nodes: 1, data: true, bound: 0 } }],
+          false,
+          1,
+        );
+      }
+    }
+  }
+
+  function measureFunctions(
+    functions: readonly unknown[],
+    names: readonly (string | undefined)[],
+    scope: Scope,
+  ) {
+    const list = functions.flatMap((item): OutputColumn[] => {
+      const call = listOf(unwrap(item)?.fields["items"])[0];
+      const shape = { ...measure(call, scope), nodes: 1 };
+      return [impliedName(unwrap(call)), undefined, ...names].map((name) => ({ name, shape }));
+    });
+    return createColumns(list, false, 1);
+  }
+
+  const statement = root.type === "ExplainStmt" ? unwrap(root.fields["query"]) : root;
+  if (statement?.type === "SelectStmt") measureSelect(statement.fields, emptyScope);
+  return reason;
+}
+
+const noNode: SyntaxNode = { type: "", fields: {}, depth: 0 };
+
+/** UNION and its like name their columns by the first query. */
+function unite(left: Columns, right: Columns): Columns {
+  const list = left.list.map(({ name, shape }, at) => ({
+    name,
+    shape: eitherOf([shape, right.worstAt(at)]),
+  }));
+  return createColumns(list, left.open || right.open, left.relations + right.relations);
+}
+
+function withoutNodes(list: readonly OutputColumn[]): OutputColumn[] {
+  return list.map((column) => ({ ...column, shape: { ...column.shape, nodes: 1 } }));
+}
+
+function isStar({ type, fields }: SyntaxNode): boolean {
+  return type === "ColumnRef" && listOf(fields["fields"]).some((part) => unwrap(part)?.type === "A_Star");
+}
+
+/** The name that an unnamed output column gets, where it is easily told; undefined: it may have any name. */
+function impliedName(node: SyntaxNode | undefined): string | undefined {
+  if (node?.type === "ColumnRef") return nameParts(node.fields["fields"]).at(-1);
+  if (node?.type === "FuncCall") return nameParts(node.fields["funcname"]).at(-1);
+  return undefined;
+}

@@ -1,0 +1,171 @@
+import { type Argument, growthOfCall, maxValueSize } from "./growth_functions.ts";
+import { findColumn, type Scope } from "./growth_scope.ts";
+import {
+  arithmetic,
+  constantShape,
+  eitherOf,
+  madeOf,
+  nothing,
+  type Shape,
+  sum,
+  tableColumn,
+} from "./growth_shape.ts";
+import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
+
+type Fields = SyntaxNode["fields"];
+
+/** All that the planner may work out on the way, in characters. */
+const maxTotalSize = 4 * maxValueSize;
+
+export const tooLong =
+  `the statement makes a value longer than ${maxValueSize} characters before any row is read; repeat or pad less`;
+const measuredTwice =
+  "a count that no number bounds is repeated more than once or inside of another; write least(count, 100)";
+
+/** The shape of an expression, or of a list of them. */
+export type ExpressionMeter = (expression: unknown, scope: Scope) => Shape;
+
+interface ExpressionMeterOptions {
+  /** Reports why the statement is refused; the shape is a harmless one to go on with. */
+  readonly fault: (reason: string) => Shape;
+  readonly isFaulty: () => boolean;
+  /** The shapes of a subquery's columns. */
+  readonly measureQuery: (select: Fields, scope: Scope) => readonly Shape[];
+}
+
+export function createExpressionMeter(
+  { fault, isFaulty, measureQuery }: ExpressionMeterOptions,
+): ExpressionMeter {
+  let totalSize = 0;
+  let measured = 0;
+
+  function measure(value: unknown, scope: Scope): Shape {
+    if (isFaulty()) return tableColumn;
+    if (Array.isArray(value)) return value.length === 0 ? nothing : madeOf(measureAll(value, scope));
+    const node = unwrap(value);
+    if (node === undefined) return nothing;
+    const shape = measureNode(node, scope);
+    totalSize += shape.size;
+    return shape.size > maxValueSize || totalSize > maxTotalSize ? fault(tooLong) : shape;
+  }
+
+  function measureAll(values: unknown, scope: Scope): Shape[] {
+    return listOf(values).map((value) => measure(value, scope));
+  }
+
+  function measureNode({ type, fields }: SyntaxNode, scope: Scope): Shape {
+    switch (type) {
+      case "A_Const":
+        return constantShape(fields);
+      case "ColumnRef":
+        return findColumn(scope, nameParts(fields["fields"])) ?? tableColumn;
+      case "A_Expr":
+        return measureOperator(fields, scope);
+      case "TypeCast":
+        return measureCast(fields, scope);
+      case "FuncCall":
+        return measureCall(fields, scope);
+      case "CaseExpr":
+        return measureCase(fields, scope);
+      case "CoalesceExpr":
+        return oneOf(measureAll(fields["args"], scope));
+      case "MinMaxExpr":
+        return measureMinMax(fields, scope);
+      case "A_ArrayExpr":
+        return madeOf(measureAll(fields["elements"], scope), 1.8);
+      case "RowExpr":
+        return madeOf(measureAll(fields["args"], scope), 1.8);
+      case "SubLink": {
+        const query = measureQuery(unwrap(fields["subselect"])?.fields ?? {}, scope);
+        const value = query[0] ?? tableColumn;
+        // it runs apart from the planner, but a number in it counts all the same
+        return { ...madeOf([value, measure(fields["testexpr"], scope)]), data: true, bound: value.bound };
+      }
+      case "SelectStmt":
+        return eitherOf(measureQuery(fields, scope));
+      default:
+        return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)));
+    }
+  }
+
+  function measureOperator(fields: Fields, scope: Scope): Shape {
+    const left = fields["lexpr"] === undefined ? undefined : measure(fields["lexpr"], scope);
+    const right = measure(fields["rexpr"], scope);
+    const operator = fields["kind"] === "AEXPR_OP" ? nameParts(fields["name"]).at(-1) : undefined;
+    const operands = left === undefined ? [right] : [left, right];
+    return arithmetic(operator, left, right) ?? madeOf(operands);
+  }
+
+  function measureCast(fields: Fields, scope: Scope): Shape {
+    const shape = measure(fields["arg"], scope);
+    const type = isRecord(fields["typeName"]) ? fields["typeName"] : {};
+    // these types fill a value up to the width that is given with them
+    const isPadded = /^(bpchar|char|bit|numeric)$/.test(nameParts(type["names"]).at(-1) ?? "");
+    const widths = isPadded ? measureAll(type["typmods"], scope).map((width) => width.bound) : [];
+    return { ...shape, nodes: shape.nodes + 1, size: Math.max(shape.size, ...widths) };
+  }
+
+  function measureCase(fields: Fields, scope: Scope): Shape {
+    const branches = listOf(fields["args"]).map((branch) => unwrap(branch)?.fields ?? {});
+    const results = [...branches.map((branch) => branch["result"]), fields["defresult"]];
+    const tests = [fields["arg"], ...branches.map((branch) => branch["expr"])];
+    const value = oneOf(measureAll(results, scope));
+    return { ...value, nodes: value.nodes + sum(measureAll(tests, scope).map((test) => test.nodes)) };
+  }
+
+  function measureMinMax(fields: Fields, scope: Scope): Shape {
+    const shapes = measureAll(fields["args"], scope);
+    const caps = fields["op"] === "IS_LEAST" ? shapes.filter((shape) => !shape.data) : [];
+    const value = oneOf(shapes);
+    return caps.length === 0
+      ? value
+      : { ...value, data: false, bound: Math.min(...caps.map((cap) => cap.bound)) };
+  }
+
+  function measureCall(fields: Fields, scope: Scope): Shape {
+    const measuredBefore = measured;
+    const args = listOf(fields["args"]).map((arg) => measureArgument(arg, scope));
+    const aside = measureAll([fields["agg_order"], fields["agg_filter"]], scope);
+    const over = isRecord(fields["over"]) ? measure(childrenOf("WindowDef", fields["over"]), scope) : nothing;
+    const growth = growthOfCall(nameParts(fields["funcname"]).at(-1) ?? "", args);
+    if (!growth.ok) return fault(growth.reason);
+    const isGrowing = growth.shape.size > 1.9 * sum(args.map((arg) => arg.shape.size)) + 1_000;
+    if (growth.measured) measured++;
+    if (measured > 1 && growth.measured || measuredBefore < measured && isGrowing && !growth.measured) {
+      return fault(measuredTwice);
+    }
+    const shape = {
+      ...growth.shape,
+      nodes: growth.shape.nodes + over.nodes + sum(aside.map((part) => part.nodes)),
+    };
+    const isOverRows = fields["over"] !== undefined || fields["agg_star"] === true;
+    return isOverRows ? { ...shape, data: true, bound: 0 } : shape;
+  }
+
+  function measureArgument(value: unknown, scope: Scope): Argument {
+    let node = unwrap(value);
+    while (node?.type === "TypeCast" || node?.type === "NamedArgExpr") node = unwrap(node.fields["arg"]);
+    const text = node?.fields["sval"];
+    return {
+      shape: measure(value, scope),
+      literal: isRecord(text) ? textOf(text["sval"]) : undefined,
+      numbers: node?.type === "A_ArrayExpr" ? numbersOf(listOf(node.fields["elements"])) : undefined,
+    };
+  }
+
+  return measure;
+}
+
+/** One of the values, with the nodes of all. */
+function oneOf(shapes: readonly Shape[]): Shape {
+  return { ...eitherOf(shapes), nodes: 1 + sum(shapes.map((shape) => shape.nodes)) };
+}
+
+/** The numbers of a list of numeric constants; undefined where anything else is among them. */
+function numbersOf(items: readonly unknown[]): number[] | undefined {
+  const numbers = items.map((item) => {
+    const node = unwrap(item);
+    return node?.type === "A_Const" ? constantShape(node.fields).bound : undefined;
+  }).filter((number) => number !== undefined);
+  return numbers.length === items.length ? numbers : undefined;
+}

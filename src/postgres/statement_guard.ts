@@ -1,0 +1,179 @@
+import { findGrowth } from "./guard/growth.ts";
+import { loadParser, type Parser } from "./guard/parser.ts";
+import { whyRefused } from "./guard/refused_functions.ts";
+import { describeForeignPart } from "./guard/statement_faults.ts";
+import { createNameCollector, type StatementNames, typeNamedByArgument } from "./guard/statement_names.ts";
+import {
+  isRecord,
+  listOf,
+  nameParts,
+  type SyntaxNode,
+  textOf,
+  unwrap,
+  visitNodes,
+} from "./guard/syntax_tree.ts";
+
+export type { StatementName, StatementNames } from "./guard/statement_names.ts";
+
+/** Tells reads from everything else by the statement's text alone; `object_guard.ts` looks at what its names mean. */
+export interface StatementGuard {
+  /** Takes under a millisecond for ordinary statements, and never throws. */
+  check(sql: string): GuardVerdict;
+}
+
+export type StatementKind = "select" | "explain" | "show";
+
+export type GuardVerdict =
+  | {
+    readonly ok: true;
+    readonly kind: StatementKind;
+    readonly names: StatementNames;
+    /** Longest wait that a `pg_sleep` of the statement asks for, in milliseconds. */
+    readonly sleepMs: number;
+  }
+  | {
+    readonly ok: false;
+    /** For a model: why, and what to do instead. */
+    readonly reason: string;
+    /** Where PostgreSQL's own grammar refuses the statement. */
+    readonly sqlState?: string;
+    /** In characters, from 1. */
+    readonly position?: number;
+  };
+
+interface Fault {
+  readonly reason: string;
+  /** In bytes of UTF-8, from 0; -1 or absent where it is not known. */
+  readonly offset?: unknown;
+}
+
+const kinds: Readonly<Record<string, StatementKind>> = {
+  SelectStmt: "select",
+  ExplainStmt: "explain",
+  VariableShowStmt: "show",
+};
+
+/** Levels of the tree: what works on it by recursion has room for twice as many. */
+const maxDepth = 1_500;
+
+/** Loads PostgreSQL's grammar, which takes some milliseconds. */
+export async function createStatementGuard(): Promise<StatementGuard> {
+  const parse = await loadParser();
+  return { check: (sql) => checkStatement(parse, sql) };
+}
+
+function checkStatement(parse: Parser, sql: string): GuardVerdict {
+  const parsed = parse(sql);
+  if (!parsed.ok) return parsed;
+  const [statement, second] = parsed.statements;
+  if (statement === undefined) return { ok: false, reason: "there is no statement; write a SELECT" };
+  if (second !== undefined) {
+    return { ok: false, reason: "there is more than one statement; send one at a time" };
+  }
+  const kind = kinds[statement.type];
+  if (kind === undefined) {
+    return { ok: false, reason: describeForeignPart({ type: statement.type, node: statement }) };
+  }
+  const names = createNameCollector();
+  let fault: Fault | undefined;
+  let sleepMs = 0;
+  const foreign = visitNodes(statement, (node) => {
+    names.add(node);
+    fault ??= findFault(node);
+    if (node.type === "FuncCall") sleepMs = Math.max(sleepMs, sleepOf(node) ?? 0);
+  });
+  if (foreign !== undefined) {
+    fault = { reason: describeForeignPart(foreign), offset: foreign.node.fields["location"] };
+  }
+  fault ??= describeGrowth(statement);
+  if (fault === undefined) return { ok: true, kind, names: names.names(), sleepMs };
+  const position = characterPosition(sql, fault.offset);
+  return { ok: false, reason: fault.reason, ...(position === undefined ? {} : { position }) };
+}
+
+function findFault(node: SyntaxNode): Fault | undefined {
+  if (node.depth > maxDepth) return { reason: "the statement nests too deep; split it with WITH" };
+  const { type, fields } = node;
+  const offset = fields["location"];
+  switch (type) {
+    case "SelectStmt":
+    case "ExplainStmt":
+    case "VariableShowStmt":
+      return findMisplaced(node);
+    case "FuncCall": {
+      const parts = nameParts(fields["funcname"]);
+      return refusal(parts, offset, listOf(fields["args"]).length) ?? checkSleep(node) ??
+        checkNamedType(node);
+    }
+    case "ColumnRef":
+      return nameParts(fields["fields"]).slice(1).map((name) => refusal([name], offset)).find((found) =>
+        found
+      );
+    case "A_Indirection":
+      return nameParts(fields["indirection"]).map((name) => refusal([name], offset)).find((found) => found);
+    case "RangeTableSample":
+      return refusal(nameParts(fields["method"]), offset);
+    default:
+      return undefined;
+  }
+}
+
+/** EXPLAIN and SHOW stand at the top alone, and what EXPLAIN explains is a query. */
+function findMisplaced({ type, fields, depth }: SyntaxNode): Fault | undefined {
+  if (type === "SelectStmt") return undefined;
+  if (depth > 0) return { reason: describeForeignPart({ type, node: { type: "", fields, depth } }) };
+  const explained = type === "ExplainStmt" ? unwrap(fields["query"])?.type : "SelectStmt";
+  return explained === "SelectStmt" ? undefined : { reason: "EXPLAIN takes a query here, nothing else" };
+}
+
+function refusal(parts: readonly string[], offset: unknown, argumentCount?: number): Fault | undefined {
+  const name = parts.at(-1);
+  if (name === undefined) return undefined;
+  const reason = whyRefused(parts.at(-2), name, argumentCount);
+  return reason === undefined ? undefined : { reason: `${name}() is not allowed: ${reason}`, offset };
+}
+
+function checkSleep(node: SyntaxNode): Fault | undefined {
+  return sleepOf(node) !== undefined ? undefined : {
+    reason: "pg_sleep() is not allowed without a plain number of seconds; write pg_sleep(1)",
+    offset: node.fields["location"],
+  };
+}
+
+function checkNamedType(node: SyntaxNode): Fault | undefined {
+  return typeNamedByArgument(node) !== undefined ? undefined : {
+    reason: "the type must be a plain literal here, such as 'integer'",
+    offset: node.fields["location"],
+  };
+}
+
+/** Milliseconds of a `pg_sleep` with a constant, 0 for any other call, undefined where they cannot be told. */
+function sleepOf({ fields }: SyntaxNode): number | undefined {
+  if (nameParts(fields["funcname"]).at(-1) !== "pg_sleep") return 0;
+  const constant = unwrap(listOf(fields["args"])[0]);
+  if (constant?.type !== "A_Const") return undefined;
+  const { ival, fval } = constant.fields;
+  if (isRecord(ival)) return 1_000 * Number(ival["ival"] ?? 0);
+  if (!isRecord(fval)) return undefined;
+  const seconds = Number(textOf(fval["fval"]));
+  return Number.isNaN(seconds) ? undefined : 1_000 * seconds;
+}
+
+function describeGrowth(statement: SyntaxNode): Fault | undefined {
+  const reason = findGrowth(statement);
+  return reason === undefined ? undefined : { reason };
+}
+
+/** The parser counts bytes of UTF-8; PostgreSQL's positions, and ours, count characters from 1. */
+export function characterPosition(sql: string, offset: unknown): number | undefined {
+  if (typeof offset !== "number" || offset < 0) return undefined;
+  let bytes = 0;
+  let position = 1;
+  for (const char of sql) {
+    if (bytes >= offset) break;
+    const code = char.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    position++;
+  }
+  return position;
+}

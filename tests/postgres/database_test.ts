@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../src/core/logger.ts";
+import type { Principal } from "../../src/core/principal.ts";
+import { createConnectionPools } from "../../src/postgres/connection_pools.ts";
+import { createDatabase, type ReadRequest } from "../../src/postgres/database.ts";
+import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
+import { createStatementGuard } from "../../src/postgres/statement_guard.ts";
+import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { databaseOptions } from "../support/database_options.ts";
+import { waitUntil } from "../support/wait_until.ts";
+
+const local = { kind: "local" } as const;
+
+testWithPostgres("read() returns columns and rows as PostgreSQL writes them", async () => {
+  await using fixture = await createFixture();
+  const outcome = await fixture.read("SELECT 1 AS a, NULL AS b, '{1,2}'::int[] AS c, 1.50 AS d, true AS e");
+  assert.ok(outcome.ok);
+  assert.deepEqual(outcome.columns, [
+    { name: "a", typeOid: 23 },
+    { name: "b", typeOid: 25 },
+    { name: "c", typeOid: 1007 },
+    { name: "d", typeOid: 1700 },
+    { name: "e", typeOid: 16 },
+  ]);
+  assert.deepEqual(outcome.rows, [["1", null, "{1,2}", "1.50", "t"]]);
+  assert.equal(outcome.truncatedBy, undefined);
+});
+
+testWithPostgres("read() returns the rows of SHOW, EXPLAIN and a query without columns or rows", async () => {
+  await using fixture = await createFixture();
+  const show = await fixture.read("SHOW statement_timeout");
+  assert.deepEqual(show.ok && [show.columns, show.rows], [[{ name: "statement_timeout", typeOid: 25 }], [[
+    "30s",
+  ]]]);
+  const explain = await fixture.read("EXPLAIN (COSTS off) SELECT 1");
+  assert.deepEqual(explain.ok && explain.rows, [["Result"]]);
+  const analyze = await fixture.read("EXPLAIN (ANALYZE, FORMAT json) SELECT 1");
+  assert.ok(analyze.ok && analyze.rows[0]?.[0]?.includes("Execution Time"));
+  const nothing = await fixture.read("SELECT 1 AS a WHERE false");
+  assert.deepEqual(nothing.ok && [nothing.columns.length, nothing.rows], [1, []]);
+  const bare = await fixture.read("SELECT");
+  assert.deepEqual(bare.ok && [bare.columns, bare.rows], [[], [[]]]);
+});
+
+testWithPostgres("read() stops at the bound on rows, and says so only where there are more", async () => {
+  await using fixture = await createFixture({ maxRows: 250 });
+  for (
+    const [rows, kept, truncatedBy] of [[250, 250, undefined], [251, 250, "rows"], [
+      100_000,
+      250,
+      "rows",
+    ]] as const
+  ) {
+    const outcome = await fixture.read(`SELECT generate_series(1, ${rows})`);
+    assert.deepEqual(outcome.ok && [outcome.rows.length, outcome.truncatedBy], [kept, truncatedBy]);
+  }
+  const few = await fixture.read("SELECT generate_series(1, 10)", { maxRows: 3 });
+  assert.deepEqual(few.ok && [few.rows, few.truncatedBy], [[["1"], ["2"], ["3"]], "rows"]);
+  const more = await fixture.read("SELECT generate_series(1, 1000)", { maxRows: 1_000 });
+  assert.equal(more.ok && more.rows.length, 250);
+});
+
+testWithPostgres("read() leaves out the rows before the offset", async () => {
+  await using fixture = await createFixture({ maxRows: 100 });
+  const outcome = await fixture.read("SELECT generate_series(1, 5000)", { offset: 4_950 });
+  assert.deepEqual(outcome.ok && [outcome.rows.length, outcome.rows[0], outcome.truncatedBy], [
+    50,
+    ["4951"],
+    undefined,
+  ]);
+  const beyond = await fixture.read("SELECT 1", { offset: 5 });
+  assert.deepEqual(beyond.ok && beyond.rows, []);
+});
+
+testWithPostgres("read() stops at the bound on bytes", async () => {
+  await using fixture = await createFixture({ maxBytes: 100_000 });
+  const wide = await fixture.read("SELECT repeat('x', 9000) FROM generate_series(1, 1000)");
+  assert.deepEqual(wide.ok && [wide.rows.length, wide.truncatedBy], [11, "bytes"]);
+  const huge = await fixture.read("SELECT repeat('x', 90000) FROM generate_series(1, 100000)");
+  assert.deepEqual(huge.ok && [huge.rows.length, huge.truncatedBy], [1, "bytes"]);
+  const one = await fixture.read("SELECT repeat('x', 900000)");
+  assert.deepEqual(one, {
+    ok: false,
+    error: {
+      kind: "failed",
+      message: "Cannot return a row: it is longer than 100000 bytes",
+      hint: "Select fewer columns, or shorten long ones with left(column, 1000).",
+    },
+  });
+  const larger = await fixture.read(
+    "SELECT string_agg(repeat('x', 1000), '') FROM generate_series(1, 50000)",
+  );
+  assert.equal(larger.ok ? "" : larger.error.message, "Cannot return a row: it is longer than 100000 bytes");
+  assert.ok((await fixture.read("SELECT 1")).ok);
+});
+
+testWithPostgres("read() tells PostgreSQL's error with its code, place and hint", async () => {
+  await using fixture = await createFixture();
+  await fixture.database.query("CREATE TABLE orders (id int)");
+  assert.deepEqual(await fixture.read("SELECT 'é😀',\n  idd\nFROM orders"), {
+    ok: false,
+    error: {
+      kind: "failed",
+      message: 'column "idd" does not exist',
+      sqlState: "42703",
+      position: 16,
+      line: 2,
+      hint: 'Perhaps you meant to reference the column "orders.id".',
+    },
+  });
+  const syntax = await fixture.read("SELECT 1\nFRM orders x y");
+  assert.deepEqual(syntax.ok ? {} : syntax.error, {
+    kind: "failed",
+    message: 'syntax error at or near "orders"',
+    sqlState: "42601",
+    position: 14,
+    line: 2,
+  });
+});
+
+testWithPostgres("read() refuses what is no read, before and after looking at the catalogs", async () => {
+  await using fixture = await createFixture();
+  await fixture.database.query(
+    "CREATE FUNCTION touch() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'",
+  );
+  for (const sql of ["DELETE FROM t", "SELECT touch()"]) {
+    const outcome = await fixture.read(sql);
+    assert.equal(outcome.ok ? "ran" : outcome.error.kind, "refused");
+  }
+});
+
+testWithPostgres("read() runs our own statements with parameters, read-only all the same", async () => {
+  await using fixture = await createFixture();
+  const outcome = await fixture.read("SELECT $1::text || $2", { trusted: true, parameters: ["a", "b"] });
+  assert.deepEqual(outcome.ok && outcome.rows, [["ab"]]);
+  const write = await fixture.read("CREATE TABLE t (a int)", { trusted: true });
+  assert.equal(write.ok ? "ran" : write.error.sqlState, "25006");
+});
+
+testWithPostgres("read() ends a statement at the timeout", async () => {
+  await using fixture = await createFixture({ statementTimeoutMs: 200 });
+  const outcome = await fixture.read("SELECT count(*) FROM generate_series(1, 1000000000)");
+  assert.deepEqual(outcome, {
+    ok: false,
+    error: { kind: "timeout", message: "canceling statement due to statement timeout", sqlState: "57014" },
+  });
+  const sleep = await fixture.read("SELECT pg_sleep(1)");
+  assert.equal(
+    sleep.ok ? "" : sleep.error.message,
+    "pg_sleep() may not wait longer than the statement timeout of 0.2 s",
+  );
+  const parts = await fixture.read("SELECT pg_sleep(0.01) FROM generate_series(1, 5000)");
+  assert.equal(parts.ok ? "" : parts.error.kind, "timeout");
+});
+
+testWithPostgres("read() cancels the statement in the server when its caller goes away", async () => {
+  await using fixture = await createFixture();
+  const caller = new AbortController();
+  const reading = fixture.read("SELECT pg_sleep(25), 'find me'", { signal: caller.signal });
+  const running =
+    "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%find me%' AND state = 'active' AND pid <> pg_backend_pid()";
+  await waitUntil("it runs", async () => (await fixture.database.query(running)).length === 1);
+  caller.abort();
+  const outcome = await reading;
+  assert.equal(outcome.ok ? "" : outcome.error.kind, "cancelled");
+  await waitUntil("nothing runs", async () => (await fixture.database.query(running)).length === 0);
+  assert.ok((await fixture.read("SELECT 1")).ok);
+  const gone = await fixture.read("SELECT 1", { signal: AbortSignal.abort() });
+  assert.equal(gone.ok ? "" : gone.error.kind, "cancelled");
+});
+
+testWithPostgres("read() takes the caller's role and settings for the statement alone", async () => {
+  await using fixture = await createFixture({
+    roleFromUser: true,
+    sessionSettings: { "app.username": "<{username}>" },
+  });
+  const role = `postern_alice_${crypto.randomUUID().slice(0, 8)}`;
+  await fixture.database.query(`CREATE ROLE "${role}"`);
+  try {
+    const alice: Principal = { kind: "session", id: "s1", username: role };
+    const asAlice = await fixture.read("SELECT current_user, current_setting('app.username')", {
+      principal: alice,
+    });
+    assert.deepEqual(asAlice.ok && asAlice.rows, [[role, `<${role}>`]]);
+    const asLocal = await fixture.read("SELECT current_user, current_setting('app.username')");
+    assert.deepEqual(asLocal.ok && asLocal.rows, [["postgres", "<local>"]]);
+    const unknown = await fixture.read("SELECT 1", { principal: { kind: "token", id: "no such role" } });
+    assert.equal(unknown.ok ? "" : unknown.error.message, 'role "no such role" does not exist');
+    const none = await fixture.read("SELECT 1", { principal: { ...alice, username: "none" } });
+    assert.equal(none.ok ? "" : none.error.kind, "failed");
+  } finally {
+    await fixture.database.query(`DROP ROLE "${role}"`);
+  }
+});
+
+testWithPostgres(
+  "read() is not fooled by a role whose strings have backslashes or that speaks another encoding",
+  async () => {
+    await using fixture = await createFixture();
+    await fixture.database.query(`
+    CREATE TABLE loot (a int);
+    ALTER DATABASE ${fixture.database.name} SET standard_conforming_strings = off;
+    ALTER DATABASE ${fixture.database.name} SET client_encoding = 'SJIS'`);
+    const outcome = await fixture.read(
+      "SELECT '\\', 'é', current_setting('standard_conforming_strings'), length('表')",
+    );
+    assert.deepEqual(outcome.ok && outcome.rows, [["\\", "é", "on", "1"]]);
+  },
+);
+
+testWithPostgres("ping() and warnings() say what is wrong with a database", async () => {
+  await using fixture = await createFixture();
+  await fixture.reader.ping(new AbortController().signal);
+  assert.deepEqual(await fixture.reader.warnings(new AbortController().signal), [
+    'Role "postgres" of database "shop" is a superuser: give Postern a role that may only SELECT',
+  ]);
+  await using closed = await createFixture({ hosts: [{ host: "127.0.0.1", port: 1 }] });
+  await assert.rejects(closed.reader.ping(new AbortController().signal), { code: "unavailable" });
+});
+
+testWithPostgres("warnings() names each privilege that a reader need not have", async () => {
+  await using admin = await createTestDatabase();
+  const role = `postern_reader_${crypto.randomUUID().slice(0, 8)}`;
+  await admin.query(
+    `CREATE ROLE "${role}" LOGIN PASSWORD 'x'; REVOKE CREATE ON SCHEMA public FROM public; CREATE TABLE t (a int)`,
+  );
+  try {
+    await using fixture = await createFixture({ user: role, password: "x", database: admin.name });
+    const warnings = () => fixture.reader.warnings(new AbortController().signal);
+    assert.deepEqual(await warnings(), []);
+    await admin.query(`GRANT INSERT ON t TO "${role}"; GRANT CREATE ON SCHEMA public TO "${role}";
+      GRANT pg_read_server_files TO "${role}"; ALTER ROLE "${role}" CREATEDB`);
+    assert.deepEqual(await warnings(), [
+      `Role "${role}" of database "shop" may write to tables: give Postern a role that may only SELECT`,
+      `Role "${role}" of database "shop" may create objects in a schema: revoke CREATE on it`,
+      `Role "${role}" of database "shop" is a member of a pg_ role that reaches files, programs or all data: revoke it`,
+      `Role "${role}" of database "shop" has CREATEROLE, CREATEDB, REPLICATION or BYPASSRLS: remove it with ALTER ROLE`,
+    ]);
+  } finally {
+    await admin.query(`DROP OWNED BY "${role}"; DROP ROLE "${role}"`);
+  }
+});
+
+async function createFixture(changes: Partial<DatabaseOptions> = {}) {
+  const database = await createTestDatabase();
+  const pools = createConnectionPools({ maxConnections: 4, logger: silentLogger });
+  const guard = await createStatementGuard();
+  const options = databaseOptions(database.url, changes);
+  const reader = createDatabase({ options, pools, guard, logger: silentLogger });
+  const { signal } = new AbortController();
+  return {
+    database,
+    reader,
+    read: (sql: string, request: Partial<ReadRequest> = {}) =>
+      reader.read({ principal: local, signal, sql, ...request }),
+    async [Symbol.asyncDispose]() {
+      await pools.close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}

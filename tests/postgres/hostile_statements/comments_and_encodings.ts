@@ -1,0 +1,52 @@
+import { type HostileStatement, named } from "./hostile_statement.ts";
+
+export const commentsAndEncodings: readonly HostileStatement[] = [
+  {
+    name: "a NUL ends the text that the parser sees",
+    sql: "SELECT 1\0; DROP TABLE orders",
+    refusedWith: "NUL",
+  },
+  { name: "a NUL in a comment", sql: "SELECT 1 --\0\n; DROP TABLE orders", refusedWith: "NUL" },
+  { name: "half of a surrogate pair", sql: "SELECT '\ud800'; DROP TABLE orders", refusedWith: "surrogate" },
+  { name: "the other half", sql: "SELECT '\udc00'", refusedWith: "surrogate" },
+  { name: "nothing", sql: "", refusedWith: "no statement" },
+  { name: "white space", sql: " \n\t ", refusedWith: "no statement" },
+  { name: "a comment alone", sql: "-- SELECT 1", refusedWith: "no statement" },
+  { name: "semicolons alone", sql: ";;;", refusedWith: "no statement" },
+  ...named([
+    "/* SELECT */ DELETE FROM orders",
+    "/*/* nested */ SELECT 1 */ DELETE FROM orders",
+    "--\nDELETE FROM orders",
+    "-- SELECT 1\rDELETE FROM orders",
+    "DEL/**/ETE FROM orders",
+    "DELETE/**/FROM/**/orders",
+    "/*!50000 DELETE FROM orders */ TRUNCATE orders",
+    "\uFEFFDELETE FROM orders",
+    "DELETE\u00a0FROM orders",
+    "ＤＥＬＥＴＥ FROM orders",
+    "ſelect pg_read_file('x')",
+    "SELECT\u2028pg_read_file('x')",
+    "delete\vfrom orders",
+    "\\! touch /tmp/x",
+    "\\copy orders to '/tmp/x'",
+    "SELECT 1 \\; DELETE FROM orders",
+    "SELECT 1 \\gexec",
+  ]),
+  {
+    name: "a name in Unicode escapes",
+    sql: `SELECT U&"pg\\005Fread\\005Ffile"('@canary@')`,
+    refusedWith: "pg_read_file",
+  },
+  { name: "another escape character", sql: `SELECT U&"pg!005Fread_file" UESCAPE '!' ('@canary@')` },
+  { name: "six-digit escapes", sql: `SELECT U&"\\+00006Eextval"('orders_id_seq')`, refusedWith: "nextval" },
+  {
+    name: "a name cut to 63 bytes",
+    sql: `SELECT "${"long_".repeat(12)}evi123456789"()`,
+    refusedWith: "VOLATILE",
+  },
+  {
+    name: "a name in upper case is folded",
+    sql: "SELECT PG_READ_FILE('@canary@')",
+    refusedWith: "pg_read_file",
+  },
+];
