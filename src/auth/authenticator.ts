@@ -1,9 +1,15 @@
 import type { Principal } from "../core/principal.ts";
+import type { Session } from "./sessions.ts";
 import type { TokenRecord } from "./token_file.ts";
 
 /** Where the tokens of the moment are found; a reload may change them between two calls. */
 export interface TokenSource {
   find(token: string, nowMs: number): TokenRecord | undefined;
+}
+
+/** Where the sessions of the moment are found. */
+export interface SessionSource {
+  find(token: string, nowMs: number): Session | undefined;
 }
 
 /** Tells who is calling from a request's `Authorization` header. */
@@ -12,20 +18,30 @@ export interface Authenticator {
   authenticate(authorizationHeader: string | null): Principal | undefined;
 }
 
-export function createAuthenticator(options: { tokens: TokenSource; now: () => number }): Authenticator {
-  const { tokens, now } = options;
+/** Without sessions only API tokens let a caller in. */
+export function createAuthenticator(
+  options: { tokens: TokenSource; sessions?: SessionSource; now: () => number },
+): Authenticator {
+  const { tokens, sessions, now } = options;
   return {
     authenticate(authorizationHeader) {
-      const token = bearerToken(authorizationHeader);
-      const record = token === undefined ? undefined : tokens.find(token, now());
-      if (record === undefined) return undefined;
-      return {
-        kind: "token",
-        id: record.id,
-        ...(record.database === null ? {} : { database: record.database }),
-      };
+      const presented = bearerToken(authorizationHeader);
+      if (presented === undefined) return undefined;
+      const time = now();
+      // both are always looked up, so that the time does not tell which kind a token is of
+      const token = tokens.find(presented, time);
+      const session = sessions?.find(presented, time);
+      return token !== undefined ? tokenPrincipal(token) : session && sessionPrincipal(session);
     },
   };
+}
+
+function tokenPrincipal({ id, database }: TokenRecord): Principal {
+  return { kind: "token", id, ...(database === null ? {} : { database }) };
+}
+
+function sessionPrincipal({ id, username }: Session): Principal {
+  return { kind: "session", id, username };
 }
 
 // RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1) and one space

@@ -17,6 +17,14 @@ export interface CredentialField {
   readonly text: string | null | undefined;
 }
 
+export type FieldValue = string | number | boolean | null;
+
+/** Fields of one entry to be set; undefined takes a field away. */
+export interface EntryChange {
+  readonly id: string;
+  readonly fields: Readonly<Record<string, FieldValue | undefined>>;
+}
+
 export interface FieldFault {
   readonly line: number;
   readonly reason: string;
@@ -29,11 +37,19 @@ export interface FieldFault {
  * @throws AppError `invalid` with the line where the file is of neither shape
  */
 export function readEntries(file: CredentialDocument, section: string): CredentialEntry[] {
-  const collection = sectionOf(file, section);
   const lineOf = lineFinder(file);
+  const items = sectionOf(file, section)?.items ?? [];
+  return markRepeatedIds(
+    items.map((item) =>
+      isPair(item) ? readEntry(item.key, item.value, lineOf) : readEntry(undefined, item, lineOf)
+    ),
+  );
+}
+
+/** The same entries, those with a fault that repeat the id of one before. */
+export function markRepeatedIds<T extends CredentialEntry>(entries: readonly T[]): T[] {
   const seen = new Set<string>();
-  return (collection?.items ?? []).map((item) => {
-    const entry = isPair(item) ? readEntry(item.key, item.value, lineOf) : readEntry(undefined, item, lineOf);
+  return entries.map((entry) => {
     if (!seen.has(entry.id)) {
       seen.add(entry.id);
       return entry;
@@ -50,7 +66,7 @@ export function appendEntry(
   file: CredentialDocument,
   section: string,
   id: string,
-  fields: Readonly<Record<string, string | null>>,
+  fields: Readonly<Record<string, FieldValue>>,
 ): void {
   const { yaml } = file;
   let collection = sectionOf(file, section);
@@ -63,6 +79,25 @@ export function appendEntry(
   // a collection on one line would get the whole entry on that line
   if (collection !== undefined && isMap(yaml.contents) && yaml.contents.flow !== true) {
     collection.flow = false;
+  }
+}
+
+/**
+ * Sets fields of the entry with an id; undefined takes a field away.
+ *
+ * @throws AppError `not_found` where no entry with fields has the id
+ */
+export function changeEntry(file: CredentialDocument, section: string, { id, fields }: EntryChange): void {
+  const collection = sectionOf(file, section);
+  const entry = isMap(collection)
+    ? collection.items.find((pair) => textOf(pair.key) === id)?.value
+    : collection?.items.find((item) => idInside(item) === id);
+  if (!isMap(entry)) {
+    throw new AppError("not_found", `Cannot change ${JSON.stringify(id)} in ${file.path}: it is not there`);
+  }
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) entry.delete(name);
+    else entry.set(name, value);
   }
 }
 

@@ -11,35 +11,57 @@ export interface CredentialDocument {
   lineAt(offset: number): number;
 }
 
+/** A credential file's text, and where it is from. */
+export interface CredentialText {
+  readonly path: string;
+  readonly text: string;
+}
+
 /**
- * Reads a credential file; one that does not exist yet reads as an empty one.
+ * Reads a credential file's text; undefined where there is no file.
  *
- * @throws AppError `invalid` with the line for what is not YAML, `unavailable` for a file that cannot be read
+ * @throws AppError `invalid` for what is no file of UTF-8 text, `unavailable` for a file that cannot be read
  */
-export async function readCredentialFile(path: string): Promise<CredentialDocument> {
-  return parse(path, await readText(path));
+export async function readCredentialText(path: string): Promise<CredentialText | undefined> {
+  const text = await readText(path);
+  return text === undefined ? undefined : { path, text };
 }
 
 /**
  * Reads a credential file under its lock, lets `edit` change the document, and puts the result in the file's place.
- * Writers in several processes come one after the other, each on what the one before left. Nothing is written where
- * `edit` throws. A file that does not exist is made; its folder must be there.
+ * Nothing is written where `edit` throws or changes nothing. A file that does not exist is made; its folder must be there.
  *
- * @throws AppError as readCredentialFile, `not_found` for a missing folder, and whatever `edit` throws
+ * @throws AppError as rewriteCredentialFile, and whatever `edit` throws
  */
 export async function editCredentialFile<T>(path: string, edit: (file: CredentialDocument) => T): Promise<T> {
+  return await rewriteCredentialFile(path, ({ text = "" }) => {
+    const file = parseCredentialText({ path, text });
+    // compared with this and not with the text: other spacing alone is no reason to write
+    const unedited = renderCredentialText(file, text);
+    const result = edit(file);
+    const edited = renderCredentialText(file, text);
+    if (edited === unedited) return Promise.resolve({ result });
+    parseCredentialText({ path, text: edited });
+    return Promise.resolve({ text: edited, result });
+  });
+}
+
+/**
+ * Reads a credential file's text under its lock, lets `rewrite` make another of it, and puts that in the file's place.
+ * Writers in several processes come one after the other, each on what the one before left. Nothing is written where
+ * `rewrite` throws or returns no text. The text is undefined for a file that does not exist.
+ *
+ * @throws AppError as readCredentialText, `not_found` for a missing folder, and whatever `rewrite` throws
+ */
+export async function rewriteCredentialFile<T>(
+  path: string,
+  rewrite: (file: { path: string; text: string | undefined }) => Promise<{ text?: string; result: T }>,
+): Promise<T> {
   const target = await resolveFile(path);
   return await withFileLock(target, async () => {
-    const text = await readText(target);
-    const file = parse(path, text);
-    // compared with this and not with the text: other spacing alone is no reason to write
-    const unedited = render(file, text);
-    const result = edit(file);
-    const edited = render(file, text);
-    if (edited !== unedited) {
-      parse(path, edited);
-      await replaceFile(target, edited);
-    }
+    const before = await readText(target);
+    const { text, result } = await rewrite({ path, text: before });
+    if (text !== undefined && text !== before) await replaceFile(target, text);
     return result;
   });
 }
@@ -52,7 +74,7 @@ export async function readableByOthers(path: string): Promise<string | undefined
   return `Other users of this machine can access ${path} (mode ${octal}); run: chmod 600 ${shellWord(path)}`;
 }
 
-async function readText(path: string): Promise<string> {
+async function readText(path: string): Promise<string | undefined> {
   try {
     // a pipe or a device would never end
     if (!(await Deno.stat(path)).isFile) {
@@ -61,7 +83,7 @@ async function readText(path: string): Promise<string> {
     return new TextDecoder("utf-8", { fatal: true }).decode(await Deno.readFile(path));
   } catch (error) {
     if (error instanceof AppError) throw error;
-    if (error instanceof Deno.errors.NotFound) return "";
+    if (error instanceof Deno.errors.NotFound) return undefined;
     if (error instanceof TypeError) {
       throw new AppError("invalid", `Cannot read ${path}: it is not UTF-8 text`);
     }
@@ -72,7 +94,8 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function parse(path: string, text: string): CredentialDocument {
+/** @throws AppError `invalid`, with the line, for what is not YAML */
+export function parseCredentialText({ path, text }: CredentialText): CredentialDocument {
   const lines = new LineCounter();
   const lineAt = (offset: number) => lines.linePos(offset).line;
   // The library's own errors quote the file's text, which is secret. Its search for duplicate keys takes quadratic time;
@@ -84,7 +107,8 @@ function parse(path: string, text: string): CredentialDocument {
   } catch (cause) {
     throw new AppError("invalid", `Cannot read ${path}: it is nested too deeply`, { cause });
   }
-  const [error] = yaml.errors;
+  // of its key alone the entry is faulty, and that is reported without losing the other entries
+  const error = yaml.errors.find(({ code }) => code !== "KEY_OVER_1024_CHARS");
   if (error !== undefined) {
     const reason = error.code === "MULTIPLE_DOCS" ? "a second document starts after it" : error.message;
     throw new AppError("invalid", `Cannot read ${path}, line ${lineAt(error.pos[0])}: ${reason}`);
@@ -92,7 +116,12 @@ function parse(path: string, text: string): CredentialDocument {
   return { path, yaml, lineAt };
 }
 
-function render(file: CredentialDocument, text: string): string {
+/**
+ * A document as text, with the spacing of the text that it was parsed from.
+ *
+ * @throws AppError `invalid` where an alias would lose what it stands for
+ */
+export function renderCredentialText(file: CredentialDocument, text: string): string {
   try {
     return file.yaml.toString({ lineWidth: 0, ...spacingOf(text) });
   } catch (cause) {

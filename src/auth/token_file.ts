@@ -1,12 +1,15 @@
+import { setImmediate as otherTasks } from "node:timers/promises";
+import { appendEntry, type CredentialEntry } from "./credential_entries.ts";
+import { type CredentialDocument, type CredentialText, readCredentialText } from "./credential_file.ts";
 import {
-  appendEntry,
-  type CredentialEntry,
-  type CredentialField,
-  type FieldFault,
-  readEntries,
-} from "./credential_entries.ts";
-import { type CredentialDocument, readCredentialFile } from "./credential_file.ts";
-import { formatTimestamp, parseTimestamp } from "./timestamp.ts";
+  createEntryReader,
+  type CredentialFault,
+  entryFault,
+  type EntryReader,
+  quoted,
+} from "./entry_reader.ts";
+import { loadEntries } from "./load_entries.ts";
+import { formatTimestamp } from "./timestamp.ts";
 
 /** The key of a token file under which its entries stand. */
 export const tokenSection = "tokens";
@@ -25,17 +28,9 @@ export interface TokenRecord {
   readonly expiresAt: number | null;
 }
 
-/** An entry that cannot be used. */
-export interface TokenFault {
-  readonly entry: string;
-  readonly line: number;
-  /** For a log or a terminal: names the entry, the line and what was expected; quotes nothing that may be secret. */
-  readonly message: string;
-}
-
 export interface TokenFile {
   readonly records: readonly TokenRecord[];
-  readonly faults: readonly TokenFault[];
+  readonly faults: readonly CredentialFault[];
 }
 
 /**
@@ -47,29 +42,33 @@ export interface TokenFile {
  * cannot be read
  */
 export async function readTokenFile(path: string): Promise<TokenFile> {
-  return readTokens(await readCredentialFile(path));
+  const file = await readCredentialText(path);
+  return file === undefined ? { records: [], faults: [] } : await readTokens(file);
 }
 
-/** The tokens and the faults of a file that has been read. */
-export function readTokens(file: CredentialDocument): TokenFile {
+/**
+ * The tokens and the faults of a text, without holding up other tasks.
+ *
+ * @throws AppError `invalid` with the line for what is not YAML or of another shape
+ */
+export async function readTokens(file: CredentialText): Promise<TokenFile> {
   const records: TokenRecord[] = [];
-  const faults: TokenFault[] = [];
+  const faults: CredentialFault[] = [];
   const idByHash = new Map<string, string>();
-  for (const entry of readEntries(file, tokenSection)) {
-    const reasons = [...entry.faults];
-    const record = reasons.length === 0 ? readToken(entry, reasons) : undefined;
-    const owner = record && idByHash.get(record.hash);
-    if (owner !== undefined) {
-      reasons.push({ line: entry.line, reason: `its hash is that of ${quoted(owner)}` });
+  let count = 0;
+  for (const entry of await loadEntries(file, tokenSection)) {
+    if (++count % entriesAtOnce === 0) await otherTasks();
+    const reader = createEntryReader(entry, { fields: knownFields, ignored: ["note", "connections"] });
+    const record = readToken(entry, reader);
+    const owner = idByHash.get(record.hash);
+    if (owner !== undefined && reader.faults.length === 0) {
+      reader.fault(undefined, `its hash is that of ${quoted(owner)}`);
     }
-    if (record !== undefined && reasons.length === 0) {
+    if (reader.faults.length === 0) {
       idByHash.set(record.hash, record.id);
       records.push(record);
     }
-    for (const { line, reason } of reasons) {
-      const message = `Cannot load token ${quoted(entry.id)} (${file.path}, line ${line}): ${reason}`;
-      faults.push({ entry: entry.id, line, message });
-    }
+    for (const fault of reader.faults) faults.push(entryFault("token", entry, file.path, fault));
   }
   return { records, faults };
 }
@@ -86,50 +85,21 @@ export function appendToken(file: CredentialDocument, record: TokenRecord): void
   });
 }
 
-const knownFields = ["hash", "annotation", "note", "database", "created_at", "expires_at", "connections"];
+const entriesAtOnce = 2_000;
+const knownFields = ["hash", "annotation", "database", "created_at", "expires_at"];
 
-// what is wrong with the entry is added to `reasons`
-function readToken(entry: CredentialEntry, reasons: FieldFault[]): TokenRecord {
-  const fault = (field: CredentialField | undefined, reason: string) =>
-    void reasons.push({ line: field?.line ?? entry.line, reason });
-
-  function text(name: string): string | null {
-    const field = entry.fields.get(name);
-    if (field !== undefined && field.text === undefined) fault(field, `${name}: expected text`);
-    return field?.text || null;
-  }
-  function time(name: string): number | null {
-    const field = entry.fields.get(name);
-    if (field === undefined || field.text === null) return null;
-    const ms = field.text === undefined ? undefined : parseTimestamp(field.text);
-    if (ms === undefined) fault(field, `${name}: expected a time such as 2026-12-31T23:59:59Z, or null`);
-    return ms ?? null;
-  }
-
-  for (const [name, field] of entry.fields) {
-    // a misspelt expires_at or database would widen what the token may do
-    if (!knownFields.includes(name)) {
-      fault(
-        field,
-        `unknown field ${quoted(name)}; expected hash, annotation, database, created_at or expires_at`,
-      );
-    }
-  }
-  const hashField = entry.fields.get("hash");
-  const hash = (hashField?.text ?? "").toLowerCase();
+// what is wrong with the entry is left in the reader
+function readToken(entry: CredentialEntry, reader: EntryReader): TokenRecord {
+  const hash = (entry.fields.get("hash")?.text ?? "").toLowerCase();
   if (!/^[0-9a-f]{64}$/.test(hash)) {
-    fault(hashField, "hash: expected the 64 hex digits of the token's SHA-256");
+    reader.fault("hash", "hash: expected the 64 hex digits of the token's SHA-256");
   }
   return {
     id: entry.id,
     hash,
-    annotation: text("annotation") ?? text("note"),
-    database: text("database"),
-    createdAt: time("created_at"),
-    expiresAt: time("expires_at"),
+    annotation: reader.text("annotation") ?? reader.text("note"),
+    database: reader.text("database"),
+    createdAt: reader.time("created_at"),
+    expiresAt: reader.time("expires_at"),
   };
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.length <= 80 ? text : `${text.slice(0, 79)}…`);
 }

@@ -1,5 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { Buffer } from "node:buffer";
+import { tokenDigest } from "./token_digest.ts";
 import type { TokenRecord } from "./token_file.ts";
 
 /** The tokens of one moment, to look a caller's token up in. */
@@ -33,8 +34,8 @@ export function createTokenIndex(
   return {
     size: byHash.size,
     find(token, nowMs) {
-      if (!isTokenFormat(token)) return undefined;
-      const presented = digest(token);
+      const presented = tokenDigest(token);
+      if (presented === undefined) return undefined;
       const record = byHash.get(presented.toString("hex"));
       const found = record === undefined ? noDigest : Buffer.from(record.hash, "hex");
       if (!equal(found, presented) || record === undefined) return undefined;
@@ -43,23 +44,8 @@ export function createTokenIndex(
   };
 }
 
-/** The SHA-256 of a token in 64 lower-case hex digits, as a token file keeps it. */
-export function hashToken(token: string): string {
-  return digest(token).toString("hex");
-}
-
 export function isExpired(record: TokenRecord, nowMs: number): boolean {
   return record.expiresAt !== null && record.expiresAt <= nowMs;
 }
 
-const longestToken = 512;
 const noDigest = new Uint8Array(32);
-
-// RFC 6750 section 2.1, b64token
-function isTokenFormat(token: string): boolean {
-  return token.length <= longestToken && /^[A-Za-z0-9\-._~+/]+=*$/.test(token);
-}
-
-function digest(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
-}

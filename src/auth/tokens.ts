@@ -4,7 +4,8 @@ import { parseDuration } from "../core/duration.ts";
 import { type CredentialEntry, readEntries, removeEntry } from "./credential_entries.ts";
 import { editCredentialFile } from "./credential_file.ts";
 import { appendToken, readTokenFile, type TokenRecord, tokenSection } from "./token_file.ts";
-import { hashToken, isExpired } from "./token_index.ts";
+import { hashToken } from "./token_digest.ts";
+import { isExpired } from "./token_index.ts";
 
 /** How long a token lives, in milliseconds. */
 export type TokenExpiry = number | "never";

@@ -1,17 +1,15 @@
 import * as tokens from "../auth/tokens.ts";
-import { readableByOthers } from "../auth/credential_file.ts";
-import { formatTimestamp } from "../auth/timestamp.ts";
 import { AppError } from "../core/app_error.ts";
+import {
+  jsonText,
+  jsonTime,
+  nowOf,
+  type OperationOptions,
+  plainTime,
+  type Print,
+  warnOfAccess,
+} from "./operation_output.ts";
 import { fieldLines, tableLines, visible } from "./print_table.ts";
-
-/** Takes a line of what was asked for, without its line end: standard output. */
-export type Print = (line: string) => void;
-
-export interface OperationOptions {
-  /** Takes a line that the administrator should know besides: standard error. */
-  readonly warn?: Print;
-  readonly now?: () => number;
-}
 
 export interface TokenFileSettings {
   readonly tokenFile: string;
@@ -132,27 +130,6 @@ function listedJson(token: tokens.ListedToken) {
   };
 }
 
-async function warnOfAccess(path: string, options: OperationOptions): Promise<void> {
-  const warning = await readableByOthers(path);
-  if (warning !== undefined) options.warn?.(warning);
-}
-
-function nowOf(options: OperationOptions): number {
-  return (options.now ?? Date.now)();
-}
-
 function hashPrefix(token: tokens.ListedToken): string {
   return token.hash.slice(0, 8);
-}
-
-function jsonTime(ms: number | null): string | null {
-  return ms === null ? null : formatTimestamp(ms);
-}
-
-function jsonText(value: unknown): string {
-  return JSON.stringify(value, null, 2);
-}
-
-function plainTime(ms: number): string {
-  return formatTimestamp(ms).replace("T", " ").replace(/:\d\dZ$/, " UTC");
 }

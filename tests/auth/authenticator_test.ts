@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createAuthenticator } from "../../src/auth/authenticator.ts";
+import { createSessions } from "../../src/auth/sessions.ts";
 import { createToken } from "../../src/auth/tokens.ts";
 import { createTokenIndex } from "../../src/auth/token_index.ts";
 
@@ -56,4 +57,40 @@ Deno.test("authenticate() refuses a token once its time is over", () => {
   time = 60_000;
   assert.equal(authenticator.authenticate(`Bearer ${bound.token}`), undefined);
   assert.equal(authenticator.authenticate(`Bearer ${free.token}`)?.kind, "token");
+});
+
+Deno.test("authenticate() tells the principal of a session, and of a token beside it", () => {
+  using sessions = createSessions({ lifetimeMs: 1000, now: () => time });
+  const both = createAuthenticator({ tokens: createTokenIndex([free.record]), sessions, now: () => time });
+  const { id, token, expiresAt } = sessions.start("alice");
+  assert.deepEqual(both.authenticate(`Bearer ${token}`), { kind: "session", id, username: "alice" });
+  assert.deepEqual(both.authenticate(`Bearer ${free.token}`), { kind: "token", id: "token-1" });
+  assert.equal(both.authenticate(`Bearer ${token.slice(0, -1)}`), undefined);
+  time = expiresAt;
+  assert.equal(both.authenticate(`Bearer ${token}`), undefined);
+});
+
+Deno.test("authenticate() looks in both places whatever the token is, and refuses what is of neither kind alike", () => {
+  const asked: string[] = [];
+  const places = createAuthenticator({
+    tokens: {
+      find: (token) => {
+        asked.push(`tokens ${token}`);
+        return token === "api" ? free.record : undefined;
+      },
+    },
+    sessions: {
+      find: (token) => {
+        asked.push(`sessions ${token}`);
+        return token === "session" ? { id: "s", username: "alice" } : undefined;
+      },
+    },
+    now: () => time,
+  });
+  const kinds = ["api", "session", "neither"].map((token) => places.authenticate(`Bearer ${token}`)?.kind);
+  assert.deepEqual(kinds, ["token", "session", undefined]);
+  assert.deepEqual(
+    asked,
+    ["api", "session", "neither"].flatMap((token) => [`tokens ${token}`, `sessions ${token}`]),
+  );
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenRecord } from "../../src/auth/token_file.ts";
-import { createTokenIndex, hashToken } from "../../src/auth/token_index.ts";
+import { hashToken } from "../../src/auth/token_digest.ts";
+import { createTokenIndex } from "../../src/auth/token_index.ts";
 
 function record(id: string, token: string, expiresAt: number | null = null): TokenRecord {
   const hash = createHash("sha256").update(token).digest("hex");
