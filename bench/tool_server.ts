@@ -81,7 +81,7 @@ async function listRatio(): Promise<void> {
 
 async function guardTime(): Promise<void> {
   const guard = await createStatementGuard();
-  const times = honestStatements.map(({ sql }) => {
+  const times = honestStatements.map((sql) => {
     const runs = Array.from({ length: 50 }, () => {
       const started = performance.now();
       guard.check(sql);

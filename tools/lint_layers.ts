@@ -9,12 +9,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   postgres: ["core"],
   llm: ["core"],
   auth: ["core"],
+  audit: ["core"],
   rag: ["core", "text", "postgres", "llm"],
   tools: ["core", "text", "postgres", "llm", "auth", "rag"],
   mcp: ["core", "tools"],
   http: ["core", "auth", "mcp", "rag"],
-  app: ["core", "text", "config", "postgres", "llm", "auth", "rag", "tools", "mcp", "http"],
-  cli: ["core", "config", "auth", "rag", "app"],
+  app: ["core", "text", "config", "postgres", "llm", "auth", "audit", "rag", "tools", "mcp", "http"],
+  cli: ["core", "config", "auth", "audit", "rag", "app"],
 };
 
 function layerOf(path: string): string | undefined {

@@ -1,9 +1,14 @@
+import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
+import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
+import { createSessions, type Sessions } from "../auth/sessions.ts";
+import { createTokenIndex } from "../auth/token_index.ts";
+import { createToken } from "../auth/tokens.ts";
 import type { Config } from "../config/mod.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import type { ServerInfo } from "../mcp/server_info.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { demoGreeting } from "./demo_greeting.ts";
-import { authenticatorOfFile, authenticatorOfOneToken } from "./load_authenticator.ts";
+import { openIdentity } from "./open_identity.ts";
 import { openConfiguredDatabases, openDemoDatabase } from "./open_databases.ts";
 import { serveHttp } from "./serve_http.ts";
 import { logStartupWarnings } from "./startup_warnings.ts";
@@ -32,44 +37,81 @@ export async function run(options: RunOptions): Promise<void> {
   await using databases = demo
     ? await openDemoDatabase(logger)
     : await openConfiguredDatabases(config, logger);
+  await using audit = config.audit.file === undefined
+    ? undefined
+    : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
+  using sessions = createSessions({
+    lifetimeMs: config.http.auth.session_lifetime,
+    now: Date.now,
+    onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
+  });
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
     localProvider: demo || config.llm?.provider === "local",
+    endSession: sessions.end,
+    ...(audit === undefined ? {} : { audit }),
     serverInfo: options.serverInfo,
     logger,
   });
   const warned = logStartupWarnings(toolServer.databases, logger);
-  if (config.http.enabled) await runHttp(options, toolServer, logger);
+  if (config.http.enabled) await runHttp({ ...options, toolServer, sessions, audit, logger });
   else await runStdio(toolServer, logger);
   await warned;
 }
 
-async function runHttp(options: RunOptions, toolServer: ToolServer, logger: Logger): Promise<void> {
-  const { config, demo, print } = options;
-  const { auth } = config.http;
-  // the demo is for one person at one machine: it is offered to others only where an address says so
-  const http = demo
-    ? { ...config.http, address: { ...config.http.address, host: config.http.address.host || "127.0.0.1" } }
-    : config.http;
-  const demoToken = demo && auth.enabled ? authenticatorOfOneToken() : undefined;
-  const authenticator = demoToken?.authenticator ??
-    (auth.enabled ? await authenticatorOfFile(auth.token_file, logger) : undefined);
-  const server = await serveHttp({
+interface HttpOptions extends RunOptions {
+  readonly toolServer: ToolServer;
+  readonly sessions: Sessions;
+  readonly audit: AuditTrail | undefined;
+  readonly logger: Logger;
+}
+
+async function runHttp(options: HttpOptions): Promise<void> {
+  const { config: { http }, demo, toolServer, audit, logger } = options;
+  if (demo) return await runDemo(options);
+  const onRefusal = (address: string) =>
+    audit?.record({ event: "refusal", outcome: "unauthorized", address });
+  await using identity = http.auth.enabled
+    ? await openIdentity({
+      auth: http.auth,
+      sessions: options.sessions,
+      onEnded: toolServer.endPrincipal,
+      ...(audit === undefined ? {} : { audit }),
+      logger,
+    })
+    : undefined;
+  await using _server = await serveHttp({
     http,
     toolServer,
-    ...(authenticator === undefined ? {} : { authenticator }),
+    ...(identity === undefined ? {} : { authentication: { ...identity, onRefusal } }),
     logger,
   });
-  if (demo) {
-    print(demoGreeting({ url: server.url, ...(demoToken === undefined ? {} : { token: demoToken.token }) }));
-  }
   await untilStopped();
-  await server.stop();
+}
+
+async function runDemo({ config, toolServer, print, logger }: HttpOptions): Promise<void> {
+  const { address, auth } = config.http;
+  const { token, authenticator } = authenticatorOfOneToken();
+  await using server = await serveHttp({
+    // for one person at one machine, and offered to others only where an address says so
+    http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
+    toolServer,
+    ...(auth.enabled ? { authentication: { authenticator } } : {}),
+    logger,
+  });
+  print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
+  await untilStopped();
 }
 
 async function runStdio(toolServer: ToolServer, logger: Logger): Promise<void> {
   const stdio = serveStdio({ ...toolServer, logger });
   await untilStopped(stdio.closed);
   await stdio.close();
+}
+
+/** Lets in one token that is in no file. */
+function authenticatorOfOneToken(): { token: string; authenticator: Authenticator } {
+  const { token, record } = createToken({ id: "demo", expiry: "never", now: Date.now() });
+  return { token, authenticator: createAuthenticator({ tokens: createTokenIndex([record]), now: Date.now }) };
 }

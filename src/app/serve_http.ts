@@ -1,9 +1,9 @@
-import type { Authenticator } from "../auth/authenticator.ts";
+import { createClientAddress } from "../auth/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { startListener } from "../http/listener.ts";
-import { createMcpEndpoint } from "../http/mcp_endpoint.ts";
+import { type Authentication, createMcpEndpoint } from "../http/mcp_endpoint.ts";
 import { createToolServerRoutes } from "../http/tool_server_routes.ts";
 import { createJsonRpc } from "../mcp/json_rpc.ts";
 import { createStreamableHttp } from "../mcp/streamable_http.ts";
@@ -11,31 +11,34 @@ import { createReadiness } from "./readiness.ts";
 import { readTls } from "./tls_files.ts";
 import type { ToolServer } from "./tool_server.ts";
 
-export interface HttpServer {
+/** Disposing of it closes event streams, and lets requests under way finish for 10 s. */
+export interface HttpServer extends AsyncDisposable {
   readonly url: string;
-  /** Closes event streams and lets requests under way finish for 10 s. */
-  stop(): Promise<void>;
 }
 
 const graceMs = 10_000;
 
 /**
- * Serves a tool server over HTTP or HTTPS. Without an authenticator everyone who reaches the listener is let in.
+ * Serves a tool server over HTTP or HTTPS. Without authentication everyone who reaches the listener is let in.
  * @throws {AppError} `invalid` for TLS files that do not fit, `unavailable` where the address is taken
  */
 export async function serveHttp(options: {
   http: Config["http"];
   toolServer: ToolServer;
-  authenticator?: Authenticator;
+  authentication?: Authentication;
   logger: Logger;
 }): Promise<HttpServer> {
-  const { http, toolServer, authenticator, logger } = options;
+  const { http, toolServer, authentication, logger } = options;
   const { inFlight, registry, serverInfo } = toolServer;
   const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, logger });
   const readiness = createReadiness({ databases: toolServer.databases });
   const routes = createToolServerRoutes({
     mcp: createMcpEndpoint({
-      ...(authenticator === undefined ? {} : { authenticator }),
+      ...(authentication === undefined ? {} : { authentication }),
+      clientAddress: createClientAddress({
+        ...(http.client_ip.header === undefined ? {} : { header: http.client_ip.header }),
+        trustedProxies: http.client_ip.trusted_proxies,
+      }),
       jsonRpc: createJsonRpc({ registry, inFlight, serverInfo }),
       streamableHttp,
       inFlight,
@@ -44,7 +47,7 @@ export async function serveHttp(options: {
     unreachableDatabases: () => readiness.unreachable(),
     checkHostAndOrigin: createHostAndOriginCheck({
       address: http.address,
-      authenticated: authenticator !== undefined,
+      authenticated: authentication !== undefined,
       allowedHosts: http.allowed_hosts,
       allowedOrigins: http.allowed_origins,
     }),
@@ -55,12 +58,12 @@ export async function serveHttp(options: {
   const listener = startListener({
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
-    handle: (request) => routes.fetch(request),
+    handle: (request, peer) => routes.fetch(request, { peer }),
     logger,
   });
   return {
     url: listener.url,
-    async stop() {
+    async [Symbol.asyncDispose]() {
       logger.info("stopping");
       await Promise.all([listener.stop(graceMs, inFlight.cancelAll), streamableHttp.close()]);
     },

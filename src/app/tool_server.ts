@@ -1,4 +1,6 @@
 import type { Logger } from "../core/logger.ts";
+import type { AuditTrail } from "../audit/audit_trail.ts";
+import { type Principal, principalKey } from "../core/principal.ts";
 import { writeStatement } from "../llm/local/simple_request.ts";
 import { createInFlight, type InFlight } from "../mcp/in_flight.ts";
 import type { ServerInfo } from "../mcp/server_info.ts";
@@ -10,9 +12,11 @@ import { createDatabaseDirectory } from "../tools/database_directory.ts";
 import { executeExplain } from "../tools/execute_explain.ts";
 import { getSchemaInfo } from "../tools/get_schema_info.ts";
 import { listDatabases } from "../tools/list_databases.ts";
+import { logout } from "../tools/logout.ts";
 import { queryDatabase } from "../tools/query_database.ts";
 import { createRegistry, type Registry } from "../tools/registry.ts";
 import { selectDatabase } from "../tools/select_database.ts";
+import { auditCalls } from "./audit_calls.ts";
 import type { OpenDatabase } from "./open_databases.ts";
 
 export interface ToolServerOptions {
@@ -20,6 +24,9 @@ export interface ToolServerOptions {
   readonly maxConnections: number;
   /** Answer simple requests in words without a model. */
   readonly localProvider: boolean;
+  /** Ends the session that asks for it. */
+  readonly endSession?: (id: string) => void;
+  readonly audit?: AuditTrail;
   readonly serverInfo: ServerInfo;
   readonly logger: Logger;
 }
@@ -30,6 +37,8 @@ export interface ToolServer extends AsyncDisposable {
   readonly inFlight: InFlight;
   readonly serverInfo: ServerInfo;
   readonly databases: readonly Database[];
+  /** Closes the connections of a token or a session that has ended, and forgets what it chose. */
+  endPrincipal(principal: Principal): void;
 }
 
 export async function createToolServer(options: ToolServerOptions): Promise<ToolServer> {
@@ -50,13 +59,19 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
       executeExplain({ directory }),
       listDatabases({ directory }),
       selectDatabase({ directory }),
+      ...(options.endSession === undefined ? [] : [logout({ endSession: options.endSession })]),
     ],
+    ...(options.audit === undefined ? {} : { onCall: auditCalls(options.audit, guard.fingerprint) }),
   });
   return {
     registry,
     inFlight: createInFlight(),
     serverInfo,
     databases: entries.map(({ database }) => database),
+    endPrincipal(principal) {
+      directory.forget(principal);
+      void pools.closePrincipal(principalKey(principal));
+    },
     [Symbol.asyncDispose]: () => pools.close(),
   };
 }

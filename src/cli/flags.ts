@@ -8,7 +8,14 @@ export type Operation =
   | "config-schema"
   | "add-token"
   | "list-tokens"
-  | "remove-token";
+  | "remove-token"
+  | "add-user"
+  | "update-user"
+  | "enable-user"
+  | "disable-user"
+  | "delete-user"
+  | "list-users"
+  | "verify-audit";
 
 /** A flag that selects an operation; with a placeholder it takes a value. */
 export interface OperationFlag {
@@ -32,6 +39,9 @@ export type OptionName =
   | "token-note"
   | "token-database"
   | "token-expiry"
+  | "username"
+  | "password"
+  | "user-note"
   | "json";
 
 export type Flag = SettingFlag | OperationFlag | OptionFlag;
@@ -88,7 +98,34 @@ export const flagGroups: readonly FlagGroup[] = [
         placeholder: "ID",
         help: "Remove the token with this id, or whose hash begins with these 8 digits or more",
       },
-      { flag: "json", help: "Print JSON in place of a table" },
+      { flag: "add-user", operation: "add-user", help: "Make a user account; asks for the password" },
+      {
+        flag: "update-user",
+        operation: "update-user",
+        help: "Change a user's password, or with -user-note alone the note",
+      },
+      { flag: "enable-user", operation: "enable-user", help: "Let a disabled or locked user log in again" },
+      {
+        flag: "disable-user",
+        operation: "disable-user",
+        help: "End a user's sessions and let them in no more",
+      },
+      { flag: "delete-user", operation: "delete-user", help: "Remove a user account" },
+      { flag: "list-users", operation: "list-users", help: "List the user accounts" },
+      { flag: "username", placeholder: "NAME", help: "The user that one of these is about" },
+      {
+        flag: "password",
+        placeholder: "PASSWORD",
+        help: "The password, which other users of this machine may see here; without it, it is asked for",
+      },
+      { flag: "user-note", placeholder: "TEXT", help: "What the account is for" },
+      { flag: "json", help: "Print JSON in place of text" },
+      {
+        flag: "verify-audit",
+        operation: "verify-audit",
+        placeholder: "FILE",
+        help: "Check an audit trail, and name the first line that was changed, removed or inserted",
+      },
     ],
   },
   {
@@ -114,5 +151,18 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "token-note": ["add-token"],
   "token-database": ["add-token"],
   "token-expiry": ["add-token"],
-  "json": ["add-token", "list-tokens", "remove-token"],
+  "username": ["add-user", "update-user", "enable-user", "disable-user", "delete-user"],
+  "password": ["add-user", "update-user"],
+  "user-note": ["add-user", "update-user"],
+  "json": [
+    "add-token",
+    "list-tokens",
+    "remove-token",
+    "add-user",
+    "update-user",
+    "enable-user",
+    "disable-user",
+    "delete-user",
+    "list-users",
+  ],
 };

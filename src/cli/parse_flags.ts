@@ -13,6 +13,12 @@ export interface ParsedFlags extends ConfigFlags {
   readonly tokenDatabase?: string;
   /** `never` or duration text that `parseDuration` reads. */
   readonly tokenExpiry?: string;
+  /** Given with every operation on one user. */
+  readonly username?: string;
+  readonly password?: string;
+  readonly userNote?: string;
+  /** `-verify-audit`'s value. */
+  readonly auditFile?: string;
 }
 
 /** A command line that cannot be understood: one line that names the flag; the program exits with 2. */
@@ -53,6 +59,10 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     ...optional("tokenNote", option("token-note")),
     ...optional("tokenDatabase", option("token-database")),
     ...optional("tokenExpiry", checkExpiry(option("token-expiry"))),
+    ...optional("username", option("username")),
+    ...optional("password", option("password")),
+    ...optional("userNote", option("user-note")),
+    ...optional("auditFile", given.get("verify-audit")?.text),
   };
 }
 
@@ -110,6 +120,9 @@ function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operati
   const serving = ["http", "demo"].find(isOn);
   if (operation !== "run" && serving !== undefined) {
     throw new UsageError(`-${operation} and -${serving} exclude each other`);
+  }
+  if (requiredFlags["username"]?.includes(operation) && !given.has("username")) {
+    throw new UsageError(`-${operation} needs -username NAME`);
   }
   for (const [name, needed] of Object.entries(requiredFlags)) {
     if (isOn(name) && !needed.some(isOn)) {

@@ -1,20 +1,15 @@
 import { run } from "../app/run.ts";
 import { configJsonSchema, loadConfig, processEnvironment } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
+import { administer, type Output } from "./administer.ts";
+import { verifyAuditFile } from "./audit_operation.ts";
 import { helpText } from "./help.ts";
 import { type ParsedFlags, parseFlags, UsageError } from "./parse_flags.ts";
-import { addToken, listTokens, removeToken } from "./token_operations.ts";
 
 export interface Program {
   readonly name: string;
   readonly title: string;
   readonly version: string;
-}
-
-/** Where the program's texts go, each a line without its end. */
-export interface Output {
-  readonly print: (line: string) => void;
-  readonly warn: (line: string) => void;
 }
 
 /**
@@ -51,6 +46,8 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
       return print(`${program.name} ${program.version} (Deno ${Deno.version.deno}, V8 ${Deno.version.v8})`);
     case "config-schema":
       return print(JSON.stringify(configJsonSchema(), null, 2));
+    case "verify-audit":
+      return await verifyAuditFile(flags.auditFile ?? "", print);
   }
   const { config, warnings } = await loadConfig({ ...processEnvironment(), flags });
   if (flags.operation === "run") {
@@ -58,23 +55,5 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
   }
   const warn = (line: string) => output.warn(`${program.name}: warning: ${line}`);
   warnings.forEach(warn);
-  const settings = { tokenFile: config.http.auth.token_file, json: flags.json };
-  switch (flags.operation) {
-    case "add-token":
-      return await addToken(
-        {
-          ...settings,
-          ...(flags.tokenNote === undefined ? {} : { note: flags.tokenNote }),
-          ...(flags.tokenDatabase === undefined ? {} : { database: flags.tokenDatabase }),
-          ...(flags.tokenExpiry === undefined ? {} : { expiry: flags.tokenExpiry }),
-          databaseNames: config.databases.map(({ name }) => name),
-        },
-        print,
-        { warn },
-      );
-    case "list-tokens":
-      return await listTokens(settings, print, { warn });
-    case "remove-token":
-      return await removeToken({ ...settings, idOrPrefix: flags.tokenId ?? "" }, print);
-  }
+  await administer(flags, config, { print, warn });
 }

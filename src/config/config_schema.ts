@@ -3,6 +3,7 @@ import { filePath, integer, section } from "./field_types.ts";
 import { databases } from "./schema/databases.ts";
 import { http } from "./schema/http.ts";
 import { builtins, embedding, llm } from "./schema/llm.ts";
+import { audit } from "./schema/audit.ts";
 import { log } from "./schema/log.ts";
 import { pipelines } from "./schema/pipelines.ts";
 import { apiKeys, defaults, server } from "./schema/rag.ts";
@@ -14,6 +15,7 @@ export const configSchema = section({
   max_connections: integer(1, 100_000).prefault(100)
     .describe("Connections to all databases together; the longest idle closes first"),
   log: log.prefault({}),
+  audit: audit.prefault({}),
   data_dir: filePath().optional().describe("Folder for what outlives a restart"),
   custom_definitions_path: filePath().optional().describe("File of prompts and resources of your own"),
   llm: llm.optional(),

@@ -3,13 +3,6 @@ import { valueAt, type ValueMap } from "./value_tree.ts";
 
 /** Parts of the schema that nothing acts upon yet. Take a line out with the change that makes it work. */
 const unusedParts: readonly string[] = [
-  "http.auth.user_file",
-  "http.auth.session_lifetime",
-  "http.auth.password_min_length",
-  "http.auth.rate_limit_window_minutes",
-  "http.auth.rate_limit_max_attempts",
-  "http.auth.max_failed_attempts_before_lockout",
-  "http.client_ip",
   "data_dir",
   "custom_definitions_path",
   "llm",

@@ -8,6 +8,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Bound to the request's id. */
   readonly logger: Logger;
+  /** The client's address; absent where there is no network between. */
+  readonly address?: string;
 }
 
 export interface JsonSchema {

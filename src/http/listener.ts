@@ -5,7 +5,8 @@ import type { Logger } from "../core/logger.ts";
 export interface ListenerOptions {
   readonly address: ListenAddress;
   readonly tls?: { readonly cert: string; readonly key: string };
-  readonly handle: (request: Request) => Response | Promise<Response>;
+  /** `peer` is the address of the network peer, without its port. */
+  readonly handle: (request: Request, peer: string) => Response | Promise<Response>;
   readonly logger: Logger;
 }
 
@@ -46,7 +47,7 @@ export function startListener({ address, tls, handle, logger }: ListenerOptions)
             headers: { "content-type": "application/json" },
           });
         },
-      }, handle);
+      }, (request, { remoteAddr }) => handle(request, remoteAddr.hostname));
     } catch (error) {
       const inUse = error instanceof Deno.errors.AddrInUse;
       throw new AppError(

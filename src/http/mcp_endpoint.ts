@@ -1,51 +1,92 @@
 import type { Authenticator } from "../auth/authenticator.ts";
+import type { ClientAddress } from "../auth/client_address.ts";
+import type { Login } from "../auth/login.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
 import type { InFlight } from "../mcp/in_flight.ts";
 import type { JsonRpc } from "../mcp/json_rpc.ts";
 import { errorReply, invalidRequest, type JsonRpcReply, parseError } from "../mcp/json_rpc_error.ts";
 import { type StreamableHttp, wantsStreamableHttp } from "../mcp/streamable_http.ts";
+import { answerLogin, readLoginCall } from "./login_call.ts";
 import { readBody } from "./read_body.ts";
+
+/** How callers are told apart. */
+export interface Authentication {
+  readonly authenticator: Authenticator;
+  /** Absent where only API tokens let a caller in. */
+  readonly login?: Login;
+  /** Told of a request that was refused for its token. */
+  readonly onRefusal?: (address: string) => void;
+}
 
 export interface McpEndpointOptions {
   /** Absent where authentication is off: then every caller is the local principal. */
-  readonly authenticator?: Authenticator;
+  readonly authentication?: Authentication;
+  readonly clientAddress: ClientAddress;
   readonly jsonRpc: JsonRpc;
   readonly streamableHttp: StreamableHttp;
   readonly inFlight: InFlight;
   readonly logger: Logger;
 }
 
-const bodyBounds = { maxBytes: 4 * 1024 * 1024, timeoutMs: 30_000 };
+const bodyTimeoutMs = 30_000;
+const maxBytes = 4 * 1024 * 1024;
+// who has not shown a token yet sends a login and nothing longer
+const maxLoginBytes = 64 * 1024;
 
-/** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. */
-export function createMcpEndpoint(options: McpEndpointOptions): (request: Request) => Promise<Response> {
-  const { authenticator, jsonRpc, streamableHttp, inFlight } = options;
+/** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. `peer` is the address of the network peer. */
+export function createMcpEndpoint(
+  options: McpEndpointOptions,
+): (request: Request, peer: string) => Promise<Response> {
+  const { authentication, clientAddress, jsonRpc, streamableHttp, inFlight } = options;
   let lastRequest = 0;
 
   function principalOf(request: Request): Principal | undefined {
-    if (authenticator === undefined) return { kind: "local" };
-    return authenticator.authenticate(request.headers.get("authorization"));
+    if (authentication === undefined) return { kind: "local" };
+    return authentication.authenticator.authenticate(request.headers.get("authorization"));
   }
 
-  return async (request) => {
+  async function logIn(request: Request, message: unknown, address: string): Promise<Response | undefined> {
+    const call = authentication?.login && readLoginCall(message);
+    if (call === undefined || authentication?.login === undefined) return undefined;
+    const { signal } = request;
+    const { status, body, retryAfter } = await answerLogin(call, {
+      login: authentication.login,
+      address,
+      signal,
+    });
+    return json(status, body, retryAfter === undefined ? {} : { "retry-after": String(retryAfter) });
+  }
+
+  async function refuseOrLogIn(request: Request, address: string): Promise<Response> {
+    if (authentication?.login !== undefined && isJson(request.headers.get("content-type"))) {
+      const body = await readBody(request, { maxBytes: maxLoginBytes, timeoutMs: bodyTimeoutMs });
+      const message = body.kind === "text" ? parseJson(body.text) : undefined;
+      const answer = await logIn(request, message?.value, address);
+      if (answer !== undefined) return answer;
+    }
+    authentication?.onRefusal?.(address);
+    return unauthorized();
+  }
+
+  return async (request, peer) => {
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
+    const address = clientAddress(peer, request.headers);
     const principal = principalOf(request);
-    if (principal === undefined) return unauthorized();
+    if (principal === undefined) return await refuseOrLogIn(request, address);
     if (!isJson(request.headers.get("content-type"))) {
       return refusal(415, "Invalid Request: Content-Type must be application/json");
     }
-    const body = await readBody(request, bodyBounds);
+    const body = await readBody(request, { maxBytes, timeoutMs: bodyTimeoutMs });
     if (body.kind === "too_large") return refusal(413, "Invalid Request: the body is larger than 4 MiB");
     if (body.kind === "broken") return refusal(408, "Invalid Request: the body did not arrive");
     const message = body.kind === "text" ? parseJson(body.text) : undefined;
     if (message === undefined) return json(400, errorReply(null, parseError));
+    const loggedIn = await logIn(request, message.value, address);
+    if (loggedIn !== undefined) return loggedIn;
 
-    const caller = {
-      principal,
-      signal: request.signal,
-      logger: options.logger.with({ request: ++lastRequest }),
-    };
+    const logger = options.logger.with({ request: ++lastRequest });
+    const caller = { principal, signal: request.signal, logger, address };
     if (isCancellation(message.value)) {
       // answered here for both kinds of client: a server object of the SDK lives for one request and knows no other
       inFlight.cancel(principal, message.value.params?.requestId);
@@ -71,10 +112,10 @@ function refusal(status: number, message: string): Response {
   return json(status, errorReply(null, { code: invalidRequest, message }));
 }
 
-function json(status: number, value: unknown): Response {
+function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(value), {
     status,
-    headers: { "content-type": "application/json", "cache-control": "no-store" },
+    headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
   });
 }
 

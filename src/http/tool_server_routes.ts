@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
 
 export interface ToolServerRoutesOptions {
-  readonly mcp: (request: Request) => Promise<Response>;
+  readonly mcp: (request: Request, peer: string) => Promise<Response>;
   /** Says which configured databases cannot be reached. */
   readonly unreachableDatabases: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Says why a request is refused before anything else looks at it. */
@@ -11,10 +11,16 @@ export interface ToolServerRoutesOptions {
   readonly logger: Logger;
 }
 
+/** What the listener tells the routes of a request besides the request itself. */
+export interface RouteBindings {
+  /** The address of the network peer. */
+  readonly peer: string;
+}
+
 /** The tool server's routes. */
-export function createToolServerRoutes(options: ToolServerRoutesOptions): Hono {
+export function createToolServerRoutes(options: ToolServerRoutesOptions): Hono<{ Bindings: RouteBindings }> {
   const { server, logger } = options;
-  const app = new Hono();
+  const app = new Hono<{ Bindings: RouteBindings }>();
 
   app.use(async (context, next) => {
     const reason = options.checkHostAndOrigin(context.req.raw);
@@ -22,7 +28,7 @@ export function createToolServerRoutes(options: ToolServerRoutesOptions): Hono {
     else context.res = context.json({ error: `Forbidden: ${reason}` }, 403);
     context.res.headers.set("x-content-type-options", "nosniff");
   });
-  app.all("/mcp/v1", (context) => options.mcp(context.req.raw));
+  app.all("/mcp/v1", (context) => options.mcp(context.req.raw, context.env.peer));
   app.get(
     "/health",
     (context) => context.json({ status: "ok", server: server.name, version: server.version }),

@@ -1,26 +1,18 @@
 import { AppError } from "../core/app_error.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Principal } from "../core/principal.ts";
+import type { CallContext } from "../core/tool.ts";
 import type { Registry } from "../tools/registry.ts";
 import { errorObject, errorReply, invalidRequest, type JsonRpcReply } from "./json_rpc_error.ts";
 import type { InFlight, RequestId } from "./in_flight.ts";
 import { instructions, type ServerInfo } from "./server_info.ts";
 
-/** Who sent a JSON-RPC message, and until when they wait for the answer. */
-export interface JsonRpcCaller {
-  readonly principal: Principal;
-  readonly signal: AbortSignal;
-  readonly logger: Logger;
-}
-
 /** Bare JSON-RPC 2.0 over the registry: no initialize, no session. */
 export interface JsonRpc {
   /** Answers a request or a batch; undefined where nothing in it asks for an answer. */
-  answer(message: unknown, caller: JsonRpcCaller): Promise<JsonRpcReply | JsonRpcReply[] | undefined>;
+  answer(message: unknown, caller: CallContext): Promise<JsonRpcReply | JsonRpcReply[] | undefined>;
 }
 
 type Params = Readonly<Record<string, unknown>>;
-type Method = (params: Params, caller: JsonRpcCaller, id: RequestId) => unknown;
+type Method = (params: Params, caller: CallContext, id: RequestId) => unknown;
 
 const maxBatch = 50;
 // the newest revision whose requests need no envelope of their own, and so can be bare
@@ -31,7 +23,7 @@ export function createJsonRpc(
 ): JsonRpc {
   const methods = createMethods(options);
 
-  async function answerOne(message: unknown, caller: JsonRpcCaller): Promise<JsonRpcReply | undefined> {
+  async function answerOne(message: unknown, caller: CallContext): Promise<JsonRpcReply | undefined> {
     const id = idOf(message);
     if (id === invalidId) {
       return errorReply(null, notRequest("id must be a string, null or an integer up to 2^53-1"));
@@ -82,7 +74,7 @@ function createMethods(
     })],
     ["ping", () => ({})],
     ["tools/list", (_params, { principal }) => ({ tools: registry.listTools(principal) })],
-    ["tools/call", ({ name, arguments: args = {} }, { principal, signal, logger }, id) => {
+    ["tools/call", ({ name, arguments: args = {} }, caller, id) => {
       if (typeof name !== "string") {
         throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
       }
@@ -90,16 +82,16 @@ function createMethods(
         throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
       }
       return inFlight.track(
-        principal,
+        caller.principal,
         id,
-        signal,
-        (signal) => registry.callTool(name, args, { principal, signal, logger }),
+        caller.signal,
+        (signal) => registry.callTool(name, args, { ...caller, signal }),
       );
     }],
   ]);
 }
 
-function notify(method: string, params: Params, { principal }: JsonRpcCaller, inFlight: InFlight): void {
+function notify(method: string, params: Params, { principal }: CallContext, inFlight: InFlight): void {
   if (method === "notifications/cancelled") inFlight.cancel(principal, params["requestId"]);
 }
 

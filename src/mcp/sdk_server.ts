@@ -4,8 +4,7 @@ import {
   ProtocolError,
   Server,
 } from "@modelcontextprotocol/server";
-import type { Logger } from "../core/logger.ts";
-import type { Principal } from "../core/principal.ts";
+import type { CallContext } from "../core/tool.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { InFlight } from "./in_flight.ts";
 import { errorObject } from "./json_rpc_error.ts";
@@ -17,31 +16,24 @@ export interface SdkServerOptions {
   readonly serverInfo: ServerInfo;
 }
 
-/** Who a server object serves; the signal aborts once they are gone. */
-export interface SdkCaller {
-  readonly principal: Principal;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-}
-
-/** One MCP server object of the official SDK, serving the registry to one principal. */
+/** One MCP server object of the official SDK, serving the registry to one caller, whose signal aborts once they are gone. */
 export function createSdkServer(
   { registry, inFlight, serverInfo }: SdkServerOptions,
-  { principal, logger, signal }: SdkCaller,
+  caller: CallContext,
 ): Server {
   const server = new Server({ ...serverInfo }, { capabilities: { tools: {} }, instructions });
   server.setRequestHandler(
     "tools/list",
-    () => wire<ListToolsResult>({ tools: registry.listTools(principal) }),
+    () => wire<ListToolsResult>({ tools: registry.listTools(caller.principal) }),
   );
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     try {
       const result = await inFlight.track(
-        principal,
+        caller.principal,
         mcpReq.id,
         // the SDK's own signal does not see every disconnect
-        AbortSignal.any([mcpReq.signal, signal]),
-        (signal) => registry.callTool(params.name, params.arguments ?? {}, { principal, signal, logger }),
+        AbortSignal.any([mcpReq.signal, caller.signal]),
+        (signal) => registry.callTool(params.name, params.arguments ?? {}, { ...caller, signal }),
       );
       return wire<CallToolResult>(result);
     } catch (error) {

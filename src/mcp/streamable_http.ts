@@ -1,19 +1,20 @@
 import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server";
 import type { Logger } from "../core/logger.ts";
 import { principalKey } from "../core/principal.ts";
-import { createSdkServer, type SdkCaller, type SdkServerOptions } from "./sdk_server.ts";
+import type { CallContext } from "../core/tool.ts";
+import { createSdkServer, type SdkServerOptions } from "./sdk_server.ts";
 
 /** MCP's Streamable HTTP transport, in every revision that the official SDK negotiates. */
 export interface StreamableHttp {
   /** Serves one request whose body was read and parsed already. */
-  serve(request: Request, body: unknown, caller: SdkCaller): Promise<Response>;
+  serve(request: Request, body: unknown, caller: CallContext): Promise<Response>;
   /** Ends the exchanges and event streams that are open. */
   close(): Promise<void>;
 }
 
 export function createStreamableHttp(options: SdkServerOptions & { logger: Logger }): StreamableHttp {
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
-  const callers = new WeakMap<AuthInfo, SdkCaller>();
+  const callers = new WeakMap<AuthInfo, CallContext>();
   const handler = createMcpHandler(({ authInfo }) => {
     const caller = authInfo && callers.get(authInfo);
     if (caller === undefined) throw new Error("the SDK did not pass on the caller that it was given");

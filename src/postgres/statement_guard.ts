@@ -19,6 +19,11 @@ export type { StatementName, StatementNames } from "./guard/statement_names.ts";
 export interface StatementGuard {
   /** Takes under a millisecond for ordinary statements, and never throws. */
   check(sql: string): GuardVerdict;
+  /**
+   * A short text that is equal for statements that differ in constants and spelling alone; undefined for what does not
+   * parse.
+   */
+  fingerprint(sql: string): string | undefined;
 }
 
 export type StatementKind = "select" | "explain" | "show";
@@ -58,12 +63,12 @@ const maxDepth = 1_500;
 
 /** Loads PostgreSQL's grammar, which takes some milliseconds. */
 export async function createStatementGuard(): Promise<StatementGuard> {
-  const parse = await loadParser();
-  return { check: (sql) => checkStatement(parse, sql) };
+  const parser = await loadParser();
+  return { check: (sql) => checkStatement(parser, sql), fingerprint: parser.fingerprint };
 }
 
-function checkStatement(parse: Parser, sql: string): GuardVerdict {
-  const parsed = parse(sql);
+function checkStatement(parser: Parser, sql: string): GuardVerdict {
+  const parsed = parser.parse(sql);
   if (!parsed.ok) return parsed;
   const [statement, second] = parsed.statements;
   if (statement === undefined) return { ok: false, reason: "there is no statement; write a SELECT" };

@@ -13,9 +13,35 @@ export interface Registry {
   callTool(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
 }
 
-export function createRegistry(options: { tools: readonly Tool[] }): Registry {
+/** A call that has ended, for whoever keeps account of them. */
+export interface CallReport {
+  readonly tool: string;
+  readonly args: unknown;
+  readonly context: CallContext;
+  readonly result: ToolResult;
+  readonly elapsedMs: number;
+}
+
+export interface RegistryOptions {
+  readonly tools: readonly Tool[];
+  readonly onCall?: (report: CallReport) => void;
+}
+
+export function createRegistry(options: RegistryOptions): Registry {
   const tools = new Map(options.tools.map((tool) => [tool.description.name, tool]));
-  const descriptions = options.tools.map((tool) => tool.description);
+  const descriptions = options.tools.filter((tool) => !tool.hidden).map((tool) => tool.description);
+
+  async function settle(tool: Tool, args: unknown, context: CallContext): Promise<ToolResult> {
+    const run = tool.prepare(args);
+    try {
+      return await run(context);
+    } catch (error) {
+      if (error instanceof AppError && error.code !== "internal") return failure(error.message);
+      if (context.signal.aborted) return failure("The call was cancelled");
+      context.logger.error(`Tool ${tool.description.name} failed`, { error });
+      return failure("An internal error occurred; the server's log has the detail");
+    }
+  }
 
   return {
     listTools: () => descriptions,
@@ -28,15 +54,10 @@ export function createRegistry(options: { tools: readonly Tool[] }): Registry {
           `Cannot call tool ${JSON.stringify(name.slice(0, 100))}: there is no such tool`,
         );
       }
-      const run = tool.prepare(args);
-      try {
-        return await run(context);
-      } catch (error) {
-        if (error instanceof AppError && error.code !== "internal") return failure(error.message);
-        if (context.signal.aborted) return failure("The call was cancelled");
-        context.logger.error(`Tool ${name} failed`, { tool: name, error });
-        return failure("An internal error occurred; the server's log has the detail");
-      }
+      const started = performance.now();
+      const result = await settle(tool, args, context);
+      options.onCall?.({ tool: name, args, context, result, elapsedMs: performance.now() - started });
+      return result;
     },
   };
 }

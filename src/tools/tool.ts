@@ -5,6 +5,8 @@ import type { CallContext, JsonSchema, ToolAnnotations, ToolDescription, ToolRes
 /** A tool with its schemas turned into what the registry needs. */
 export interface Tool {
   readonly description: ToolDescription;
+  /** Left out of the list: for programs, not for models. */
+  readonly hidden: boolean;
   /**
    * Checks the arguments against the input schema and returns the call that is ready to run.
    * @throws {AppError} `invalid`, naming each argument that does not fit.
@@ -20,6 +22,7 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   /** The shape of `structuredContent`. */
   readonly output: Output;
   readonly annotations?: ToolAnnotations;
+  readonly hidden?: boolean;
   run(args: z.output<Input>, context: CallContext): Promise<ToolOutcome<z.input<Output>>>;
 }
 
@@ -33,6 +36,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
 ): Tool {
   const { name, title, description, annotations } = definition;
   return {
+    hidden: definition.hidden ?? false,
     description: {
       name,
       title,

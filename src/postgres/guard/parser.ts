@@ -14,13 +14,17 @@ export type ParseOutcome =
   | { readonly ok: false; readonly reason: string; readonly sqlState?: string; readonly position?: number };
 
 /** PostgreSQL's own grammar. */
-export type Parser = (sql: string) => ParseOutcome;
+export interface Parser {
+  parse(sql: string): ParseOutcome;
+  /** Undefined for what does not parse. */
+  fingerprint(sql: string): string | undefined;
+}
 
 /** Loads the grammar, which is WebAssembly and lives as long as the process. */
 export async function loadParser(): Promise<Parser> {
   const grammar = await import("libpg-query");
   await grammar.loadModule();
-  return (sql) => {
+  function parse(sql: string): ParseOutcome {
     if (sql.trim() === "") return { ok: true, statements: [] };
     const unreadable = findUnreadable(sql);
     if (unreadable !== undefined) return { ok: false, reason: unreadable };
@@ -38,6 +42,11 @@ export async function loadParser(): Promise<Parser> {
         ? syntaxError(error.message, error.sqlDetails?.cursorPosition)
         : { ok: false, reason: "the statement is too complex to be checked; make it simpler" };
     }
+  }
+  return {
+    parse,
+    // parsed first, as only what passes parse() may reach the parser's recursion
+    fingerprint: (sql) => parse(sql).ok && sql.trim() !== "" ? grammar.fingerprintSync(sql) : undefined,
   };
 }
 

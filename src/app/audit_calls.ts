@@ -1,0 +1,35 @@
+import type { AuditTrail } from "../audit/audit_trail.ts";
+import { principalKey } from "../core/principal.ts";
+import type { CallReport } from "../tools/registry.ts";
+
+/** Keeps account of tool calls: who, from where, which tool and database, which statement, how much and how long. */
+export function auditCalls(
+  audit: AuditTrail,
+  fingerprint: (sql: string) => string | undefined,
+): (report: CallReport) => void {
+  return ({ tool, args, context, result, elapsedMs }) => {
+    const { principal, address } = context;
+    const data = result.structuredContent ?? {};
+    const given = typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
+    const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
+    const mark = sql === undefined ? undefined : fingerprint(sql);
+    const database = text(data["database"]) ?? text(given["database"]);
+    const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
+    audit.record({
+      event: "tool_call",
+      outcome: result.isError ? "failed" : "ok",
+      principal: principalKey(principal),
+      ...(principal.kind === "session" ? { user: principal.username } : {}),
+      ...(address === undefined ? {} : { address }),
+      tool,
+      ...(database === undefined ? {} : { database }),
+      ...(mark === undefined ? {} : { fingerprint: mark }),
+      ...(typeof rows === "number" ? { rows } : {}),
+      elapsed_ms: Math.round(elapsedMs * 10) / 10,
+    });
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

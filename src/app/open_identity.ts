@@ -1,0 +1,154 @@
+import type { AuditTrail } from "../audit/audit_trail.ts";
+import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
+import { readableByOthers } from "../auth/credential_file.ts";
+import { createCredentialWatcher, type CredentialWatcher } from "../auth/credential_watcher.ts";
+import { createFolderWatch, type FolderWatch } from "../auth/folder_watch.ts";
+import { createLogin, type Login } from "../auth/login.ts";
+import { createPasswordHasher } from "../auth/password_hasher.ts";
+import { createRateLimiter } from "../auth/rate_limiter.ts";
+import type { Sessions } from "../auth/sessions.ts";
+import { openTokenDirectory, type TokenDirectory } from "../auth/token_directory.ts";
+import { readTokens } from "../auth/token_file.ts";
+import { openUserDirectory, type UserDirectory } from "../auth/user_directory.ts";
+import type { Config } from "../config/mod.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Principal } from "../core/principal.ts";
+
+/** Everything that tells a server who is calling. */
+export interface Identity extends AsyncDisposable {
+  readonly authenticator: Authenticator;
+  readonly login: Login;
+}
+
+export interface IdentityOptions {
+  readonly auth: Config["http"]["auth"];
+  readonly sessions: Sessions;
+  /** Told of each API token that ends. */
+  readonly onEnded: (principal: Principal) => void;
+  readonly audit?: AuditTrail;
+  readonly logger: Logger;
+}
+
+const sweepEveryMs = 60_000;
+
+/**
+ * Opens the credential files and watches them.
+ * @throws {AppError} `invalid`, with the line, for a file that does not parse
+ */
+export async function openIdentity(options: IdentityOptions): Promise<Identity> {
+  const { auth, sessions, logger } = options;
+  await using opening = new AsyncDisposableStack();
+  const folders = opening.use(createFolderWatch({ logger }));
+  const tokens = await openTokens(options, folders, opening);
+  const users = await openUsers(options, folders, opening);
+  for (const path of [auth.token_file, auth.user_file]) {
+    const warning = await readableByOthers(path);
+    if (warning !== undefined) logger.warn(warning);
+  }
+  if (tokens.size === 0 && users.size === 0) {
+    logger.warn("Nothing lets anyone in yet; -add-token makes a token, -add-user an account");
+  }
+  const passwords = createPasswordHasher();
+  opening.defer(() => passwords.close());
+  const login = createLogin({
+    users,
+    passwords,
+    sessions,
+    limiter: createLimiter(auth, logger),
+    onLogin: ({ username, address, outcome, reason, sessionId }) =>
+      options.audit?.record({
+        event: "login",
+        outcome: outcome === "success" ? "ok" : outcome,
+        user: username,
+        address,
+        ...(reason === undefined ? {} : { reason }),
+        ...(sessionId === undefined ? {} : { principal: `session:${sessionId}` }),
+      }),
+  });
+  const stack = opening.move();
+  return {
+    authenticator: createAuthenticator({ tokens, sessions, now: Date.now }),
+    login,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function createLimiter(auth: Config["http"]["auth"], logger: Logger) {
+  const { rate_limit_max_attempts: maxAttempts, rate_limit_window_minutes: minutes } = auth;
+  logger.info(`[AUTH] Rate limiting enabled: ${maxAttempts} failed attempts per ${minutes} minutes per IP`);
+  return createRateLimiter({ windowMs: minutes * 60_000, maxAttempts, now: () => performance.now() });
+}
+
+async function openTokens(
+  options: IdentityOptions,
+  folders: FolderWatch,
+  stack: AsyncDisposableStack,
+): Promise<TokenDirectory> {
+  const { auth: { token_file: path }, audit, logger } = options;
+  const late: { watcher?: CredentialWatcher } = {};
+  const tokens = await openTokenDirectory({
+    path,
+    now: Date.now,
+    logger,
+    onEnded: (id) => options.onEnded({ kind: "token", id }),
+    beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
+  });
+  late.watcher = stack.use(
+    await createCredentialWatcher({
+      path,
+      ...(tokens.text === undefined ? {} : { loaded: tokens.text }),
+      load: readTokens,
+      onReload(file) {
+        tokens.adopt(file);
+        audit?.record({ event: "reload", outcome: "ok", file: path });
+      },
+      onFailure: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
+      folders,
+      logger,
+    }),
+  );
+  const sweep = () =>
+    tokens.sweep().catch((error) =>
+      logger.warn("Cannot take expired tokens out of the file", { file: path, error })
+    );
+  const timer = setInterval(sweep, sweepEveryMs);
+  Deno.unrefTimer(timer);
+  stack.defer(() => clearInterval(timer));
+  void sweep();
+  return tokens;
+}
+
+async function openUsers(
+  options: IdentityOptions,
+  folders: FolderWatch,
+  stack: AsyncDisposableStack,
+): Promise<UserDirectory> {
+  const { auth, audit, sessions, logger } = options;
+  const path = auth.user_file;
+  const late: { watcher?: CredentialWatcher } = {};
+  const users = await openUserDirectory({
+    path,
+    maxFailedAttempts: auth.max_failed_attempts_before_lockout,
+    now: Date.now,
+    logger,
+    beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
+    onReloaded: () => sessions.reconcile(users),
+    onLockout(user) {
+      logger.warn("An account was locked after too many failed logins", { user });
+      audit?.record({ event: "lockout", outcome: "ok", user });
+    },
+  });
+  stack.use(users);
+  late.watcher = stack.use(
+    await createCredentialWatcher({
+      path,
+      ...(users.text === undefined ? {} : { loaded: users.text }),
+      load: () => users.reload(),
+      onReload: () => audit?.record({ event: "reload", outcome: "ok", file: path }),
+      onFailure: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
+      folders,
+      logger,
+    }),
+  );
+  return users;
+}

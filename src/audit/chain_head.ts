@@ -1,0 +1,98 @@
+import { dirname } from "node:path";
+import { AppError } from "../core/app_error.ts";
+import type { ChainEnd } from "./chain.ts";
+import { giveToOwnerOf } from "./give_to_owner_of.ts";
+
+/** Where the chain stood after the last write, and the file that held it then. */
+export interface ChainHead extends ChainEnd {
+  readonly dev: number;
+  readonly ino: number | null;
+  readonly size: number;
+}
+
+/** The file beside an audit trail that holds the head of its chain; whoever writes the trail holds its lock. */
+export interface LockedHead extends Disposable {
+  /** Undefined where nothing has been written yet. */
+  read(): Promise<ChainHead | undefined>;
+  write(head: ChainHead): Promise<void>;
+}
+
+export function headPathOf(path: string): string {
+  return `${path}.head`;
+}
+
+/**
+ * Opens the head and takes its lock: the operating system's, which ends with the process that holds it. `shared` is for
+ * readers; several may hold it at once, and it makes no file.
+ *
+ * @throws AppError `not_found` for a missing folder or, shared, a missing file, `unavailable` where the lock cannot be had
+ */
+export async function lockHead(path: string, mode: "exclusive" | "shared"): Promise<LockedHead> {
+  const headPath = headPathOf(path);
+  const file = await openHead(headPath, mode);
+  await lockWithin(file, mode, headPath);
+  return {
+    async read() {
+      await file.seek(0, Deno.SeekMode.Start);
+      const bytes = new Uint8Array(longestHead);
+      const length = await file.read(bytes);
+      return parseHead(new TextDecoder().decode(bytes.subarray(0, length ?? 0)));
+    },
+    async write({ sequence, hash, dev, ino, size }) {
+      await file.seek(0, Deno.SeekMode.Start);
+      // always as long, so that one write puts it in the place of the last
+      const text = JSON.stringify({ sequence, hash, dev, ino, size }).padEnd(longestHead - 1) + "\n";
+      await file.write(new TextEncoder().encode(text));
+    },
+    [Symbol.dispose]: () => file.close(),
+  };
+}
+
+const longestHead = 256;
+const longestWaitMs = 5000;
+
+async function openHead(headPath: string, mode: "exclusive" | "shared"): Promise<Deno.FsFile> {
+  try {
+    if (mode === "shared") return await Deno.open(headPath, { read: true });
+    const file = await Deno.open(headPath, { read: true, write: true, create: true, mode: 0o600 });
+    if ((await file.stat()).size === 0) await giveToOwnerOf(headPath, dirname(headPath));
+    return file;
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) {
+      const missing = mode === "shared" ? "it does not exist" : "its folder does not exist";
+      throw new AppError("not_found", `Cannot open ${headPath}: ${missing}`, { cause });
+    }
+    const reason = cause instanceof Deno.errors.PermissionDenied
+      ? "permission denied"
+      : "the file system refused";
+    throw new AppError("unavailable", `Cannot open ${headPath}: ${reason}`, { cause });
+  }
+}
+
+async function lockWithin(file: Deno.FsFile, mode: "exclusive" | "shared", headPath: string): Promise<void> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<"too late">();
+  const timer = setTimeout(() => resolve("too late"), longestWaitMs);
+  const locked = file.lock(mode === "exclusive");
+  try {
+    if (await Promise.race([locked, tooLate]) !== "too late") return;
+  } catch (cause) {
+    file.close();
+    throw new AppError("unavailable", `Cannot lock ${headPath}: the file system refused`, { cause });
+  } finally {
+    clearTimeout(timer);
+  }
+  // the wait itself cannot be called off; what it gets later goes back at once
+  locked.catch(() => {}).finally(() => file.close());
+  throw new AppError("unavailable", `Cannot lock ${headPath}: another process holds it`);
+}
+
+// a head that a crash or a hand has spoiled counts as none: the trail's last line stands in for it
+function parseHead(text: string): ChainHead | undefined {
+  try {
+    const { sequence, hash, dev, ino, size } = JSON.parse(text);
+    const numbers = [sequence, dev, size].every(Number.isSafeInteger);
+    return numbers && /^[0-9a-f]{64}$/.test(hash) ? { sequence, hash, dev, ino, size } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+import type { Hash } from "node:crypto";
+import { AppError } from "../core/app_error.ts";
+import { type ChainEnd, type ChainLine, chainStart, readLine, startSha256 } from "./chain.ts";
+import { type ChainHead, lockHead } from "./chain_head.ts";
+import { readLines } from "./read_lines.ts";
+
+export type AuditVerdict =
+  | {
+    readonly ok: true;
+    readonly lines: number;
+    /** For the file that goes on with the chain; undefined where there is no line. */
+    readonly end: ChainEnd | undefined;
+    /** Whether lines missing at the very end would have been noticed: only where the trail's head is beside it. */
+    readonly endChecked: boolean;
+  }
+  | {
+    readonly ok: false;
+    /** The first line that is not as it was written, from 1; one past the last where lines are missing at the end. */
+    readonly line: number;
+    readonly reason: string;
+  };
+
+export interface VerifyOptions {
+  /** The end of the file before, where several make up one trail. Absent: the file may start a chain or go on with any. */
+  readonly after?: ChainEnd;
+}
+
+/**
+ * Reads an audit trail from its first line to its last and names the first that was changed, removed or inserted. It may be
+ * of any size, and a server may write it meanwhile: what it writes after the start is left out. Who can write the file, and
+ * makes every later hash anew, is found out only by the hashes kept elsewhere.
+ *
+ * @throws AppError `not_found` for a missing file, `unavailable` where it cannot be read
+ */
+export async function verifyAudit(path: string, options: VerifyOptions = {}): Promise<AuditVerdict> {
+  const { head, size } = await takeStock(path);
+  const check = createChainCheck(head, options.after);
+  for await (const { line, bytes, isWhole } of readLines(path, size)) {
+    const fault = isWhole ? check.next(line, bytes) : { line, reason: "it has no end, as after a crash" };
+    if (fault !== undefined) return { ok: false, ...fault };
+  }
+  return check.finish();
+}
+
+interface Fault {
+  readonly line: number;
+  readonly reason: string;
+}
+
+function createChainCheck(head: ChainHead | undefined, after: ChainEnd | undefined) {
+  let last = after && { ...after, line: 0 };
+  let lines = 0;
+  let unreadable: { line: number; hash: Hash } | undefined;
+  // by sequence, to tell a line that was inserted from the one whose place it took
+  const recent = new Map<number, { hash: string; line: number }>();
+  if (last !== undefined) recent.set(last.sequence, last);
+
+  function next(line: number, bytes: Uint8Array): Fault | undefined {
+    lines = line;
+    const read = readLine(bytes);
+    if (read === undefined) {
+      if (unreadable === undefined) unreadable = { line, hash: startSha256() };
+      else unreadable.hash.update("\n");
+      unreadable.hash.update(bytes);
+      return undefined;
+    }
+    const fault = linkFault(read, line);
+    // where a line before it cannot be read, that is the first that is not as it was
+    if (fault !== undefined) return unreadableFault() ?? fault;
+    if (unreadable !== undefined && read.unreadable !== unreadable.hash.copy().digest("hex")) {
+      return unreadableFault();
+    }
+    if (head?.sequence === read.sequence && head.hash !== read.hash) {
+      return { line, reason: "it, or a line before it, was written anew" };
+    }
+    unreadable = undefined;
+    if (last === undefined) recent.set(read.sequence - 1, { hash: read.previous, line: 0 });
+    last = { sequence: read.sequence, hash: read.hash, line };
+    recent.set(read.sequence, last);
+    recent.delete(read.sequence - rememberedLines);
+    return undefined;
+  }
+
+  function unreadableFault(): Fault | undefined {
+    return unreadable && { line: unreadable.line, reason: "it was changed" };
+  }
+
+  function linkFault(read: ChainLine, line: number): Fault | undefined {
+    if (last === undefined) {
+      const starts = read.sequence === chainStart.sequence + 1 && read.previous === chainStart.hash;
+      return starts || read.event === "rotation"
+        ? undefined
+        : { line, reason: "lines before it are missing" };
+    }
+    const missing = read.sequence - last.sequence - 1;
+    if (missing > 0) return { line, reason: `lines before it are missing (${missing}), or it was inserted` };
+    if (missing < 0) return insertedFault(read, line);
+    if (read.previous === last.hash) return undefined;
+    if (last.line === 0) return { line, reason: "it does not follow the file before" };
+    return { line: last.line, reason: "it was changed" };
+  }
+
+  // a line whose number is taken: a copy, or the true one after others that were put in its place
+  function insertedFault(read: ChainLine, line: number): Fault {
+    const namesake = recent.get(read.sequence);
+    const before = recent.get(read.sequence - 1);
+    const isTrue = namesake !== undefined && namesake.hash !== read.hash && before?.hash === read.previous;
+    return { line: isTrue ? namesake.line : line, reason: "it was inserted" };
+  }
+
+  function finish(): AuditVerdict {
+    const fault = unreadableFault();
+    if (fault !== undefined) return { ok: false, ...fault };
+    const end = last && { sequence: last.sequence, hash: last.hash };
+    const missing = head === undefined ? 0 : head.sequence - (end?.sequence ?? 0);
+    if (missing > 0) {
+      return { ok: false, line: lines + 1, reason: `lines are missing at the end (${missing})` };
+    }
+    return { ok: true, lines, end, endChecked: head !== undefined };
+  }
+
+  return { next, finish };
+}
+
+const rememberedLines = 10_000;
+
+/** How much of a trail is written at this moment, and the head that goes with it. */
+async function takeStock(path: string): Promise<{ head: ChainHead | undefined; size: number }> {
+  using locked = await lockHead(path, "shared").catch((error) => {
+    if (error instanceof AppError && error.code === "not_found") return undefined;
+    throw error;
+  });
+  const head = await locked?.read();
+  try {
+    const { size, dev, ino } = await Deno.stat(path);
+    const isRotated = size === 0 && (head?.dev !== dev || head.ino !== ino);
+    return { size, head: isRotated ? undefined : head };
+  } catch (cause) {
+    const isMissing = cause instanceof Deno.errors.NotFound;
+    const reason = isMissing ? "it does not exist" : "the file system refused";
+    throw new AppError(isMissing ? "not_found" : "unavailable", `Cannot read ${path}: ${reason}`, { cause });
+  }
+}

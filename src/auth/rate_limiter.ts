@@ -1,0 +1,146 @@
+import { formatIpAddress, type IpAddress, isIpv4, parseIpAddress } from "./ip_address.ts";
+
+export interface RateLimiterOptions {
+  readonly windowMs: number;
+  /** Failures within the window that an address may have; at least 1. */
+  readonly maxAttempts: number;
+  /** Milliseconds of a clock that does not go back, such as `performance.now`. */
+  readonly now: () => number;
+  /** Addresses to remember at the most; 250,000 where it is absent. */
+  readonly maxAddresses?: number;
+}
+
+export type RateLimitVerdict =
+  | { readonly limited: false }
+  /** Whole seconds, at least 1, after which the next attempt is allowed if no other fails before. */
+  | { readonly limited: true; readonly retryAfterSeconds: number };
+
+/** Counts the failed attempts of each client address over a sliding window. */
+export interface RateLimiter {
+  /**
+   * Whether an address has spent its attempts. Ask before the password is looked at, and once more after: of attempts
+   * made at the same time only as many may tell their outcome as the window allows.
+   */
+  check(address: string): RateLimitVerdict;
+  recordFailure(address: string): void;
+  /** Addresses remembered, some of which may have no attempt in the window any more. */
+  readonly size: number;
+}
+
+/**
+ * A sliding window is exact with the times of the last `maxAttempts` failures: an address is limited as long as the first
+ * of them is in the window. Memory is bounded by `maxAddresses`. When they are full, the address that failed longest ago
+ * is forgotten, and one that has spent its attempts only when all of them have.
+ *
+ * One customer's line has a whole /64 of IPv6 (RFC 6177, RFC 4291 section 2.5.1), so that is what counts as one address.
+ */
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  const { windowMs, maxAttempts, now, maxAddresses = 250_000 } = options;
+  // an address is in one of the two
+  const counting = createFailureLog();
+  const spent = createFailureLog();
+
+  function inWindow(key: string, time: number): FailureTimes {
+    const times = spent.get(key) ?? counting.get(key) ?? [];
+    return times.filter((failedAt) => time - failedAt < windowMs);
+  }
+
+  function removeOld(time: number): void {
+    for (const log of [counting, spent]) {
+      for (let left = sweptAtOnce; left > 0; left--) {
+        const oldest = log.oldest();
+        if (oldest === undefined || time - (oldest.times.at(-1) ?? 0) < windowMs) break;
+        log.delete(oldest.key);
+      }
+    }
+  }
+
+  function makeRoom(): void {
+    if (counting.size + spent.size < maxAddresses) return;
+    const log = counting.size > 0 ? counting : spent;
+    const oldest = log.oldest();
+    if (oldest !== undefined) log.delete(oldest.key);
+  }
+
+  return {
+    check(address) {
+      const time = now();
+      removeOld(time);
+      const times = inWindow(countedAs(address), time);
+      const first = times.at(-maxAttempts);
+      if (first === undefined) return { limited: false };
+      return { limited: true, retryAfterSeconds: Math.ceil((first + windowMs - time) / 1000) };
+    },
+    recordFailure(address) {
+      const time = now();
+      removeOld(time);
+      const key = countedAs(address);
+      const times = [...inWindow(key, time), time].slice(-maxAttempts);
+      counting.delete(key);
+      spent.delete(key);
+      makeRoom();
+      (times.length === maxAttempts ? spent : counting).set(key, times);
+    },
+    get size() {
+      return counting.size + spent.size;
+    },
+  };
+}
+
+// bounds the work of one call; more than one a call, so that the old ones do get fewer
+const sweptAtOnce = 100;
+
+/** When an address failed, oldest first. */
+type FailureTimes = readonly number[];
+
+interface FailureLog {
+  readonly size: number;
+  get(key: string): FailureTimes | undefined;
+  /** Makes the address the newest. */
+  set(key: string, times: FailureTimes): void;
+  delete(key: string): void;
+  /** What was set longest ago. */
+  oldest(): { key: string; times: FailureTimes } | undefined;
+}
+
+function createFailureLog(): FailureLog {
+  const log = new Map<string, FailureTimes>();
+  // Kept between calls: a new iterator would step over the place of everything that was removed from the front, which
+  // takes a Map that is full a hundred times as long.
+  let entries = log.entries();
+  let front: { key: string; times: FailureTimes } | undefined;
+  return {
+    get size() {
+      return log.size;
+    },
+    get: (key) => log.get(key),
+    delete: (key) => void log.delete(key),
+    set(key, times) {
+      log.delete(key);
+      log.set(key, times);
+    },
+    oldest() {
+      while (front === undefined || log.get(front.key) !== front.times) {
+        const { value, done } = entries.next();
+        front = done ? undefined : { key: value[0], times: value[1] };
+        if (!done) continue;
+        entries = log.entries();
+        return undefined;
+      }
+      return front;
+    },
+  };
+}
+
+function countedAs(address: string): string {
+  const parsed = parseIpAddress(address);
+  if (parsed === undefined) return address;
+  if (isIpv4(parsed) || isSharedPrefix(parsed)) return formatIpAddress(parsed);
+  return `${formatIpAddress([...parsed.slice(0, 4), 0, 0, 0, 0])}/64`;
+}
+
+// all link-local addresses are in one /64, and all of IPv4 behind a translator is in another (RFC 6052)
+function isSharedPrefix([first = 0, second, ...rest]: IpAddress): boolean {
+  const linkLocal = (first & 0xffc0) === 0xfe80;
+  return linkLocal || (first === 0x64 && second === 0xff9b && rest.slice(0, 4).every((group) => group === 0));
+}

@@ -1,0 +1,94 @@
+import type { Logger } from "../core/logger.ts";
+import { removeEntry } from "./credential_entries.ts";
+import {
+  type CredentialText,
+  parseCredentialText,
+  readCredentialText,
+  renderCredentialText,
+  rewriteCredentialFile,
+} from "./credential_file.ts";
+import type { TokenSource } from "./authenticator.ts";
+import { readTokens, type TokenFile, type TokenRecord, tokenSection } from "./token_file.ts";
+import { createTokenIndex, isExpired, type TokenIndex } from "./token_index.ts";
+
+/** The API tokens of a running server. */
+export interface TokenDirectory extends TokenSource {
+  readonly size: number;
+  /** The file's text as it was read at the start; undefined where there was no file. */
+  readonly text: string | undefined;
+  /** Puts the tokens of a file that was read anew in the place of those there were. */
+  adopt(file: TokenFile): void;
+  /** Takes expired tokens out of the file. They are refused from their moment on, whether this ran or not. */
+  sweep(): Promise<void>;
+}
+
+export interface TokenDirectoryOptions {
+  readonly path: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly logger: Logger;
+  /** Told of each token that has expired or is no longer in the file, once. */
+  readonly onEnded?: (id: string) => void;
+  /** Told just before the file's text is replaced, with its lock held: a watcher need not report that. */
+  readonly beforeWrite?: (before: string | undefined, after: string) => void;
+}
+
+/**
+ * Reads a token file; one that does not exist yet holds no tokens.
+ *
+ * @throws AppError as readTokenFile
+ */
+export async function openTokenDirectory(options: TokenDirectoryOptions): Promise<TokenDirectory> {
+  const { path, now, logger, onEnded = () => {}, beforeWrite } = options;
+  const file = await readCredentialText(path);
+  let records = new Map<string, TokenRecord>();
+  let index: TokenIndex = createTokenIndex([]);
+
+  function adopt({ records: read, faults }: TokenFile): void {
+    for (const { message } of faults) logger.warn(message);
+    const before = records;
+    records = new Map(read.map((record) => [record.id, record]));
+    index = createTokenIndex(read);
+    // a token that was replaced under its id is another token
+    for (const [id, { hash, database }] of before) {
+      const now = records.get(id);
+      if (now?.hash !== hash || now.database !== database) onEnded(id);
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    const expired = new Set(
+      [...records.values()].filter((record) => isExpired(record, now())).map(({ id }) => id),
+    );
+    if (expired.size === 0) return;
+    await rewriteCredentialFile(path, async ({ text }) => {
+      if (text === undefined) return { result: undefined };
+      const swept = await withoutExpired({ path, text }, now());
+      if (swept !== text) beforeWrite?.(text, swept);
+      return { text: swept, result: undefined };
+    });
+    const left = [...records.values()].filter(({ id }) => !expired.has(id));
+    adopt({ records: left, faults: [] });
+  }
+
+  if (file !== undefined) adopt(await readTokens(file));
+  return {
+    get size() {
+      return index.size;
+    },
+    text: file?.text,
+    find: (token, nowMs) => index.find(token, nowMs),
+    adopt,
+    sweep,
+  };
+}
+
+// what has expired is asked of the file and not of memory: an administrator may have changed it since
+async function withoutExpired(file: CredentialText, nowMs: number): Promise<string> {
+  const { records } = await readTokens(file);
+  const expired = records.filter((record) => isExpired(record, nowMs));
+  if (expired.length === 0) return file.text;
+  const document = parseCredentialText(file);
+  for (const { id } of expired) removeEntry(document, tokenSection, id);
+  return renderCredentialText(document, file.text);
+}

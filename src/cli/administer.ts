@@ -1,0 +1,91 @@
+import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
+import type { Config } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
+import { createLogger } from "../core/logger.ts";
+import type { ParsedFlags } from "./parse_flags.ts";
+import { addToken, listTokens, removeToken } from "./token_operations.ts";
+import { addUser, deleteUser, disableUser, enableUser, listUsers, updateUser } from "./user_operations.ts";
+
+/** Where an operation's texts go, each a line without its end. */
+export interface Output {
+  readonly print: (line: string) => void;
+  readonly warn: (line: string) => void;
+}
+
+/**
+ * Does an administrator's operation on a credential file, and leaves its mark in the audit trail.
+ * @throws {AppError} what the operation throws, or where the trail cannot be opened
+ */
+export async function administer(flags: ParsedFlags, config: Config, output: Output): Promise<void> {
+  await using audit = config.audit.file === undefined
+    ? undefined
+    : await createAuditTrail({ file: config.audit.file, now: Date.now, logger: createLogger(config.log) });
+  try {
+    await perform(flags, config, output);
+    record(audit, flags, { outcome: "ok" });
+  } catch (error) {
+    const reason = error instanceof AppError ? error.message : "internal error";
+    record(audit, flags, { outcome: "failed", reason });
+    throw error;
+  }
+}
+
+function record(
+  audit: AuditTrail | undefined,
+  flags: ParsedFlags,
+  ended: { outcome: string; reason?: string },
+): void {
+  audit?.record({
+    event: "administrator",
+    operation: flags.operation,
+    ...given("user", flags.username),
+    ...given("database", flags.tokenDatabase),
+    ...ended,
+  });
+}
+
+async function perform(flags: ParsedFlags, config: Config, { print, warn }: Output): Promise<void> {
+  const { auth } = config.http;
+  const tokens = { tokenFile: auth.token_file, json: flags.json };
+  const user = { userFile: auth.user_file, json: flags.json, username: flags.username ?? "" };
+  const change = {
+    ...user,
+    ...given("password", flags.password),
+    ...given("note", flags.userNote),
+    passwordMinLength: auth.password_min_length,
+  };
+  switch (flags.operation) {
+    case "add-token":
+      return await addToken(
+        {
+          ...tokens,
+          ...given("note", flags.tokenNote),
+          ...given("database", flags.tokenDatabase),
+          ...given("expiry", flags.tokenExpiry),
+          databaseNames: config.databases.map(({ name }) => name),
+        },
+        print,
+        { warn },
+      );
+    case "list-tokens":
+      return await listTokens(tokens, print, { warn });
+    case "remove-token":
+      return await removeToken({ ...tokens, idOrPrefix: flags.tokenId ?? "" }, print);
+    case "add-user":
+      return await addUser(change, print, { warn });
+    case "update-user":
+      return await updateUser(change, print, { warn });
+    case "enable-user":
+      return await enableUser(user, print, { warn });
+    case "disable-user":
+      return await disableUser(user, print, { warn });
+    case "delete-user":
+      return await deleteUser(user, print, { warn });
+    case "list-users":
+      return await listUsers(user, print, { warn });
+  }
+}
+
+function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {
+  return value === undefined ? {} : { [name]: value } as { [name in Name]: string };
+}

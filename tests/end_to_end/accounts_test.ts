@@ -1,0 +1,331 @@
+import assert from "node:assert/strict";
+import { type ConfigFolder, createConfigFolder, databaseEntry } from "../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { runProgram, type ServerProcess, startServer } from "../support/server_process.ts";
+import { createToolClient } from "../support/tool_client.ts";
+import { waitUntil } from "../support/wait_until.ts";
+
+const password = "correct horse battery";
+
+async function administer(folder: ConfigFolder, ...flags: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(["-config", folder.configFile, ...flags]);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+function serve(folder: ConfigFolder): Promise<ServerProcess> {
+  return startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+}
+
+/** Sends a login as the document shows it, without a token. */
+async function logIn(server: ServerProcess, username: unknown, given: unknown = password, headers = {}) {
+  const { post } = createToolClient({ url: server.url });
+  const response = await post(
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "authenticate_user", arguments: { username, password: given } },
+    }),
+    { headers },
+  );
+  const body = await response.json();
+  const session = body.result === undefined ? undefined : JSON.parse(body.result.content[0].text);
+  return { status: response.status, retryAfter: response.headers.get("retry-after"), body, session };
+}
+
+Deno.test("a user logs in, works, logs out", async (t) => {
+  await using folder = await createConfigFolder("databases: []\n");
+  await administer(
+    folder,
+    "-add-user",
+    "-username",
+    "alice",
+    "-password",
+    password,
+    "-user-note",
+    "Developer",
+  );
+  await using server = await serve(folder);
+  const ping = async (token: string) => {
+    const response = await createToolClient({ url: server.url, token }).post(
+      '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    );
+    await response.body?.cancel();
+    return response.status;
+  };
+
+  await t.step("the reply is the document's", async () => {
+    const before = Date.now();
+    const { status, body, session } = await logIn(server, "alice");
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(session), ["success", "session_token", "expires_at", "message"]);
+    assert.equal(session.success, true);
+    assert.match(session.session_token, /^[A-Za-z0-9+/]{43}=$/);
+    assert.match(session.expires_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+    const lifetimeMs = Date.parse(session.expires_at) - before;
+    assert.ok(Math.abs(lifetimeMs - 24 * 3_600_000) < 60_000);
+    assert.deepEqual([body.jsonrpc, body.id, body.result.content[0].type], ["2.0", 1, "text"]);
+    assert.equal(await ping(session.session_token), 200);
+  });
+
+  await t.step("several sessions are open at once, and logout ends the one that calls it", async () => {
+    const [one, other] = [await logIn(server, "alice"), await logIn(server, "alice")];
+    const { call } = createToolClient({ url: server.url, token: one.session.session_token });
+    assert.equal((await call("logout", {})).isError, false);
+    assert.equal(await ping(one.session.session_token), 401);
+    assert.equal(await ping(other.session.session_token), 200);
+  });
+
+  await t.step("neither tool is listed", async () => {
+    const { session } = await logIn(server, "alice");
+    const { request } = createToolClient({ url: server.url, token: session.session_token });
+    const names = (await request("tools/list", {})).result.tools.map((tool: { name: string }) => tool.name);
+    assert.ok(!names.includes("authenticate_user") && !names.includes("logout"));
+  });
+
+  await t.step("an expired token in the header does not stand in the way of a login", async () => {
+    const { session } = await logIn(server, "alice", password, { authorization: "Bearer expired" });
+    assert.equal(await ping(session.session_token), 200);
+  });
+
+  await t.step("arguments that are no credentials are named and cost no attempt", async () => {
+    const { status, body } = await logIn(server, 7, null);
+    assert.deepEqual([status, body.error.code], [200, -32602]);
+    assert.match(body.error.message, /username: .*password: /);
+  });
+
+  await t.step("the file remembers the login, and no secret", async () => {
+    const users = JSON.parse(await administer(folder, "-list-users", "-json"));
+    assert.deepEqual(Object.keys(users[0]), [
+      "username",
+      "annotation",
+      "created_at",
+      "last_login",
+      "enabled",
+      "disabled_reason",
+      "failed_attempts",
+    ]);
+    await waitUntil("the login is in the file", async () => {
+      const [alice] = JSON.parse(await administer(folder, "-list-users", "-json"));
+      return alice.last_login !== null;
+    });
+    assert.doesNotMatch(server.stderr() + await administer(folder, "-list-users"), /correct horse|\$2/);
+  });
+
+  await t.step("disabling ends the sessions, a new password does not", async () => {
+    const { session } = await logIn(server, "alice");
+    await administer(folder, "-update-user", "-username", "alice", "-password", "another horse battery");
+    await waitUntil(
+      "the new password counts",
+      async () => (await logIn(server, "alice", "another horse battery")).session,
+    );
+    assert.equal(await ping(session.session_token), 200);
+    await administer(folder, "-disable-user", "-username", "alice");
+    await waitUntil("the session has ended", async () => await ping(session.session_token) === 401);
+    assert.equal(await server.stop(), 0);
+  });
+});
+
+Deno.test("failed logins cannot be told apart, are limited by address, and lock the account", async (t) => {
+  await using folder = await createConfigFolder(`
+http:
+  auth: { max_failed_attempts_before_lockout: 3, rate_limit_max_attempts: 8 }
+  client_ip: { header: X-Forwarded-For, trusted_proxies: [127.0.0.1] }
+databases: []
+`);
+  for (const name of ["alice", "bob", "carol"]) {
+    await administer(folder, "-add-user", "-username", name, "-password", password);
+  }
+  await administer(folder, "-disable-user", "-username", "carol");
+  await using server = await serve(folder);
+  const from = (address: string) => ({ "x-forwarded-for": address });
+
+  await t.step("unknown, wrong, disabled: the same body and status, without a result", async () => {
+    const replies = [
+      await logIn(server, "nobody", password, from("192.0.2.1")),
+      await logIn(server, "alice", "wrong password", from("192.0.2.1")),
+      await logIn(server, "carol", password, from("192.0.2.1")),
+    ];
+    for (const { status, body } of replies) {
+      assert.equal(status, 200);
+      assert.deepEqual(body, {
+        jsonrpc: "2.0",
+        id: 1,
+        error: { code: -32001, message: "Authentication failed" },
+      });
+    }
+  });
+
+  await t.step("the third failure in a row locks the account, in the file too", async () => {
+    await logIn(server, "bob", "wrong password", from("192.0.2.2"));
+    await logIn(server, "bob", "wrong password", from("192.0.2.2"));
+    assert.ok(
+      (await logIn(server, "bob", password, from("192.0.2.2"))).session,
+      "a success clears the count",
+    );
+    for (let n = 0; n < 3; n++) await logIn(server, "bob", "wrong password", from("192.0.2.2"));
+    assert.equal((await logIn(server, "bob", password, from("192.0.2.2"))).session, undefined);
+    await waitUntil("the lock is in the file", async () => {
+      const users = JSON.parse(await administer(folder, "-list-users", "-json"));
+      const bob = users.find((user: { username: string }) => user.username === "bob");
+      return bob.enabled === false && bob.disabled_reason === "lockout" && bob.failed_attempts === 3;
+    });
+  });
+
+  await t.step("-enable-user ends the lockout while the server runs", async () => {
+    await administer(folder, "-enable-user", "-username", "bob");
+    await waitUntil(
+      "bob is let in",
+      async () => (await logIn(server, "bob", password, from("192.0.2.3"))).session,
+    );
+  });
+
+  await t.step("past the limit an address gets 429 with Retry-After, and others do not", async () => {
+    for (let n = 0; n < 8; n++) await logIn(server, "nobody", "x", from("192.0.2.4"));
+    const { status, retryAfter, body } = await logIn(server, "alice", password, from("192.0.2.4"));
+    assert.deepEqual([status, body.error.code], [429, -32002]);
+    assert.ok(Number(retryAfter) > 0 && Number(retryAfter) <= 900);
+    const spoofed = await logIn(server, "alice", password, from("198.51.100.7, 192.0.2.4"));
+    assert.equal(spoofed.status, 429);
+    assert.ok((await logIn(server, "alice", password, from("192.0.2.5"))).session);
+  });
+
+  await t.step("a client that goes on sending an expired token does not shut out a login", async () => {
+    const stale = createToolClient({ url: server.url, token: "stale" });
+    for (let n = 0; n < 20; n++) {
+      const response = await stale.post("{}", { headers: from("192.0.2.6") });
+      assert.equal(response.status, 401);
+      await response.body?.cancel();
+    }
+    assert.ok((await logIn(server, "alice", password, from("192.0.2.6"))).session);
+    assert.match(server.stderr(), /\[AUTH\] Rate limiting enabled/);
+  });
+});
+
+Deno.test("credential files are loaded again while the server runs", async (t) => {
+  await using folder = await createConfigFolder("databases: []\n");
+  await using server = await serve(folder);
+  const status = async (token: string) => {
+    const response = await createToolClient({ url: server.url, token }).post(
+      '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    );
+    await response.body?.cancel();
+    return response.status;
+  };
+
+  await t.step("a token that is added is let in, one that is removed is not", async () => {
+    const { id, token } = await folder.addToken();
+    await waitUntil("the token is let in", async () => await status(token) === 200);
+    await administer(folder, "-remove-token", id);
+    await waitUntil("the token is refused", async () => await status(token) === 401);
+    assert.match(server.stderr(), /\[AUTH\] Reloaded .*tokens\.yaml/);
+  });
+
+  await t.step("a file that does not parse, or is gone, leaves the old data and says why", async () => {
+    const { token } = await folder.addToken();
+    await waitUntil("the token is let in", async () => await status(token) === 200);
+    const text = await Deno.readTextFile(folder.tokenFile);
+    await Deno.writeTextFile(folder.tokenFile, "tokens: [\n");
+    await waitUntil(
+      "the failure is logged",
+      () => /\[AUTH\] Failed to reload .*line \d/.test(server.stderr()),
+    );
+    assert.equal(await status(token), 200);
+    await Deno.remove(folder.tokenFile);
+    await waitUntil(
+      "the loss is logged",
+      () => /\[AUTH\] Failed to reload .*does not exist/.test(server.stderr()),
+    );
+    assert.equal(await status(token), 200);
+    await Deno.writeTextFile(folder.tokenFile, text.replace(/^tokens:$/m, "tokens: # back"));
+    await waitUntil("it is loaded", () => server.stderr().match(/\[AUTH\] Reloaded/g)?.length === 4);
+  });
+
+  await t.step("an expired token is refused at once", async () => {
+    const { token } = await folder.addToken("-token-expiry", "2s");
+    await waitUntil("the token is let in", async () => await status(token) === 200);
+    await waitUntil("the token is refused", async () => await status(token) === 401);
+  });
+});
+
+testWithPostgres(
+  "the access grid holds over HTTP, and a session that ends closes its connections",
+  async () => {
+    await using database = await createTestDatabase();
+    await using folder = await createConfigFolder(`databases:
+  - ${databaseEntry("open", database.name)}
+  - ${databaseEntry("two", database.name, "available_to_users: [alice, bob]")}
+  - ${databaseEntry("three", database.name, "available_to_users: [alice, bob, carol]")}
+`);
+    const grid: [string, string[]][] = [
+      ["alice", ["open", "two", "three"]],
+      ["carol", ["open", "three"]],
+      ["dave", ["open"]],
+    ];
+    for (const [name] of grid) {
+      await administer(
+        folder,
+        "-add-user",
+        "-username",
+        name,
+        "-password",
+        password,
+      );
+    }
+    await using server = await serve(folder);
+    for (const [name, allowed] of grid) {
+      const { session } = await logIn(server, name);
+      const { call } = createToolClient({ url: server.url, token: session.session_token });
+      const { data } = await call("list_databases", {});
+      assert.deepEqual((data["databases"] as { name: string }[]).map((entry) => entry.name), allowed);
+      for (const target of ["open", "two", "three"]) {
+        const reply = await call("query_database", { query: "SELECT 1", database: target });
+        assert.equal(reply.isError, !allowed.includes(target), `${name} ${target}`);
+      }
+    }
+
+    const { session } = await logIn(server, "alice");
+    const { call } = createToolClient({ url: server.url, token: session.session_token });
+    const connections = async () =>
+      Number(
+        (await database.query(
+          `SELECT count(*) FROM pg_stat_activity WHERE datname = '${database.name}' AND application_name = 'postern'`,
+        ))[0]?.[0],
+      );
+    await call("query_database", { query: "SELECT 1" });
+    const before = await connections();
+    await call("logout", {});
+    await waitUntil("the connection is closed", async () => await connections() === before - 1);
+  },
+);
+
+Deno.test("the audit trail keeps who did what, and shows when it was touched", async () => {
+  await using folder = await createConfigFolder("audit: { file: audit.jsonl }\ndatabases: []\n");
+  const file = `${folder.path}/audit.jsonl`;
+  await administer(folder, "-add-user", "-username", "alice", "-password", password);
+  {
+    await using server = await serve(folder);
+    await logIn(server, "alice", "wrong password");
+    const { session } = await logIn(server, "alice");
+    const { call, post } = createToolClient({ url: server.url, token: session.session_token });
+    await call("list_databases", {});
+    await (await post("{}", { headers: { authorization: "Bearer no" } })).body?.cancel();
+    assert.equal(await server.stop(), 0);
+  }
+  const lines = (await Deno.readTextFile(file)).trim().split("\n").map((line) => JSON.parse(line));
+  assert.deepEqual(lines.map((line) => [line.event, line.outcome]), [
+    ["administrator", "ok"],
+    ["login", "failed"],
+    ["login", "ok"],
+    ["tool_call", "ok"],
+    ["refusal", "unauthorized"],
+  ]);
+  assert.partialDeepStrictEqual(lines[3], { user: "alice", address: "127.0.0.1", tool: "list_databases" });
+  assert.match(await administer(folder, "-verify-audit", file), /is whole: 5 lines/);
+  const text = await Deno.readTextFile(file);
+  await Deno.writeTextFile(file, text.replace("wrong_password", "unknown_user"));
+  const { code, stderr } = await runProgram(["-verify-audit", file]);
+  assert.equal(code, 1);
+  assert.match(stderr, /line [23]\b/);
+});
