@@ -1,7 +1,7 @@
 /**
  * What the tool server costs beside what it stands on, each as a ratio of two measurements of the same run.
  *
- *   TEST_DATABASE_URL=postgres://… deno task bench
+ *   TEST_DATABASE_URL=postgres://… deno task bench [query] [list] [guard] [memory]
  */
 import { honestStatements } from "../tests/postgres/honest_statements.ts";
 import { createStatementGuard } from "../src/postgres/statement_guard.ts";
@@ -101,7 +101,7 @@ async function memoryGrowth(): Promise<void> {
   print("memory after 100,000 calls / after 1,000", (late / early).toFixed(2));
 }
 
-await queryRatio();
-await listRatio();
-await guardTime();
-await memoryGrowth();
+const measurements = { query: queryRatio, list: listRatio, guard: guardTime, memory: memoryGrowth };
+for (const [name, measure] of Object.entries(measurements)) {
+  if (Deno.args.length === 0 || Deno.args.includes(name)) await measure();
+}

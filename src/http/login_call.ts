@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Login, LoginOutcome } from "../auth/login.ts";
 import { formatTimestamp } from "../auth/timestamp.ts";
 import type { RequestId } from "../mcp/in_flight.ts";
-import { errorReply, type JsonRpcReply } from "../mcp/json_rpc_error.ts";
+import { errorReply, type JsonRpcReply } from "../mcp/json_rpc_reply.ts";
 
 /**
  * `tools/call` of `authenticate_user`: the one request that needs no token. It is answered before the tools, which know
@@ -31,8 +31,17 @@ export interface LoginCall {
 
 /** The login that a message asks for; undefined for any other message. */
 export function readLoginCall(message: unknown): LoginCall | undefined {
+  if (!namesLogin(message)) return undefined;
   const { data } = loginCall.safeParse(message);
   return data === undefined ? undefined : { id: data.id, args: data.params.arguments };
+}
+
+// almost no message is one, and checking a schema costs more than answering some of them
+function namesLogin(message: unknown): boolean {
+  if (typeof message !== "object" || message === null || !("params" in message)) return false;
+  const { params } = message;
+  return typeof params === "object" && params !== null && "name" in params &&
+    params.name === "authenticate_user";
 }
 
 /** @throws the signal's reason where the client leaves while its login waits */

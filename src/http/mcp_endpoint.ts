@@ -5,7 +5,8 @@ import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
 import type { InFlight } from "../mcp/in_flight.ts";
 import type { JsonRpc } from "../mcp/json_rpc.ts";
-import { errorReply, invalidRequest, type JsonRpcReply, parseError } from "../mcp/json_rpc_error.ts";
+import { invalidRequest, parseError } from "../mcp/json_rpc_error.ts";
+import { errorReply, type JsonRpcReply, replyText } from "../mcp/json_rpc_reply.ts";
 import { type StreamableHttp, wantsStreamableHttp } from "../mcp/streamable_http.ts";
 import { answerLogin, readLoginCall } from "./login_call.ts";
 import { readBody } from "./read_body.ts";
@@ -112,8 +113,12 @@ function refusal(status: number, message: string): Response {
   return json(status, errorReply(null, { code: invalidRequest, message }));
 }
 
-function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
-  return new Response(JSON.stringify(value), {
+function json(
+  status: number,
+  reply: JsonRpcReply | readonly JsonRpcReply[],
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(replyText(reply), {
     status,
     headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
   });

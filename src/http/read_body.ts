@@ -14,35 +14,53 @@ export async function readBody(
   request: Request,
   options: { maxBytes: number; timeoutMs: number },
 ): Promise<Body> {
-  if (Number(request.headers.get("content-length") ?? 0) > options.maxBytes) return { kind: "too_large" };
-  const chunks = request.body === null ? [] : await readChunks(request.body, options);
-  if (!Array.isArray(chunks)) return chunks;
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const length = request.headers.get("content-length");
+  if (Number(length ?? 0) > options.maxBytes) return { kind: "too_large" };
+  if (request.body === null) return { kind: "text", text: "" };
+  // a body of a known length holds no more than that, and is cheaper to read at once
+  const bytes = length === null
+    ? await readWithinBound(request.body, options)
+    : await readWhole(request, options.timeoutMs);
+  if (!(bytes instanceof Uint8Array)) return bytes;
   try {
-    const text = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode();
-    return { kind: "text", text };
+    return { kind: "text", text: decoder.decode(bytes) };
   } catch {
     return { kind: "not_utf8" };
   }
 }
 
-async function readChunks(
+const decoder = new TextDecoder("utf-8", { fatal: true });
+const broken: Body = { kind: "broken" };
+
+async function readWhole(request: Request, timeoutMs: number): Promise<Uint8Array | Body> {
+  const late = Promise.withResolvers<Body>();
+  const timer = setTimeout(() => late.resolve(broken), timeoutMs);
+  try {
+    return await Promise.race([request.bytes(), late.promise]);
+  } catch {
+    return broken;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readWithinBound(
   body: ReadableStream<Uint8Array>,
   { maxBytes, timeoutMs }: { maxBytes: number; timeoutMs: number },
-): Promise<Uint8Array[] | Body> {
+): Promise<Uint8Array | Body> {
   const reader = body.getReader();
   let late = false;
   const timer = setTimeout(() => {
     late = true;
     void reader.cancel().catch(() => {});
   }, timeoutMs);
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return late ? { kind: "broken" } : chunks;
-      chunks.push(value);
+      if (done) return late ? broken : await new Blob(chunks).bytes();
+      chunks.push(Uint8Array.from(value));
       size += value.byteLength;
       if (size > maxBytes) {
         void reader.cancel().catch(() => {});
@@ -50,7 +68,7 @@ async function readChunks(
       }
     }
   } catch {
-    return { kind: "broken" };
+    return broken;
   } finally {
     clearTimeout(timer);
   }

@@ -1,7 +1,8 @@
 import { AppError } from "../core/app_error.ts";
-import type { CallContext } from "../core/tool.ts";
+import type { CallContext, ToolDescription } from "../core/tool.ts";
 import type { Registry } from "../tools/registry.ts";
-import { errorObject, errorReply, invalidRequest, type JsonRpcReply } from "./json_rpc_error.ts";
+import { errorObject, invalidRequest } from "./json_rpc_error.ts";
+import { errorReply, type JsonRpcReply, type PreparedResult } from "./json_rpc_reply.ts";
 import type { InFlight, RequestId } from "./in_flight.ts";
 import { instructions, type ServerInfo } from "./server_info.ts";
 
@@ -65,6 +66,7 @@ function createMethods(
   options: { registry: Registry; inFlight: InFlight; serverInfo: ServerInfo },
 ): ReadonlyMap<string, Method> {
   const { registry, inFlight, serverInfo } = options;
+  const prepareList = createListPreparer();
   return new Map<string, Method>([
     ["initialize", ({ protocolVersion }) => ({
       protocolVersion: protocolVersions.find((version) => version === protocolVersion) ?? protocolVersions[0],
@@ -73,7 +75,7 @@ function createMethods(
       instructions,
     })],
     ["ping", () => ({})],
-    ["tools/list", (_params, { principal }) => ({ tools: registry.listTools(principal) })],
+    ["tools/list", (_params, { principal }) => prepareList(registry.listTools(principal))],
     ["tools/call", ({ name, arguments: args = {} }, caller, id) => {
       if (typeof name !== "string") {
         throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
@@ -89,6 +91,18 @@ function createMethods(
       );
     }],
   ]);
+}
+
+// the same list is asked for over and over, and is long
+function createListPreparer(): (tools: readonly ToolDescription[]) => PreparedResult {
+  const prepared = new WeakMap<readonly ToolDescription[], PreparedResult>();
+  return (tools) => {
+    const known = prepared.get(tools);
+    if (known !== undefined) return known;
+    const result = { preparedJson: JSON.stringify({ tools }) };
+    prepared.set(tools, result);
+    return result;
+  };
 }
 
 function notify(method: string, params: Params, { principal }: CallContext, inFlight: InFlight): void {

@@ -1,9 +1,4 @@
 import { AppError, type ErrorCode } from "../core/app_error.ts";
-import type { RequestId } from "./in_flight.ts";
-
-export type JsonRpcReply =
-  & { readonly jsonrpc: "2.0"; readonly id: RequestId }
-  & ({ readonly result: unknown } | { readonly error: JsonRpcError });
 
 export interface JsonRpcError {
   readonly code: number;
@@ -39,8 +34,4 @@ export function errorObject(error: unknown): JsonRpcError {
     message: error.message,
     ...(error.data === undefined ? {} : { data: error.data }),
   };
-}
-
-export function errorReply(id: RequestId, error: JsonRpcError): JsonRpcReply {
-  return { jsonrpc: "2.0", id, error };
 }

@@ -334,6 +334,7 @@ Deno.test("several processes and trails that write at once keep one chain and ev
 Deno.test("a trail is verified while it is written", async () => {
   await using folder = await temporaryFolder();
   const file = `${folder.path}/audit.jsonl`;
+  await recordLogins(file, "alice");
   await using trail = await openTrail(file);
   for (let round = 0; round < 20; round++) {
     for (let i = 0; i < 200; i++) trail.record(login);

@@ -1,0 +1,206 @@
+import type { Logger } from "../../core/logger.ts";
+import { BackendFault, cancelledByUser, faultIn } from "./backend_fault.ts";
+import type { ClientStream } from "./client_stream.ts";
+import { type MessageBatch, readBatch } from "./message_batch.ts";
+import { ProtocolViolation } from "./packet_inbox.ts";
+import type { PgliteBackend } from "./pglite_backend.ts";
+import { createSessionSettings } from "./session_settings.ts";
+import type { TurnQueue } from "./turn_queue.ts";
+import {
+  encode,
+  errorResponse,
+  message,
+  queryMessage,
+  readyForQuery,
+  type TransactionStatus,
+} from "./wire_protocol.ts";
+
+export interface ClientSessionOptions {
+  readonly stream: ClientStream;
+  /** The startup packet's. */
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly backend: PgliteBackend;
+  readonly turns: TurnQueue;
+  /** The bound of one statement, and of the time between two in a transaction; 0: none. */
+  readonly statementTimeoutMs: number;
+  readonly logger: Logger;
+}
+
+/** A client whose startup packet was answered. */
+export interface ClientSession {
+  /** Reads and answers until the client ends the session, is gone, or had a fatal error. */
+  serve(): Promise<void>;
+  /** Stops the statement that runs or waits; nothing happens where there is none. */
+  cancel(): void;
+}
+
+/** Ends whatever an extended query or a transaction left open. */
+const abandonMessages = encode(message("S"), queryMessage("ROLLBACK"));
+/** Takes a new backend session to where a failed statement leaves a transaction. */
+const failedTransactionMessages = encode(queryMessage("BEGIN"), queryMessage("a statement was stopped"));
+/** A statement whose client is gone is stopped once it wrote so much; a small rest costs less than a new start. */
+const maxUnreadBytes = 1024 * 1024;
+const neverAborts = new AbortController().signal;
+
+/**
+ * Has the backend from the first message after idle until it is idle again, so that no other client's statement gets
+ * into a transaction or between the steps of an extended query.
+ */
+export function createClientSession(options: ClientSessionOptions): ClientSession {
+  const { stream, backend, turns, logger } = options;
+  const settings = createSessionSettings(options.parameters);
+  const occupant = {};
+  let status: TransactionStatus = "I";
+  let midQuery = false;
+  let skipsToSync = false;
+  let interrupt = new AbortController();
+
+  async function serve(): Promise<void> {
+    try {
+      for (let batch = await readBatch(stream.inbox); batch; batch = await readBatch(stream.inbox)) {
+        await answer(batch);
+      }
+    } catch (error) {
+      await stream.send(fatalResponse(error, logger));
+    } finally {
+      stream.hangUp();
+    }
+  }
+
+  async function answer(batch: MessageBatch): Promise<void> {
+    if (skipsToSync) return skip(batch);
+    interrupt = new AbortController();
+    const turn = turns.take(AbortSignal.any([interrupt.signal, stream.gone]));
+    const release = await turn.catch(() => undefined);
+    if (release === undefined) return report(cancelledByUser(), batch);
+    try {
+      await holdBackend(batch);
+    } finally {
+      if (status !== "I" || midQuery) await abandon();
+      release();
+    }
+  }
+
+  async function holdBackend(first: MessageBatch): Promise<void> {
+    for (let batch: MessageBatch | undefined = first; batch; batch = await readWithinTransaction()) {
+      if (skipsToSync) await skip(batch);
+      else await run(batch).catch((fault) => recover(fault, batch));
+      if (status === "I" && !midQuery) return;
+    }
+  }
+
+  async function run({ bytes, endsWith }: MessageBatch): Promise<void> {
+    await enter();
+    const alone = status === "I" && endsWith !== "flush";
+    let failed = false;
+    let unread = 0;
+    const send = (chunk: Uint8Array) => {
+      failed ||= faultIn(chunk) !== undefined;
+      if (stream.gone.aborted) unread += chunk.length;
+      if (unread > maxUnreadBytes) interrupt.abort(cancelledByUser());
+      return stream.send(chunk);
+    };
+    midQuery = true;
+    const ready = await backend.execute(bytes, { send, signal: interrupt.signal, timeoutMs: timeoutMs() });
+    if (!failed) settings.noteExecuted(bytes, alone);
+    if (endsWith === "flush") return;
+    midQuery = false;
+    status = ready ?? "I";
+    if (status === "I") settings.noteTransactionEnd();
+  }
+
+  /** Makes the backend session this client's, whoever had it before. */
+  async function enter(): Promise<void> {
+    interrupt = new AbortController();
+    if (backend.occupant === occupant) return;
+    backend.occupant = undefined;
+    let refusal: BackendFault | undefined;
+    const send = (chunk: Uint8Array) => {
+      refusal ??= faultIn(chunk);
+      return Promise.resolve();
+    };
+    await backend.execute(settings.enterMessages(), {
+      send,
+      signal: interrupt.signal,
+      timeoutMs: timeoutMs(),
+    });
+    if (refusal !== undefined) throw refusal;
+    backend.occupant = occupant;
+  }
+
+  /** The backend was started anew: the client sees what a server shows it when a statement fails. */
+  async function recover(fault: unknown, batch: MessageBatch): Promise<void> {
+    if (!(fault instanceof BackendFault) || fault.severity === "FATAL") throw fault;
+    const inTransaction = status !== "I";
+    status = "I";
+    midQuery = false;
+    settings.noteTransactionEnd();
+    if (inTransaction) {
+      await enter();
+      await backend.execute(failedTransactionMessages, quietly());
+      status = "E";
+    }
+    await report(fault, batch);
+  }
+
+  async function report(fault: BackendFault, { endsWith }: MessageBatch): Promise<void> {
+    await stream.send(errorResponse("ERROR", fault.sqlState, fault.message));
+    if (endsWith === "flush") skipsToSync = true;
+    else await stream.send(readyForQuery(status));
+  }
+
+  async function skip({ endsWith }: MessageBatch): Promise<void> {
+    if (endsWith !== "sync") return;
+    skipsToSync = false;
+    await stream.send(readyForQuery(status));
+  }
+
+  async function readWithinTransaction(): Promise<MessageBatch | undefined> {
+    const { statementTimeoutMs } = options;
+    const expire = () => {
+      stream.send(
+        errorResponse("FATAL", "25P03", "terminating connection due to idle-in-transaction timeout"),
+      );
+      stream.hangUp();
+    };
+    const timer = statementTimeoutMs === 0 ? undefined : setTimeout(expire, statementTimeoutMs);
+    try {
+      return await readBatch(stream.inbox);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function abandon(): Promise<void> {
+    status = "I";
+    midQuery = false;
+    await backend.execute(abandonMessages, quietly()).catch((fault) => {
+      const isShutdown = fault instanceof BackendFault && fault.severity === "FATAL";
+      if (!isShutdown) {
+        logger.warn("a client's transaction was not rolled back in order", { reason: String(fault) });
+      }
+    });
+  }
+
+  function quietly() {
+    return { send: () => Promise.resolve(), signal: neverAborts, timeoutMs: options.statementTimeoutMs };
+  }
+
+  function timeoutMs(): number {
+    const bounds = [options.statementTimeoutMs, settings.statementTimeoutMs ?? 0].filter((bound) =>
+      bound > 0
+    );
+    return bounds.length === 0 ? 0 : Math.min(...bounds);
+  }
+
+  return { serve, cancel: () => interrupt.abort(cancelledByUser()) };
+}
+
+function fatalResponse(error: unknown, logger: Logger): Uint8Array {
+  if (error instanceof BackendFault) return errorResponse("FATAL", error.sqlState, error.message);
+  if (error instanceof ProtocolViolation) return errorResponse("FATAL", "08P01", error.message);
+  logger.error("a session of the embedded database ended with an unexpected error", {
+    reason: String(error),
+  });
+  return errorResponse("FATAL", "XX000", "internal error");
+}

@@ -1,0 +1,119 @@
+import { randomInt } from "node:crypto";
+import type { Duplex } from "node:stream";
+import type { Logger } from "../../core/logger.ts";
+import { shuttingDown } from "./backend_fault.ts";
+import { createClientSession } from "./client_session.ts";
+import { readStartup } from "./client_startup.ts";
+import { ClientStream } from "./client_stream.ts";
+import { lockDirectory } from "./directory_lock.ts";
+import { ProtocolViolation } from "./packet_inbox.ts";
+import { createPgliteBackend } from "./pglite_backend.ts";
+import { createTurnQueue } from "./turn_queue.ts";
+import { encode, errorResponse, message, readyForQuery } from "./wire_protocol.ts";
+
+export interface EmbeddedServerOptions {
+  /** `memory`, or a directory for the data, made where it is missing. */
+  readonly dataDir: "memory" | string;
+  /** What `createSnapshot()` gave: a new database starts from it in a fraction of the time. */
+  readonly snapshot?: Uint8Array;
+  /** SQL that fills a new database, run by the superuser `postgres`: in memory, at each start. */
+  readonly prepare?: readonly string[];
+  /** The bound of one statement, and of the time between two in a transaction; 0: none. */
+  readonly statementTimeoutMs: number;
+  readonly logger: Logger;
+}
+
+/** PostgreSQL inside of this process. */
+export interface EmbeddedServer extends AsyncDisposable {
+  /** A new connection's client end; it has what a driver calls on a socket. Any user that is a role, no password. */
+  openStream(): Duplex;
+  close(): Promise<void>;
+}
+
+/** The one database that there is. */
+export const embeddedDatabaseName = "postgres";
+
+/**
+ * Starts PGlite in a worker behind a front that speaks the wire protocol with any number of clients. They take turns,
+ * a transaction at a time; COPY from the client and settings made inside of a committed transaction do not work.
+ *
+ * A statement that breaks the engine, or that is stopped and does not notice within five seconds, starts it anew: data
+ * in memory is then as `prepare` left it, and other clients' work is unharmed since none can be in a transaction.
+ *
+ * @throws AppError `unavailable` where the database doesn't start, `conflict` where another server has the directory
+ */
+export async function createEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  const { dataDir, snapshot, prepare = [], statementTimeoutMs, logger } = options;
+  const unlock = dataDir === "memory" ? () => {} : await lockDirectory(dataDir);
+  const backend = await createPgliteBackend({ dataDir, snapshot, prepare }, logger).catch((error) => {
+    unlock();
+    throw error;
+  });
+  const turns = createTurnQueue();
+  const streams = new Set<ClientStream>();
+  const cancels = new Map<number, { secret: number; cancel: () => void }>();
+
+  async function serve(stream: ClientStream): Promise<void> {
+    const startup = await readStartup(stream);
+    if (startup.kind === "unsupported") throw new ProtocolViolation("unsupported frontend protocol");
+    if (startup.kind === "cancel") {
+      const target = cancels.get(startup.processId);
+      if (target?.secret === startup.secret) target.cancel();
+    }
+    if (startup.kind === "session") await serveSession(stream, startup.parameters);
+  }
+
+  async function serveSession(stream: ClientStream, parameters: ReadonlyMap<string, string>): Promise<void> {
+    const user = parameters.get("user") ?? "";
+    const database = parameters.get("database") ?? user;
+    if (database !== embeddedDatabaseName) {
+      return stream.send(errorResponse("FATAL", "3D000", `database "${database}" does not exist`));
+    }
+    const session = createClientSession({ stream, parameters, backend, turns, statementTimeoutMs, logger });
+    const [processId, secret] = [unusedProcessId(), randomInt(2 ** 31)];
+    cancels.set(processId, { secret, cancel: session.cancel });
+    try {
+      await stream.send(encode(
+        message("R", 0),
+        backend.parameters,
+        message("S", "session_authorization", user),
+        message("K", processId, secret),
+        readyForQuery("I"),
+      ));
+      await session.serve();
+    } finally {
+      cancels.delete(processId);
+    }
+  }
+
+  function unusedProcessId(): number {
+    const processId = randomInt(1, 2 ** 31);
+    return cancels.has(processId) ? unusedProcessId() : processId;
+  }
+
+  function openStream(): ClientStream {
+    const stream = new ClientStream();
+    streams.add(stream);
+    stream.once("close", () => streams.delete(stream));
+    serve(stream)
+      .catch((error) =>
+        stream.send(errorResponse("FATAL", "08P01", error instanceof Error ? error.message : ""))
+      )
+      .finally(() => stream.hangUp());
+    return stream;
+  }
+
+  async function close(): Promise<void> {
+    const { sqlState, message: text } = shuttingDown();
+    for (const stream of streams) {
+      stream.send(errorResponse("FATAL", sqlState, text));
+      stream.hangUp();
+    }
+    await backend.close();
+    unlock();
+  }
+
+  let closing: Promise<void> | undefined;
+  const closeOnce = () => closing ??= close();
+  return { openStream, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
+}

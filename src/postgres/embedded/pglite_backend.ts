@@ -1,0 +1,82 @@
+import { AppError } from "../../core/app_error.ts";
+import type { Logger } from "../../core/logger.ts";
+import { shuttingDown } from "./backend_fault.ts";
+import {
+  type ExecuteOptions,
+  type PgliteInstance,
+  type StartOptions,
+  startPgliteInstance,
+} from "./pglite_instance.ts";
+import type { TransactionStatus } from "./wire_protocol.ts";
+
+/** The one backend session that all clients share, started anew whenever a statement has to be stopped. */
+export interface PgliteBackend {
+  readonly parameters: Uint8Array;
+  /** Whose settings the backend session has; undefined after a start, or once its user clears it. */
+  occupant: object | undefined;
+  /** As `PgliteInstance.execute`; after a rejection the next call runs on a new instance. @throws BackendFault */
+  execute(messages: Uint8Array, options: ExecuteOptions): Promise<TransactionStatus | undefined>;
+  /** Stops what runs, then shuts the database down in order. */
+  close(): Promise<void>;
+}
+
+/** @throws AppError `unavailable` where the database doesn't start */
+export async function createPgliteBackend(
+  start: StartOptions,
+  logger: Logger,
+): Promise<PgliteBackend> {
+  const first = await startPgliteInstance(start).catch((fault: Error) => {
+    throw new AppError("unavailable", `Cannot start the embedded database: ${fault.message}`, {
+      cause: fault,
+    });
+  });
+  let current: Promise<PgliteInstance> | undefined = Promise.resolve(first);
+  let executing: Promise<unknown> = Promise.resolve();
+  const closing = new AbortController();
+  let closed = false;
+
+  function instance(): Promise<PgliteInstance> {
+    if (closed) return Promise.reject(shuttingDown());
+    if (current !== undefined) return current;
+    const starting = startPgliteInstance(start);
+    current = starting;
+    starting.catch((fault: Error) => {
+      logger.error("the embedded database did not start again", { reason: fault.message });
+      if (current === starting) current = undefined;
+    });
+    return starting;
+  }
+
+  function restart(stopped: PgliteInstance, reason: string): void {
+    stopped.terminate();
+    current = undefined;
+    backend.occupant = undefined;
+    if (closed) return;
+    logger.warn("the embedded database starts again", { reason });
+    instance();
+  }
+
+  const backend: PgliteBackend = {
+    parameters: first.parameters,
+    occupant: undefined,
+    async execute(messages, options) {
+      const running = await instance();
+      const signal = AbortSignal.any([options.signal, closing.signal]);
+      const result = running.execute(messages, { ...options, signal });
+      executing = result.catch(() => {});
+      return await result.catch((fault: Error) => {
+        restart(running, fault.message);
+        throw fault;
+      });
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      closing.abort(shuttingDown());
+      await executing;
+      const last = await current?.catch(() => undefined);
+      await last?.close().catch(() => last.terminate());
+    },
+  };
+  return backend;
+}

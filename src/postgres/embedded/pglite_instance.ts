@@ -1,0 +1,150 @@
+import { type BackendFault, cancelledByTimeout, faultIn, shuttingDown, stoppedBy } from "./backend_fault.ts";
+import { clearCancel, type InterruptFlags, requestCancel } from "./interrupt_flags.ts";
+import { encode, errorResponse, messagesIn, queryMessage, type TransactionStatus } from "./wire_protocol.ts";
+import type { WorkerReply, WorkerRequest, WorkerStart } from "./worker_messages.ts";
+
+export interface ExecuteOptions {
+  /** Gets whole messages; the next chunk waits for the promise. */
+  readonly send: (bytes: Uint8Array) => Promise<void>;
+  /** Stops the statement; its reason must be a BackendFault, which the client is told of. */
+  readonly signal: AbortSignal;
+  /** 0: none. */
+  readonly timeoutMs: number;
+}
+
+/** One PGlite in its worker; one call at a time. After a rejection nothing but `terminate` may be called. */
+export interface PgliteInstance {
+  /** ParameterStatus messages as a client gets them when it connects. */
+  readonly parameters: Uint8Array;
+  /** Runs whole messages. The status is absent where the output doesn't end with ReadyForQuery. @throws BackendFault */
+  execute(messages: Uint8Array, options: ExecuteOptions): Promise<TransactionStatus | undefined>;
+  /** The data directory as a gzip'd tar file. */
+  dump(): Promise<Uint8Array>;
+  /** Shuts the database down in order. */
+  close(): Promise<void>;
+  terminate(): void;
+}
+
+/** How long a statement that was told to stop may take to notice; after that the whole instance is given up. */
+const interruptGraceMs = 5000;
+
+const discard: ExecuteOptions["send"] = () => Promise.resolve();
+
+type Done = Extract<WorkerReply, { kind: "done" }>;
+
+export interface StartOptions extends Omit<WorkerStart, "outstanding"> {
+  /** SQL that the superuser runs where the database is new. */
+  readonly prepare: readonly string[];
+}
+
+/** @throws BackendFault */
+export async function startPgliteInstance({ prepare, ...start }: StartOptions): Promise<PgliteInstance> {
+  const worker = new Worker(import.meta.resolve("./pglite_worker.ts"), { type: "module" });
+  const { port1: port, port2 } = new MessageChannel();
+  const outstanding = new Int32Array(new SharedArrayBuffer(4));
+  let call: { send: ExecuteOptions["send"]; settle: PromiseWithResolvers<Done> };
+  let sending = Promise.resolve();
+  let interruptFlags: InterruptFlags | undefined;
+
+  function begin(send: ExecuteOptions["send"] = discard): Promise<Done> {
+    const settle = Promise.withResolvers<Done>();
+    call = { send, settle };
+    return settle.promise;
+  }
+
+  async function forward(bytes: Uint8Array): Promise<void> {
+    await call.send(bytes);
+    Atomics.sub(outstanding, 0, bytes.length);
+    Atomics.notify(outstanding, 0);
+  }
+
+  function ask(request: WorkerRequest, send?: ExecuteOptions["send"]): Promise<Done> {
+    const done = begin(send);
+    port.postMessage(request);
+    return done;
+  }
+
+  function fail(reason: string): void {
+    call.settle.reject(stoppedBy(reason));
+  }
+
+  function terminate(): void {
+    worker.terminate();
+    port.close();
+    call.settle.reject(shuttingDown());
+  }
+
+  port.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
+    if (data.kind === "data") sending = sending.then(() => forward(data.bytes));
+    else if (data.kind === "broken") fail(data.reason);
+    else sending.then(() => call.settle.resolve(data));
+  };
+  worker.onerror = (event) => {
+    event.preventDefault();
+    fail(event.message);
+  };
+
+  const started = begin();
+  worker.postMessage({ ...start, outstanding: outstanding.buffer }, [port2]);
+  const instance: PgliteInstance = {
+    parameters: new Uint8Array(0),
+    terminate,
+    async execute(messages, { send, signal, timeoutMs }) {
+      signal.throwIfAborted();
+      if (interruptFlags !== undefined) clearCancel(interruptFlags);
+      let stoppedBy: BackendFault | undefined;
+      const done = ask({ kind: "execute", bytes: messages }, (bytes) => send(withCause(bytes, stoppedBy)));
+      const { reject } = call.settle;
+      let deadline: ReturnType<typeof setTimeout> | undefined;
+      const stop = (fault: BackendFault) => {
+        stoppedBy ??= fault;
+        if (interruptFlags !== undefined) requestCancel(interruptFlags);
+        deadline ??= setTimeout(() => reject(fault), interruptGraceMs);
+      };
+      const onAbort = () => stop(signal.reason);
+      const timer = timeoutMs === 0 ? undefined : setTimeout(() => stop(cancelledByTimeout()), timeoutMs);
+      signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        return (await done).status;
+      } finally {
+        clearTimeout(timer);
+        clearTimeout(deadline);
+        signal.removeEventListener("abort", onAbort);
+        call.send = discard;
+      }
+    },
+    async dump() {
+      return (await ask({ kind: "dump" })).bytes ?? new Uint8Array(0);
+    },
+    async close() {
+      await ask({ kind: "close" });
+      terminate();
+    },
+  };
+  try {
+    const { bytes: parameters = new Uint8Array(0), isNew, interruptFlags: flags } = await started;
+    interruptFlags = flags;
+    for (const sql of isNew === true ? prepare : []) await executeAll(instance, sql);
+    return { ...instance, parameters };
+  } catch (fault) {
+    terminate();
+    throw fault;
+  }
+}
+
+/** PostgreSQL calls every cancellation a user's request: puts the true cause in its place. */
+function withCause(bytes: Uint8Array, cause: BackendFault | undefined): Uint8Array {
+  if (cause === undefined || faultIn(bytes)?.sqlState !== "57014") return bytes;
+  const stated = errorResponse("ERROR", cause.sqlState, cause.message);
+  return encode(...messagesIn(bytes).map((message) => message.type === "E" ? stated : message.bytes));
+}
+
+async function executeAll(instance: PgliteInstance, sql: string): Promise<void> {
+  let fault: BackendFault | undefined;
+  const send = (bytes: Uint8Array) => {
+    fault ??= faultIn(bytes);
+    return Promise.resolve();
+  };
+  await instance.execute(queryMessage(sql), { send, signal: new AbortController().signal, timeoutMs: 0 });
+  if (fault !== undefined) throw fault;
+}

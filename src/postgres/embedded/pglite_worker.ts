@@ -1,0 +1,143 @@
+/** The worker that PGlite runs in; `pglite_instance.ts` is its other side. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { vector } from "@electric-sql/pglite-pgvector";
+import { findInterruptFlags } from "./interrupt_flags.ts";
+import { createMessageFramer } from "./message_framer.ts";
+import { shareWasmMemory } from "./share_wasm_memory.ts";
+import { encode, messagesIn, startupCodes, type TransactionStatus } from "./wire_protocol.ts";
+import type { WorkerReply, WorkerRequest, WorkerStart } from "./worker_messages.ts";
+
+const maxOutstandingBytes = 1024 * 1024;
+/** What V8's stack has room for, so that deep recursion is an ordinary error; the least that PostgreSQL takes. */
+const maxStackDepth = "100kB";
+/** The status of the exception by which PGlite's C code reports an ordinary SQL error (its `POSTGRES_MAIN_LONGJMP`). */
+const sqlErrorStatus = 100;
+
+shareWasmMemory();
+addEventListener("message", (event) => {
+  if (!(event instanceof MessageEvent)) return;
+  const [port] = event.ports;
+  if (port !== undefined) serve(port, event.data);
+}, { once: true });
+
+async function serve(port: MessagePort, start: WorkerStart): Promise<void> {
+  const reply = (message: WorkerReply, transfer: Transferable[] = []) => port.postMessage(message, transfer);
+  const broken = (error: unknown) => reply({ kind: "broken", reason: describe(error) });
+  try {
+    const { database, isNew } = await open(start);
+    endAtFirstTrap(database);
+    const answer = createRequestHandler(database, new Int32Array(start.outstanding), reply);
+    port.onmessage = (event: MessageEvent<WorkerRequest>) => answer(event.data).catch(broken);
+    const interruptFlags = findInterruptFlags(database.Module, database.Module.HEAPU8.buffer);
+    reply({ kind: "done", bytes: await parameterStatuses(database), isNew, interruptFlags });
+  } catch (error) {
+    broken(error);
+  }
+}
+
+async function open({ dataDir, snapshot }: WorkerStart): Promise<{ database: PGlite; isNew: boolean }> {
+  const inMemory = dataDir === "memory";
+  const isNew = inMemory || !existsSync(join(dataDir, "PG_VERSION"));
+  const database = await PGlite.create({
+    dataDir: inMemory ? "memory://" : `file://${dataDir}`,
+    extensions: { vector },
+    startParams: [...PGlite.defaultStartParams, "-c", `max_stack_depth=${maxStackDepth}`],
+    ...(isNew && snapshot !== undefined ? { loadDataDir: new Blob([new Uint8Array(snapshot)]) } : {}),
+  });
+  return { database, isNew };
+}
+
+/**
+ * PGlite goes on after any exception out of its C code, although only SQL errors leave it in order: after a trap or an
+ * exit its memory is in any state, and a loop over the rest of the input may never end. From the first such exception on
+ * every call ends at the one place where PGlite does not catch.
+ */
+function endAtFirstTrap(database: PGlite): void {
+  const module = database.Module;
+  const mainLoopOnce = module._PostgresMainLoopOnce;
+  module._PostgresMainLoopOnce = () => {
+    try {
+      mainLoopOnce();
+    } catch (error) {
+      if (!isSqlError(error)) {
+        const rethrow = () => {
+          throw error;
+        };
+        Object.assign(module, {
+          _PostgresMainLoopOnce: rethrow,
+          stackRestore: rethrow,
+          _PostgresSendReadyForQueryIfNecessary: () => {},
+          _pgl_pq_flush: () => {},
+        });
+      }
+      throw error;
+    }
+  };
+}
+
+function isSqlError(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "status" in error && error.status === sqlErrorStatus;
+}
+
+function createRequestHandler(
+  database: PGlite,
+  outstanding: Int32Array,
+  reply: (message: WorkerReply, transfer?: Transferable[]) => void,
+): (request: WorkerRequest) => Promise<void> {
+  function send(bytes: Uint8Array<ArrayBuffer>): void {
+    let unread = Atomics.load(outstanding, 0);
+    while (unread > maxOutstandingBytes) {
+      Atomics.wait(outstanding, 0, unread);
+      unread = Atomics.load(outstanding, 0);
+    }
+    Atomics.add(outstanding, 0, bytes.length);
+    reply({ kind: "data", bytes }, [bytes.buffer]);
+  }
+
+  return async (request) => {
+    switch (request.kind) {
+      case "execute": {
+        const framer = createMessageFramer(send);
+        await database.execProtocolRawStream(request.bytes, { syncToFs: false, onRawData: framer.push });
+        const status = readyStatus(framer.flush());
+        return reply(status === undefined ? { kind: "done" } : { kind: "done", status });
+      }
+      case "dump": {
+        const dump = await database.dumpDataDir("gzip");
+        const bytes = new Uint8Array(await dump.arrayBuffer());
+        return reply({ kind: "done", bytes }, [bytes.buffer]);
+      }
+      case "close":
+        await database.close();
+        return reply({ kind: "done" });
+    }
+  };
+}
+
+function readyStatus(lastMessage: Uint8Array): TransactionStatus | undefined {
+  if (lastMessage[0] !== "Z".charCodeAt(0)) return undefined;
+  const status = String.fromCharCode(lastMessage[5] ?? 0);
+  return status === "I" || status === "T" || status === "E" ? status : undefined;
+}
+
+/** What this server tells a client of itself at the start; asking also makes it report changes from then on. */
+async function parameterStatuses(database: PGlite): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const packet = encode("user", "postgres", new Uint8Array(1));
+  await database.execProtocolRawStream(encode(packet.length + 8, startupCodes.protocol3 << 16, packet), {
+    syncToFs: false,
+    onRawData: (bytes) => chunks.push(bytes.slice()),
+  });
+  return encode(
+    ...messagesIn(encode(...chunks)).filter(({ type }) => type === "S").map(({ bytes }) => bytes),
+  );
+}
+
+function describe(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  return typeof error === "object" && error !== null && "message" in error
+    ? String(error.message)
+    : String(error);
+}

@@ -1,0 +1,100 @@
+import { encode, messagesIn, queryMessage, readTexts } from "./wire_protocol.ts";
+
+const maxReplayBytes = 64 * 1024;
+
+/**
+ * What a client set for its session. The one backend session is reset whenever another client gets its turn, so the
+ * settings are made again at the start of each turn: those of the startup packet, and each SET outside of a transaction.
+ */
+export interface SessionSettings {
+  /** Messages that take the backend session from any client's state to this one's. */
+  enterMessages(): Uint8Array;
+  /** Takes note of messages that ran without error; `alone`: they began and ended outside of a transaction. */
+  noteExecuted(messages: Uint8Array, alone: boolean): void;
+  noteTransactionEnd(): void;
+  /** The client's own `statement_timeout` in milliseconds; undefined where it set none, 0 for no limit. */
+  readonly statementTimeoutMs: number | undefined;
+}
+
+/** `startup` are the startup packet's parameters, `user` among them. */
+export function createSessionSettings(startup: ReadonlyMap<string, string>): SessionSettings {
+  const user = startup.get("user") ?? "";
+  const parameters = runtimeParameters(startup);
+  const reset = encode(
+    queryMessage("DISCARD ALL"),
+    queryMessage(`SET SESSION AUTHORIZATION "${user.replaceAll('"', '""')}"`),
+    ...parameters.map(([name, value]) =>
+      queryMessage(`SELECT pg_catalog.set_config(${literal(name)}, ${literal(value)}, false)`)
+    ),
+  );
+  let replay = new Uint8Array(0);
+  let sessionTimeoutMs = durationMs(new Map(parameters).get("statement_timeout"));
+  let transactionTimeoutMs: number | undefined;
+
+  return {
+    enterMessages: () => encode(reset, replay),
+    noteExecuted(messages, alone) {
+      const texts = statementTexts(messages);
+      const setsOnly = texts.length > 0 && texts.every((text) => setsSomething.test(text));
+      if (alone && setsOnly && replay.length + messages.length <= maxReplayBytes) {
+        replay = encode(replay, messages);
+      }
+      const timeoutMs = texts.map(statementTimeoutIn).findLast((found) => found !== undefined);
+      if (timeoutMs === undefined) return;
+      if (alone) sessionTimeoutMs = timeoutMs;
+      else transactionTimeoutMs = timeoutMs;
+    },
+    noteTransactionEnd() {
+      transactionTimeoutMs = undefined;
+    },
+    get statementTimeoutMs() {
+      return transactionTimeoutMs ?? sessionTimeoutMs;
+    },
+  };
+}
+
+const setsSomething = /^\s*(?:set|reset|select\s+(?:pg_catalog\.)?set_config\s*\()/i;
+
+/** The SQL of Query and Parse messages. */
+export function statementTexts(messages: Uint8Array): string[] {
+  return messagesIn(messages).flatMap(({ type, body }) => {
+    if (type === "Q") return readTexts(body, 1);
+    return type === "P" ? readTexts(body, 2).slice(1) : [];
+  });
+}
+
+/** Run-time parameters of a startup packet, those in `options` too (manual, "StartupMessage" and libpq's `options`). */
+function runtimeParameters(startup: ReadonlyMap<string, string>): [string, string][] {
+  const fromOptions = [...(startup.get("options") ?? "").matchAll(/(?:-c\s*|--)([\w.]+)=((?:\\.|\S)*)/g)]
+    .map(([, name = "", value = ""]): [string, string] => [name, value.replace(/\\(.)/g, "$1")]);
+  const named = [...startup].filter(([name]) =>
+    !["user", "database", "options", "replication"].includes(name) && !name.startsWith("_pq_.")
+  );
+  return [...fromOptions, ...named];
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function statementTimeoutIn(text: string): number | undefined {
+  const set = text.match(
+    /(?:\bset\s+(?:local\s+|session\s+)?statement_timeout\s*(?:=|to\b)|set_config\s*\(\s*'statement_timeout'\s*,)\s*'?\s*(\d+\s*[a-z]*)/i,
+  );
+  return durationMs(set?.[1]);
+}
+
+/** PostgreSQL's text of a time; milliseconds where it has no unit. */
+function durationMs(text: string | undefined): number | undefined {
+  const [, count, unit = ""] = text?.match(/^\s*(\d+)\s*([a-z]*)/i) ?? [];
+  if (count === undefined) return undefined;
+  const unitMs: Record<string, number> = {
+    us: 0.001,
+    ms: 1,
+    s: 1000,
+    min: 60_000,
+    h: 3_600_000,
+    d: 86_400_000,
+  };
+  return Math.ceil(Number(count) * (unitMs[unit.toLowerCase()] ?? 1));
+}
