@@ -39,11 +39,13 @@ async function drive(options: LoadOptions, next: () => boolean): Promise<number>
   const request = encodeRequest(options);
   const buffer = new Uint8Array(1 << 16);
   let count = 0;
+  let length = 0;
   try {
     while (next()) {
       await writeAll(connection, request);
-      const reply = await readReply(connection, buffer);
-      if (!reply.includes(options.expect)) throw new Error(`unexpected reply: ${reply.slice(0, 500)}`);
+      // one request has one reply, so the first is read in full and the others by their length and status
+      if (length === 0) length = await readFirstReply(connection, buffer, options.expect);
+      else await readReply(connection, buffer, length);
       count++;
     }
   } finally {
@@ -71,8 +73,8 @@ async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void>
 
 const decoder = new TextDecoder();
 
-/** Reads one reply that has a Content-Length, which may take several reads. */
-async function readReply(connection: Deno.Conn, buffer: Uint8Array): Promise<string> {
+/** Reads a reply that has a Content-Length, checks it, and tells its length in bytes. */
+async function readFirstReply(connection: Deno.Conn, buffer: Uint8Array, expect: string): Promise<number> {
   let text = "";
   for (;;) {
     const size = await connection.read(buffer);
@@ -80,7 +82,27 @@ async function readReply(connection: Deno.Conn, buffer: Uint8Array): Promise<str
     text += decoder.decode(buffer.subarray(0, size));
     const end = text.indexOf("\r\n\r\n");
     if (end < 0) continue;
-    const length = Number(/content-length: (\d+)/i.exec(text.slice(0, end))?.[1] ?? 0);
-    if (text.length - end - 4 >= length) return text;
+    const bodyLength = Number(/content-length: (\d+)/i.exec(text.slice(0, end))?.[1] ?? 0);
+    if (new TextEncoder().encode(text.slice(end + 4)).length < bodyLength) continue;
+    if (!text.startsWith("HTTP/1.1 200") || !text.includes(expect)) {
+      throw new Error(`unexpected reply: ${text.slice(0, 500)}`);
+    }
+    return end + 4 + bodyLength;
   }
+}
+
+// "200" in "HTTP/1.1 200 OK"
+const okStatus = [0x32, 0x30, 0x30];
+
+async function readReply(connection: Deno.Conn, buffer: Uint8Array, length: number): Promise<void> {
+  let received = 0;
+  while (received < length) {
+    const size = await connection.read(buffer);
+    if (size === null) throw new Error("the server closed the connection");
+    if (received === 0 && !okStatus.every((byte, index) => buffer[9 + index] === byte)) {
+      throw new Error(`unexpected reply: ${decoder.decode(buffer.subarray(0, Math.min(size, 500)))}`);
+    }
+    received += size;
+  }
+  if (received !== length) throw new Error(`a reply of another length: ${received} bytes for ${length}`);
 }

@@ -1,6 +1,7 @@
 import { createClientAddress } from "../auth/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
+import { createCoarseTimeout } from "../http/coarse_timeout.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { startListener } from "../http/listener.ts";
 import { type Authentication, createMcpEndpoint } from "../http/mcp_endpoint.ts";
@@ -17,6 +18,7 @@ export interface HttpServer extends AsyncDisposable {
 }
 
 const graceMs = 10_000;
+const bodyTimeoutMs = 30_000;
 
 /**
  * Serves a tool server over HTTP or HTTPS. Without authentication everyone who reaches the listener is let in.
@@ -32,6 +34,13 @@ export async function serveHttp(options: {
   const { inFlight, registry, serverInfo } = toolServer;
   const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, logger });
   const readiness = createReadiness({ databases: toolServer.databases });
+  const checkHostAndOrigin = createHostAndOriginCheck({
+    address: http.address,
+    authenticated: authentication !== undefined,
+    allowedHosts: http.allowed_hosts,
+    allowedOrigins: http.allowed_origins,
+  });
+  const bodyTimeout = createCoarseTimeout({ timeoutMs: bodyTimeoutMs });
   const routes = createToolServerRoutes({
     mcp: createMcpEndpoint({
       ...(authentication === undefined ? {} : { authentication }),
@@ -42,15 +51,10 @@ export async function serveHttp(options: {
       jsonRpc: createJsonRpc({ registry, inFlight, serverInfo }),
       streamableHttp,
       inFlight,
+      bodyTimeout,
       logger,
     }),
     unreachableDatabases: () => readiness.unreachable(),
-    checkHostAndOrigin: createHostAndOriginCheck({
-      address: http.address,
-      authenticated: authentication !== undefined,
-      allowedHosts: http.allowed_hosts,
-      allowedOrigins: http.allowed_origins,
-    }),
     server: serverInfo,
     logger,
   });
@@ -58,7 +62,12 @@ export async function serveHttp(options: {
   const listener = startListener({
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
-    handle: (request, peer) => routes.fetch(request, { peer }),
+    handle: (request, peer) => {
+      const reason = checkHostAndOrigin(request);
+      return reason === undefined
+        ? routes.fetch(request, { peer })
+        : Response.json({ error: `Forbidden: ${reason}` }, { status: 403 });
+    },
     logger,
   });
   return {
@@ -66,6 +75,7 @@ export async function serveHttp(options: {
     async [Symbol.asyncDispose]() {
       logger.info("stopping");
       await Promise.all([listener.stop(graceMs, inFlight.cancelAll), streamableHttp.close()]);
+      bodyTimeout.close();
     },
   };
 }

@@ -1,15 +1,16 @@
 import type { Principal } from "../core/principal.ts";
 import type { Session } from "./sessions.ts";
+import { type PresentedToken, presentToken } from "./token_digest.ts";
 import type { TokenRecord } from "./token_file.ts";
 
 /** Where the tokens of the moment are found; a reload may change them between two calls. */
 export interface TokenSource {
-  find(token: string, nowMs: number): TokenRecord | undefined;
+  find(presented: PresentedToken | undefined, nowMs: number): TokenRecord | undefined;
 }
 
 /** Where the sessions of the moment are found. */
 export interface SessionSource {
-  find(token: string, nowMs: number): Session | undefined;
+  find(presented: PresentedToken | undefined, nowMs: number): Session | undefined;
 }
 
 /** Tells who is calling from a request's `Authorization` header. */
@@ -25,7 +26,8 @@ export function createAuthenticator(
   const { tokens, sessions, now } = options;
   return {
     authenticate(authorizationHeader) {
-      const presented = bearerToken(authorizationHeader);
+      const bearer = bearerToken(authorizationHeader);
+      const presented = bearer === undefined ? undefined : presentToken(bearer);
       if (presented === undefined) return undefined;
       const time = now();
       // both are always looked up, so that the time does not tell which kind a token is of

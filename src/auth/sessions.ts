@@ -1,6 +1,5 @@
-import { Buffer } from "node:buffer";
 import { randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import { hashToken, tokenDigest } from "./token_digest.ts";
+import { digestOfHash, hashToken, type PresentedToken } from "./token_digest.ts";
 import type { UserRecord } from "./user_file.ts";
 
 /** A user's session as others see it. */
@@ -21,7 +20,7 @@ export interface Sessions {
   readonly size: number;
   start(username: string): NewSession;
   /** The session of a token; undefined where none has it or it has expired. */
-  find(token: string, nowMs: number): Session | undefined;
+  find(presented: PresentedToken | undefined, nowMs: number): Session | undefined;
   /** Ends a session; one that has ended already does no harm. */
   end(id: string): void;
   endUser(username: string): void;
@@ -48,6 +47,7 @@ export interface SessionsOptions {
 
 interface OpenSession extends Session {
   readonly key: string;
+  readonly digest: Uint8Array;
   readonly expiresAt: number;
 }
 
@@ -96,16 +96,18 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     start(username) {
       const token = randomBytes(32).toString("base64");
-      const session = { id: randomUUID(), username, key: hashToken(token), expiresAt: now() + lifetimeMs };
+      const key = hashToken(token);
+      const expiresAt = now() + lifetimeMs;
+      const session = { id: randomUUID(), username, key, digest: digestOfHash(key), expiresAt };
       add(session);
-      return { id: session.id, username, token, expiresAt: session.expiresAt };
+      return { id: session.id, username, token, expiresAt };
     },
-    find(token, nowMs) {
-      const presented = tokenDigest(token);
+    find(presented, nowMs) {
       if (presented === undefined) return undefined;
-      const session = byDigest.get(presented.toString("hex"));
-      const found = session === undefined ? noDigest : Buffer.from(session.key, "hex");
-      if (!timingSafeEqual(found, presented) || session === undefined) return undefined;
+      const session = byDigest.get(presented.hash);
+      if (!timingSafeEqual(session?.digest ?? noDigest, presented.digest) || session === undefined) {
+        return undefined;
+      }
       if (session.expiresAt > nowMs) return { id: session.id, username: session.username };
       end(session);
       return undefined;

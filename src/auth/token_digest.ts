@@ -1,14 +1,28 @@
 import { createHash } from "node:crypto";
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 
 const longestToken = 512;
 
+/** A token that a caller presented, hashed once for all places where it is looked for. */
+export interface PresentedToken {
+  readonly digest: Uint8Array;
+  /** The digest in 64 lower-case hex digits. */
+  readonly hash: string;
+}
+
 /**
- * The SHA-256 of a token, of the API or of a session; undefined for what is too long or not of the form that RFC 6750,
- * section 2.1, gives tokens, which is not hashed at all.
+ * Hashes what a caller presented; undefined for what is too long or not of the form that RFC 6750, section 2.1, gives
+ * tokens, which is not hashed at all.
  */
-export function tokenDigest(token: string): Buffer | undefined {
-  return token.length <= longestToken && /^[A-Za-z0-9\-._~+/]+=*$/.test(token) ? sha256(token) : undefined;
+export function presentToken(token: string): PresentedToken | undefined {
+  if (token.length > longestToken || !/^[A-Za-z0-9\-._~+/]+=*$/.test(token)) return undefined;
+  const digest = sha256(token);
+  return { digest, hash: digest.toString("hex") };
+}
+
+/** The digest that a hash in hex digits stands for, to compare others with. */
+export function digestOfHash(hash: string): Uint8Array {
+  return Buffer.from(hash, "hex");
 }
 
 /** The SHA-256 of a token in 64 lower-case hex digits, as a token file keeps it. */

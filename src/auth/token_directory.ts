@@ -77,7 +77,7 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
       return index.size;
     },
     text: file?.text,
-    find: (token, nowMs) => index.find(token, nowMs),
+    find: (presented, nowMs) => index.find(presented, nowMs),
     adopt,
     sweep,
   };

@@ -1,13 +1,12 @@
 import { timingSafeEqual } from "node:crypto";
-import { Buffer } from "node:buffer";
-import { tokenDigest } from "./token_digest.ts";
+import { digestOfHash, type PresentedToken } from "./token_digest.ts";
 import type { TokenRecord } from "./token_file.ts";
 
 /** The tokens of one moment, to look a caller's token up in. */
 export interface TokenIndex {
   readonly size: number;
   /** The token's record; undefined where none matches or it has expired. */
-  find(token: string, nowMs: number): TokenRecord | undefined;
+  find(presented: PresentedToken | undefined, nowMs: number): TokenRecord | undefined;
 }
 
 export interface TokenIndexOptions {
@@ -24,22 +23,20 @@ export function createTokenIndex(
   options: TokenIndexOptions = {},
 ): TokenIndex {
   const { equal = timingSafeEqual } = options;
-  const byHash = new Map<string, TokenRecord>();
+  const byHash = new Map<string, { readonly record: TokenRecord; readonly digest: Uint8Array }>();
   const ids = new Set<string>();
   for (const record of records) {
     if (ids.has(record.id) || byHash.has(record.hash)) continue;
     ids.add(record.id);
-    byHash.set(record.hash, record);
+    byHash.set(record.hash, { record, digest: digestOfHash(record.hash) });
   }
   return {
     size: byHash.size,
-    find(token, nowMs) {
-      const presented = tokenDigest(token);
+    find(presented, nowMs) {
       if (presented === undefined) return undefined;
-      const record = byHash.get(presented.toString("hex"));
-      const found = record === undefined ? noDigest : Buffer.from(record.hash, "hex");
-      if (!equal(found, presented) || record === undefined) return undefined;
-      return isExpired(record, nowMs) ? undefined : record;
+      const found = byHash.get(presented.hash);
+      if (!equal(found?.digest ?? noDigest, presented.digest) || found === undefined) return undefined;
+      return isExpired(found.record, nowMs) ? undefined : found.record;
     },
   };
 }

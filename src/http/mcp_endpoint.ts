@@ -3,11 +3,13 @@ import type { ClientAddress } from "../auth/client_address.ts";
 import type { Login } from "../auth/login.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
+import type { CallContext } from "../core/tool.ts";
 import type { InFlight } from "../mcp/in_flight.ts";
 import type { JsonRpc } from "../mcp/json_rpc.ts";
 import { invalidRequest, parseError } from "../mcp/json_rpc_error.ts";
 import { errorReply, type JsonRpcReply, replyText } from "../mcp/json_rpc_reply.ts";
 import { type StreamableHttp, wantsStreamableHttp } from "../mcp/streamable_http.ts";
+import type { CoarseTimeout } from "./coarse_timeout.ts";
 import { answerLogin, readLoginCall } from "./login_call.ts";
 import { readBody } from "./read_body.ts";
 
@@ -27,10 +29,11 @@ export interface McpEndpointOptions {
   readonly jsonRpc: JsonRpc;
   readonly streamableHttp: StreamableHttp;
   readonly inFlight: InFlight;
+  /** How long a body may take to arrive. */
+  readonly bodyTimeout: CoarseTimeout;
   readonly logger: Logger;
 }
 
-const bodyTimeoutMs = 30_000;
 const maxBytes = 4 * 1024 * 1024;
 // who has not shown a token yet sends a login and nothing longer
 const maxLoginBytes = 64 * 1024;
@@ -39,7 +42,7 @@ const maxLoginBytes = 64 * 1024;
 export function createMcpEndpoint(
   options: McpEndpointOptions,
 ): (request: Request, peer: string) => Promise<Response> {
-  const { authentication, clientAddress, jsonRpc, streamableHttp, inFlight } = options;
+  const { authentication, clientAddress, jsonRpc, streamableHttp, inFlight, bodyTimeout } = options;
   let lastRequest = 0;
 
   function principalOf(request: Request): Principal | undefined {
@@ -47,13 +50,17 @@ export function createMcpEndpoint(
     return authentication.authenticator.authenticate(request.headers.get("authorization"));
   }
 
-  async function logIn(request: Request, message: unknown, address: string): Promise<Response | undefined> {
+  async function logIn(
+    request: Request,
+    message: unknown,
+    addressOf: () => string,
+  ): Promise<Response | undefined> {
     const call = authentication?.login && readLoginCall(message);
     if (call === undefined || authentication?.login === undefined) return undefined;
     const { signal } = request;
     const { status, body, retryAfter } = await answerLogin(call, {
       login: authentication.login,
-      address,
+      address: addressOf(),
       signal,
     });
     return json(status, body, retryAfter === undefined ? {} : { "retry-after": String(retryAfter) });
@@ -61,9 +68,9 @@ export function createMcpEndpoint(
 
   async function refuseOrLogIn(request: Request, address: string): Promise<Response> {
     if (authentication?.login !== undefined && isJson(request.headers.get("content-type"))) {
-      const body = await readBody(request, { maxBytes: maxLoginBytes, timeoutMs: bodyTimeoutMs });
+      const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
       const message = body.kind === "text" ? parseJson(body.text) : undefined;
-      const answer = await logIn(request, message?.value, address);
+      const answer = await logIn(request, message?.value, () => address);
       if (answer !== undefined) return answer;
     }
     authentication?.onRefusal?.(address);
@@ -72,22 +79,32 @@ export function createMcpEndpoint(
 
   return async (request, peer) => {
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
-    const address = clientAddress(peer, request.headers);
+    const addressOf = () => clientAddress(peer, request.headers);
     const principal = principalOf(request);
-    if (principal === undefined) return await refuseOrLogIn(request, address);
+    if (principal === undefined) return await refuseOrLogIn(request, addressOf());
     if (!isJson(request.headers.get("content-type"))) {
       return refusal(415, "Invalid Request: Content-Type must be application/json");
     }
-    const body = await readBody(request, { maxBytes, timeoutMs: bodyTimeoutMs });
+    const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") return refusal(413, "Invalid Request: the body is larger than 4 MiB");
     if (body.kind === "broken") return refusal(408, "Invalid Request: the body did not arrive");
     const message = body.kind === "text" ? parseJson(body.text) : undefined;
     if (message === undefined) return json(400, errorReply(null, parseError));
-    const loggedIn = await logIn(request, message.value, address);
+    const loggedIn = await logIn(request, message.value, addressOf);
     if (loggedIn !== undefined) return loggedIn;
 
     const logger = options.logger.with({ request: ++lastRequest });
-    const caller = { principal, signal: request.signal, logger, address };
+    const caller: CallContext = {
+      principal,
+      logger,
+      // both cost more than some answers, and most requests need neither
+      get address() {
+        return addressOf();
+      },
+      get signal() {
+        return request.signal;
+      },
+    };
     if (isCancellation(message.value)) {
       // answered here for both kinds of client: a server object of the SDK lives for one request and knows no other
       inFlight.cancel(principal, message.value.params?.requestId);
@@ -120,9 +137,15 @@ function json(
 ): Response {
   return new Response(replyText(reply), {
     status,
-    headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
+    headers: { ...replyHeaders, ...headers },
   });
 }
+
+const replyHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
 
 function statusOf(reply: JsonRpcReply | JsonRpcReply[]): number {
   return !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest ? 400 : 200;

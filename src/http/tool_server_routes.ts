@@ -5,8 +5,6 @@ export interface ToolServerRoutesOptions {
   readonly mcp: (request: Request, peer: string) => Promise<Response>;
   /** Says which configured databases cannot be reached. */
   readonly unreachableDatabases: (signal: AbortSignal) => Promise<readonly string[]>;
-  /** Says why a request is refused before anything else looks at it. */
-  readonly checkHostAndOrigin: (request: Request) => string | undefined;
   readonly server: { readonly name: string; readonly version: string };
   readonly logger: Logger;
 }
@@ -22,12 +20,6 @@ export function createToolServerRoutes(options: ToolServerRoutesOptions): Hono<{
   const { server, logger } = options;
   const app = new Hono<{ Bindings: RouteBindings }>();
 
-  app.use(async (context, next) => {
-    const reason = options.checkHostAndOrigin(context.req.raw);
-    if (reason === undefined) await next();
-    else context.res = context.json({ error: `Forbidden: ${reason}` }, 403);
-    context.res.headers.set("x-content-type-options", "nosniff");
-  });
   app.all("/mcp/v1", (context) => options.mcp(context.req.raw, context.env.peer));
   app.get(
     "/health",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { presentToken } from "../../src/auth/token_digest.ts";
 import { Buffer } from "node:buffer";
 import { createSessions, type Session } from "../../src/auth/sessions.ts";
 import type { UserRecord } from "../../src/auth/user_file.ts";
@@ -36,7 +37,7 @@ Deno.test("find() finds each of a user's sessions by its token and nothing else"
   using _ = sessions;
   const [first, second, other] = [sessions.start("alice"), sessions.start("alice"), sessions.start("bob")];
   for (const { token, id, username } of [first, second, other]) {
-    assert.deepEqual(sessions.find(token, clock.now), { id, username });
+    assert.deepEqual(sessions.find(presentToken(token), clock.now), { id, username });
   }
   for (
     const token of [
@@ -50,7 +51,7 @@ Deno.test("find() finds each of a user's sessions by its token and nothing else"
       "\n",
     ]
   ) {
-    assert.equal(sessions.find(token, clock.now), undefined);
+    assert.equal(sessions.find(presentToken(token), clock.now), undefined);
   }
 });
 
@@ -58,13 +59,13 @@ Deno.test("a session ends with its time, from the very millisecond on, and is to
   const { sessions, clock, ended } = setUp();
   using _ = sessions;
   const { token, id, expiresAt } = sessions.start("alice");
-  assert.equal(sessions.find(token, expiresAt - 1)?.id, id);
-  assert.equal(sessions.find(token, expiresAt), undefined);
+  assert.equal(sessions.find(presentToken(token), expiresAt - 1)?.id, id);
+  assert.equal(sessions.find(presentToken(token), expiresAt), undefined);
   assert.deepEqual(ended, [{ id, username: "alice" }]);
   clock.now = expiresAt;
   sessions.sweep();
   assert.equal(ended.length, 1);
-  assert.equal(sessions.find(token, 0), undefined);
+  assert.equal(sessions.find(presentToken(token), 0), undefined);
 });
 
 Deno.test("sweep() ends what has expired and nothing else", () => {
@@ -77,7 +78,7 @@ Deno.test("sweep() ends what has expired and nothing else", () => {
   sessions.sweep();
   assert.deepEqual(ended.map(({ id }) => id), old.map(({ id }) => id));
   assert.equal(sessions.size, 1);
-  assert.ok(sessions.find(young.token, clock.now));
+  assert.ok(sessions.find(presentToken(young.token), clock.now));
 });
 
 Deno.test("end() ends one session, endUser() all of a user's", () => {
@@ -91,12 +92,12 @@ Deno.test("end() ends one session, endUser() all of a user's", () => {
   sessions.end(first.id);
   sessions.end("nonsense");
   assert.deepEqual(ended.map(({ id }) => id), [first.id]);
-  assert.equal(sessions.find(first.token, clock.now), undefined);
-  assert.ok(sessions.find(second.token, clock.now));
+  assert.equal(sessions.find(presentToken(first.token), clock.now), undefined);
+  assert.ok(sessions.find(presentToken(second.token), clock.now));
   sessions.endUser("alice");
   assert.deepEqual(ended.map(({ id }) => id), [first.id, second.id, third.id]);
   sessions.endUser("nobody");
-  assert.ok(sessions.find(other.token, clock.now));
+  assert.ok(sessions.find(presentToken(other.token), clock.now));
 });
 
 Deno.test("reconcile() ends the sessions of users who are gone or whom an administrator disabled, not of locked ones", () => {
@@ -141,5 +142,8 @@ Deno.test("a login beyond the bound ends the user's oldest session", () => {
   assert.ok(first && second && third);
   sessions.start("bob");
   assert.deepEqual(ended.map(({ id }) => id), [first.id]);
-  assert.ok(sessions.find(second.token, clock.now) && sessions.find(third.token, clock.now));
+  assert.ok(
+    sessions.find(presentToken(second.token), clock.now) &&
+      sessions.find(presentToken(third.token), clock.now),
+  );
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { presentToken } from "../../src/auth/token_digest.ts";
 import { createHash } from "node:crypto";
 import { addToken, listTokens, parseExpiry, removeToken } from "../../src/auth/tokens.ts";
 import { createTokenIndex } from "../../src/auth/token_index.ts";
@@ -34,7 +35,7 @@ Deno.test("addToken() gives a token once and keeps its SHA-256", async () => {
   );
   const { records, faults } = await readTokenFile(path);
   assert.deepEqual({ records, faults }, { records: [record], faults: [] });
-  assert.equal(createTokenIndex(records).find(token, now)?.id, "token-1768465800");
+  assert.equal(createTokenIndex(records).find(presentToken(token), now)?.id, "token-1768465800");
 });
 
 Deno.test("addToken() leaves out what is not given; null means never", async () => {
@@ -146,7 +147,10 @@ Deno.test("removeToken() ends a token, and the last one leaves a file to add to"
   const path = `${folder.path}/tokens.yaml`;
   const { record, token } = await addToken({ path, expiry: "never", now });
   assert.deepEqual(await removeToken({ path, idOrPrefix: record.hash.slice(0, 8) }), { id: record.id });
-  assert.equal(createTokenIndex((await readTokenFile(path)).records).find(token, now), undefined);
+  assert.equal(
+    createTokenIndex((await readTokenFile(path)).records).find(presentToken(token), now),
+    undefined,
+  );
   await addToken({ path, expiry: "never", now });
   assert.equal((await readTokenFile(path)).records.length, 1);
 });

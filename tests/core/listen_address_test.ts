@@ -24,7 +24,9 @@ Deno.test("isLoopback() knows the names and numbers that only this machine reach
   for (const host of ["localhost", "LOCALHOST", "app.localhost", "127.0.0.1", "127.8.9.1", "::1", "0:0::1"]) {
     assert.equal(isLoopback(host), true, host);
   }
-  for (const host of ["", "0.0.0.0", "::", "10.0.0.1", "example.com", "localhost.example.com", "127.0.0.1.a"]) {
+  for (
+    const host of ["", "0.0.0.0", "::", "10.0.0.1", "example.com", "localhost.example.com", "127.0.0.1.a"]
+  ) {
     assert.equal(isLoopback(host), false, host);
   }
 });
