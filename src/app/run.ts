@@ -10,6 +10,7 @@ import { serveStdio } from "../mcp/stdio.ts";
 import { demoGreeting } from "./demo_greeting.ts";
 import { openIdentity } from "./open_identity.ts";
 import { openConfiguredDatabases, openDemoDatabase } from "./open_databases.ts";
+import { createRefusalTally } from "./refusal_tally.ts";
 import { serveHttp } from "./serve_http.ts";
 import { logStartupWarnings } from "./startup_warnings.ts";
 import { createToolServer, type ToolServer } from "./tool_server.ts";
@@ -70,8 +71,7 @@ interface HttpOptions extends RunOptions {
 async function runHttp(options: HttpOptions): Promise<void> {
   const { config: { http }, demo, toolServer, audit, logger } = options;
   if (demo) return await runDemo(options);
-  const onRefusal = (address: string) =>
-    audit?.record({ event: "refusal", outcome: "unauthorized", address });
+  using tally = audit && createRefusalTally(audit);
   await using identity = http.auth.enabled
     ? await openIdentity({
       auth: http.auth,
@@ -84,7 +84,9 @@ async function runHttp(options: HttpOptions): Promise<void> {
   await using _server = await serveHttp({
     http,
     toolServer,
-    ...(identity === undefined ? {} : { authentication: { ...identity, onRefusal } }),
+    ...(identity === undefined
+      ? {}
+      : { authentication: { ...identity, ...(tally === undefined ? {} : { onRefusal: tally.refused }) } }),
     logger,
   });
   await untilStopped();

@@ -2,6 +2,7 @@ import { createClientAddress } from "../auth/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { createCoarseTimeout } from "../http/coarse_timeout.ts";
+import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { startListener } from "../http/listener.ts";
 import { type Authentication, createMcpEndpoint } from "../http/mcp_endpoint.ts";
@@ -40,6 +41,7 @@ export async function serveHttp(options: {
     allowedHosts: http.allowed_hosts,
     allowedOrigins: http.allowed_origins,
   });
+  const crossOrigin = createCrossOrigin(http.allowed_origins);
   const bodyTimeout = createCoarseTimeout({ timeoutMs: bodyTimeoutMs });
   const routes = createToolServerRoutes({
     mcp: createMcpEndpoint({
@@ -62,11 +64,11 @@ export async function serveHttp(options: {
   const listener = startListener({
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
-    handle: (request, peer) => {
+    handle: async (request, peer) => {
       const reason = checkHostAndOrigin(request);
-      return reason === undefined
-        ? routes.fetch(request, { peer })
-        : Response.json({ error: `Forbidden: ${reason}` }, { status: 403 });
+      if (reason !== undefined) return Response.json({ error: `Forbidden: ${reason}` }, { status: 403 });
+      return crossOrigin.preflight(request) ??
+        crossOrigin.mark(request, await routes.fetch(request, { peer }));
     },
     logger,
   });

@@ -51,6 +51,7 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
     database: createDatabase({ options: database, pools, guard, logger }),
   }));
   const directory = createDatabaseDirectory(entries);
+  const inFlight = createInFlight();
   const registry = createRegistry({
     tools: [
       queryDatabase({ directory, guard, ...(localProvider ? { writeStatement } : {}) }),
@@ -65,11 +66,12 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
   });
   return {
     registry,
-    inFlight: createInFlight(),
+    inFlight,
     serverInfo,
     databases: entries.map(({ database }) => database),
     endPrincipal(principal) {
-      directory.forget(principal);
+      inFlight.cancelPrincipal(principal);
+      directory.end(principal);
       void pools.closePrincipal(principalKey(principal));
     },
     [Symbol.asyncDispose]: () => pools.close(),

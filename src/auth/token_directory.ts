@@ -57,18 +57,20 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
   }
 
   async function sweep(): Promise<void> {
-    const expired = new Set(
-      [...records.values()].filter((record) => isExpired(record, now())).map(({ id }) => id),
-    );
-    if (expired.size === 0) return;
+    const time = now();
+    const expired = [...records.values()].filter((record) => isExpired(record, time));
+    if (expired.length === 0) return;
+    // out of memory first: a file that cannot be written keeps nobody's connections open
+    for (const { id } of expired) {
+      records.delete(id);
+      onEnded(id);
+    }
     await rewriteCredentialFile(path, async ({ text }) => {
       if (text === undefined) return { result: undefined };
-      const swept = await withoutExpired({ path, text }, now());
+      const swept = await withoutExpired({ path, text }, time);
       if (swept !== text) beforeWrite?.(text, swept);
       return { text: swept, result: undefined };
     });
-    const left = [...records.values()].filter(({ id }) => !expired.has(id));
-    adopt({ records: left, faults: [] });
   }
 
   if (file !== undefined) adopt(await readTokens(file));

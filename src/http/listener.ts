@@ -24,39 +24,37 @@ export interface Listener {
 
 const cutOffMs = 1_000;
 
+/** Between the end of a listener that failed and the next attempt. */
+const relistenMs = 1_000;
+
 /** @throws {AppError} `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit. */
-export function startListener({ address, tls, handle, logger }: ListenerOptions): Listener {
+export function startListener(options: ListenerOptions): Listener {
+  const { address, tls, logger } = options;
   const abort = new AbortController();
-  const server = listen();
+  let server = serve(options, address, abort.signal);
   const bound = { host: address.host, port: server.addr.port };
   const url = `${tls === undefined ? "http" : "https"}://${formatListenAddress(bound)}`;
+  let isStopping = false;
+  keepUp();
   logger.info(`listening on ${url}`);
 
-  function listen() {
+  /** A listener ends when the process has no file descriptor left for a connection, which is no reason for all to end. */
+  function keepUp(): void {
+    server.finished.catch((error) => {
+      if (isStopping) return;
+      logger.error("The listener failed; listening again", { error });
+      setTimeout(relisten, relistenMs);
+    });
+  }
+
+  function relisten(): void {
+    if (isStopping) return;
     try {
-      return Deno.serve({
-        hostname: address.host || "0.0.0.0",
-        port: address.port,
-        ...(tls ?? {}),
-        signal: abort.signal,
-        onListen: () => {},
-        onError(error) {
-          logger.error("Request failed", { error });
-          return new Response('{"error": "Internal Server Error"}', {
-            status: 500,
-            headers: { "content-type": "application/json" },
-          });
-        },
-      }, (request, { remoteAddr }) => handle(request, remoteAddr.hostname));
+      server = serve(options, bound, abort.signal);
+      keepUp();
     } catch (error) {
-      const inUse = error instanceof Deno.errors.AddrInUse;
-      throw new AppError(
-        inUse ? "unavailable" : "invalid",
-        `Cannot listen on ${formatListenAddress(address)}: ${
-          inUse ? "the address is in use" : (error as Error).message
-        }`,
-        { cause: error },
-      );
+      logger.error("Cannot listen again; the next attempt follows", { error });
+      setTimeout(relisten, relistenMs);
     }
   }
 
@@ -64,13 +62,39 @@ export function startListener({ address, tls, handle, logger }: ListenerOptions)
     address: bound,
     url,
     async stop(graceMs, cutOff) {
-      const finished = server.shutdown();
+      isStopping = true;
+      const finished = server.shutdown().catch(() => {});
       if (await within(graceMs, finished)) return;
       cutOff();
       if (await within(cutOffMs, finished)) return;
       abort.abort();
     },
   };
+}
+
+function serve({ tls, handle, logger }: ListenerOptions, address: ListenAddress, signal: AbortSignal) {
+  try {
+    return Deno.serve({
+      hostname: address.host || "0.0.0.0",
+      port: address.port,
+      ...(tls ?? {}),
+      signal,
+      onListen: () => {},
+      onError(error) {
+        logger.error("Request failed", { error });
+        return Response.json({ error: "Internal Server Error" }, { status: 500 });
+      },
+    }, (request, { remoteAddr }) => handle(request, remoteAddr.hostname));
+  } catch (error) {
+    const inUse = error instanceof Deno.errors.AddrInUse;
+    throw new AppError(
+      inUse ? "unavailable" : "invalid",
+      `Cannot listen on ${formatListenAddress(address)}: ${
+        inUse ? "the address is in use" : (error as Error).message
+      }`,
+      { cause: error },
+    );
+  }
 }
 
 async function within(ms: number, work: Promise<void>): Promise<boolean> {

@@ -16,6 +16,8 @@ export interface InFlight {
   ): Promise<T>;
   /** Cancels the call of that id; of several clients that share a token and chose the same id, none is touched. */
   cancel(principal: Principal, id: unknown): void;
+  /** Cancels every call of a principal: its token or session has ended. */
+  cancelPrincipal(principal: Principal): void;
   /** Cancels every call: the server stops. */
   cancelAll(): void;
 }
@@ -24,6 +26,13 @@ export function createInFlight(): InFlight {
   const calls = new Map<string, Set<AbortController>>();
   // a JSON text tells the id 1 from the id "1"
   const keyOf = (principal: Principal, id: unknown) => `${principalKey(principal)} ${JSON.stringify(id)}`;
+
+  function abortAll(reason: string, isMeant: (key: string) => boolean): void {
+    for (const [key, group] of [...calls]) {
+      if (!isMeant(key)) continue;
+      for (const controller of group) controller.abort(new DOMException(reason, "AbortError"));
+    }
+  }
 
   return {
     async track(principal, id, signal, call) {
@@ -51,10 +60,10 @@ export function createInFlight(): InFlight {
       }
     },
 
-    cancelAll() {
-      for (const controller of [...calls.values()].flatMap((group) => [...group])) {
-        controller.abort(new DOMException("the server stops", "AbortError"));
-      }
+    cancelPrincipal(principal) {
+      const prefix = `${principalKey(principal)} `;
+      abortAll("the token or session has ended", (key) => key.startsWith(prefix));
     },
+    cancelAll: () => abortAll("the server stops", () => true),
   };
 }

@@ -27,7 +27,7 @@ export function createJsonRpc(
   async function answerOne(message: unknown, caller: CallContext): Promise<JsonRpcReply | undefined> {
     const id = idOf(message);
     if (id === invalidId) {
-      return errorReply(null, notRequest("id must be a string, null or an integer up to 2^53-1"));
+      return errorReply(null, notRequest("id must be a string, null or a number up to 2^53-1"));
     }
     if (!isRequest(message)) {
       return errorReply(

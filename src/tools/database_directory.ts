@@ -20,12 +20,16 @@ export interface DatabaseDirectory {
   resolve(principal: Principal, name: string | undefined): Database;
   /** Makes a database the current one of this token or session; throws as `resolve` does. */
   select(principal: Principal, name: string): Database;
-  /** Forgets what a principal chose, once its token or session has ended. */
-  forget(principal: Principal): void;
+  /** Forgets what a principal chose, once its token or session has ended; a session gets no database any more. */
+  end(principal: Principal): void;
 }
+
+const rememberEndedMs = 60_000;
 
 export function createDatabaseDirectory(entries: readonly DirectoryEntry[]): DatabaseDirectory {
   const chosen = new Map<string, string>();
+  // other calls of the request that ended a session may still be about to start
+  const ended = new Set<string>();
 
   function current(principal: Principal, accessible: readonly DirectoryEntry[]): DirectoryEntry | undefined {
     const name = chosen.get(principalKey(principal));
@@ -33,6 +37,9 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]): Dat
   }
 
   function resolve(principal: Principal, name: string | undefined): Database {
+    if (ended.has(principalKey(principal))) {
+      throw new AppError("unauthorized", "Cannot use a database: logged out");
+    }
     const accessible = accessibleDatabases(principal, entries);
     const entry = name === undefined
       ? current(principal, accessible)
@@ -59,6 +66,13 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]): Dat
       chosen.set(principalKey(principal), name);
       return database;
     },
-    forget: (principal) => void chosen.delete(principalKey(principal)),
+    end(principal) {
+      const key = principalKey(principal);
+      chosen.delete(key);
+      // the id of a session is never used again, that of a token may be
+      if (principal.kind !== "session") return;
+      ended.add(key);
+      Deno.unrefTimer(setTimeout(() => ended.delete(key), rememberEndedMs));
+    },
   };
 }

@@ -65,12 +65,15 @@ export function failure(text: string): ToolResult {
   return { content: [{ type: "text", text }], isError: true };
 }
 
+const maxFaults = 20;
+
 function invalidArguments(tool: string, error: z.ZodError): AppError {
   const faults = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
       ? issue.keys.map((key) => ({ argument: key, message: "is not an argument of this tool" }))
       : [{ argument: issue.path.join(".") || "arguments", message: issue.message }]
   );
-  const list = faults.map(({ argument, message }) => `${argument}: ${message}`).join("; ");
-  return new AppError("invalid", `Cannot call ${tool}: ${list}`, { data: { faults } });
+  const shown = faults.slice(0, maxFaults);
+  const list = shown.map(({ argument, message }) => `${argument}: ${message}`).join("; ");
+  return new AppError("invalid", `Cannot call ${tool}: ${list}`, { data: { faults: shown } });
 }

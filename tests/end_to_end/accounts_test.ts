@@ -77,6 +77,24 @@ Deno.test("a user logs in, works, logs out", async (t) => {
     assert.equal(await ping(other.session.session_token), 200);
   });
 
+  await t.step("what comes after a logout in its own batch is refused", async () => {
+    const { session } = await logIn(server, "alice");
+    const { post } = createToolClient({ url: server.url, token: session.session_token });
+    const call = (id: number, name: string, args: unknown) => ({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: { name, arguments: args },
+    });
+    const response = await post(JSON.stringify([
+      call(1, "logout", {}),
+      call(2, "query_database", { query: "SELECT 1" }),
+    ]));
+    const [first, second] = await response.json();
+    assert.equal(first.result.isError, undefined);
+    assert.match(second.result.content[0].text, /logged out/);
+  });
+
   await t.step("neither tool is listed", async () => {
     const { session } = await logIn(server, "alice");
     const { request } = createToolClient({ url: server.url, token: session.session_token });

@@ -32,7 +32,7 @@ Deno.test("the first database that a caller may use is the current one until the
   await callTool(selectDatabase({ directory }), { name: "other" }, token);
   assert.equal(directory.resolve(token, undefined).name, "other");
   assert.equal(directory.resolve(alice, undefined).name, "open");
-  directory.forget(token);
+  directory.end(token);
   assert.equal(directory.resolve(token, undefined).name, "open");
 });
 
@@ -68,4 +68,12 @@ Deno.test("where no database is available the tools say so", async () => {
   const directory = createDatabaseDirectory([entry("team", ["alice"])]);
   assert.throws(() => directory.resolve(token, undefined), /none is available to you/);
   assert.equal((await callTool(listDatabases({ directory }), {}, token)).data["current"], null);
+});
+
+Deno.test("a session that has ended gets no database, whatever of its request is still to come", () => {
+  const directory = setUp();
+  assert.equal(directory.resolve(alice, "team").name, "team");
+  directory.end(alice);
+  assert.throws(() => directory.resolve(alice, "team"), /logged out/);
+  assert.equal(directory.resolve({ ...alice, id: "s2" }, "team").name, "team");
 });

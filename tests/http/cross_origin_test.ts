@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { createCrossOrigin } from "../../src/http/cross_origin.ts";
+
+const url = "http://localhost:8080/mcp/v1";
+const crossOrigin = createCrossOrigin(["https://chat.example/"]);
+
+function preflightOf(origin: string): Request {
+  const headers = { origin, "access-control-request-method": "POST" };
+  return new Request(url, { method: "OPTIONS", headers });
+}
+
+Deno.test("a preflight of an allowed origin is answered, others are left to the routes", () => {
+  const response = crossOrigin.preflight(preflightOf("https://chat.example"));
+  assert.equal(response?.status, 204);
+  assert.equal(response?.headers.get("access-control-allow-origin"), "https://chat.example");
+  assert.match(response?.headers.get("access-control-allow-headers") ?? "", /authorization/);
+  assert.equal(crossOrigin.preflight(preflightOf("https://evil.example")), undefined);
+  assert.equal(crossOrigin.preflight(new Request(url, { method: "OPTIONS" })), undefined);
+});
+
+Deno.test("an answer is readable for the page of an allowed origin alone, and varies by it", () => {
+  const mark = (origin: string) => {
+    const request = new Request(url, { method: "POST", headers: { origin } });
+    return crossOrigin.mark(request, new Response("{}")).headers;
+  };
+  assert.equal(mark("https://chat.example").get("access-control-allow-origin"), "https://chat.example");
+  assert.equal(mark("https://chat.example").get("vary"), "Origin");
+  assert.equal(mark("http://localhost:8080").get("access-control-allow-origin"), null);
+});
