@@ -94,11 +94,13 @@ async function guardTime(): Promise<void> {
 }
 
 async function memoryGrowth(): Promise<void> {
-  await selectOne(1_000);
-  const early = await residentBytes(server.pid);
-  await selectOne(99_000);
-  const late = await residentBytes(server.pid);
+  const bytes = async (calls: number) => {
+    await selectOne(calls);
+    return await residentBytes(server.pid);
+  };
+  const [early, warm, late] = [await bytes(1_000), await bytes(9_000), await bytes(90_000)];
   print("memory after 100,000 calls / after 1,000", (late / early).toFixed(2));
+  print("memory after 100,000 calls / after 10,000", (late / warm).toFixed(2));
 }
 
 const measurements = { query: queryRatio, list: listRatio, guard: guardTime, memory: memoryGrowth };

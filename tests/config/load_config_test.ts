@@ -14,29 +14,29 @@ async function faultsOf(options: LoadOptions): Promise<ConfigError> {
 }
 
 const files = {
-  "/work/mine.yaml": "http: { address: ':1' }",
-  "/work/named.yaml": "http: { address: ':2' }",
+  "/srv/mine.yaml": "http: { address: ':1' }",
+  "/srv/named.yaml": "http: { address: ':2' }",
   "/etc/postern/config.yaml": "http: { address: ':3' }",
   "/opt/postern/config.yaml": "http: { address: ':4' }",
 };
 
 Deno.test("loadConfig() takes the file of -config, POSTERN_CONFIG, /etc/postern, the executable's folder, in this order", async () => {
   const steps: [string, number, LoadOptions][] = [
-    ["/work/mine.yaml", 1, {
+    ["/srv/mine.yaml", 1, {
       env: { POSTERN_CONFIG: "named.yaml" },
-      cwd: "/work",
+      cwd: "/srv",
       flags: parseFlags(["-config", "mine.yaml"]),
       readFile: readFrom(files),
     }],
-    ["/work/named.yaml", 2, {
+    ["/srv/named.yaml", 2, {
       env: { POSTERN_CONFIG: "named.yaml" },
-      cwd: "/work",
+      cwd: "/srv",
       readFile: readFrom(files),
     }],
-    ["/etc/postern/config.yaml", 3, { env: {}, cwd: "/work", readFile: readFrom(files) }],
+    ["/etc/postern/config.yaml", 3, { env: {}, cwd: "/srv", readFile: readFrom(files) }],
     ["/opt/postern/config.yaml", 4, {
       env: {},
-      cwd: "/work",
+      cwd: "/srv",
       executableDir: "/opt/postern",
       readFile: readFrom({ "/opt/postern/config.yaml": files["/opt/postern/config.yaml"] }),
     }],
@@ -51,7 +51,7 @@ Deno.test("loadConfig() takes the file of -config, POSTERN_CONFIG, /etc/postern,
 Deno.test("loadConfig() without any file has the defaults, and credential files in the executable's folder", async () => {
   const { config, path, warnings } = await loadConfig({
     env: {},
-    cwd: "/work",
+    cwd: "/srv",
     executableDir: "/opt/postern",
     readFile: readFrom({}),
   });
@@ -65,15 +65,15 @@ Deno.test("loadConfig() without any file has the defaults, and credential files 
 Deno.test("loadConfig() says which file that was named does not exist, and who named it", async () => {
   const byFlag = await faultsOf({
     env: {},
-    cwd: "/work",
+    cwd: "/srv",
     flags: parseFlags(["-config", "gone.yaml"]),
     readFile: readFrom({}),
   });
-  assert.equal(byFlag.message, "Cannot load /work/gone.yaml: -config: there is no such file");
+  assert.equal(byFlag.message, "Cannot load /srv/gone.yaml: -config: there is no such file");
   assert.equal(byFlag.code, "invalid");
   const byVariable = await faultsOf({
     env: { POSTERN_CONFIG: "/gone.yaml" },
-    cwd: "/work",
+    cwd: "/srv",
     readFile: readFrom({}),
   });
   assert.equal(byVariable.message, "Cannot load /gone.yaml: POSTERN_CONFIG: there is no such file");
@@ -82,7 +82,7 @@ Deno.test("loadConfig() says which file that was named does not exist, and who n
 Deno.test("loadConfig() does not pass over a default file that it may not read", async () => {
   const error = await faultsOf({
     env: {},
-    cwd: "/work",
+    cwd: "/srv",
     readFile: () => Promise.reject(new Deno.errors.PermissionDenied("permission denied")),
   });
   assert.equal(error.message, "Cannot load /etc/postern/config.yaml: permission denied");
@@ -91,24 +91,24 @@ Deno.test("loadConfig() does not pass over a default file that it may not read",
 Deno.test("loadConfig() resolves the file's paths against its folder, others against the working folder", async () => {
   const { config } = await loadConfig({
     env: { POSTERN_TLS_KEY_FILE: "from/variable.key", HOME: "/home/me" },
-    cwd: "/work",
+    cwd: "/srv",
     flags: parseFlags(["-config", "conf/a.yaml", "-http", "-tls", "-cert", "from-flag.crt"]),
     readFile: readFrom({
-      "/work/conf/a.yaml": "http: { tls: { chain_file: chain.crt }, auth: { token_file: ~/tokens } }\n" +
+      "/srv/conf/a.yaml": "http: { tls: { chain_file: chain.crt }, auth: { token_file: ~/tokens } }\n" +
         "databases: [{ name: a, embedded: memory }, { name: b, embedded: data }, { name: c, sslrootcert: /root.crt }]",
     }),
   });
   assert.deepEqual(config.http.tls, {
     enabled: true,
-    cert_file: "/work/from-flag.crt",
-    key_file: "/work/from/variable.key",
-    chain_file: "/work/conf/chain.crt",
+    cert_file: "/srv/from-flag.crt",
+    key_file: "/srv/from/variable.key",
+    chain_file: "/srv/conf/chain.crt",
   });
   assert.equal(config.http.auth.token_file, "/home/me/tokens");
-  assert.equal(config.http.auth.user_file, "/work/conf/users.yaml");
+  assert.equal(config.http.auth.user_file, "/srv/conf/users.yaml");
   assert.deepEqual(config.databases.map(({ embedded, hosts }) => [embedded, hosts.length]), [
     ["memory", 0],
-    ["/work/conf/data", 0],
+    ["/srv/conf/data", 0],
     [undefined, 1],
   ]);
   assert.equal(config.databases[2]?.sslrootcert, "/root.crt");
