@@ -10,7 +10,7 @@ Usage:
   server [flags]          MCP over standard input and output
   server -http [flags]    the tool server, at POST /mcp/v1
   server -demo [flags]    either of them over sample data
-  server -add-token, -list-tokens, -remove-token ID
+  server -add-token, -add-user, … an administrator's operation, then exit
 
 Flags are written -flag value, -flag=value or --flag. A flag goes before its environment variable,
 that before the configuration file, and that before the default.
