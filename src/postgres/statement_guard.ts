@@ -58,8 +58,9 @@ const kinds: Readonly<Record<string, StatementKind>> = {
   VariableShowStmt: "show",
 };
 
-/** Levels of the tree: what works on it by recursion has room for twice as many. */
-const maxDepth = 1_500;
+/** Levels of the tree: what works on it by recursion has room for twice as many, deep in a request's own calls. */
+const maxDepth = 500;
+const tooDeep = "the statement nests too deep; split it with WITH";
 
 /** Loads PostgreSQL's grammar, which takes some milliseconds. */
 export async function createStatementGuard(): Promise<StatementGuard> {
@@ -97,7 +98,7 @@ function checkStatement(parser: Parser, sql: string): GuardVerdict {
 }
 
 function findFault(node: SyntaxNode): Fault | undefined {
-  if (node.depth > maxDepth) return { reason: "the statement nests too deep; split it with WITH" };
+  if (node.depth > maxDepth) return { reason: tooDeep };
   const { type, fields } = node;
   const offset = fields["location"];
   switch (type) {
@@ -116,6 +117,8 @@ function findFault(node: SyntaxNode): Fault | undefined {
       );
     case "A_Indirection":
       return nameParts(fields["indirection"]).map((name) => refusal([name], offset)).find((found) => found);
+    case "RangeTableFunc":
+      return refusal(["xmltable"], offset);
     case "RangeTableSample":
       return refusal(nameParts(fields["method"]), offset);
     default:
@@ -165,8 +168,14 @@ function sleepOf({ fields }: SyntaxNode): number | undefined {
 }
 
 function describeGrowth(statement: SyntaxNode): Fault | undefined {
-  const reason = findGrowth(statement);
-  return reason === undefined ? undefined : { reason };
+  try {
+    const reason = findGrowth(statement);
+    return reason === undefined ? undefined : { reason };
+  } catch (error) {
+    // how deep recursion may go is the engine's choice, and depends on what has called this
+    if (error instanceof RangeError) return { reason: tooDeep };
+    throw error;
+  }
 }
 
 /** The parser counts bytes of UTF-8; PostgreSQL's positions, and ours, count characters from 1. */

@@ -40,62 +40,66 @@ BEGIN
   RETURN trace;
 END $$`;
 
-const look = `SELECT a.pid || '@' || a.backend_start, pg_my_temp_schema()::text, current_setting('app.username'),
+const look =
+  `SELECT a.pid || '@' || a.backend_start, pg_my_temp_schema()::text, current_setting('app.username'),
   coalesce(current_setting('app.trace', true), ''),
   (SELECT coalesce(string_agg(name, ','), '') FROM pg_prepared_statements WHERE name <> ''),
   (SELECT string_agg(name || '=' || setting, ',' ORDER BY name) FROM pg_settings WHERE source = 'session')
 FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()`;
 
-testWithPostgres("tokens and sessions under load share no connection and nothing that is left on one", async () => {
-  await using database = await createTestDatabase();
-  await database.query(traces);
-  await using folder = await createConfigFolder(`max_connections: 8
+testWithPostgres(
+  "tokens and sessions under load share no connection and nothing that is left on one",
+  async () => {
+    await using database = await createTestDatabase();
+    await database.query(traces);
+    await using folder = await createConfigFolder(`max_connections: 8
 databases:
   - ${
-    databaseEntry(
-      "main",
-      database.name,
-      'pool_max_conns: 3, allowed_functions: [leave_trace], session_settings: { app.username: "{username}" }',
-    )
-  }
-`);
-  const tokens = [await folder.addToken(), await folder.addToken(), await folder.addToken()];
-  for (const name of ["alice", "bob"]) await addUser(folder, name);
-  await using server = await serve(folder);
-  const callers = [
-    ...tokens.map(({ id, token }) => ({ name: id, client: createToolClient({ url: server.url, token }) })),
-    { name: "alice", client: await logIn(server, "alice") },
-    { name: "alice", client: await logIn(server, "alice") },
-    { name: "bob", client: await logIn(server, "bob") },
-  ];
-
-  const ownerOf = new Map<string, number>();
-  const settings = new Set<string>();
-  let ownTraces = 0;
-  const work = async (index: number) => {
-    const caller = callers[index];
-    assert.ok(caller);
-    const trace = `caller ${index}`;
-    for (let round = 0; round < 12; round++) {
-      await rowsOf(caller.client, `SELECT leave_trace('${trace}')`);
-      const [seen] = await rowsOf(caller.client, look);
-      assert.ok(seen);
-      const [connection = "", temporarySchema, username, setting, prepared = "", changed = ""] = seen;
-      assert.equal(ownerOf.get(connection) ?? index, index, "a connection went from one caller to another");
-      ownerOf.set(connection, index);
-      assert.deepEqual([temporarySchema, username, setting], ["0", caller.name, ""]);
-      const names = prepared === "" ? [] : prepared.split(",");
-      for (const name of names) assert.ok(name.startsWith(trace), `${trace} sees ${name}`);
-      ownTraces += names.length;
-      settings.add(changed);
+      databaseEntry(
+        "main",
+        database.name,
+        'pool_max_conns: 3, allowed_functions: [leave_trace], session_settings: { app.username: "{username}" }',
+      )
     }
-  };
-  await Promise.all(callers.flatMap((_, index) => [work(index), work(index)]));
-  assert.equal(new Set(ownerOf.values()).size, callers.length);
-  assert.ok(ownTraces > 0, "nothing was left on any connection, so nothing was shown");
-  assert.equal(settings.size, 1, [...settings].join("\n"));
-  await waitUntil("the total bound holds", async () => await countConnections(database) <= 8);
-});
+`);
+    const tokens = [await folder.addToken(), await folder.addToken(), await folder.addToken()];
+    for (const name of ["alice", "bob"]) await addUser(folder, name);
+    await using server = await serve(folder);
+    const callers = [
+      ...tokens.map(({ id, token }) => ({ name: id, client: createToolClient({ url: server.url, token }) })),
+      { name: "alice", client: await logIn(server, "alice") },
+      { name: "alice", client: await logIn(server, "alice") },
+      { name: "bob", client: await logIn(server, "bob") },
+    ];
+
+    const ownerOf = new Map<string, number>();
+    const settings = new Set<string>();
+    let ownTraces = 0;
+    const work = async (index: number) => {
+      const caller = callers[index];
+      assert.ok(caller);
+      const trace = `caller ${index}`;
+      for (let round = 0; round < 12; round++) {
+        await rowsOf(caller.client, `SELECT leave_trace('${trace}')`);
+        const [seen] = await rowsOf(caller.client, look);
+        assert.ok(seen);
+        const [connection = "", temporarySchema, username, setting, prepared = "", changed = ""] = seen;
+        assert.equal(ownerOf.get(connection) ?? index, index, "a connection went from one caller to another");
+        ownerOf.set(connection, index);
+        assert.deepEqual([temporarySchema, username, setting], ["0", caller.name, ""]);
+        const names = prepared === "" ? [] : prepared.split(",");
+        for (const name of names) assert.ok(name.startsWith(trace), `${trace} sees ${name}`);
+        ownTraces += names.length;
+        settings.add(changed);
+      }
+    };
+    await Promise.all(callers.flatMap((_, index) => [work(index), work(index)]));
+    assert.equal(new Set(ownerOf.values()).size, callers.length);
+    assert.ok(ownTraces > 0, "nothing was left on any connection, so nothing was shown");
+    assert.equal(settings.size, 1, [...settings].join("\n"));
+    await waitUntil("the total bound holds", async () => await countConnections(database) <= 8);
+  },
+);
 
 async function countConnections(database: TestDatabase): Promise<number> {
   const [row] = await database.query(
@@ -129,13 +133,19 @@ testWithPostgres("a token that is removed or expires closes its connections, and
     await connectionOf(removed.token),
     await connectionOf(kept.token),
   ];
-  assert.deepEqual([await isOpen(ofExpiring), await isOpen(ofRemoved), await isOpen(ofKept)], [true, true, true]);
+  assert.deepEqual([await isOpen(ofExpiring), await isOpen(ofRemoved), await isOpen(ofKept)], [
+    true,
+    true,
+    true,
+  ]);
   const { code } = await runProgram(["-config", folder.configFile, "-remove-token", removed.id]);
   assert.equal(code, 0);
   await waitUntil("the removed token's connection is closed", async () => !await isOpen(ofRemoved));
   // tokens that expired are swept once a minute
   for (let wait = 0; wait < 8 && await isOpen(ofExpiring); wait++) {
-    await waitUntil("the expired token's connection is closed", async () => !await isOpen(ofExpiring)).catch(() => {});
+    await waitUntil("the expired token's connection is closed", async () => !await isOpen(ofExpiring)).catch(
+      () => {},
+    );
   }
   assert.equal(await isOpen(ofExpiring), false);
   assert.equal(await isOpen(ofKept), true);
@@ -146,22 +156,12 @@ testWithPostgres("row-level security shows each user their own rows, in every to
   await using database = await createTestDatabase();
   const suffix = randomBytes(4).toString("hex");
   const role = (name: string) => `postern_${name}_${suffix}`;
-  const [reader, alice, bob, stranger, roleless] = ["reader", "alice", "bob", "stranger", "roleless"].map(role);
+  const [reader, alice, bob, stranger, roleless] = ["reader", "alice", "bob", "stranger", "roleless"].map(
+    role,
+  );
   assert.ok(reader && alice && bob && stranger && roleless);
   await using _roles = await createRoles(database, { reader, members: [alice, bob], others: [stranger] });
-  await database.query(`
-    CREATE TABLE by_role (owner text, body text);
-    CREATE TABLE by_setting (owner text, body text);
-    INSERT INTO by_role SELECT '${alice}', 'alice ' || n FROM generate_series(1, 2) n
-      UNION ALL SELECT '${bob}', 'bob ' || n FROM generate_series(1, 3) n;
-    INSERT INTO by_setting SELECT * FROM by_role;
-    ALTER TABLE by_role ENABLE ROW LEVEL SECURITY;
-    ALTER TABLE by_setting ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY own ON by_role USING (owner = current_user);
-    CREATE POLICY own ON by_setting USING (owner = current_setting('app.username'));
-    GRANT SELECT ON by_role TO ${alice}, ${bob}, ${stranger};
-    GRANT SELECT ON by_setting TO ${reader};
-    ANALYZE`);
+  await database.query(securedTables({ reader, alice, bob, stranger }));
   const entry = (name: string, settings: string) =>
     databaseEntry(name, database.name, settings).replace(/ user: \w+/, ` user: ${reader}`);
   await using folder = await createConfigFolder(`databases:
@@ -175,20 +175,11 @@ testWithPostgres("row-level security shows each user their own rows, in every to
 
   for (const table of ["by_role", "by_setting"]) {
     await t.step(`${table}, many calls at once`, async () => {
-      const check = async (name: "alice" | "bob", count: number) => {
-        const client = clients[name];
-        const query = `SELECT body FROM ${table} ORDER BY body`;
-        const own = Array.from({ length: count }, (_, index) => [`${name} ${index + 1}`]);
-        assert.deepEqual(await rowsOf(client, query, table), own);
-        const counted = await client.call("count_rows", { table, database: table });
-        assert.equal(counted.data["count"], count, counted.text);
-        const others = await client.call("count_rows", { table, where: "true OR owner <> ''", database: table });
-        assert.equal(others.data["count"], count, others.text);
-        const explained = await client.call("execute_explain", { query, format: "json", database: table });
-        assert.match(JSON.stringify(explained.data["plan"]), new RegExp(`^\\[{"Plan":.*?"Actual Rows":${count}[,.]`));
-      };
-      const rounds = Array.from({ length: 6 }, () => [check("alice", 2), check("bob", 3)]);
-      await Promise.all(rounds.flat());
+      const checks = [
+        () => checkOwnRows(clients.alice, table, "alice", 2),
+        () => checkOwnRows(clients.bob, table, "bob", 3),
+      ];
+      await Promise.all(Array.from({ length: 6 }, () => checks.map((check) => check())).flat());
     });
   }
 
@@ -226,6 +217,38 @@ testWithPostgres("row-level security shows each user their own rows, in every to
     assert.deepEqual(await rowsOf(clients.alice, "SELECT current_user", "by_role"), [[alice]]);
   });
 });
+
+/** Reads a table, in the database of the same name, by each tool that reads. */
+async function checkOwnRows(client: ToolClient, table: string, name: string, count: number): Promise<void> {
+  const query = `SELECT body FROM ${table} ORDER BY body`;
+  const own = Array.from({ length: count }, (_, index) => [`${name} ${index + 1}`]);
+  assert.deepEqual(await rowsOf(client, query, table), own);
+  for (const where of [undefined, "true OR owner <> ''"]) {
+    const counted = await client.call("count_rows", { table, database: table, ...(where && { where }) });
+    assert.equal(counted.data["count"], count, counted.text);
+  }
+  const explained = await client.call("execute_explain", { query, format: "json", database: table });
+  const plan = JSON.stringify(explained.data["plan"]);
+  assert.match(plan, new RegExp(`^\\[{"Plan":.*?"Actual Rows":${count}[,.]`));
+}
+
+function securedTables(
+  { reader, alice, bob, stranger }: Record<"reader" | "alice" | "bob" | "stranger", string>,
+): string {
+  return `
+    CREATE TABLE by_role (owner text, body text);
+    CREATE TABLE by_setting (owner text, body text);
+    INSERT INTO by_role SELECT '${alice}', 'alice ' || n FROM generate_series(1, 2) n
+      UNION ALL SELECT '${bob}', 'bob ' || n FROM generate_series(1, 3) n;
+    INSERT INTO by_setting SELECT * FROM by_role;
+    ALTER TABLE by_role ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE by_setting ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY own ON by_role USING (owner = current_user);
+    CREATE POLICY own ON by_setting USING (owner = current_setting('app.username'));
+    GRANT SELECT ON by_role TO ${alice}, ${bob}, ${stranger};
+    GRANT SELECT ON by_setting TO ${reader};
+    ANALYZE`;
+}
 
 /** Roles are the whole server's, so they go when the test does. */
 async function createRoles(

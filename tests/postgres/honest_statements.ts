@@ -172,8 +172,6 @@ export const honestStatements: readonly string[] = [
   "SELECT current_user, session_user, current_database(), current_schema, version(), pg_backend_pid() > 0, current_setting('work_mem'), current_setting('app.none', true)",
   "SELECT has_table_privilege('orders', 'SELECT'), obj_description('orders'::regclass), col_description('orders'::regclass, 1)",
   "SELECT xmlelement(name a, xmlattributes(id AS b), name), xmlforest(name AS n) FROM products LIMIT 1",
-  "SELECT x.a FROM xmltable('/r/a' PASSING ('<r><a>1</a></r>'::xml) COLUMNS a int PATH '.') x",
-  "SELECT xpath('/a/text()', '<a>1</a>')",
   "SELECT * FROM ROWS FROM (generate_series(1, 2), generate_series(5, 7)) AS t (a, b)",
   "SELECT * FROM regexp_split_to_table('a,b', ',') AS part",
   "SELECT (o).id, (o.*)::text FROM orders o LIMIT 1",

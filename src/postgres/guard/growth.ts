@@ -16,9 +16,16 @@ type Fields = SyntaxNode["fields"];
 /** Nodes of expressions and relations that the planner may make of a statement, once subqueries are in their places. */
 const maxNodes = 100_000;
 const maxRelations = 1_000;
+/** PostgreSQL's own limit on what a query puts out. */
+const maxTargets = 1_664;
+/** Columns copied and names looked up while measuring, which take a tenth of a microsecond each. */
+const maxSteps = 500_000;
 
 const tooWide =
   "the statement's subqueries multiply each other's expressions; use each value once, or group by it";
+const tooManyColumns =
+  `the statement has more columns than fit; name those that you need in place of *, and ` +
+  `${maxTargets} at most`;
 const doubling = "a recursive query doubles a value in every round; add to it instead";
 
 const clauses = [
@@ -43,8 +50,10 @@ const barriers = ["groupClause", "havingClause", "distinctClause", "limitCount",
 export function findGrowth(root: SyntaxNode): string | undefined {
   let reason: string | undefined;
   let nodes = 0;
+  let steps = 0;
   const measureExpression = createExpressionMeter({
     fault,
+    spend,
     isFaulty: () => reason !== undefined,
     measureQuery: (select, scope) => measureSelect(select, scope).list.map((column) => column.shape),
   });
@@ -52,6 +61,17 @@ export function findGrowth(root: SyntaxNode): string | undefined {
   function fault(text: string): Shape {
     reason ??= text;
     return tableColumn;
+  }
+
+  function spend(more: number): void {
+    steps += more;
+    if (steps > maxSteps) fault(tooManyColumns);
+  }
+
+  /** FROM puts them side by side; asked before they are, since the lists of few words may double without end. */
+  function join(left: Columns, right: Columns): Columns {
+    spend(left.list.length + right.list.length);
+    return reason === undefined ? left.beside(right) : noColumns;
   }
 
   /** An expression that no other holds. */
@@ -83,7 +103,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
   function measureFrom(items: readonly unknown[], around: Scope): Columns {
     let columns = noColumns;
     for (const item of items) {
-      columns = columns.beside(measureFromItem(item, { ...around, columns }));
+      columns = join(columns, measureFromItem(item, { ...around, columns }));
       if (columns.relations > maxRelations) fault(tooWide);
       if (reason !== undefined) break;
     }
@@ -92,16 +112,25 @@ export function findGrowth(root: SyntaxNode): string | undefined {
 
   function measureTargets(targets: readonly unknown[], scope: Scope, isApart: boolean): Columns {
     let open = false;
-    const list = targets.flatMap((target): readonly OutputColumn[] => {
+    const list: OutputColumn[] = [];
+    for (const target of targets) {
       const { name, val } = unwrap(target)?.fields ?? {};
       const node = unwrap(val);
-      if (node !== undefined && isStar(node)) {
+      const isAll = node !== undefined && isStar(node);
+      if (list.length + (isAll ? scope.columns.list.length : 1) > maxTargets) fault(tooManyColumns);
+      if (reason !== undefined) return noColumns;
+      if (isAll) {
         open ||= scope.columns.open;
-        return scope.columns.list.map((column) => ({ name: column.name, shape: column.shape }));
+        list.push(...scope.columns.list.map(({ name, shape }) => ({ name, shape })));
+      } else {
+        const shape = measure(val, scope);
+        list.push({
+          name: textOf(name) || impliedName(node),
+          shape: isApart ? { ...shape, nodes: 1 } : shape,
+        });
       }
-      const shape = measure(val, scope);
-      return [{ name: textOf(name) || impliedName(node), shape: isApart ? { ...shape, nodes: 1 } : shape }];
-    });
+    }
+    spend(list.length);
     return createColumns(list, open, Math.max(1, scope.columns.relations));
   }
 
@@ -118,6 +147,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
 
   function measureWith(clause: unknown, outer: Scope): ReadonlyMap<string, Columns> {
     if (!isRecord(clause)) return outer.ctes;
+    spend(outer.ctes.size);
     const ctes = new Map(outer.ctes);
     for (const item of listOf(clause["ctes"])) {
       const cte = unwrap(item)?.fields ?? {};
@@ -172,6 +202,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
         const name = textOf(fields["relname"]);
         const cte = fields["schemaname"] === undefined ? scope.ctes.get(name) : undefined;
         if (cte === undefined) return createColumns([], true, 1);
+        spend(cte.list.length);
         return qualifyColumns(renameColumns(cte, names), aliasName ?? name);
       }
       case "RangeSubselect": {
@@ -184,8 +215,8 @@ export function findGrowth(root: SyntaxNode): string | undefined {
         return measureFromItem(fields["relation"], scope);
       case "JoinExpr": {
         const left = measureFromItem(fields["larg"], scope);
-        const right = measureFromItem(fields["rarg"], { ...scope, columns: scope.columns.beside(left) });
-        const columns = left.beside(right);
+        const right = measureFromItem(fields["rarg"], { ...scope, columns: join(scope.columns, left) });
+        const columns = join(left, right);
         if (fields["quals"] !== undefined) measure(fields["quals"], { ...scope, columns });
         return aliasName === undefined ? columns : qualifyColumns(renameColumns(columns, names), aliasName);
       }

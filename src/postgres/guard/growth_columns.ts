@@ -24,32 +24,48 @@ export interface Columns {
 }
 
 export function createColumns(list: readonly OutputColumn[], open: boolean, relations: number): Columns {
-  let byName: Map<string | undefined, OutputColumn[]> | undefined;
+  let byName: ReadonlyMap<string | undefined, NamedColumns> | undefined;
+  let worst: Shape | undefined;
   return {
     list,
     open,
     relations,
     find(name, table) {
+      if (list.length === 0) return undefined;
       byName ??= groupByName(list);
-      const found = (byName.get(name) ?? byName.get(undefined) ?? [])
-        .filter((column) => table === undefined || column.table === undefined || column.table === table);
-      return found.length === 0 ? undefined : eitherOf(found.map((column) => column.shape));
+      const named = byName.get(name) ?? byName.get(undefined);
+      if (named === undefined || table === undefined) return named?.worst;
+      const found = [named.byTable.get(table), named.byTable.get(undefined)].filter((shape) =>
+        shape !== undefined
+      );
+      return found.length === 0 ? undefined : eitherOf(found);
     },
     worstAt(place) {
       if (!open) return list[place]?.shape ?? tableColumn;
-      return eitherOf([tableColumn, ...list.map((column) => column.shape)]);
+      return worst ??= eitherOf([tableColumn, ...list.map((column) => column.shape)]);
     },
     beside: (other) =>
       createColumns([...list, ...other.list], open || other.open, relations + other.relations),
   };
 }
 
-function groupByName(list: readonly OutputColumn[]): Map<string | undefined, OutputColumn[]> {
-  const byName = new Map<string | undefined, OutputColumn[]>();
-  for (const column of list) {
-    const known = byName.get(column.name);
-    if (known === undefined) byName.set(column.name, [column]);
-    else known.push(column);
+/** The columns of one name: the worst of them all, and the worst of each table's. */
+interface NamedColumns {
+  worst: Shape;
+  readonly byTable: Map<string | undefined, Shape>;
+}
+
+function groupByName(list: readonly OutputColumn[]): Map<string | undefined, NamedColumns> {
+  const byName = new Map<string | undefined, NamedColumns>();
+  for (const { name, table, shape } of list) {
+    const known = byName.get(name);
+    if (known === undefined) {
+      byName.set(name, { worst: shape, byTable: new Map([[table, shape]]) });
+      continue;
+    }
+    const ofTable = known.byTable.get(table);
+    known.worst = eitherOf([known.worst, shape]);
+    known.byTable.set(table, ofTable === undefined ? shape : eitherOf([ofTable, shape]));
   }
   return byName;
 }

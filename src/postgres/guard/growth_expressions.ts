@@ -1,4 +1,4 @@
-import { type Argument, growthOfCall, maxValueSize } from "./growth_functions.ts";
+import { type Argument, growthOfCall, maxValueSize, sizeOfJsonPath } from "./growth_functions.ts";
 import { findColumn, type Scope } from "./growth_scope.ts";
 import {
   arithmetic,
@@ -15,7 +15,7 @@ import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwra
 type Fields = SyntaxNode["fields"];
 
 /** All that the planner may work out on the way, in characters. */
-const maxTotalSize = 4 * maxValueSize;
+const maxTotalSize = 1_048_576;
 
 export const tooLong =
   `the statement makes a value longer than ${maxValueSize} characters before any row is read; repeat or pad less`;
@@ -28,16 +28,20 @@ export type ExpressionMeter = (expression: unknown, scope: Scope) => Shape;
 interface ExpressionMeterOptions {
   /** Reports why the statement is refused; the shape is a harmless one to go on with. */
   readonly fault: (reason: string) => Shape;
+  /** Counts what measuring itself takes. */
+  readonly spend: (steps: number) => void;
   readonly isFaulty: () => boolean;
   /** The shapes of a subquery's columns. */
   readonly measureQuery: (select: Fields, scope: Scope) => readonly Shape[];
 }
 
 export function createExpressionMeter(
-  { fault, isFaulty, measureQuery }: ExpressionMeterOptions,
+  { fault, spend, isFaulty, measureQuery }: ExpressionMeterOptions,
 ): ExpressionMeter {
   let totalSize = 0;
   let measured = 0;
+  /** What the statement itself spells out, which a value may hold beside what it makes. */
+  let spelledSize = 0;
 
   function measure(value: unknown, scope: Scope): Shape {
     if (isFaulty()) return tableColumn;
@@ -46,7 +50,9 @@ export function createExpressionMeter(
     if (node === undefined) return nothing;
     const shape = measureNode(node, scope);
     totalSize += shape.size;
-    return shape.size > maxValueSize || totalSize > maxTotalSize ? fault(tooLong) : shape;
+    return shape.size > maxValueSize + 2 * spelledSize || totalSize > maxTotalSize + 32 * spelledSize
+      ? fault(tooLong)
+      : shape;
   }
 
   function measureAll(values: unknown, scope: Scope): Shape[] {
@@ -56,9 +62,9 @@ export function createExpressionMeter(
   function measureNode({ type, fields }: SyntaxNode, scope: Scope): Shape {
     switch (type) {
       case "A_Const":
-        return constantShape(fields);
+        return measureConstant(fields);
       case "ColumnRef":
-        return findColumn(scope, nameParts(fields["fields"])) ?? tableColumn;
+        return findColumn(scope, nameParts(fields["fields"]), spend) ?? tableColumn;
       case "A_Expr":
         return measureOperator(fields, scope);
       case "TypeCast":
@@ -83,9 +89,24 @@ export function createExpressionMeter(
       }
       case "SelectStmt":
         return eitherOf(measureQuery(fields, scope));
+      case "XmlExpr":
+        return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)), 5);
+      case "JsonFuncExpr":
+        return measureJsonPath(childrenOf(type, fields), fields, scope);
       default:
         return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)));
     }
+  }
+
+  function measureConstant(fields: Fields): Shape {
+    const shape = constantShape(fields);
+    spelledSize += shape.size;
+    return shape;
+  }
+
+  function measureJsonPath(children: readonly unknown[], fields: Fields, scope: Scope): Shape {
+    const made = madeOf(measureAll(children, scope), 2);
+    return { ...made, size: sizeOfJsonPath(made.size, textConstant(unwrap(fields["pathspec"]))) };
   }
 
   function measureOperator(fields: Fields, scope: Scope): Shape {
@@ -99,10 +120,13 @@ export function createExpressionMeter(
   function measureCast(fields: Fields, scope: Scope): Shape {
     const shape = measure(fields["arg"], scope);
     const type = isRecord(fields["typeName"]) ? fields["typeName"] : {};
+    const typeName = nameParts(type["names"]).at(-1) ?? "";
     // these types fill a value up to the width that is given with them
-    const isPadded = /^(bpchar|char|bit|numeric)$/.test(nameParts(type["names"]).at(-1) ?? "");
+    const isPadded = /^(bpchar|char|bit|numeric)$/.test(typeName);
     const widths = isPadded ? measureAll(type["typmods"], scope).map((width) => width.bound) : [];
-    return { ...shape, nodes: shape.nodes + 1, size: Math.max(shape.size, ...widths) };
+    // as text, each byte is two digits
+    const size = typeName === "bytea" ? 2 * shape.size : shape.size;
+    return { ...shape, nodes: shape.nodes + 1, size: Math.max(size, ...widths) };
   }
 
   function measureCase(fields: Fields, scope: Scope): Shape {
@@ -145,10 +169,9 @@ export function createExpressionMeter(
   function measureArgument(value: unknown, scope: Scope): Argument {
     let node = unwrap(value);
     while (node?.type === "TypeCast" || node?.type === "NamedArgExpr") node = unwrap(node.fields["arg"]);
-    const text = node?.fields["sval"];
     return {
       shape: measure(value, scope),
-      literal: isRecord(text) ? textOf(text["sval"]) : undefined,
+      literal: textConstant(node),
       numbers: node?.type === "A_ArrayExpr" ? numbersOf(listOf(node.fields["elements"])) : undefined,
     };
   }
@@ -159,6 +182,11 @@ export function createExpressionMeter(
 /** One of the values, with the nodes of all. */
 function oneOf(shapes: readonly Shape[]): Shape {
   return { ...eitherOf(shapes), nodes: 1 + sum(shapes.map((shape) => shape.nodes)) };
+}
+
+function textConstant(node: SyntaxNode | undefined): string | undefined {
+  const text = node?.fields["sval"];
+  return isRecord(text) ? textOf(text["sval"]) : undefined;
 }
 
 /** The numbers of a list of numeric constants; undefined where anything else is among them. */

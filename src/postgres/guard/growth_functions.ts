@@ -1,7 +1,10 @@
 import { eitherOf, madeOf, powerDigits, type Shape, sum, tableColumn } from "./growth_shape.ts";
 
-/** Longest value, in characters, that a statement's literals may make. */
-export const maxValueSize = 1_048_576;
+/**
+ * Longest value, in characters, that a statement may make beside what it spells out. Searching one such value in
+ * another takes its square, and PostgreSQL does not look at the clock meanwhile.
+ */
+export const maxValueSize = 65_536;
 
 export interface Argument {
   readonly shape: Shape;
@@ -21,11 +24,9 @@ export type CallGrowth =
 
 const aggregates = new Set(["count", "sum", "avg", "min", "max"]);
 const keepsBound = new Set([
-  "round",
   "ceil",
   "ceiling",
   "floor",
-  "trunc",
   "abs",
   "int2",
   "int4",
@@ -35,7 +36,12 @@ const keepsBound = new Set([
 
 /** Text that is escaped grows, and again each time; twice at most in what matters. */
 const escapes = new Map([
-  ...["quote_literal", "quote_ident", "quote_nullable", "encode"].map((name): [string, number] => [name, 2]),
+  ...["quote_literal", "quote_ident", "quote_nullable", "convert_to", "convert", "decode", "string_to_array"]
+    .map((name): [string, number] => [name, 2]),
+  // escaped bytes are a backslash and three digits; a sign of Arabic falls apart into eighteen letters
+  ["encode", 4],
+  ["normalize", 18],
+  ["xmlcomment", 5],
   ...[
     "to_json",
     "to_jsonb",
@@ -48,6 +54,22 @@ const escapes = new Map([
   ]
     .map((name): [string, number] => [name, 1.8]),
 ]);
+
+/**
+ * Functions that may put one argument in place of each piece of another. They are measured as if each character of the
+ * first were a piece.
+ */
+const multiplies = new Set([
+  "array_to_string",
+  "array_replace",
+  "ts_headline",
+  "regexp_match",
+  "regexp_matches",
+]);
+
+const collects = /(^|_)agg$|^(json|jsonb)_object_agg/;
+/** What an aggregate collects of each row may be this long before the rows are counted too, as a thousand. */
+const maxCollectedSize = 2_000;
 
 /** What a call of a built-in function may grow to; a function that is not known returns no more than it is given. */
 export function growthOfCall(name: string, args: readonly Argument[]): CallGrowth {
@@ -68,6 +90,17 @@ export function growthOfCall(name: string, args: readonly Argument[]): CallGrowt
       return filled(made, shapes[0] ?? tableColumn, args[1]);
     case "format":
       return formatted(made, args);
+    case "concat_ws":
+      return grown(made, made.size + args.length * (shapes[0]?.size ?? 0));
+    case "jsonb_pretty":
+      // each line is indented by its depth, and both may be as many as half of the characters
+      return grown(made, made.size > maxCollectedSize ? made.size ** 2 : made.size);
+    case "round":
+    case "trunc":
+      return grown(
+        { ...made, bound: shapes[0]?.bound ?? 0 },
+        made.size + Math.min(16_383, shapes[1]?.bound ?? 0),
+      );
     case "replace":
       return grown(made, replaceFactor(args) * (shapes[0]?.size ?? 0));
     case "regexp_replace":
@@ -86,6 +119,9 @@ export function growthOfCall(name: string, args: readonly Argument[]): CallGrowt
     case "char_length":
       return { ok: true, shape: { ...made, size: 8, bound: made.data ? 0 : made.size } };
   }
+  if (multiplies.has(name)) return grown(made, multiplied(shapes));
+  if (collects.test(name)) return grown(made, made.size * (made.size > maxCollectedSize ? 1_000 : 1));
+  if (name.startsWith("jsonb_path_query")) return grown(made, sizeOfJsonPath(made.size, args[1]?.literal));
   if (aggregates.has(name)) return { ok: true, shape: { ...made, data: true, bound: 0 } };
   if (keepsBound.has(name)) return { ok: true, shape: { ...made, bound: shapes[0]?.bound ?? 0 } };
   return { ok: true, shape: made };
@@ -93,6 +129,17 @@ export function growthOfCall(name: string, args: readonly Argument[]): CallGrowt
 
 function grown(made: Shape, size: number): CallGrowth {
   return { ok: true, shape: { ...made, size: Math.max(1, size) } };
+}
+
+/** Each piece of any argument may bring in all of each other. */
+function multiplied(shapes: readonly Shape[]): number {
+  return shapes.reduce((size, shape) => size * (1 + shape.size), 1);
+}
+
+/** What a path of JSON may find in a value of a length: `**` finds each part once for itself and for all around it. */
+export function sizeOfJsonPath(size: number, path: string | undefined): number {
+  const descents = path === undefined ? 2 : path.split("**").length - 1;
+  return size ** (1 + descents);
 }
 
 function repeated(name: string, made: Shape, text: Shape, count: Shape | undefined): CallGrowth {

@@ -12,11 +12,16 @@ export interface Scope {
 
 export const emptyScope: Scope = { columns: noColumns, ctes: new Map() };
 
-/** The column that a name means; undefined for one of a stored table. */
-export function findColumn(scope: Scope, parts: readonly string[]): Shape | undefined {
+/** The column that a name means; undefined for one of a stored table. `spend` is told of each query looked into. */
+export function findColumn(
+  scope: Scope,
+  parts: readonly string[],
+  spend: (steps: number) => void,
+): Shape | undefined {
   const name = parts.at(-1);
   if (name === undefined) return undefined;
   for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
+    spend(1);
     const shape = at.columns.find(name, parts.at(-2));
     if (shape !== undefined) return shape;
   }

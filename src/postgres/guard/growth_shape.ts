@@ -41,11 +41,18 @@ export function madeOf(shapes: readonly Shape[], factor = 1): Shape {
 
 /** A literal: its length, and the number that it is or that its text spells. */
 export function constantShape(fields: SyntaxNode["fields"]): Shape {
-  const literal = Object.entries(fields).find(([field]) => field !== "location");
-  const value = isRecord(literal?.[1]) ? Object.values(literal[1])[0] : undefined;
-  const text = String(value ?? "0");
+  const { ival, fval, sval, bsval } = fields;
+  const literal = [ival, fval, sval, bsval].find(isRecord) ?? {};
+  const text = String(literal["ival"] ?? literal["fval"] ?? literal["sval"] ?? literal["bsval"] ?? "0");
   const number = Math.abs(Number(text.replaceAll("_", "")));
-  return { size: text.length, nodes: 1, data: false, bound: Number.isNaN(number) ? Infinity : number };
+  // 1e100000 is short here and long as text
+  const exponent = Math.abs(Number(/^\s*[-+\d._]+e([-+]?\d+)\s*$/i.exec(text)?.[1] ?? 0));
+  return {
+    size: Math.max(text.length, Math.min(maxNumericDigits, exponent)),
+    nodes: 1,
+    data: false,
+    bound: Number.isNaN(number) ? Infinity : number,
+  };
 }
 
 export function sum(numbers: readonly number[]): number {

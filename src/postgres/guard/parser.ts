@@ -1,5 +1,6 @@
+import { type Grammar, GrammarError, loadGrammar } from "./grammar.ts";
 import { estimateNesting, maxNesting } from "./nesting.ts";
-import { readTokens } from "./tokens.ts";
+import { maxCommentDepth, maxComments, readTokens } from "./tokens.ts";
 import { isRecord, listOf, type SyntaxNode, unwrap } from "./syntax_tree.ts";
 
 /** Longest statement that is parsed, in UTF-16 units; a list of 10,000 seven-digit numbers fits. */
@@ -20,34 +21,64 @@ export interface Parser {
   fingerprint(sql: string): string | undefined;
 }
 
-/** Loads the grammar, which is WebAssembly and lives as long as the process. */
-export async function loadParser(): Promise<Parser> {
-  const grammar = await import("libpg-query");
-  await grammar.loadModule();
-  function parse(sql: string): ParseOutcome {
-    if (sql.trim() === "") return { ok: true, statements: [] };
-    const unreadable = findUnreadable(sql);
-    if (unreadable !== undefined) return { ok: false, reason: unreadable };
-    if (sql.length > alwaysShallowLength && estimateNesting(readTokens(sql)) > maxNesting) {
-      return {
-        ok: false,
-        reason: "the statement nests too deep; split it with WITH or shorten its chains of operators",
-      };
-    }
+/** Loads the grammar, which is WebAssembly. `deepest` is an estimate of nesting, in nodes, above which it refuses. */
+export async function loadParser(deepest = maxNesting): Promise<Parser> {
+  let grammar = await loadGrammar();
+  let isReloading = false;
+
+  /** What does not come back leaves the stack of the WebAssembly where it was, so some dozens of those break it. */
+  async function reload(): Promise<void> {
+    if (isReloading) return;
+    isReloading = true;
     try {
-      const tree: unknown = grammar.parseSync(sql);
-      return { ok: true, statements: statementsOf(tree) };
-    } catch (error) {
-      return grammar.hasSqlDetails(error)
-        ? syntaxError(error.message, error.sqlDetails?.cursorPosition)
-        : { ok: false, reason: "the statement is too complex to be checked; make it simpler" };
+      grammar = await loadGrammar();
+    } finally {
+      isReloading = false;
     }
   }
+
+  function guarded<T>(use: (grammar: Grammar) => T): T | GrammarError | undefined {
+    try {
+      return use(grammar);
+    } catch (error) {
+      if (error instanceof GrammarError) return error;
+      // the next statement may still use the old one, and the next overflow loads again where this fails
+      reload().catch(() => {});
+      return undefined;
+    }
+  }
+
+  function parse(sql: string): ParseOutcome {
+    if (sql.trim() === "") return { ok: true, statements: [] };
+    const unreadable = findUnreadable(sql) ?? findTooDeep(sql, deepest);
+    if (unreadable !== undefined) return { ok: false, reason: unreadable };
+    const tree = guarded((grammar) => grammar.parse(sql));
+    if (tree instanceof GrammarError) return syntaxError(tree);
+    return tree === undefined
+      ? { ok: false, reason: "the statement is too complex to be checked; make it simpler" }
+      : { ok: true, statements: statementsOf(tree) };
+  }
+
   return {
     parse,
-    // parsed first, as only what passes parse() may reach the parser's recursion
-    fingerprint: (sql) => parse(sql).ok && sql.trim() !== "" ? grammar.fingerprintSync(sql) : undefined,
+    fingerprint(sql) {
+      // parsed first, as only what passes parse() may reach the parser's recursion
+      if (sql.trim() === "" || !parse(sql).ok) return undefined;
+      const text = guarded((grammar) => grammar.fingerprint(sql));
+      return typeof text === "string" ? text : undefined;
+    },
   };
+}
+
+function findTooDeep(sql: string, deepest: number): string | undefined {
+  if (sql.length <= alwaysShallowLength) return undefined;
+  const nesting = estimateNesting(readTokens(sql));
+  if (nesting === Infinity) {
+    return `the statement has comments nested deeper than ${maxCommentDepth} or more of them than ${maxComments}; leave them out`;
+  }
+  return nesting > deepest
+    ? "the statement nests too deep; split it with WITH or shorten its chains of operators"
+    : undefined;
 }
 
 function findUnreadable(sql: string): string | undefined {
@@ -68,12 +99,12 @@ function statementsOf(tree: unknown): SyntaxNode[] {
   });
 }
 
-function syntaxError(message: string, cursor: number | undefined): ParseOutcome {
+function syntaxError({ message, position }: GrammarError): ParseOutcome {
   const memory = message.startsWith("memory exhausted");
   return {
     ok: false,
     reason: memory ? "the statement nests too deep; split it with WITH" : message,
     sqlState: memory ? "54001" : "42601",
-    ...(cursor === undefined ? {} : { position: cursor + 1 }),
+    position,
   };
 }

@@ -84,6 +84,11 @@ const refusedByDeed: readonly (readonly [deed: string, names: string])[] = [
     "pg_get_wal_block_info verify_heapam bt_index_check bt_index_parent_check",
   ],
   [
+    "a short XPath may take minutes that no timeout ends; select the XML itself and read it there",
+    "xpath xpath_exists xmlexists xmltable xpath_string xpath_nodeset xpath_number xpath_bool xpath_list " +
+    "xslt_process",
+  ],
+  [
     "it is for pg_upgrade alone",
     "binary_upgrade_create_empty_extension binary_upgrade_set_missing_value binary_upgrade_set_record_init_privs " +
     "binary_upgrade_logical_slot_has_caught_up binary_upgrade_add_sub_rel_state binary_upgrade_replorigin_advance",

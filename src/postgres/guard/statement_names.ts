@@ -75,7 +75,8 @@ export function createNameCollector(): NameCollector {
     const name = parts.at(-1);
     if (name === undefined) return;
     const schema = parts.at(-2);
-    const key = JSON.stringify([kind, schema, name]);
+    // no name holds a NUL
+    const key = `${kind}\0${schema ?? "\0"}\0${name}`;
     if (found.has(key)) return;
     found.set(key, {
       kind,

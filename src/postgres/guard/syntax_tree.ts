@@ -27,10 +27,10 @@ export function visitNodes(root: SyntaxNode, visit: (node: SyntaxNode) => void):
     if (known === undefined) return { type: node.type, node };
     visit(node);
     const below: SyntaxNode[] = [];
-    for (const [field, value] of Object.entries(node.fields)) {
+    for (const field in node.fields) {
       const kind = known.get(field);
       if (kind === undefined) return { type: node.type, field, node };
-      pushChildren(below, kind, value, node.depth + 1);
+      if (kind !== "scalar") pushChildren(below, kind, node.fields[field], node.depth + 1);
     }
     while (below.length > 0) {
       const child = below.pop();
@@ -40,8 +40,12 @@ export function visitNodes(root: SyntaxNode, visit: (node: SyntaxNode) => void):
   return undefined;
 }
 
-function pushChildren(into: SyntaxNode[], kind: FieldKind, value: unknown, depth: number): void {
-  if (kind === "scalar") return;
+function pushChildren(
+  into: SyntaxNode[],
+  kind: Exclude<FieldKind, "scalar">,
+  value: unknown,
+  depth: number,
+): void {
   if (kind === "node") {
     const items = Array.isArray(value) ? value : [value];
     for (const item of items) {
@@ -56,10 +60,12 @@ function pushChildren(into: SyntaxNode[], kind: FieldKind, value: unknown, depth
 /** The node in the parser's `{"Type": {fields}}`; undefined for an empty place in a list. */
 export function unwrap(value: unknown, depth = 0): SyntaxNode | undefined {
   if (!isRecord(value)) return undefined;
-  const entry = Object.entries(value)[0];
-  if (entry === undefined) return undefined;
-  const [type, fields] = entry;
-  return { type, fields: isRecord(fields) ? fields : {}, depth };
+  // the first key is all there is; a list of all would be made for each of a hundred thousand nodes
+  for (const type in value) {
+    const fields = value[type];
+    return { type, fields: isRecord(fields) ? fields : {}, depth };
+  }
+  return undefined;
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -7,9 +7,13 @@ const dollarTag = /\$(?:[A-Za-z_\u0080-\uFFFF][\w\u0080-\uFFFF]*)?\$/y;
 const lineEnd = /[\r\n]/g;
 const commentEdge = /\/\*|\*\//g;
 
-/** Stands for a comment that nests deeper than anyone writes; the scanner takes a second for each thousand levels. */
-export const deepComment = "/*";
-const maxCommentDepth = 50;
+/**
+ * Stands for a comment that nests deeper than anyone writes, or is one too many: the scanner's time grows with the
+ * square of either, to a second for a thousand levels or ten thousand comments.
+ */
+export const endlessComments = "/*";
+export const maxCommentDepth = 50;
+export const maxComments = 500;
 
 /**
  * The tokens of a statement as PostgreSQL's scanner sees them, except that an operator comes in single characters and
@@ -19,10 +23,15 @@ const maxCommentDepth = 50;
 export function* readTokens(sql: string): Generator<string> {
   let at = 0;
   let previous = "";
+  let comments = 0;
   while (at < sql.length) {
     const quoted = endOfQuoted(sql, at, /^[eE]$/.test(previous));
-    if (quoted === tooDeep) yield deepComment;
-    if (quoted === unended || quoted === tooDeep) return;
+    if (sql[at] === "/" && quoted !== undefined) comments++;
+    if (quoted === tooDeep || comments > maxComments) {
+      yield endlessComments;
+      return;
+    }
+    if (quoted === unended) return;
     if (quoted !== undefined) {
       if (sql[at] !== "-" && sql[at] !== "/") yield "";
       at = quoted;

@@ -36,6 +36,23 @@ export const deepNesting: readonly HostileStatement[] = [
   { name: "more than is read", sql: `SELECT ${"1,".repeat(100_000)}1`, refusedWith: "longer than" },
   { name: "20,000 comments in one another", sql: `SELECT ${"/*".repeat(20_000)}${"*/".repeat(20_000)} 1` },
   { name: "6,000 subqueries side by side", sql: `SELECT 1 FROM ${"(SELECT 1) x,".repeat(6_000)} y` },
+  { name: "keywords as names behind dots", sql: `SELECT 1${"::a.on".repeat(16_000)}` },
+  { name: "keywords as names of collations", sql: `SELECT 'x'${" COLLATE a.on".repeat(7_000)}` },
+  { name: "END as a label", sql: `SELECT ${"(SELECT 1 AS end,".repeat(1_900)}1${")".repeat(1_900)}` },
+  { name: "END as a label without AS", sql: `SELECT ${"(SELECT 1 end,".repeat(1_900)}1${")".repeat(1_900)}` },
+  { name: "END as a column", sql: `SELECT ${"(a.end,".repeat(1_900)}1${")".repeat(1_900)}` },
+  {
+    name: "rows in rows",
+    sql: `SELECT ${"(1,".repeat(1_450)}1${")".repeat(1_450)}`,
+    refusedWith: "too deep",
+  },
+  { name: "AND of BETWEEN", sql: `SELECT 1 ${"BETWEEN 1 AND NOT 1 ".repeat(4_500)}` },
+  { name: "CASE in ELSE", sql: `SELECT ${"CASE WHEN a THEN 1 ELSE ".repeat(3_000)}1${" END".repeat(3_000)}` },
+  {
+    name: "functions in functions",
+    sql: "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1, 1; ".repeat(1_500),
+  },
+  { name: "24,000 comments", sql: `SELECT 1 ${"/**/".repeat(24_000)}`, refusedWith: "comments" },
   { name: "an unended comment", sql: `SELECT ${"/*".repeat(40_000)}` },
   { name: "dollar quotes that do not end", sql: `SELECT ${"$a$ $b$ ".repeat(10_000)}$c$` },
 ];

@@ -52,6 +52,52 @@ export const memory: readonly HostileStatement[] = [
     "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT replace(s, 'x', 'xx') FROM r) SELECT max(length(s)) FROM r",
     "WITH RECURSIVE r (s) AS (SELECT ARRAY[1] UNION ALL SELECT s || s FROM r) SELECT max(cardinality(s)) FROM r",
   ]),
+  ...named([
+    "SELECT strpos(repeat('a', 200000), 'b' || repeat('a', 100000))",
+    "SELECT repeat('a', 200000) LIKE '%' || repeat('_a', 50000) || 'b'",
+    "SELECT array_to_string(array_fill(1, ARRAY[10000]), repeat('x', 10000))",
+    "SELECT length(array_replace(array_fill(1, ARRAY[7000])::text[], '1', repeat('x', 10000))::text)",
+    "SELECT length(jsonb_pretty((repeat('[', 5000) || repeat(']', 5000))::jsonb))",
+    "SELECT length(jsonb_path_query_array((repeat('[', 5000) || repeat(']', 5000))::jsonb, '$.**')::text)",
+    "SELECT string_agg(repeat('x', 60000), '') FROM generate_series(1, 1000)",
+    "SELECT string_agg('x', repeat('x', 60000)) FROM generate_series(1, 1000)",
+    "SELECT length(repeat('1e131071'::numeric::text, 8000))",
+    "SELECT ts_headline(repeat('a ', 5000), 'a', 'StartSel=' || repeat('x', 5000))",
+    "SELECT regexp_match(repeat('x', 30000), repeat('(', 500) || '.*' || repeat(')', 500))",
+    "SELECT repeat('a', 60000) || repeat('a', 60000)",
+    "SELECT length(s || s || s || s) FROM (SELECT repeat('a', 60000) AS s) q",
+  ], "longer than"),
+  {
+    name: "concat_ws() in itself",
+    sql: `SELECT length(${"concat_ws(".repeat(3)}repeat('x',1000)${`${",''".repeat(99)})`.repeat(3)})`,
+    refusedWith: "longer than",
+  },
+  {
+    name: "bytes as text as bytes",
+    sql: `SELECT length(${"('a'||".repeat(20)}repeat('x',100)${")::bytea::text".repeat(20)})`,
+    refusedWith: "longer than",
+  },
+  {
+    name: "columns that double",
+    sql: `WITH c0 AS (SELECT 1 a)${
+      Array.from({ length: 22 }, (_, i) => `, c${i + 1} AS (SELECT * FROM c${i} x, c${i} y)`).join("")
+    } SELECT 1 FROM c22`,
+    refusedWith: "more columns",
+  },
+  {
+    name: "columns that double in joins",
+    sql: `WITH c0 AS (SELECT 1 a)${
+      Array.from({ length: 22 }, (_, i) => `, c${i + 1} AS (SELECT * FROM c${i} x JOIN c${i} y ON true)`)
+        .join("")
+    } SELECT 1 FROM c22`,
+    refusedWith: "more columns",
+  },
+  ...named([
+    "SELECT xpath('count(//*[count(//*[count(//*)>0])>0])', ('<a>' || repeat('<b/>', 10000) || '</a>')::xml)",
+    "SELECT xpath_exists('//a', '<a/>')",
+    "SELECT xmlexists('//a' PASSING '<a/>')",
+    "SELECT x.a FROM xmltable('/r/a' PASSING ('<r><a>1</a></r>'::xml) COLUMNS a int PATH '.') x",
+  ], "XPath"),
   {
     name: "replace() in itself",
     sql: `SELECT length(${"replace(".repeat(9)}'xxxxxxxxxx'${",'x','xxxxxxxxxx')".repeat(9)})`,

@@ -6,7 +6,7 @@ export const textAsSql: readonly HostileStatement[] = [
     "SELECT query_to_xml('SELECT pg_read_file(''@canary@'')', true, false, '')",
     "SELECT query_to_xmlschema('SELECT evil()', true, false, '')",
     "SELECT query_to_xml_and_xmlschema('SELECT evil()', true, false, '')",
-    "SELECT xpath('//x', query_to_xml('SELECT evil() AS x', true, false, ''))",
+    "SELECT xmlconcat(query_to_xml('SELECT evil() AS x', true, false, ''))",
     "SELECT table_to_xml('evil_view', true, false, '')",
     "SELECT table_to_xml(c.oid::regclass, true, false, '') FROM pg_class c WHERE relname = 'evil_view'",
     "SELECT schema_to_xml('public', true, false, '')",
