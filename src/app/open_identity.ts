@@ -29,7 +29,7 @@ export interface IdentityOptions {
   readonly logger: Logger;
 }
 
-const sweepEveryMs = 60_000;
+const sweepEveryMs = 1_000;
 
 /**
  * Opens the credential files and watches them.

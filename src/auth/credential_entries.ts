@@ -71,7 +71,11 @@ export function appendEntry(
   const { yaml } = file;
   let collection = sectionOf(file, section);
   if (collection === undefined) {
-    yaml.set(section, yaml.createNode({}));
+    const empty = yaml.createNode({});
+    // a key without a value holds the comments below it
+    const nothing: unknown = yaml.get(section, true);
+    if (isScalar(nothing) && nothing.comment) empty.commentBefore = nothing.comment;
+    yaml.set(section, empty);
     collection = sectionOf(file, section);
   }
   if (isSeq(collection)) collection.add(yaml.createNode({ id, ...fields }));

@@ -43,12 +43,14 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
   const file = await readCredentialText(path);
   let records = new Map<string, TokenRecord>();
   let index: TokenIndex = createTokenIndex([]);
+  let firstExpiry = Infinity;
 
   function adopt({ records: read, faults }: TokenFile): void {
     for (const { message } of faults) logger.warn(message);
     const before = records;
     records = new Map(read.map((record) => [record.id, record]));
     index = createTokenIndex(read);
+    firstExpiry = earliestExpiry(read);
     // a token that was replaced under its id is another token
     for (const [id, { hash, database }] of before) {
       const now = records.get(id);
@@ -58,13 +60,14 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
 
   async function sweep(): Promise<void> {
     const time = now();
+    if (time < firstExpiry) return;
     const expired = [...records.values()].filter((record) => isExpired(record, time));
-    if (expired.length === 0) return;
     // out of memory first: a file that cannot be written keeps nobody's connections open
     for (const { id } of expired) {
       records.delete(id);
       onEnded(id);
     }
+    firstExpiry = earliestExpiry(records.values());
     await rewriteCredentialFile(path, async ({ text }) => {
       if (text === undefined) return { result: undefined };
       const swept = await withoutExpired({ path, text }, time);
@@ -83,6 +86,12 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
     adopt,
     sweep,
   };
+}
+
+function earliestExpiry(records: Iterable<TokenRecord>): number {
+  let earliest = Infinity;
+  for (const { expiresAt } of records) earliest = Math.min(earliest, expiresAt ?? Infinity);
+  return earliest;
 }
 
 // what has expired is asked of the file and not of memory: an administrator may have changed it since

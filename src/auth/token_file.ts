@@ -85,7 +85,7 @@ export function appendToken(file: CredentialDocument, record: TokenRecord): void
   });
 }
 
-const entriesAtOnce = 2_000;
+const entriesAtOnce = 200;
 const knownFields = ["hash", "annotation", "database", "created_at", "expires_at"];
 
 // what is wrong with the entry is left in the reader

@@ -103,7 +103,7 @@ export function changedFields(before: UserRecord, after: UserRecord): Record<str
   return fields;
 }
 
-const entriesAtOnce = 1_000;
+const entriesAtOnce = 200;
 const mostFailedAttempts = 1_000_000_000;
 const knownFields = [
   "username",

@@ -25,7 +25,8 @@ export interface InFlight {
 export function createInFlight(): InFlight {
   const calls = new Map<string, Set<AbortController>>();
   // a JSON text tells the id 1 from the id "1"
-  const keyOf = (principal: Principal, id: unknown) => `${principalKey(principal)} ${JSON.stringify(id)}`;
+  const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
+  const keyOf = (principal: Principal, id: unknown) => prefixOf(principal) + JSON.stringify(id);
 
   function abortAll(reason: string, isMeant: (key: string) => boolean): void {
     for (const [key, group] of [...calls]) {
@@ -61,7 +62,7 @@ export function createInFlight(): InFlight {
     },
 
     cancelPrincipal(principal) {
-      const prefix = `${principalKey(principal)} `;
+      const prefix = prefixOf(principal);
       abortAll("the token or session has ended", (key) => key.startsWith(prefix));
     },
     cancelAll: () => abortAll("the server stops", () => true),
