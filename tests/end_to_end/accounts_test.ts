@@ -221,6 +221,58 @@ databases: []
   });
 });
 
+Deno.test("a session ends at its lifetime, and a lockout outlives a restart", async () => {
+  await using folder = await createConfigFolder(
+    "http: { auth: { session_lifetime: 2s, max_failed_attempts_before_lockout: 2 } }\ndatabases: []\n",
+  );
+  for (const name of ["alice", "bob"]) {
+    await administer(folder, "-add-user", "-username", name, "-password", password);
+  }
+  {
+    await using server = await serve(folder);
+    const { session } = await logIn(server, "alice");
+    const { post } = createToolClient({ url: server.url, token: session.session_token });
+    const ping = async () => {
+      const response = await post('{"jsonrpc":"2.0","id":1,"method":"ping"}');
+      return [response.status, await response.text()] as const;
+    };
+    assert.equal((await ping())[0], 200);
+    await waitUntil("the session has expired", async () => (await ping())[0] === 401);
+    assert.equal((await ping())[1], '{"error": "Unauthorized"}');
+    assert.ok((await logIn(server, "alice")).session, "the user logs in again");
+    for (let n = 0; n < 2; n++) await logIn(server, "bob", "wrong password");
+    assert.equal(await server.stop(), 0);
+  }
+  await using server = await serve(folder);
+  assert.equal((await logIn(server, "bob")).session, undefined);
+  assert.ok((await logIn(server, "alice")).session);
+});
+
+Deno.test("the limit on failed logins comes from the environment where it is set there", async () => {
+  await using folder = await createConfigFolder("databases: []\n");
+  await administer(folder, "-add-user", "-username", "alice", "-password", password);
+  await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile], {
+    env: { POSTERN_AUTH_RATE_LIMIT_MAX_ATTEMPTS: "2", POSTERN_AUTH_RATE_LIMIT_WINDOW_MINUTES: "1" },
+  });
+  for (let n = 0; n < 2; n++) assert.equal((await logIn(server, "nobody")).status, 200);
+  const { status, retryAfter } = await logIn(server, "alice");
+  assert.equal(status, 429);
+  assert.ok(Number(retryAfter) <= 60);
+});
+
+testWithPostgres("without authentication every database is open", async () => {
+  await using database = await createTestDatabase();
+  await using folder = await createConfigFolder(
+    `databases: [${databaseEntry("one", database.name, "available_to_users: [alice]")}]`,
+  );
+  await using server = await startServer([
+    ...["-http", "-no-auth", "-addr", "127.0.0.1:0", "-config", folder.configFile],
+  ]);
+  const { call } = createToolClient({ url: server.url });
+  assert.deepEqual((await call("list_databases", {})).data["current"], "one");
+  assert.deepEqual((await call("query_database", { query: "SELECT 1" })).data["rows"], [[1]]);
+});
+
 Deno.test("credential files are loaded again while the server runs", async (t) => {
   await using folder = await createConfigFolder("databases: []\n");
   await using server = await serve(folder);
