@@ -8,8 +8,11 @@ const secretTexts: readonly [RegExp, string][] = [
   [/([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s@/]+@/gi, `$1${redacted}@`],
   // an Authorization header's value
   [/\b(bearer|basic)\s+[A-Za-z0-9\-._~+/]{8,}=*/gi, `$1 ${redacted}`],
-  // keyword=value connection strings and query strings
-  [/\b(password|passwd|api[_-]?key|secret|token)(\s*[=:]\s*)(["']?)[^\s"'&,;]+\3/gi, `$1$2${redacted}`],
+  // keyword=value connection strings and query strings; an API token's id is no secret
+  [
+    /\b(password|passwd|api[_-]?key|secret|token)(\s*[=:]\s*)(["']?)(?!token-\d+\b)[^\s"'&,;]+\3/gi,
+    `$1$2${redacted}`,
+  ],
   // our tokens and the keys of well-known vendors
   [/\b(pst_|sk-|sk-ant-|pa-|AIza)[A-Za-z0-9_-]{16,}/g, redacted],
 ];

@@ -65,6 +65,12 @@ for (const [what, message, fields] of secrets) {
   }
 }
 
+Deno.test("the id of a token is no secret", () => {
+  const { logger, lines } = capture();
+  logger.info("connection closed", { principal: "token:token-1763735000" });
+  assert.match(lines[0] ?? "", /token-1763735000/);
+});
+
 Deno.test("a caller's text forges no line and steers no terminal", () => {
   const { logger, lines } = capture();
   logger.info("user \n2026 INFO forged \u001b[31m", { name: "a\nb" });
