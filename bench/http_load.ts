@@ -54,7 +54,10 @@ async function drive(options: LoadOptions, next: () => boolean): Promise<number>
   return count;
 }
 
-function encodeRequest({ url, method = "POST", headers = {}, body = "" }: LoadOptions): Uint8Array {
+/** A request's bytes, for a connection that is kept. */
+export function encodeRequest(
+  { url, method = "POST", headers = {}, body = "" }: Pick<LoadOptions, "url" | "method" | "headers" | "body">,
+): Uint8Array {
   const { host, pathname } = new URL(url);
   const bytes = new TextEncoder().encode(body).byteLength;
   const lines = [

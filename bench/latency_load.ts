@@ -1,3 +1,5 @@
+import { encodeRequest } from "./http_load.ts";
+
 export interface LatencyLoadOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,16 +20,10 @@ export async function latencyLoad(options: LatencyLoadOptions): Promise<number[]
 }
 
 async function drive({ url, headers, body, pauseMs, signal, expect }: LatencyLoadOptions): Promise<number[]> {
-  const { host, hostname, port, pathname } = new URL(url);
+  const { hostname, port } = new URL(url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
   connection.setNoDelay(true);
-  const lines = [
-    `POST ${pathname} HTTP/1.1`,
-    `host: ${host}`,
-    `content-length: ${new TextEncoder().encode(body).length}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-  ];
-  const request = new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n${body}`);
+  const request = encodeRequest({ url, headers, body });
   const buffer = new Uint8Array(1 << 16);
   const times: number[] = [];
   while (!signal.aborted) {

@@ -1,38 +1,10 @@
 import assert from "node:assert/strict";
-import { type ConfigFolder, createConfigFolder, databaseEntry } from "../support/configured_server.ts";
+import { administer, logIn, password, serve } from "../support/accounts.ts";
+import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { createTestDatabase, testWithPostgres } from "../support/database.ts";
-import { runProgram, type ServerProcess, startServer } from "../support/server_process.ts";
+import { startServer } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";
 import { waitUntil } from "../support/wait_until.ts";
-
-const password = "correct horse battery";
-
-async function administer(folder: ConfigFolder, ...flags: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runProgram(["-config", folder.configFile, ...flags]);
-  assert.equal(code, 0, stderr);
-  return stdout;
-}
-
-function serve(folder: ConfigFolder): Promise<ServerProcess> {
-  return startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
-}
-
-/** Sends a login as the document shows it, without a token. */
-async function logIn(server: ServerProcess, username: unknown, given: unknown = password, headers = {}) {
-  const { post } = createToolClient({ url: server.url });
-  const response = await post(
-    JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name: "authenticate_user", arguments: { username, password: given } },
-    }),
-    { headers },
-  );
-  const body = await response.json();
-  const session = body.result === undefined ? undefined : JSON.parse(body.result.content[0].text);
-  return { status: response.status, retryAfter: response.headers.get("retry-after"), body, session };
-}
 
 Deno.test("a user logs in, works, logs out", async (t) => {
   await using folder = await createConfigFolder("databases: []\n");
@@ -273,52 +245,6 @@ testWithPostgres("without authentication every database is open", async () => {
   assert.deepEqual((await call("query_database", { query: "SELECT 1" })).data["rows"], [[1]]);
 });
 
-Deno.test("credential files are loaded again while the server runs", async (t) => {
-  await using folder = await createConfigFolder("databases: []\n");
-  await using server = await serve(folder);
-  const status = async (token: string) => {
-    const response = await createToolClient({ url: server.url, token }).post(
-      '{"jsonrpc":"2.0","id":1,"method":"ping"}',
-    );
-    await response.body?.cancel();
-    return response.status;
-  };
-
-  await t.step("a token that is added is let in, one that is removed is not", async () => {
-    const { id, token } = await folder.addToken();
-    await waitUntil("the token is let in", async () => await status(token) === 200);
-    await administer(folder, "-remove-token", id);
-    await waitUntil("the token is refused", async () => await status(token) === 401);
-    assert.match(server.stderr(), /\[AUTH\] Reloaded .*tokens\.yaml/);
-  });
-
-  await t.step("a file that does not parse, or is gone, leaves the old data and says why", async () => {
-    const { token } = await folder.addToken();
-    await waitUntil("the token is let in", async () => await status(token) === 200);
-    const text = await Deno.readTextFile(folder.tokenFile);
-    await Deno.writeTextFile(folder.tokenFile, "tokens: [\n");
-    await waitUntil(
-      "the failure is logged",
-      () => /\[AUTH\] Failed to reload .*line \d/.test(server.stderr()),
-    );
-    assert.equal(await status(token), 200);
-    await Deno.remove(folder.tokenFile);
-    await waitUntil(
-      "the loss is logged",
-      () => /\[AUTH\] Failed to reload .*does not exist/.test(server.stderr()),
-    );
-    assert.equal(await status(token), 200);
-    await Deno.writeTextFile(folder.tokenFile, text.replace(/^tokens:$/m, "tokens: # back"));
-    await waitUntil("it is loaded", () => server.stderr().match(/\[AUTH\] Reloaded/g)?.length === 4);
-  });
-
-  await t.step("an expired token is refused at once", async () => {
-    const { token } = await folder.addToken("-token-expiry", "2s");
-    await waitUntil("the token is let in", async () => await status(token) === 200);
-    await waitUntil("the token is refused", async () => await status(token) === 401);
-  });
-});
-
 testWithPostgres(
   "the access grid holds over HTTP, and a session that ends closes its connections",
   async () => {
@@ -369,33 +295,3 @@ testWithPostgres(
     await waitUntil("the connection is closed", async () => await connections() === before - 1);
   },
 );
-
-Deno.test("the audit trail keeps who did what, and shows when it was touched", async () => {
-  await using folder = await createConfigFolder("audit: { file: audit.jsonl }\ndatabases: []\n");
-  const file = `${folder.path}/audit.jsonl`;
-  await administer(folder, "-add-user", "-username", "alice", "-password", password);
-  {
-    await using server = await serve(folder);
-    await logIn(server, "alice", "wrong password");
-    const { session } = await logIn(server, "alice");
-    const { call, post } = createToolClient({ url: server.url, token: session.session_token });
-    await call("list_databases", {});
-    await (await post("{}", { headers: { authorization: "Bearer no" } })).body?.cancel();
-    assert.equal(await server.stop(), 0);
-  }
-  const lines = (await Deno.readTextFile(file)).trim().split("\n").map((line) => JSON.parse(line));
-  assert.deepEqual(lines.map((line) => [line.event, line.outcome]), [
-    ["administrator", "ok"],
-    ["login", "failed"],
-    ["login", "ok"],
-    ["tool_call", "ok"],
-    ["refusal", "unauthorized"],
-  ]);
-  assert.partialDeepStrictEqual(lines[3], { user: "alice", address: "127.0.0.1", tool: "list_databases" });
-  assert.match(await administer(folder, "-verify-audit", file), /is whole: 5 lines/);
-  const text = await Deno.readTextFile(file);
-  await Deno.writeTextFile(file, text.replace("wrong_password", "unknown_user"));
-  const { code, stderr } = await runProgram(["-verify-audit", file]);
-  assert.equal(code, 1);
-  assert.match(stderr, /line [23]\b/);
-});
