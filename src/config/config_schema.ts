@@ -18,13 +18,13 @@ export const configSchema = section({
   audit: audit.prefault({}),
   data_dir: filePath().optional().describe("Folder for what outlives a restart"),
   custom_definitions_path: filePath().optional().describe("File of prompts and resources of your own"),
-  llm: llm.optional(),
+  llm: llm.prefault({}),
   embedding: embedding.optional(),
   builtins: builtins.optional(),
-  server: server.optional(),
+  server: server.prefault({}),
   api_keys: apiKeys.optional(),
   defaults: defaults.optional(),
-  pipelines: pipelines.optional(),
+  pipelines: pipelines.prefault([]),
 });
 
 export type ParsedConfig = z.output<typeof configSchema>;

@@ -6,13 +6,15 @@ import { configSchema, type ParsedConfig } from "./config_schema.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { normalizeTree } from "./normalize_tree.ts";
 import { applyOverrides } from "./overrides.ts";
-import { takeReplacedSettings } from "./replaced_settings.ts";
+import { pipelineSettings } from "./pipeline_settings.ts";
+import { identityFaults, takeReplacedSettings } from "./replaced_settings.ts";
 import { ruleFaults, type RunContext } from "./rule_faults.ts";
 import { type Locate, type Origin, schemaFaults } from "./schema_faults.ts";
 import type { FlagSetting } from "./setting_flags.ts";
 import { formatPath, type SettingPath } from "./setting_path.ts";
 import { unusedPartWarnings } from "./unused_parts.ts";
 import type { ValueMap } from "./value_tree.ts";
+import { vendorsFrom } from "./vendors.ts";
 
 /** What the command line says about the configuration. */
 export interface ConfigFlags {
@@ -58,6 +60,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   if (document === undefined) throw new ConfigError(faults, file?.path);
 
   const folder = file === undefined ? executableDir : dirname(file.path);
+  faults.push(...identityFaults(document.tree, document.place));
   const replaced = takeReplacedSettings(document.tree, document.place);
   const tree = normalizeTree(document.tree, configSchema, {
     folder,
@@ -117,11 +120,12 @@ function inFileOrder(faults: readonly Fault[]): Fault[] {
 }
 
 function finishConfig(parsed: ParsedConfig, folder: string, env: LoadOptions["env"]): Config {
+  const { defaults: _defaults, api_keys: _apiKeys, ...rest } = parsed;
   const { auth } = parsed.http;
   const home = env["HOME"];
   const passFile = env["PGPASSFILE"] || (home && join(home, ".pgpass"));
   return {
-    ...parsed,
+    ...rest,
     http: {
       ...parsed.http,
       auth: {
@@ -131,6 +135,8 @@ function finishConfig(parsed: ParsedConfig, folder: string, env: LoadOptions["en
       },
     },
     databases: parsed.databases.map(databaseConfig),
+    pipelines: parsed.pipelines.map((pipeline) => pipelineSettings(pipeline, parsed)),
+    vendors: vendorsFrom(env),
     ...(passFile ? { pass_file: passFile } : {}),
   };
 }

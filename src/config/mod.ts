@@ -11,3 +11,5 @@ export { credentialFlags, databaseFlags, httpFlags, logFlags } from "./setting_f
 export type { FlagSetting, SettingFlag } from "./setting_flags.ts";
 export { configVariable, listSettings } from "./settings_table.ts";
 export type { Setting } from "./settings_table.ts";
+export type { KeyVendor, VendorKey, Vendors } from "./vendors.ts";
+export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pipeline_settings.ts";

@@ -13,7 +13,7 @@ export function redactConfig(config: object): Record<string, unknown> {
 function redactEntry(key: string, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (secretKey.test(key)) return redacted;
-  if (Array.isArray(value)) return value.map((item) => redactEntry("", item));
+  if (Array.isArray(value)) return value.map((item) => redactEntry(key, item));
   if (isMap(value)) {
     return secretMap.test(key)
       ? Object.fromEntries(Object.keys(value).map((name) => [name, redacted]))

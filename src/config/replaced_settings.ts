@@ -1,6 +1,8 @@
+import type { Place } from "./config_document.ts";
+import type { Fault } from "./fault.ts";
 import type { SettingPath } from "./setting_path.ts";
 import { formatPath } from "./setting_path.ts";
-import { isMap, type ValueMap } from "./value_tree.ts";
+import { isMap, valueAt, type ValueMap } from "./value_tree.ts";
 
 /**
  * Keys of the two Go programs' files that Postern does not need, and what is in their place. `[]` is every element
@@ -11,8 +13,7 @@ const replacedSettings: Readonly<Record<string, string>> = {
     "Postern encrypts no passwords; give them as databases[].password, POSTERN_DB_PASSWORD or ~/.pgpass",
   "trace_file": "log.level: debug and log.format: json take its place",
   "knowledgebase": "there is no documentation search; a pipeline over a table of documents takes its place",
-  "identity":
-    "claims in headers are not read; databases[].role_from_user and session_settings take its place",
+  "identity": "claims in headers are not read; every pipeline's documents are for everyone who can reach it",
   "http.auth.methods": "tokens and users are both accepted; a method whose file is empty lets nobody in",
   "http.auth.oauth": "there is no OAuth server; tokens and users take its place",
   "http.client_ip.source": "the header is read where http.client_ip.header and trusted_proxies are set",
@@ -43,6 +44,20 @@ export function takeReplacedSettings(
       return [`${formatPath([...path, key])}${at} is not used: ${instead}`];
     });
   });
+}
+
+/**
+ * The fault of a file that relies on rows being filtered by who asks: served without it, everyone would read all of
+ * them. To be looked for before those keys are taken out.
+ */
+export function identityFaults(tree: ValueMap, place: (path: SettingPath) => Place | undefined): Fault[] {
+  if (valueAt(tree, ["identity", "enabled"]) !== true) return [];
+  return [{
+    path: "identity",
+    ...place(["identity"]),
+    message:
+      "claims in headers are not read, so rows would not be filtered by them; a proxy has to decide who asks",
+  }];
 }
 
 /** The maps that a pattern's keys lead to, with their paths. */

@@ -5,6 +5,7 @@ import {
   parseListenAddress,
 } from "../core/listen_address.ts";
 import type { Fault } from "./fault.ts";
+import { checkPipelines } from "./pipeline_faults.ts";
 import type { Locate } from "./schema_faults.ts";
 import { formatPath, type SettingPath } from "./setting_path.ts";
 import { isMap, valueAt, type ValueMap } from "./value_tree.ts";
@@ -31,6 +32,8 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   checkTls(tree, ["http", "tls"], report);
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
+  checkModel(tree["llm"], report);
+  checkPipelines(tree, report);
   return faults;
 }
 
@@ -74,6 +77,15 @@ function checkTls(tree: ValueMap, path: SettingPath, report: Report): void {
       report([...path, key], "is required where TLS is enabled");
     }
   }
+}
+
+const modelIsOptional: readonly unknown[] = [undefined, "local", "anthropic"];
+
+/** No default would stay right, since models come and go; Anthropic's is the one that files for pgEdge's server leave out. */
+function checkModel(llm: unknown, report: Report): void {
+  const provider = valueAt(llm, ["provider"]);
+  if (modelIsOptional.includes(provider) || valueAt(llm, ["enabled"]) === false) return;
+  if (valueAt(llm, ["model"]) === undefined) report(["llm", "model"], `is required for ${provider}`);
 }
 
 function checkListeners(tree: ValueMap, context: RunContext, report: Report): void {

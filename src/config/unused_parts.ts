@@ -3,9 +3,7 @@ import { valueAt, type ValueMap } from "./value_tree.ts";
 
 /** Parts of the schema that nothing acts upon yet. Take a line out with the change that makes it work. */
 const unusedParts: readonly string[] = [
-  "data_dir",
   "custom_definitions_path",
-  "llm",
   "embedding",
   "builtins",
   "server",
@@ -17,11 +15,6 @@ const unusedParts: readonly string[] = [
 /** One warning for each such part that a configuration sets, so that nobody believes it works. */
 export function unusedPartWarnings(tree: ValueMap): string[] {
   return unusedParts
-    .filter((part) => valueAt(tree, splitPath(part)) !== undefined && !(part === "llm" && isLocal(tree)))
+    .filter((part) => valueAt(tree, splitPath(part)) !== undefined)
     .map((part) => `${part}: read but not used by this version`);
-}
-
-/** The one completion provider that there is. */
-function isLocal(tree: ValueMap): boolean {
-  return valueAt(tree, ["llm", "provider"]) === "local";
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseFlags } from "../../src/cli/parse_flags.ts";
-import { ConfigError, loadConfig, type LoadOptions } from "../../src/config/mod.ts";
+import { ConfigError, loadConfig, type LoadOptions, redactConfig } from "../../src/config/mod.ts";
 import { optionsFor, readFrom } from "./load_options.ts";
 
 async function faultsOf(options: LoadOptions): Promise<ConfigError> {
@@ -230,9 +230,31 @@ Deno.test("a ConfigError names the file and tells each fault on a line of its ow
   assert.deepEqual(error.data, { faults: error.faults });
 });
 
-Deno.test("loadConfig() warns of a provider that this version does not have, and not of the local one", async () => {
-  const warningsOf = async (provider: string) =>
-    (await loadConfig(optionsFor(`llm: { provider: ${provider} }`))).warnings;
-  assert.deepEqual(await warningsOf("openai"), ["llm: read but not used by this version"]);
-  assert.deepEqual(await warningsOf("local"), []);
+Deno.test("loadConfig() wants a model of each provider but local, and anthropic, which has a default", async () => {
+  const load = (llm: string) => loadConfig(optionsFor(`llm: ${llm}`));
+  await assert.rejects(load("{ provider: openai }"), { message: /llm\.model: is required for openai$/ });
+  await assert.rejects(load("{ provider: ollama }"), { message: /llm\.model: is required for ollama$/ });
+  await load("{ provider: openai, enabled: false }");
+  await load("{ provider: anthropic }");
+  await load("{ provider: local }");
+});
+
+Deno.test("loadConfig() finds vendors' keys in their own variables and in the home folder", async () => {
+  const env = {
+    HOME: "/home/ann",
+    ANTHROPIC_API_KEY: " key-of-anthropic\n",
+    GOOGLE_API_KEY: "key-of-google",
+    OLLAMA_HOST: "0.0.0.0",
+  };
+  const { config } = await loadConfig(optionsFor("", { env }));
+  assert.deepEqual(config.vendors, {
+    keys: {
+      anthropic: { api_key: "key-of-anthropic", api_key_file: "/home/ann/.anthropic-api-key" },
+      openai: { api_key_file: "/home/ann/.openai-api-key" },
+      gemini: { api_key: "key-of-google", api_key_file: "/home/ann/.gemini-api-key" },
+      voyage: { api_key_file: "/home/ann/.voyage-api-key" },
+    },
+    ollama_url: "http://127.0.0.1:11434",
+  });
+  assert.doesNotMatch(JSON.stringify(redactConfig(config)), /key-of/);
 });

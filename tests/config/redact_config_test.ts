@@ -7,7 +7,7 @@ Deno.test("redactConfig() keeps settings and hides passwords, keys, headers and 
 databases:
   - { name: shop, password: hunter2, session_settings: { app.key: hunter2 } }
 llm: { openai_api_key: hunter2, openai_base_url: "https://me:hunter2@gateway.example.com", openai_api_key_file: /key }
-defaults: { llm_headers: { x-key: hunter2 }, rag_llm: { headers: { x-key: hunter2 } } }
+defaults: { llm_headers: { x-key: hunter2 }, embedding_llm: { provider: local }, rag_llm: { provider: openai, model: m, headers: { x-key: hunter2 } } }
 pipelines:
   - name: docs
     database: { database: docs, password: hunter2 }

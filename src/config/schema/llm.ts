@@ -1,9 +1,28 @@
 import { z } from "zod";
-import { choice, filePath, integer, section, text, timeout, toggle, webAddress } from "../field_types.ts";
+import {
+  choice,
+  filePath,
+  integer,
+  list,
+  section,
+  text,
+  textMap,
+  timeout,
+  toggle,
+  webAddress,
+} from "../field_types.ts";
+
+/** A provider that takes over where those before it fail; its key is the one that `llm` has for its kind. */
+const fallback = section({
+  provider: choice("anthropic", "openai", "gemini", "ollama"),
+  model: text().describe("The provider's name for the model"),
+  base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
+  headers: textMap().optional().describe("HTTP headers sent to the provider"),
+});
 
 /** Completion provider of the tool server. */
 export const llm = section({
-  enabled: toggle().optional().describe("Answer requests in natural language with this provider"),
+  enabled: toggle().prefault(true).describe("Answer requests in natural language where a provider is set"),
   provider: choice("anthropic", "openai", "gemini", "ollama", "local").optional().describe(
     "Kind of provider",
   ),
@@ -20,9 +39,29 @@ export const llm = section({
   gemini_api_key_file: filePath().optional().describe("File that holds Gemini's key"),
   gemini_base_url: webAddress().optional().describe("Gateway in place of Gemini's own address"),
   ollama_url: webAddress().optional().describe("Address of Ollama"),
-  max_tokens: integer(1).optional().describe("Longest answer, in tokens"),
-  temperature: z.number({ error: "expected a number" }).optional().describe("Sampling temperature"),
-  per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt; 0: no limit"),
+  headers: textMap().optional().describe("HTTP headers sent to the provider"),
+  fallback: list(fallback).optional().describe("Further providers, each asked where those before it fail"),
+  max_tokens: integer(1).prefault(4096).describe("Longest answer, in tokens"),
+  temperature: z.number({ error: "expected a number" }).optional().describe(
+    "Sampling temperature; sent only where it is set, since some models refuse it",
+  ),
+  request_timeout: timeout().prefault("120s").describe(
+    "Longest wait for an answer, attempts together; 0: no limit",
+  ),
+  per_attempt_timeout: timeout().prefault("60s").describe("Longest wait for one attempt; 0: no limit"),
+  schema_token_budget: integer(500, 1_000_000).prefault(8000).describe(
+    "Tokens of a prompt that describe tables",
+  ),
+  sample_values: toggle().prefault(false).describe(
+    "Show the provider values of columns that have few, so that it writes them as they are stored",
+  ),
+  excluded_columns: list(text()).prefault([]).describe(
+    "Columns whose values are never shown: column, table.column or schema.table.column, with * for any text",
+  ),
+  max_plan_cost: z.number({ error: "expected a number above 0" }).positive({
+    error: "expected a number above 0",
+  })
+    .optional().describe("Refuse what the provider wrote where PostgreSQL estimates a higher cost"),
 });
 
 /** Embedding provider of the tool server. */

@@ -15,12 +15,14 @@ import {
   webAddress,
 } from "../field_types.ts";
 import { hostEntry, sessionAttributes, sslModes } from "./databases.ts";
-import { apiKeys, provider, tokenBudget, topN } from "./rag.ts";
+import { apiKeys, completionProvider, embeddingProvider, rerankKinds, tokenBudget, topN } from "./rag.ts";
 
 const pipelineDatabase = section({
   host: host().optional().describe("Host name, address, or folder of a Unix socket"),
   port: port().optional().describe("Port"),
-  hosts: list(hostEntry).optional().describe("Several servers, tried in order, in place of host and port"),
+  hosts: list(hostEntry).min(1, { error: "expected at least one host" }).optional().describe(
+    "Several servers, tried in order, in place of host and port",
+  ),
   target_session_attrs: choice(...sessionAttributes).optional().describe("Which of the servers will do"),
   database: text().describe("Database on the server"),
   username: text().optional().describe("Role to connect as"),
@@ -62,6 +64,9 @@ const table = section({
   text_column: text().describe("Column of the documents' text"),
   vector_column: text().describe("Column of their embeddings"),
   id_column: text().optional().describe("Column that identifies a document; a view needs one"),
+  text_search_config: text().optional().describe(
+    "PostgreSQL text search configuration of the text, or the column that holds each row's",
+  ),
   filter: filter.optional().describe("Which rows take part: SQL text, or conditions"),
 });
 
@@ -72,7 +77,7 @@ const search = section({
 });
 
 const rerank = section({
-  provider: choice("voyage", "local").optional().describe(
+  provider: choice(...rerankKinds).optional().describe(
     "Kind of provider; without one there is no reranking",
   ),
   model: text().optional().describe("The provider's name for the model"),
@@ -88,8 +93,8 @@ const pipeline = section({
   description: text().optional().describe("What it answers, for people"),
   database: pipelineDatabase,
   tables: list(table).min(1, { error: "expected at least one table" }).describe("Where the documents are"),
-  embedding_llm: provider.optional(),
-  rag_llm: provider.optional(),
+  embedding_llm: embeddingProvider.optional(),
+  rag_llm: completionProvider.optional(),
   api_keys: apiKeys.optional(),
   llm_headers: textMap().optional().describe("HTTP headers sent to the pipeline's providers"),
   token_budget: tokenBudget(),

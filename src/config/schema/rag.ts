@@ -1,3 +1,4 @@
+import { z } from "zod";
 import {
   choice,
   filePath,
@@ -15,18 +16,18 @@ import {
 
 /** The RAG server's listener. */
 export const server = section({
-  listen_address: host().optional().describe("Address of the interface to listen on"),
-  port: port().optional().describe("Port to listen on"),
-  request_timeout: timeout().optional().describe("Longest run of one query"),
+  listen_address: host().prefault("0.0.0.0").describe("Address of the interface to listen on"),
+  port: port().prefault(8080).describe("Port to listen on"),
+  request_timeout: timeout().prefault("120s").describe("Longest run of one query"),
   tls: section({
-    enabled: toggle().optional().describe("Serve HTTPS"),
+    enabled: toggle().prefault(false).describe("Serve HTTPS"),
     cert_file: filePath().optional().describe("Certificate, PEM"),
     key_file: filePath().optional().describe("Private key of the certificate, PEM"),
-  }).optional(),
+  }).prefault({}),
   cors: section({
-    enabled: toggle().optional().describe("Answer browsers of other origins"),
-    allowed_origins: list(text()).optional().describe('Those origins; "*" is all of them'),
-  }).optional(),
+    enabled: toggle().prefault(false).describe("Answer browsers of other origins"),
+    allowed_origins: list(text()).prefault([]).describe('Those origins; "*" is all of them'),
+  }).prefault({}),
 });
 
 /** Files that hold the providers' keys. */
@@ -37,15 +38,38 @@ export const apiKeys = section({
   gemini: filePath().optional().describe("File that holds Gemini's key"),
 });
 
-/** A provider and its model; what a pipeline leaves out it takes from `defaults`. */
-export const provider = section({
-  provider: choice("openai", "anthropic", "gemini", "voyage", "ollama", "local").optional()
-    .describe("Kind of provider"),
+export const completionKinds = ["openai", "anthropic", "gemini", "ollama", "local"] as const;
+export const embeddingKinds = ["openai", "gemini", "voyage", "ollama", "local"] as const;
+
+export const rerankKinds = ["voyage", "cohere", "local"] as const;
+
+const connection = {
   model: text().optional().describe("The provider's name for the model"),
   base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
   headers: textMap().optional().describe("HTTP headers sent to the provider"),
   request_timeout: timeout().optional().describe("Longest wait for an answer, attempts together"),
-  per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt"),
+  per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt; without it, no limit"),
+};
+
+/** The provider of embeddings; what a pipeline leaves out it takes from `defaults`. */
+export const embeddingProvider = section({
+  provider: choice(...embeddingKinds).optional().describe("Kind of provider"),
+  ...connection,
+});
+
+/** The provider of answers; what a pipeline leaves out it takes from `defaults`. */
+export const completionProvider = section({
+  provider: choice(...completionKinds).optional().describe("Kind of provider"),
+  ...connection,
+  max_tokens: integer(1).optional().describe("Longest answer, in tokens"),
+  temperature: z.number({ error: "expected a number" }).optional().describe(
+    "Sampling temperature; sent only where it is set",
+  ),
+  fallback: list(section({
+    provider: choice(...completionKinds),
+    ...connection,
+    model: text().optional().describe("The provider's name for the model"),
+  })).optional().describe("Further providers, each asked where those before it fail"),
 });
 
 export const tokenBudget = () => integer(1).optional().describe("Tokens of context in a prompt");
@@ -55,8 +79,8 @@ export const topN = () => integer(1, 100).optional().describe("Documents that a 
 export const defaults = section({
   token_budget: tokenBudget(),
   top_n: topN(),
-  embedding_llm: provider.optional(),
-  rag_llm: provider.optional(),
+  embedding_llm: embeddingProvider.optional(),
+  rag_llm: completionProvider.optional(),
   api_keys: apiKeys.optional(),
   llm_headers: textMap().optional().describe("HTTP headers sent to every provider"),
 });

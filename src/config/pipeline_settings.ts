@@ -1,0 +1,139 @@
+import { AppError } from "../core/app_error.ts";
+import type { ParsedConfig } from "./config_schema.ts";
+import type { completionKinds, embeddingKinds, rerankKinds } from "./schema/rag.ts";
+
+type Parsed = ParsedConfig["pipelines"][number];
+type ParsedCompletion = NonNullable<Parsed["rag_llm"]>;
+export type CompletionKind = (typeof completionKinds)[number];
+export type EmbeddingKind = (typeof embeddingKinds)[number];
+export type RerankKind = (typeof rerankKinds)[number];
+
+/** What sections of the file say about every kind of provider. */
+interface ParsedProvider<Kind extends string> {
+  readonly provider?: Kind | undefined;
+  readonly model?: string | undefined;
+  readonly base_url?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly request_timeout?: number | undefined;
+  readonly per_attempt_timeout?: number | undefined;
+}
+
+/** How to reach a provider, with every level of the configuration laid over the one below. Times in milliseconds. */
+export interface ProviderSettings<Kind extends string> {
+  readonly provider: Kind;
+  readonly model: string;
+  readonly base_url?: string;
+  /** Of `defaults`, of the pipeline and of the provider itself; later ones win. */
+  readonly headers: readonly Readonly<Record<string, string>>[];
+  readonly request_timeout: number;
+  /** 0: no limit. */
+  readonly per_attempt_timeout: number;
+  /** The file that holds the key: of the pipeline, else of `defaults`, else of `api_keys`. */
+  readonly api_key_file?: string;
+}
+
+export interface CompletionSettings extends ProviderSettings<CompletionKind> {
+  readonly max_tokens?: number;
+  readonly temperature?: number;
+}
+
+/** A pipeline with nothing left to look up elsewhere. */
+export interface PipelineConfig {
+  readonly name: string;
+  readonly description: string;
+  readonly database: Omit<Parsed["database"], "host" | "port" | "hosts"> & {
+    readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  };
+  readonly tables: Parsed["tables"];
+  readonly embedding_llm: ProviderSettings<EmbeddingKind>;
+  /** The one to ask, then those that take its place where it fails. */
+  readonly rag_llm: readonly CompletionSettings[];
+  readonly rerank?: ProviderSettings<RerankKind> & { readonly top_k?: number };
+  readonly token_budget: number;
+  readonly top_n: number;
+  readonly system_prompt?: string;
+  readonly search: { hybrid_enabled: boolean; vector_weight: number; min_similarity?: number };
+  readonly allow_include_sources: boolean;
+}
+
+/** Lays a pipeline over `defaults` and `api_keys`. That a provider and a model are there has been checked. */
+export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): PipelineConfig {
+  const { defaults = {} } = config;
+  const { host = "localhost", port = 5432, hosts, ...database } = pipeline.database;
+  const { hybrid_enabled = true, vector_weight = 0.5, min_similarity } = pipeline.search ?? {};
+  const { top_k, ...rerank } = pipeline.rerank ?? {};
+  const settings = <Kind extends string>(provider: ParsedProvider<Kind>) =>
+    providerSettings(provider, pipeline, config);
+  return {
+    name: pipeline.name,
+    description: pipeline.description ?? "",
+    // a RAG server only reads: a standby spares the primary
+    database: {
+      ...(hosts === undefined ? {} : { target_session_attrs: "prefer-standby" as const }),
+      ...database,
+      hosts: hosts ?? [{ host, port }],
+    },
+    tables: pipeline.tables,
+    embedding_llm: settings(layered(pipeline.embedding_llm, defaults.embedding_llm)),
+    rag_llm: completionSettings(layered(pipeline.rag_llm, defaults.rag_llm), settings),
+    ...(rerank.provider === undefined
+      ? {}
+      : { rerank: { ...settings(rerank), ...(top_k === undefined ? {} : { top_k }) } }),
+    token_budget: pipeline.token_budget ?? defaults.token_budget ?? 4000,
+    top_n: pipeline.top_n ?? defaults.top_n ?? 10,
+    ...(pipeline.system_prompt === undefined ? {} : { system_prompt: pipeline.system_prompt }),
+    search: { hybrid_enabled, vector_weight, ...(min_similarity === undefined ? {} : { min_similarity }) },
+    allow_include_sources: pipeline.allow_include_sources ?? false,
+  };
+}
+
+/** One section over another; of another provider than its own a section takes nothing. */
+export function layered<Section extends { provider?: string | undefined }>(
+  own: Section | undefined,
+  base: Section | undefined,
+): Section {
+  const isOther = own?.provider !== undefined && base?.provider !== undefined &&
+    own.provider !== base.provider;
+  return { ...(isOther ? undefined : base), ...own } as Section;
+}
+
+type Settle = <Kind extends string>(provider: ParsedProvider<Kind>) => ProviderSettings<Kind>;
+
+function completionSettings(completion: ParsedCompletion, settle: Settle): CompletionSettings[] {
+  const { fallback = [], max_tokens, temperature, ...first } = completion;
+  return [first, ...fallback].map((provider) => ({
+    ...settle<CompletionKind>(provider),
+    ...(max_tokens === undefined ? {} : { max_tokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+  }));
+}
+
+function providerSettings<Kind extends string>(
+  section: ParsedProvider<Kind>,
+  pipeline: Parsed,
+  { defaults, api_keys }: ParsedConfig,
+): ProviderSettings<Kind> {
+  const { provider, model, base_url } = section;
+  if (provider === undefined) {
+    throw new AppError("internal", `Cannot settle pipeline "${pipeline.name}": a provider is missing`);
+  }
+  const keyFile = [pipeline.api_keys, defaults?.api_keys, api_keys].map((keys) => keyFileOf(keys, provider))
+    .find((file) => file !== undefined);
+  return {
+    provider,
+    model: model ?? "",
+    ...(base_url === undefined ? {} : { base_url }),
+    headers: [defaults?.llm_headers, pipeline.llm_headers, section.headers].filter((level) =>
+      level !== undefined
+    ),
+    request_timeout: section.request_timeout ?? defaultRequestTimeoutMs,
+    per_attempt_timeout: section.per_attempt_timeout ?? 0,
+    ...(keyFile === undefined ? {} : { api_key_file: keyFile }),
+  };
+}
+
+const defaultRequestTimeoutMs = 120_000;
+
+function keyFileOf(keys: ParsedConfig["api_keys"], provider: string): string | undefined {
+  return Object.entries(keys ?? {}).find(([vendor]) => vendor === provider)?.[1];
+}
