@@ -7,14 +7,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   text: ["core"],
   config: ["core"],
   postgres: ["core"],
-  llm: ["core"],
+  llm: ["core", "text"],
   auth: ["core"],
   audit: ["core"],
+  text_to_sql: ["core", "text", "postgres", "llm"],
   rag: ["core", "text", "postgres", "llm"],
-  tools: ["core", "text", "postgres", "llm", "auth", "rag"],
+  tools: ["core", "text", "postgres", "llm", "text_to_sql", "auth", "rag"],
   mcp: ["core", "tools"],
   http: ["core", "auth", "mcp", "rag"],
-  app: ["core", "text", "config", "postgres", "llm", "auth", "audit", "rag", "tools", "mcp", "http"],
+  app: ["core", "text", "config", "postgres", "llm", "auth", "audit", "text_to_sql", "rag", "tools", "mcp", "http"],
   cli: ["core", "config", "auth", "audit", "rag", "app"],
 };
 

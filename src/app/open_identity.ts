@@ -2,7 +2,7 @@ import type { AuditTrail } from "../audit/audit_trail.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
 import { readableByOthers } from "../auth/credential_file.ts";
 import { createCredentialWatcher, type CredentialWatcher } from "../auth/credential_watcher.ts";
-import { createFolderWatch, type FolderWatch } from "../auth/folder_watch.ts";
+import type { FolderWatch } from "../auth/folder_watch.ts";
 import { createLogin, type Login } from "../auth/login.ts";
 import { createPasswordHasher } from "../auth/password_hasher.ts";
 import { createRateLimiter } from "../auth/rate_limiter.ts";
@@ -23,6 +23,7 @@ export interface Identity extends AsyncDisposable {
 export interface IdentityOptions {
   readonly auth: Config["http"]["auth"];
   readonly sessions: Sessions;
+  readonly folders: FolderWatch;
   /** Told of each API token that ends. */
   readonly onEnded: (principal: Principal) => void;
   readonly audit?: AuditTrail;
@@ -36,9 +37,8 @@ const sweepEveryMs = 1_000;
  * @throws {AppError} `invalid`, with the line, for a file that does not parse
  */
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
-  const { auth, sessions, logger } = options;
+  const { auth, sessions, folders, logger } = options;
   await using opening = new AsyncDisposableStack();
-  const folders = opening.use(createFolderWatch({ logger }));
   const tokens = await openTokens(options, folders, opening);
   const users = await openUsers(options, folders, opening);
   for (const path of [auth.token_file, auth.user_file]) {

@@ -1,5 +1,6 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
+import { createFolderWatch, type FolderWatch } from "../auth/folder_watch.ts";
 import { createSessions, type Sessions } from "../auth/sessions.ts";
 import { createTokenIndex } from "../auth/token_index.ts";
 import { createToken } from "../auth/tokens.ts";
@@ -9,7 +10,9 @@ import type { ServerInfo } from "../mcp/server_info.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { demoGreeting } from "./demo_greeting.ts";
 import { openIdentity } from "./open_identity.ts";
+import { openCompletion } from "./open_completion.ts";
 import { openConfiguredDatabases, openDemoDatabase } from "./open_databases.ts";
+import { openTurns } from "./open_turns.ts";
 import { createRefusalTally } from "./refusal_tally.ts";
 import { serveHttp } from "./serve_http.ts";
 import { logStartupWarnings } from "./startup_warnings.ts";
@@ -46,17 +49,21 @@ export async function run(options: RunOptions): Promise<void> {
     now: Date.now,
     onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
   });
+  await using folders = createFolderWatch({ logger });
+  await using completion = demo ? undefined : await openCompletion({ config, folders, logger });
+  using turns = openTurns(config, logger);
+  const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
-    localProvider: demo || config.llm?.provider === "local",
+    ...(byRules || completion !== undefined ? { words: { llm: config.llm, turns, ...completion } } : {}),
     endSession: sessions.end,
     ...(audit === undefined ? {} : { audit }),
     serverInfo: options.serverInfo,
     logger,
   });
   const warned = logStartupWarnings(toolServer.databases, logger);
-  if (config.http.enabled) await runHttp({ ...options, toolServer, sessions, audit, logger });
+  if (config.http.enabled) await runHttp({ ...options, toolServer, sessions, audit, folders, logger });
   else await runStdio(toolServer, logger);
   await warned;
 }
@@ -65,6 +72,7 @@ interface HttpOptions extends RunOptions {
   readonly toolServer: ToolServer;
   readonly sessions: Sessions;
   readonly audit: AuditTrail | undefined;
+  readonly folders: FolderWatch;
   readonly logger: Logger;
 }
 
@@ -76,6 +84,7 @@ async function runHttp(options: HttpOptions): Promise<void> {
     ? await openIdentity({
       auth: http.auth,
       sessions: options.sessions,
+      folders: options.folders,
       onEnded: toolServer.endPrincipal,
       ...(audit === undefined ? {} : { audit }),
       logger,

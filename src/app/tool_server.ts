@@ -1,29 +1,31 @@
 import type { Logger } from "../core/logger.ts";
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import { type Principal, principalKey } from "../core/principal.ts";
-import { writeStatement } from "../llm/local/simple_request.ts";
 import { createInFlight, type InFlight } from "../mcp/in_flight.ts";
 import type { ServerInfo } from "../mcp/server_info.ts";
 import { createConnectionPools } from "../postgres/connection_pools.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
 import { createStatementGuard } from "../postgres/statement_guard.ts";
+import { turnOwner } from "../text_to_sql/turn_owner.ts";
 import { countRows } from "../tools/count_rows.ts";
 import { createDatabaseDirectory } from "../tools/database_directory.ts";
 import { executeExplain } from "../tools/execute_explain.ts";
+import { forget } from "../tools/forget.ts";
 import { getSchemaInfo } from "../tools/get_schema_info.ts";
 import { listDatabases } from "../tools/list_databases.ts";
 import { logout } from "../tools/logout.ts";
 import { queryDatabase } from "../tools/query_database.ts";
 import { createRegistry, type Registry } from "../tools/registry.ts";
 import { selectDatabase } from "../tools/select_database.ts";
+import { answerQuestions, type WordsOptions } from "./answer_questions.ts";
 import { auditCalls } from "./audit_calls.ts";
 import type { OpenDatabase } from "./open_databases.ts";
 
 export interface ToolServerOptions {
   readonly databases: readonly OpenDatabase[];
   readonly maxConnections: number;
-  /** Answer simple requests in words without a model. */
-  readonly localProvider: boolean;
+  /** Absent where requests in words are not answered. */
+  readonly words?: WordsOptions;
   /** Ends the session that asks for it. */
   readonly endSession?: (id: string) => void;
   readonly audit?: AuditTrail;
@@ -42,7 +44,7 @@ export interface ToolServer extends AsyncDisposable {
 }
 
 export async function createToolServer(options: ToolServerOptions): Promise<ToolServer> {
-  const { maxConnections, localProvider, serverInfo, logger } = options;
+  const { maxConnections, words, serverInfo, logger } = options;
   const guard = await createStatementGuard();
   const pools = createConnectionPools({ maxConnections, logger });
   const entries = options.databases.map(({ options: database, availableToUsers }) => ({
@@ -54,12 +56,17 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
   const inFlight = createInFlight();
   const registry = createRegistry({
     tools: [
-      queryDatabase({ directory, guard, ...(localProvider ? { writeStatement } : {}) }),
+      queryDatabase({
+        directory,
+        guard,
+        ...(words === undefined ? {} : { answerQuestion: answerQuestions(words, { guard, logger }) }),
+      }),
       getSchemaInfo({ directory }),
       countRows({ directory }),
       executeExplain({ directory }),
       listDatabases({ directory }),
       selectDatabase({ directory }),
+      ...(words === undefined ? [] : [forget({ turns: words.turns })]),
       ...(options.endSession === undefined ? [] : [logout({ endSession: options.endSession })]),
     ],
     ...(options.audit === undefined ? {} : { onCall: auditCalls(options.audit, guard.fingerprint) }),
@@ -72,6 +79,8 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
     endPrincipal(principal) {
       inFlight.cancelPrincipal(principal);
       directory.end(principal);
+      // a user's turns are there at the next login; a token that has ended has none
+      if (principal.kind === "token") words?.turns.forget(turnOwner(principal));
       void pools.closePrincipal(principalKey(principal));
     },
     [Symbol.asyncDispose]: () => pools.close(),

@@ -16,6 +16,15 @@ export interface CatalogTable {
   /** In the table's order. */
   readonly columns: readonly CatalogColumn[];
   readonly indexes: readonly CatalogIndex[];
+  readonly foreignKeys: readonly CatalogForeignKey[];
+}
+
+/** A foreign key: its columns refer, one by one, to those of the target. */
+export interface CatalogForeignKey {
+  readonly columns: readonly string[];
+  readonly targetSchema: string;
+  readonly targetTable: string;
+  readonly targetColumns: readonly string[];
 }
 
 export interface CatalogColumn {
@@ -36,6 +45,8 @@ export interface CatalogColumn {
   readonly reference: string;
   /** An enumeration's labels in order; empty for other types. */
   readonly labels: readonly string[];
+  /** The values that a CHECK constraint lists for the column; empty where there is none. */
+  readonly allowedValues: readonly string[];
   /** A pgvector column's dimensions, 0 where unbounded; undefined for other types. */
   readonly vectorDimensions?: number;
 }

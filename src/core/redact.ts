@@ -4,13 +4,13 @@ const secretName =
   /^(.*[_-])?(password|passwd|passphrase|secret|token|api[_-]?key|authorization|cookie|credentials?|private[_-]?key)$/i;
 
 const secretTexts: readonly [RegExp, string][] = [
-  // a URL's password
-  [/([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s@/]+@/gi, `$1${redacted}@`],
+  // a URL's password; the bounds keep a text without one from taking quadratic time
+  [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/@]{0,256}:)[^\s@/]{1,1024}@/gi, `$1${redacted}@`],
   // an Authorization header's value
   [/\b(bearer|basic)\s+[A-Za-z0-9\-._~+/]{8,}=*/gi, `$1 ${redacted}`],
   // keyword=value connection strings and query strings; an API token's id is no secret
   [
-    /\b(password|passwd|api[_-]?key|secret|token)(\s*[=:]\s*)(["']?)(?!token-\d+\b)[^\s"'&,;]+\3/gi,
+    /\b(password|passwd|api[_-]?key|secret|token)(\s{0,16}[=:]\s{0,16})(["']?)(?!token-\d+\b)[^\s"'&,;]+\3/gi,
     `$1$2${redacted}`,
   ],
   // our tokens and the keys of well-known vendors

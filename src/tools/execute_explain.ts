@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { explainStatement } from "../postgres/explain_statement.ts";
 import { databaseArgument } from "./arguments.ts";
 import type { DatabaseDirectory } from "./database_directory.ts";
 import { observePlan } from "./plan_observations.ts";
@@ -33,15 +34,13 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
         ...(analyze ? ["ANALYZE", ...(buffers ? ["BUFFERS"] : [])] : []),
         `FORMAT ${format.toUpperCase()}`,
       ];
-      const prefix = `EXPLAIN (${settings.join(", ")}) `;
-      const outcome = await database.read({ principal, sql: prefix + query.trim(), signal });
-      if (!outcome.ok) {
-        const { position, ...error } = outcome.error;
-        const inQuery = position === undefined || position <= prefix.length
-          ? {}
-          : { position: position - prefix.length };
-        return { failure: statementErrorText({ ...error, ...inQuery }, query.trim()) };
-      }
+      const outcome = await explainStatement(database, {
+        principal,
+        sql: query.trim(),
+        signal,
+        options: settings,
+      });
+      if (!outcome.ok) return { failure: statementErrorText(outcome.error, query.trim()) };
       const plan = outcome.rows.map((row) => row[0] ?? "").join("\n");
       const observations = format === "text" ? observePlan(plan) : [];
       const title = analyze ? "EXPLAIN ANALYZE Results" : "EXPLAIN Results";

@@ -1,26 +1,36 @@
 import assert from "node:assert/strict";
-import { writeStatement } from "../../src/llm/local/simple_request.ts";
+import type { Catalog } from "../../src/core/catalog.ts";
+import { silentLogger } from "../../src/core/logger.ts";
+import { createCatalogCache } from "../../src/postgres/catalog_cache.ts";
+import { createAnswerByRules } from "../../src/text_to_sql/answer_by_rules.ts";
 import { queryDatabase } from "../../src/tools/query_database.ts";
 import { createTestDatabase, testWithPostgres } from "../support/database.ts";
 import { callTool, createToolFixture } from "../support/tool_fixture.ts";
 import { librarySchema } from "./library_schema.ts";
 
+function byRules() {
+  const prepare = ({ catalog }: { catalog: Catalog }) => ({ catalog });
+  return createAnswerByRules({
+    schemas: createCatalogCache({ prepare, now: Date.now, logger: silentLogger }),
+  });
+}
+
 testWithPostgres("query_database answers SQL and words", async (t) => {
   await using database = await createTestDatabase();
   await database.query(librarySchema);
   await using fixture = await createToolFixture({ library: { database } });
-  const tool = queryDatabase({ ...fixture, writeStatement });
+  const tool = queryDatabase({ ...fixture, answerQuestion: byRules() });
 
   await t.step("rows come as text for a model and as data for a program", async () => {
     const sql =
       "SELECT id, price, facts, tags, published, id > 1 AS later, NULL AS none FROM books ORDER BY id LIMIT 2";
     const { text, data } = await callTool(tool, { query: sql });
     assert.equal(
-      text,
-      `Database: library\n\nSQL Query:\n${sql}\n\nResults (2 rows):\n` +
+      text.replaceAll(/[0-9a-f]{32}/g, "MARK"),
+      `Database: library\n\nSQL Query:\n${sql}\n\nResults (2 rows):\n<data-MARK>\n` +
         "id\tprice\tfacts\ttags\tpublished\tlater\tnone\n" +
         '1\t1.00\t{"pages": 120}\t{a,b}\t2020-01-02\tf\t\\N\n' +
-        '2\t2.00\t{"pages": 120}\t{a,b}\t2020-01-03\tt\t\\N',
+        '2\t2.00\t{"pages": 120}\t{a,b}\t2020-01-03\tt\t\\N\n</data-MARK>',
     );
     assert.deepEqual(data, {
       database: "library",
@@ -45,7 +55,7 @@ testWithPostgres("query_database answers SQL and words", async (t) => {
 
   await t.step("a value with a tab and a line end stays on its line", async () => {
     const { text } = await callTool(tool, { query: "SELECT title FROM books WHERE id = 251" });
-    assert.match(text, /\nTab\\tand\\nline$/);
+    assert.match(text, /\nTab\\tand\\nline\n<\/data-[0-9a-f]{32}>$/);
   });
 
   await t.step("what is cut says so and how to get the rest", async () => {

@@ -1,6 +1,6 @@
 import type { CatalogColumn } from "../../core/catalog.ts";
 import { columnKind } from "./column_kind.ts";
-import { identifierWords } from "./word_stem.ts";
+import { identifierWords } from "../../text/word_stem.ts";
 
 const creationNames = [
   "placed_at",

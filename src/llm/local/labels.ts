@@ -1,6 +1,6 @@
 import type { Token } from "./tokens.ts";
 import { skipWords } from "./phrases.ts";
-import { identifierWords, wordStem } from "./word_stem.ts";
+import { identifierWords, wordStem } from "../../text/word_stem.ts";
 
 const joints = new Set(["and", "or", ",", "&"]);
 

@@ -7,7 +7,7 @@ import { labelsAt } from "./labels.ts";
 import { quoteIdentifier } from "./quote_sql.ts";
 import { ageAt, type TimeSpan, timeSpanAt } from "./time_span.ts";
 import type { Token } from "./tokens.ts";
-import { identifierWords, wordStem } from "./word_stem.ts";
+import { identifierWords, wordStem } from "../../text/word_stem.ts";
 import { creationWords, filterLinks, groupPhrases, timeUnits } from "./vocabulary.ts";
 
 /** Bounds of a date as SQL expressions; `until` is not part of the period. */

@@ -1,6 +1,6 @@
 import type { Recogniser, Scan } from "./draft.ts";
 import { tableMentionAt } from "./table_mentions.ts";
-import { isPlural } from "./word_stem.ts";
+import { isPlural } from "../../text/word_stem.ts";
 
 const betweenColumns = new Set(["and", ",", "&", "the", "a", "an"]);
 const possessives = new Set(["their", "its"]);

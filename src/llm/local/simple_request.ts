@@ -3,7 +3,7 @@ import { type Reading, readRequest } from "./read_request.ts";
 import { renderStatement } from "./render_statement.ts";
 import { displayName, isMentioned, mentionedTables } from "./table_mentions.ts";
 import { type Token, tokenise } from "./tokens.ts";
-import { identifierWords, wordStem } from "./word_stem.ts";
+import { identifierWords, wordStem } from "../../text/word_stem.ts";
 
 /** A statement and the table that it reads, or why there is none. */
 export type SimpleAnswer =

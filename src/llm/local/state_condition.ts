@@ -7,7 +7,7 @@ import { labelsAt } from "./labels.ts";
 import { phraseAt } from "./phrases.ts";
 import { isPeriodAt } from "./recognise_period.ts";
 import type { Token } from "./tokens.ts";
-import { wordStem } from "./word_stem.ts";
+import { wordStem } from "../../text/word_stem.ts";
 import { equalityPhrases } from "./vocabulary.ts";
 
 /** "active" for "inactive", "paid" for "unpaid". */

@@ -1,7 +1,7 @@
 import type { CatalogColumn, CatalogTable } from "../../core/catalog.ts";
 import { columnKind } from "./column_kind.ts";
 import type { Token } from "./tokens.ts";
-import { identifierWords, wordStem } from "./word_stem.ts";
+import { identifierWords, wordStem } from "../../text/word_stem.ts";
 
 export interface ColumnMatch {
   readonly column: CatalogColumn;

@@ -1,6 +1,6 @@
 import type { CatalogTable } from "../../core/catalog.ts";
 import type { Token } from "./tokens.ts";
-import { identifierWords, isPlural, wordStem } from "./word_stem.ts";
+import { identifierWords, isPlural, wordStem } from "../../text/word_stem.ts";
 
 /** How a request names a table at one place. */
 export interface TableMention {

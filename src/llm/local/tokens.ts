@@ -1,5 +1,5 @@
 import { combineNumberWords } from "./number_words.ts";
-import { identifierWords, wordStem } from "./word_stem.ts";
+import { identifierWords, wordStem } from "../../text/word_stem.ts";
 
 export type TokenKind = "word" | "number" | "ordinal" | "date" | "quoted" | "symbol";
 

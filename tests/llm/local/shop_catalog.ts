@@ -38,6 +38,7 @@ function column(name: string, type: string, more: Partial<CatalogColumn> = {}): 
     isIndexed: false,
     reference: "",
     labels: [],
+    allowedValues: [],
     ...more,
   };
 }
@@ -53,7 +54,7 @@ function table(
   kind: TableKind = "TABLE",
   schema = "public",
 ): CatalogTable {
-  return { schema, name, kind, comment: "", estimatedRows: -1, columns, indexes: [] };
+  return { schema, name, kind, comment: "", estimatedRows: -1, columns, indexes: [], foreignKeys: [] };
 }
 
 const customers = table("customers", [

@@ -1,0 +1,45 @@
+import type { Config } from "../config/mod.ts";
+import type { Logger } from "../core/logger.ts";
+import type { CompletionProvider } from "../llm/provider.ts";
+import { createCatalogCache } from "../postgres/catalog_cache.ts";
+import type { StatementGuard } from "../postgres/statement_guard.ts";
+import type { AnswerQuestion } from "../text_to_sql/answer.ts";
+import { createAnswerByModel } from "../text_to_sql/answer_by_model.ts";
+import { createAnswerByRules } from "../text_to_sql/answer_by_rules.ts";
+import { createSchemaIndex } from "../text_to_sql/schema_index.ts";
+import type { TurnStore } from "../text_to_sql/turns.ts";
+
+export interface WordsOptions {
+  readonly llm: Config["llm"];
+  /** Absent where simple requests are answered by rules. */
+  readonly completion?: CompletionProvider;
+  readonly turns: TurnStore;
+}
+
+/** Puts together what answers requests in words. */
+export function answerQuestions(
+  { llm, completion, turns }: WordsOptions,
+  { guard, logger }: { readonly guard: StatementGuard; readonly logger: Logger },
+): AnswerQuestion {
+  const now = Date.now;
+  if (completion === undefined) {
+    return createAnswerByRules({
+      schemas: createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger }),
+    });
+  }
+  const schemas = createCatalogCache({
+    prepare: createSchemaIndex,
+    ...(llm.sample_values ? { samples: { excludedColumns: llm.excluded_columns } } : {}),
+    now,
+    logger,
+  });
+  return createAnswerByModel({
+    completion,
+    schemas,
+    guard,
+    turns,
+    schemaTokens: llm.schema_token_budget,
+    ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
+    now,
+  });
+}

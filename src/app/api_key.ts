@@ -1,0 +1,63 @@
+import { type FolderWatch } from "../auth/folder_watch.ts";
+import { readableByOthers } from "../auth/credential_file.ts";
+import { watchPath } from "../auth/watch_path.ts";
+import type { Logger } from "../core/logger.ts";
+
+/** Where a provider's key may be; the first that holds one counts. */
+export interface ApiKeySources {
+  readonly text?: string | undefined;
+  /** Named by the configuration, so it should be there. */
+  readonly file?: string | undefined;
+  readonly environment?: string | undefined;
+  /** In the home folder; need not be there. */
+  readonly homeFile?: string | undefined;
+}
+
+/** A provider's key as it is now. */
+export interface ApiKey extends AsyncDisposable {
+  read(): string | undefined;
+}
+
+interface ApiKeyOptions {
+  readonly folders: FolderWatch;
+  readonly logger: Logger;
+}
+
+const debounceMs = 100;
+const pollMs = 5_000;
+
+/** Reads a key, and reads it again when its file changes; a file that cannot be read leaves the key as it was. */
+export async function openApiKey(sources: ApiKeySources, options: ApiKeyOptions): Promise<ApiKey> {
+  if (sources.text !== undefined) return fixedKey(sources.text);
+  if (sources.file !== undefined) return await openKeyFile(sources.file, { ...options, isExpected: true });
+  if (sources.environment !== undefined) return fixedKey(sources.environment);
+  if (sources.homeFile === undefined) return fixedKey(undefined);
+  return await openKeyFile(sources.homeFile, { ...options, isExpected: false });
+}
+
+function fixedKey(key: string | undefined): ApiKey {
+  return { read: () => key, [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+async function openKeyFile(path: string, options: ApiKeyOptions & { isExpected: boolean }): Promise<ApiKey> {
+  const { folders, logger, isExpected } = options;
+  let key: string | undefined;
+  const watch = await watchPath({ path, folders, debounceMs, pollMs, onChange: load });
+
+  async function load(): Promise<void> {
+    try {
+      const text = (await Deno.readTextFile(path)).trim();
+      if (text === "" || text === key) return;
+      if (key !== undefined) logger.info(`Reloaded ${path}`);
+      key = text;
+    } catch (error) {
+      if (!isExpected && error instanceof Deno.errors.NotFound) return;
+      logger.warn(`Cannot read the key file ${path}`, { error });
+      return;
+    }
+    const warning = await readableByOthers(path);
+    if (warning !== undefined) logger.warn(warning);
+  }
+
+  return { read: () => key, [Symbol.asyncDispose]: () => watch.close() };
+}

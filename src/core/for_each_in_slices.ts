@@ -1,0 +1,15 @@
+import { setImmediate } from "node:timers/promises";
+
+/** How long items are worked on until other work of the process gets its turn. */
+const sliceMs = 4;
+
+/** Calls `visit` for each item in order, without keeping the event loop for longer than some milliseconds and one item. */
+export async function forEachInSlices<T>(items: Iterable<T>, visit: (item: T) => void): Promise<void> {
+  let startedAt = performance.now();
+  for (const item of items) {
+    visit(item);
+    if (performance.now() - startedAt < sliceMs) continue;
+    await setImmediate();
+    startedAt = performance.now();
+  }
+}

@@ -1,0 +1,114 @@
+import { AppError } from "../core/app_error.ts";
+import type { Logger } from "../core/logger.ts";
+import type { CompletionPart, CompletionProvider, CompletionRequest, RerankProvider } from "./provider.ts";
+import { ProviderError } from "./provider_error.ts";
+
+// Every fault leads to the next provider, `invalid_request` too: what one refuses as too long, or by a model's name
+// that it does not know, another may take, and a request that all refuse costs one refusal more for each.
+
+/**
+ * Several providers as one: the first that does not fail answers. A stream goes to the next only before its first text.
+ * `ping` succeeds where any of them answers, since then a request would. What all of them fail at is the first one's
+ * fault: the one that is meant to answer.
+ * @param providers in order of preference, one or more
+ */
+export function withFallback(providers: readonly CompletionProvider[], logger: Logger): CompletionProvider {
+  const first = firstOf(providers);
+  return {
+    name: first.name,
+    ping: (signal) => pingAny(providers, signal),
+    complete: (request) =>
+      tryEach(providers, request.signal, logger, (provider) => provider.complete(request)),
+    stream: (request) => streamFromEach(providers, request, logger),
+  };
+}
+
+/**
+ * As `withFallback`, for reranking. There is none for embeddings: the vectors of two models do not mix.
+ * @param providers in order of preference, one or more
+ */
+export function withRerankFallback(providers: readonly RerankProvider[], logger: Logger): RerankProvider {
+  const first = firstOf(providers);
+  return {
+    name: first.name,
+    ping: (signal) => pingAny(providers, signal),
+    rerank: (request) => tryEach(providers, request.signal, logger, (provider) => provider.rerank(request)),
+  };
+}
+
+type Named = Pick<CompletionProvider, "name">;
+type Pingable = Pick<CompletionProvider, "ping">;
+
+function firstOf<P>(providers: readonly P[]): P {
+  const [first] = providers;
+  if (first === undefined) throw new AppError("internal", "Cannot fall back: there are no providers");
+  return first;
+}
+
+async function tryEach<P extends Named, T>(
+  providers: readonly P[],
+  signal: AbortSignal,
+  logger: Logger,
+  operation: (provider: P) => Promise<T>,
+): Promise<T> {
+  const faults: ProviderError[] = [];
+  for (const [index, provider] of providers.entries()) {
+    try {
+      return await operation(provider);
+    } catch (thrown) {
+      const fault = demandFault(thrown, signal);
+      faults.push(fault);
+      logFallback(logger, fault, provider, providers[index + 1]);
+    }
+  }
+  throw faults[0];
+}
+
+async function* streamFromEach(
+  providers: readonly CompletionProvider[],
+  request: CompletionRequest,
+  logger: Logger,
+): AsyncGenerator<CompletionPart, void, void> {
+  const faults: ProviderError[] = [];
+  for (const [index, provider] of providers.entries()) {
+    let hasText = false;
+    try {
+      for await (const part of provider.stream(request)) {
+        hasText ||= part.type === "text" && part.text !== "";
+        yield part;
+      }
+      return;
+    } catch (thrown) {
+      if (hasText) throw thrown;
+      const fault = demandFault(thrown, request.signal);
+      faults.push(fault);
+      logFallback(logger, fault, provider, providers[index + 1]);
+    }
+  }
+  throw faults[0];
+}
+
+/** Asks all at once, so that a first one that is silent does not use up the time that a ping may take. */
+async function pingAny(providers: readonly Pingable[], signal: AbortSignal): Promise<void> {
+  const others = new AbortController();
+  const eitherSignal = AbortSignal.any([signal, others.signal]);
+  try {
+    await Promise.any(providers.map((provider) => provider.ping(eitherSignal)));
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw thrown instanceof AggregateError ? thrown.errors[0] : thrown;
+  } finally {
+    others.abort();
+  }
+}
+
+/** @throws what was thrown, where it is the caller's abort or no provider's fault: no other provider could help */
+function demandFault(thrown: unknown, signal: AbortSignal): ProviderError {
+  if (signal.aborted || !(thrown instanceof ProviderError)) throw thrown;
+  return thrown;
+}
+
+function logFallback(logger: Logger, { fault }: ProviderError, from: Named, to: Named | undefined): void {
+  if (to === undefined) return;
+  logger.warn("falling back to another provider", { provider: from.name, next: to.name, fault });
+}

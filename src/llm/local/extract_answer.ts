@@ -1,0 +1,153 @@
+import { cutToTokens } from "../../text/cut_to_budget.ts";
+import { splitSentences } from "../../text/sentences.ts";
+import type { Grounding } from "../provider.ts";
+import { questionStems, rarities, topicStems } from "./term_rarity.ts";
+import type { createTurns } from "./turns.ts";
+
+const mostSentences = 4;
+const longestSentence = 120;
+/** Of the question's weight, what a sentence and its surroundings must hold at least to count as an answer. */
+const leastFit = 0.3;
+/** Against the best sentence's fit. */
+const leastShare = 0.55;
+const sameWords = 0.7;
+const manyStems = 25;
+const mostRanked = 50;
+
+/** What a sentence inherits of the question's words from the one before it, a heading perhaps, and from its document. */
+const neighbourShare = 0.5;
+const documentShare = 0.2;
+
+interface Candidate {
+  /** From 0, in the order of all documents' sentences. */
+  readonly order: number;
+  readonly document: number;
+  readonly text: string;
+  readonly stems: ReadonlySet<string>;
+  /** The question's stems in the sentence before and in the heading or question above. */
+  readonly near: ReadonlySet<string>;
+  /** The question's stems anywhere in the document. */
+  readonly around: ReadonlySet<string>;
+}
+
+interface Question {
+  readonly stems: readonly string[];
+  readonly rarity: ReadonlyMap<string, number>;
+  readonly total: number;
+  readonly asksNumber: boolean;
+}
+
+/**
+ * Two to four sentences of the documents that fit the question best (one, where no other does), each followed by its
+ * document's number in square brackets; undefined where none fits. What the sentences say is never acted on.
+ */
+export async function extractAnswer(
+  { question, documents }: Grounding,
+  nextTurn: ReturnType<typeof createTurns>,
+): Promise<string | undefined> {
+  const stems = questionStems(question);
+  const candidates: Candidate[] = [];
+  for (const [index, document] of documents.entries()) {
+    await nextTurn(document.length);
+    addCandidates(withoutNumbers(document), index, new Set(stems), candidates);
+  }
+  const rarity = rarities(stems, candidates.map((candidate) => candidate.stems));
+  const total = stems.reduce((sum, stem) => sum + (rarity.get(stem) ?? 0), 0);
+  const asksNumber =
+    /\b(?:how (?:many|much|long|old|often|far|big|large|high)|when|what (?:year|date|percentage))\b/i
+      .test(question);
+  const chosen = choose(candidates, { stems, rarity, total, asksNumber });
+  if (chosen.length === 0) return undefined;
+  return inReadingOrder(chosen).map(({ text, document }) => `${quotable(text)} [${document + 1}]`).join(" ");
+}
+
+/** Numbers in brackets would pass for ours. */
+function withoutNumbers(document: string): string {
+  return document.replace(/\[[\d\s,]*\]/g, " ");
+}
+
+function addCandidates(
+  document: string,
+  index: number,
+  asked: ReadonlySet<string>,
+  candidates: Candidate[],
+): void {
+  const sentences = splitSentences(document).map(({ text }) => {
+    const stems = new Set(topicStems(text));
+    return { text, stems, asked: stems.intersection(asked) };
+  });
+  const around = new Set(sentences.flatMap((sentence) => [...sentence.asked]));
+  let heading: ReadonlySet<string> = new Set();
+  let before = heading;
+  for (const { text, stems, asked } of sentences) {
+    const near = before.union(heading);
+    candidates.push({ order: candidates.length, document: index, text, stems, near, around });
+    if (!isStatement(text)) heading = asked;
+    before = asked;
+  }
+}
+
+/** A heading or a question in a document says what follows it is about, and answers nothing. */
+function isStatement(text: string): boolean {
+  if (/[?？]["'”’»)]*$/.test(text) || /^#{1,6}\s/.test(text) || /^[\s|:=*_-]*$/.test(text)) return false;
+  return /[.!。！…:;|"”»)\d]$/.test(text) || /\d/.test(text) || text.length > 40;
+}
+
+/** The part of the question's weight that a candidate covers, about 0 to 1; `covered` stems count half. */
+function fit(candidate: Candidate, question: Question, covered: ReadonlySet<string>): number {
+  let own = 0;
+  let inherited = 0;
+  for (const stem of question.stems) {
+    const weight = (question.rarity.get(stem) ?? 0) * (covered.has(stem) ? 0.5 : 1);
+    if (candidate.stems.has(stem)) own += weight;
+    else if (candidate.near.has(stem)) inherited += weight * neighbourShare;
+    else if (candidate.around.has(stem)) inherited += weight * documentShare;
+  }
+  if (own + inherited === 0) return 0;
+  const isLong = candidate.stems.size > manyStems;
+  const hasNumber = question.asksNumber && /\p{N}/u.test(candidate.text);
+  return (own + inherited) / question.total * (isLong ? 0.85 : 1) * (hasNumber ? 1.15 : 1);
+}
+
+function choose(all: readonly Candidate[], question: Question): Candidate[] {
+  const nothing = new Set<string>();
+  const ranked = all
+    .filter(({ text }) => isStatement(text))
+    .map((candidate) => ({ candidate, fit: fit(candidate, question, nothing) }))
+    .filter((scored) => scored.fit >= leastFit)
+    .sort((one, other) => other.fit - one.fit || one.candidate.order - other.candidate.order)
+    .slice(0, mostRanked);
+  const best = ranked[0];
+  if (best === undefined) return [];
+  const chosen = [best.candidate];
+  const covered = new Set(best.candidate.stems);
+  for (const { candidate } of ranked.filter((scored) => scored.fit >= best.fit * leastShare).slice(1)) {
+    if (chosen.length === mostSentences) break;
+    if (chosen.some((other) => areAlike(candidate.stems, other.stems))) continue;
+    if (fit(candidate, question, covered) < best.fit * leastShare * 0.5) continue;
+    chosen.push(candidate);
+    for (const stem of candidate.stems) covered.add(stem);
+  }
+  return chosen;
+}
+
+/** Most of the shorter one's words are in the other. */
+function areAlike(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.intersection(other).size >= sameWords * Math.max(1, Math.min(one.size, other.size));
+}
+
+/** The document of the best sentence first, and each document's sentences as they follow each other there. */
+function inReadingOrder(chosen: readonly Candidate[]): Candidate[] {
+  const documents = [...new Set(chosen.map(({ document }) => document))];
+  return chosen.toSorted((one, other) =>
+    documents.indexOf(one.document) - documents.indexOf(other.document) || one.order - other.order
+  );
+}
+
+/** On one line and of bounded length. */
+function quotable(sentence: string): string {
+  const unmarked = sentence.replace(/^(?:[-*+•–>]|\d{1,3}[.)])\s+/, "");
+  const text = unmarked.replace(/\s+/g, " ").replace(/ ([.,;])/g, "$1");
+  const cut = cutToTokens(text, longestSentence);
+  return cut === text ? text : `${cut} …`;
+}

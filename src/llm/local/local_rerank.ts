@@ -1,0 +1,80 @@
+import { countTokens } from "../../text/token_count.ts";
+import { searchStem } from "../../text/search_stem.ts";
+import { words } from "../../text/words.ts";
+import { noUsage, type RerankProvider } from "../provider.ts";
+import { smallestWindow } from "./smallest_window.ts";
+import { questionStems, rarities } from "./term_rarity.ts";
+import { createTurns } from "./turns.ts";
+
+const termSaturation = 1.2;
+const lengthInfluence = 0.75;
+
+/** What a document holds of the query: where each of its words that the query has stands, in order. */
+interface Candidate {
+  readonly index: number;
+  readonly length: number;
+  readonly counts: ReadonlyMap<string, number>;
+  readonly hits: readonly { readonly stem: string; readonly position: number }[];
+}
+
+/**
+ * Reranking without a model: Okapi BM25 over the candidates alone, how much of the query a document covers, and how
+ * near to each other its words stand. Scores are from 0, for nothing in common, to 1; equal ones keep the documents'
+ * order. The usage is `countTokens`'s estimate.
+ */
+export function localRerank(): RerankProvider {
+  return {
+    name: "local/bm25",
+    ping: (signal) => Promise.resolve(signal).then((given) => given.throwIfAborted()),
+    async rerank({ query, documents, topK, signal }) {
+      const stems = questionStems(query);
+      const nextTurn = createTurns(signal);
+      const candidates: Candidate[] = [];
+      let promptTokens = countTokens(query);
+      for (const [index, document] of documents.entries()) {
+        await nextTurn(document.length);
+        candidates.push(readCandidate(document, index, new Set(stems)));
+        promptTokens += countTokens(document);
+      }
+      const results = scores(candidates, stems)
+        .sort((one, other) => other.score - one.score || one.index - other.index)
+        .slice(0, topK);
+      return { results, usage: { ...noUsage, promptTokens } };
+    },
+  };
+}
+
+function readCandidate(document: string, index: number, stems: ReadonlySet<string>): Candidate {
+  const found = words(document);
+  const counts = new Map<string, number>();
+  const hits = [];
+  for (const [position, word] of found.entries()) {
+    const stem = searchStem(word);
+    if (!stems.has(stem)) continue;
+    counts.set(stem, (counts.get(stem) ?? 0) + 1);
+    hits.push({ stem, position });
+  }
+  return { index, length: found.length, counts, hits };
+}
+
+function scores(
+  candidates: readonly Candidate[],
+  stems: readonly string[],
+): { index: number; score: number }[] {
+  const rarity = rarities(stems, candidates.map(({ counts }) => new Set(counts.keys())));
+  const total = stems.reduce((sum, stem) => sum + (rarity.get(stem) ?? 0), 0);
+  const averageLength = candidates.reduce((sum, { length }) => sum + length, 0) / candidates.length || 1;
+  return candidates.map(({ index, length, counts, hits }) => {
+    let bm25 = 0;
+    let covered = 0;
+    for (const [stem, count] of counts) {
+      const weight = rarity.get(stem) ?? 0;
+      const norm = termSaturation * (1 - lengthInfluence + lengthInfluence * length / averageLength);
+      bm25 += weight * count / (count + norm);
+      covered += weight;
+    }
+    if (covered === 0) return { index, score: 0 };
+    const proximity = counts.size < 2 ? 0 : counts.size / smallestWindow(hits, counts.size);
+    return { index, score: (0.95 * bm25 + 0.05 * covered * proximity) / total };
+  });
+}

@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { embedInBatches } from "./embed_in_batches.ts";
+import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from "./provider.ts";
+import type { ProviderOptions } from "./provider_options.ts";
+import { readCompletion, readCompletionStream } from "./read_completion.ts";
+import { parseItem, replyReader } from "./parse_reply.ts";
+import { readVector, wireVector } from "./read_vector.ts";
+import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
+import { vendorFault } from "./vendor_fault.ts";
+
+// a stream's lines have the same shape as the whole answer
+const readChat = replyReader(z.object({
+  error: z.string().optional(),
+  message: z.object({ content: z.string().optional() }).optional(),
+  done: z.boolean().optional(),
+  done_reason: z.string().optional(),
+  prompt_eval_count: z.number().optional(),
+  eval_count: z.number().optional(),
+}));
+const readEmbeddings = replyReader(z.object({
+  embeddings: z.array(wireVector),
+  prompt_eval_count: z.number().optional(),
+}));
+
+/**
+ * Completions of Ollama: POST `/api/chat`, whose stream is a JSON value a line.
+ * Source: Ollama documentation, API, "Generate a chat message", "Streaming", "Errors".
+ */
+export function createOllamaCompletion(options: ProviderOptions): CompletionProvider {
+  const exchange = ollamaExchange(options);
+  const path = "/api/chat";
+  return {
+    name: providerName(options),
+    ping: (signal) => ping(exchange, signal),
+    complete: ({ signal, ...request }) =>
+      exchange.send({
+        path,
+        signal,
+        body: { ...chatBody(request, options), stream: false },
+        read: (json) => {
+          const { text, usage, isCut } = readAnswer(json);
+          return readCompletion(text, usage, isCut);
+        },
+      }),
+    stream: ({ signal, ...request }) =>
+      readCompletionStream(
+        exchange.stream({
+          path,
+          signal,
+          format: "lines",
+          body: { ...chatBody(request, options), stream: true },
+          read: ({ data }) => readAnswer(parseItem(data)),
+        }),
+      ),
+  };
+}
+
+/**
+ * Embeddings of Ollama: POST `/api/embed`.
+ * Source: Ollama documentation, API, "Generate embeddings".
+ */
+export function createOllamaEmbedding(options: ProviderOptions): EmbeddingProvider {
+  const exchange = ollamaExchange(options);
+  return {
+    name: providerName(options),
+    ping: (signal) => ping(exchange, signal),
+    embed: (request) =>
+      embedInBatches(request, {
+        // no limit is documented; a small batch keeps one request on a slow machine within its time
+        limits: { texts: 32, bytes: 1_000_000 },
+        dimensions: options.dimensions,
+        embed: (input, signal) =>
+          exchange.send({
+            path: "/api/embed",
+            signal,
+            body: { model: options.model, input, dimensions: options.dimensions },
+            read: (json) => {
+              const { embeddings, prompt_eval_count } = readEmbeddings(json);
+              return { vectors: embeddings.map(readVector), promptTokens: prompt_eval_count ?? 0 };
+            },
+          }),
+      }),
+  };
+}
+
+function ollamaExchange(options: ProviderOptions): VendorExchange {
+  return createVendorExchange(options, {
+    baseUrl: options.baseUrl ?? "http://localhost:11434",
+    needsKey: false,
+    authHeaders: bearer,
+  });
+}
+
+async function ping(exchange: VendorExchange, signal: AbortSignal): Promise<void> {
+  await exchange.send({ method: "GET", path: "/api/tags", signal, read: () => undefined });
+}
+
+function chatBody({ system, messages }: Omit<CompletionRequest, "signal">, options: ProviderOptions) {
+  const { maxTokens, temperature } = options;
+  const isConfigured = maxTokens !== undefined || temperature !== undefined;
+  return {
+    model: options.model,
+    messages: [...(system ? [{ role: "system", content: system }] : []), ...messages],
+    options: isConfigured ? { num_predict: maxTokens, temperature } : undefined,
+  };
+}
+
+function readAnswer(json: unknown) {
+  const { error, message, done, done_reason, prompt_eval_count, eval_count } = readChat(json);
+  if (error !== undefined) throw vendorFault(error);
+  return {
+    text: message?.content ?? "",
+    isCut: done_reason === "length",
+    isEnd: done === true,
+    // only the last line counts; a prompt that was held in memory whole is not counted at all
+    usage: done ? { promptTokens: prompt_eval_count ?? 0, completionTokens: eval_count ?? 0 } : {},
+  };
+}

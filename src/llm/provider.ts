@@ -1,0 +1,108 @@
+/** What every provider of completions, embeddings or reranking looks like from the outside, whatever its kind. */
+
+/** Tokens as the provider counted them; 0 where it does not say. */
+export interface Usage {
+  /** All tokens of the prompt, those of its cached parts among them. */
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cacheCreationInputTokens: number;
+  readonly cacheReadInputTokens: number;
+}
+
+export interface Message {
+  readonly role: "user" | "assistant";
+  readonly content: string;
+}
+
+/** What the last message was made from; a provider that is no model answers from this alone. */
+export interface Grounding {
+  readonly question: string;
+  /** In the order of the numbers under which the prompt shows them, from 1. */
+  readonly documents: readonly string[];
+}
+
+export interface CompletionRequest {
+  readonly system?: string;
+  /** The last one is the user's. */
+  readonly messages: readonly Message[];
+  readonly grounding?: Grounding;
+  /** Aborting ends the request to the provider. */
+  readonly signal: AbortSignal;
+}
+
+export interface Completion {
+  readonly text: string;
+  readonly usage: Usage;
+  /** The answer reached the longest one allowed and ends there. */
+  readonly isCut: boolean;
+}
+
+/** Any number of texts, then one `end`. */
+export type CompletionPart =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "end"; readonly usage: Usage; readonly isCut: boolean };
+
+interface Provider {
+  /** Kind and model, as in `anthropic/claude-sonnet-4-5`, for logs and counters. */
+  readonly name: string;
+  /**
+   * Finds out whether the provider answers and takes the key, at as little cost as it allows.
+   * @throws {ProviderError}
+   */
+  ping(signal: AbortSignal): Promise<void>;
+}
+
+export interface CompletionProvider extends Provider {
+  /** @throws {ProviderError} or the signal's reason */
+  complete(request: CompletionRequest): Promise<Completion>;
+  /**
+   * Ends with an `end` or throws: a stream that breaks is never a short answer.
+   * @throws {ProviderError} or the signal's reason
+   */
+  stream(request: CompletionRequest): AsyncIterable<CompletionPart>;
+}
+
+export interface EmbeddingRequest {
+  /** Any number of texts: the provider is asked in batches of what it takes. */
+  readonly texts: readonly string[];
+  /** Some models embed a question otherwise than what is searched. */
+  readonly purpose: "query" | "document";
+  readonly signal: AbortSignal;
+}
+
+export interface Embeddings {
+  /** One for each text, in order, all of the same length. */
+  readonly vectors: readonly Float32Array[];
+  readonly usage: Usage;
+}
+
+export interface EmbeddingProvider extends Provider {
+  /** @throws {ProviderError} or the signal's reason */
+  embed(request: EmbeddingRequest): Promise<Embeddings>;
+}
+
+export interface RerankRequest {
+  readonly query: string;
+  readonly documents: readonly string[];
+  /** How many of the best to return; all where absent. */
+  readonly topK?: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Reranking {
+  /** Best first; `index` is the place in the request's documents, a higher `score` is better. */
+  readonly results: readonly { readonly index: number; readonly score: number }[];
+  readonly usage: Usage;
+}
+
+export interface RerankProvider extends Provider {
+  /** @throws {ProviderError} or the signal's reason */
+  rerank(request: RerankRequest): Promise<Reranking>;
+}
+
+export const noUsage: Usage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cacheCreationInputTokens: 0,
+  cacheReadInputTokens: 0,
+};

@@ -1,0 +1,31 @@
+import type { Logger } from "../core/logger.ts";
+
+/** `openai` with a `baseUrl` is whatever speaks OpenAI's interface; `local` needs neither network nor key. */
+export type ProviderKind = "openai" | "anthropic" | "gemini" | "voyage" | "ollama" | "local";
+
+/** What makes one provider; times are in milliseconds. */
+export interface ProviderOptions {
+  readonly kind: ProviderKind;
+  readonly model: string;
+  /** The vendor's own address where absent. */
+  readonly baseUrl?: string;
+  /** Asked for each request, so that a key that changes needs no new provider. */
+  readonly apiKey: () => string | undefined;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The longest answer, in tokens; what the vendor takes for it where absent, and 4096 with `anthropic`. */
+  readonly maxTokens?: number;
+  /** Not sent where absent: some models refuse it. */
+  readonly temperature?: number;
+  /** How long embeddings must be; asked for and checked where given. */
+  readonly dimensions?: number;
+  /** For one request with all its attempts. */
+  readonly requestTimeoutMs: number;
+  readonly perAttemptTimeoutMs: number;
+  /** The longest silence inside a stream. */
+  readonly stallTimeoutMs?: number;
+  readonly logger: Logger;
+  /** 0 up to 1, for the pauses between attempts. */
+  readonly random?: () => number;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+}

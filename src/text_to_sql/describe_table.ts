@@ -1,0 +1,87 @@
+import type { CatalogColumn, CatalogTable } from "../core/catalog.ts";
+import { quoteIdentifier, quoteLiteral } from "../llm/local/quote_sql.ts";
+import { dataLine } from "./data_text.ts";
+import type { Join } from "./join_graph.ts";
+import { shortenType } from "./shorten_type.ts";
+import { knownValues } from "./value_index.ts";
+
+/** How a request's excerpt writes its tables' names: with their schemas unless `public` is the only one. */
+export type TableName = (table: CatalogTable) => string;
+
+export interface TableDescription {
+  readonly name: string;
+  readonly table: CatalogTable;
+  /** Numbers of the columns to describe, in the table's order. */
+  readonly columns: readonly number[];
+  readonly samples: ReadonlyMap<string, readonly string[]> | undefined;
+  /** Values that the request names, by column number; they come before others. */
+  readonly named: ReadonlyMap<number, readonly string[]>;
+}
+
+const mostValues = 12;
+const valuesLength = 160;
+
+export function tableNames(tables: readonly CatalogTable[]): TableName {
+  const isPlain = tables.every((table) => table.schema === "public");
+  return (table) =>
+    isPlain ? quoteIdentifier(table.name) : `${quoteIdentifier(table.schema)}.${quoteIdentifier(table.name)}`;
+}
+
+/** A table as lines like those of CREATE TABLE, with what the catalog says of it in comments. */
+export function describeTable(description: TableDescription): string {
+  const { table, columns } = description;
+  const shown = columns.flatMap((at) => {
+    const column = table.columns[at];
+    return column === undefined ? [] : [columnLine(description, column, at)];
+  });
+  const hidden = table.columns.length - shown.length;
+  if (hidden > 0) shown.push(`  -- … ${hidden} more columns`);
+  const kind = table.kind === "VIEW" || table.kind === "MATERIALIZED VIEW" ? table.kind : "TABLE";
+  const notes = [table.comment === "" ? "" : dataLine(table.comment), rowCount(table)].filter((note) =>
+    note !== ""
+  );
+  const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
+  return `${kind} ${description.name} (${comment}\n${shown.join("\n")}\n)`;
+}
+
+function rowCount(table: CatalogTable): string {
+  if (table.estimatedRows < 0 || table.kind === "VIEW") return "";
+  return `~${Number(table.estimatedRows.toPrecision(2))} rows`;
+}
+
+function columnLine(description: TableDescription, column: CatalogColumn, at: number): string {
+  const key = column.isPrimaryKey ? " PK" : "";
+  const notes = [
+    column.comment === "" ? "" : dataLine(column.comment),
+    valuesNote(knownValues(column, description.samples?.get(column.name)), description.named.get(at) ?? []),
+  ].filter((note) => note !== "");
+  const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
+  return `  ${quoteIdentifier(column.name)} ${shortenType(column.type)}${key},${comment}`;
+}
+
+function valuesNote(values: readonly string[], named: readonly string[]): string {
+  // a value that cannot stand on the line as it is would be a wrong literal
+  const ordered = [...new Set([...named, ...values])].filter((value) =>
+    value !== "" && dataLine(value) === value
+  );
+  const shown: string[] = [];
+  let length = 0;
+  for (const value of ordered) {
+    const literal = quoteLiteral(value);
+    length += literal.length;
+    if (shown.length === mostValues || (shown.length > 0 && length > valuesLength)) break;
+    shown.push(literal);
+  }
+  if (shown.length === 0) return "";
+  return `values: ${shown.join(", ")}${shown.length < ordered.length ? ", …" : ""}`;
+}
+
+/** A join's condition; one of a table with itself says so. */
+export function joinCondition(join: Join, tables: readonly CatalogTable[], nameOf: TableName): string {
+  const [from, to] = [tables[join.from], tables[join.to]];
+  if (from === undefined || to === undefined) return "";
+  const pairs = join.fromColumns.map((column, at) =>
+    `${nameOf(from)}.${quoteIdentifier(column)} = ${nameOf(to)}.${quoteIdentifier(join.toColumns[at] ?? "")}`
+  );
+  return pairs.join(" AND ") + (from === to ? " -- the table with itself" : "");
+}

@@ -1,0 +1,114 @@
+import type { DatabaseSync } from "node:sqlite";
+import { AppError } from "../core/app_error.ts";
+import type { Logger } from "../core/logger.ts";
+import { openTurnFile } from "./turn_file.ts";
+import { isKept, replyText, type Turn, turnLifetimeMs, turnsPerOwner, type TurnStore } from "./turns.ts";
+
+export interface SqliteTurnsOptions {
+  readonly path: string;
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+// what an add clears for others is bounded, so that the first one after a long pause takes no longer
+const expiredPerAdd = 100;
+
+/**
+ * Turns in an SQLite file, which outlive the process and which several processes may share.
+ *
+ * @throws {AppError} `invalid`, `conflict` or `unavailable`, naming the path, where the file cannot be used
+ */
+export function createSqliteTurns({ path, now, logger }: SqliteTurnsOptions): TurnStore {
+  const database = openTurnFile(path);
+  const statements = prepareStatements(database);
+  const expiry = () => now() - turnLifetimeMs;
+
+  function warn(doing: string, error: unknown): void {
+    logger.warn(`Cannot ${doing} ${path}; the question goes on without`, { error });
+  }
+
+  function transaction(change: () => void): void {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      change();
+      database.exec("COMMIT");
+    } catch (error) {
+      // SQLite may have rolled back by itself, as where the disk is full
+      if (database.isTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  return {
+    recent(owner, databaseName) {
+      try {
+        return statements.recent.all(owner, databaseName, expiry(), turnsPerOwner).map(asTurn);
+      } catch (error) {
+        warn("read the earlier turns from", error);
+        return [];
+      }
+    },
+
+    add(owner, turn) {
+      if (!isKept(turn)) return;
+      try {
+        transaction(() => {
+          statements.add.run(owner, turn.database, turn.question, turn.reply.kind, replyText(turn), turn.at);
+          statements.clearOld.run(owner, owner, turnsPerOwner);
+          statements.clearExpired.run(expiry(), expiredPerAdd);
+        });
+      } catch (error) {
+        warn("keep the turn in", error);
+      }
+    },
+
+    forget(owner) {
+      try {
+        const count = Number(statements.count.get(owner, expiry())?.count);
+        statements.forget.run(owner);
+        // the log still holds what the table no longer does
+        statements.emptyLog.get();
+        return count;
+      } catch (cause) {
+        throw new AppError("unavailable", `Cannot forget the turns in ${path}: try again later`, { cause });
+      }
+    },
+
+    [Symbol.dispose]() {
+      if (database.isOpen) database.close();
+    },
+  };
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    recent: database.prepare(
+      `SELECT database, question, kind, reply, at FROM (
+         SELECT * FROM turns WHERE owner = ? AND database = ? AND at > ? ORDER BY id DESC LIMIT ?
+       ) ORDER BY id`,
+    ),
+    add: database.prepare(
+      "INSERT INTO turns (owner, database, question, kind, reply, at) VALUES (?, ?, ?, ?, ?, ?)",
+    ),
+    clearOld: database.prepare(
+      `DELETE FROM turns WHERE owner = ?
+         AND id <= (SELECT id FROM turns WHERE owner = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
+    ),
+    clearExpired: database.prepare(
+      "DELETE FROM turns WHERE id IN (SELECT id FROM turns WHERE at <= ? LIMIT ?)",
+    ),
+    count: database.prepare("SELECT count(*) AS count FROM turns WHERE owner = ? AND at > ?"),
+    forget: database.prepare("DELETE FROM turns WHERE owner = ?"),
+    emptyLog: database.prepare("PRAGMA wal_checkpoint(TRUNCATE)"),
+  };
+}
+
+function asTurn(row: Readonly<Record<string, unknown>>): Turn {
+  const text = String(row.reply);
+  return {
+    database: String(row.database),
+    question: String(row.question),
+    reply: row.kind === "statement" ? { kind: "statement", sql: text } : { kind: "question", text },
+    at: Number(row.at),
+  };
+}

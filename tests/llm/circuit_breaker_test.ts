@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { type CircuitBreaker, createCircuitBreaker } from "../../src/llm/circuit_breaker.ts";
+import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
+import { assertFault, faultOf } from "./exchange_fixture.ts";
+import { capturedLogger } from "./raw_server.ts";
+
+function fixture() {
+  const clock = { ms: 0 };
+  const { logger, lines } = capturedLogger();
+  const breaker = createCircuitBreaker({ now: () => clock.ms, logger, provider: "test/model" });
+  const messages = () => lines.map((line) => JSON.parse(line).message);
+  return { clock, breaker, messages };
+}
+
+const failing = (fault: ProviderFault) => () => Promise.reject(new ProviderError(fault, `it was ${fault}`));
+const succeeding = () => Promise.resolve("fine");
+const unwanted = () => Promise.reject(new Error("must not run"));
+
+async function failTimes(breaker: CircuitBreaker, times: number, fault: ProviderFault = "provider") {
+  for (let count = 0; count < times; count++) await assertFault(breaker.run(failing(fault)), fault);
+}
+
+Deno.test("five failures in a row open a circuit: calls then fail at once with the last fault", async () => {
+  const { breaker, messages } = fixture();
+  await failTimes(breaker, 4, "timeout");
+  assert.equal(await breaker.run(succeeding), "fine");
+  await failTimes(breaker, 4, "timeout");
+  assert.deepEqual(messages(), []);
+  await failTimes(breaker, 1, "unreachable");
+  const error = await faultOf(breaker.run(unwanted));
+  assert.equal(error.fault, "unreachable");
+  assert.equal(error.detail, "not tried, since the provider failed 5 times in a row: it was unreachable");
+  assert.deepEqual(messages(), ["provider circuit opened"]);
+});
+
+Deno.test("unreachable, timeout, provider and rate_limit open a circuit, and no other fault", async () => {
+  const expected = { unreachable: true, timeout: true, provider: true, rate_limit: true };
+  const others = { credentials: false, invalid_request: false, unsupported: false, internal: false };
+  for (const [fault, isCounted] of Object.entries({ ...expected, ...others })) {
+    const { breaker } = fixture();
+    await failTimes(breaker, 5, fault as ProviderFault);
+    let hasRun = false;
+    await breaker.run(() => Promise.resolve(hasRun = true)).catch(() => {});
+    assert.equal(hasRun, !isCounted, fault);
+  }
+});
+
+Deno.test("a bad request in between neither counts nor starts the row anew", async () => {
+  const { breaker, messages } = fixture();
+  await failTimes(breaker, 4);
+  await failTimes(breaker, 1, "invalid_request");
+  await failTimes(breaker, 1);
+  assert.deepEqual(messages(), ["provider circuit opened"]);
+});
+
+Deno.test("the caller's abort counts as nothing, whatever it makes the operation throw", async () => {
+  const { breaker, messages } = fixture();
+  for (let count = 0; count < 9; count++) {
+    await assertFault(breaker.run(failing("timeout"), AbortSignal.abort()), "timeout");
+    await assert.rejects(breaker.run(() => Promise.reject(new Error("gone"))));
+  }
+  assert.deepEqual(messages(), []);
+});
+
+Deno.test("after 30 seconds one probe runs while others fail at once; its success closes the circuit", async () => {
+  const { breaker, clock, messages } = fixture();
+  await failTimes(breaker, 5);
+  clock.ms = 29_999;
+  await assertFault(breaker.run(unwanted), "provider");
+  clock.ms = 30_000;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const probe = breaker.run(() => promise);
+  await assertFault(breaker.run(unwanted), "provider");
+  clock.ms = 90_000;
+  await assertFault(breaker.run(unwanted), "provider");
+  resolve("back");
+  assert.equal(await probe, "back");
+  assert.equal(await breaker.run(succeeding), "fine");
+  assert.deepEqual(messages(), ["provider circuit opened", "provider circuit closed"]);
+  await failTimes(breaker, 4);
+  assert.equal(await breaker.run(succeeding), "fine");
+});
+
+Deno.test("a probe that fails opens the circuit for another 30 seconds, with its fault", async () => {
+  const { breaker, clock } = fixture();
+  await failTimes(breaker, 5);
+  clock.ms = 30_000;
+  await failTimes(breaker, 1, "rate_limit");
+  clock.ms = 59_999;
+  await assertFault(breaker.run(unwanted), "rate_limit");
+  clock.ms = 60_000;
+  assert.equal(await breaker.run(succeeding), "fine");
+});
+
+Deno.test("a probe that is aborted, or tells nothing, leaves its place to the next call", async () => {
+  const { breaker, clock } = fixture();
+  await failTimes(breaker, 5);
+  clock.ms = 30_000;
+  await assertFault(breaker.run(failing("timeout"), AbortSignal.abort()), "timeout");
+  await failTimes(breaker, 1, "invalid_request");
+  breaker.enter().abandon();
+  assert.equal(await breaker.run(succeeding), "fine");
+});
+
+Deno.test("an operation from before the circuit opened changes nothing when it ends", async () => {
+  const { breaker, clock } = fixture();
+  const [early, late] = [breaker.enter(), breaker.enter()];
+  await failTimes(breaker, 5);
+  early.succeed();
+  await assertFault(breaker.run(unwanted), "provider");
+  clock.ms = 30_000;
+  late.fail(new ProviderError("timeout", ""));
+  assert.equal(await breaker.run(succeeding), "fine");
+});
+
+Deno.test("only the first end of a pass counts", async () => {
+  const { breaker, messages } = fixture();
+  await failTimes(breaker, 4);
+  const pass = breaker.enter();
+  pass.abandon();
+  pass.fail(new ProviderError("timeout", ""));
+  pass.succeed();
+  assert.deepEqual(messages(), []);
+  await failTimes(breaker, 1);
+  assert.deepEqual(messages(), ["provider circuit opened"]);
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../src/core/logger.ts";
+import { withFallback, withRerankFallback } from "../../src/llm/fallback.ts";
+import { noUsage, type RerankProvider } from "../../src/llm/provider.ts";
+import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
+import { assertFault, faultOf, never } from "./exchange_fixture.ts";
+import { capturedLogger } from "./raw_server.ts";
+import { end, scriptedProvider, text } from "./scripted_provider.ts";
+
+const request = { messages: [], signal: never };
+const fault = (kind: ProviderFault) => new ProviderError(kind, `it was ${kind}`);
+const forever = () => Promise.withResolvers<void>().promise;
+
+Deno.test("the next provider answers where one fails, whatever its fault", async () => {
+  for (const kind of ["credentials", "rate_limit", "invalid_request", "unsupported", "timeout"] as const) {
+    const { logger, lines } = capturedLogger();
+    const first = scriptedProvider("a/first", [fault(kind)]);
+    const second = scriptedProvider("b/second", [text("from the second"), end()]);
+    const provider = withFallback([first, second], logger);
+    assert.equal(provider.name, "a/first");
+    assert.equal((await provider.complete(request)).text, "from the second");
+    const { level, provider: from, next, fault: logged } = JSON.parse(lines[0] ?? "");
+    assert.deepEqual([level, from, next, logged], ["warn", "a/first", "b/second", kind]);
+  }
+});
+
+Deno.test("a provider that answers is the only one that is asked", async () => {
+  const second = scriptedProvider("b", [end()]);
+  const provider = withFallback([scriptedProvider("a", [text("x"), end()]), second], silentLogger);
+  await provider.complete(request);
+  await Array.fromAsync(provider.stream(request));
+  assert.equal(second.calls(), 0);
+});
+
+Deno.test("where all fail, the first one's fault is thrown", async () => {
+  const [first, second] = [
+    scriptedProvider("a", [fault("rate_limit")]),
+    scriptedProvider("b", [fault("credentials")]),
+  ];
+  const provider = withFallback([first, second], silentLogger);
+  await assertFault(provider.complete(request), "rate_limit");
+  await assertFault(Array.fromAsync(provider.stream(request)), "rate_limit");
+  await assertFault(provider.ping(never), "rate_limit");
+});
+
+Deno.test("a stream goes to the next provider only before its first text", async () => {
+  const second = scriptedProvider("b", [text("second"), end()]);
+  const early = withFallback([scriptedProvider("a", [text(""), fault("timeout")]), second], silentLogger);
+  const parts = await Array.fromAsync(early.stream(request));
+  assert.deepEqual(parts.slice(-2), [text("second"), end()]);
+  const late = withFallback([scriptedProvider("a", [text("half"), fault("timeout")]), second], silentLogger);
+  const seen: unknown[] = [];
+  const failed = (async () => {
+    for await (const part of late.stream(request)) seen.push(part);
+  })();
+  assert.equal((await faultOf(failed)).fault, "timeout");
+  assert.deepEqual(seen, [text("half")]);
+  assert.equal(second.calls(), 1);
+});
+
+Deno.test("the caller's abort, and what is no provider's fault, end it all", async () => {
+  const second = scriptedProvider("b", [end()]);
+  const controller = new AbortController();
+  controller.abort(fault("timeout"));
+  const aborted = withFallback([scriptedProvider("a", [fault("timeout")]), second], silentLogger);
+  await assertFault(aborted.complete({ ...request, signal: controller.signal }), "timeout");
+  const broken = withFallback([scriptedProvider("a", [new RangeError("a bug")]), second], silentLogger);
+  await assert.rejects(broken.complete(request), RangeError);
+  await assert.rejects(Array.fromAsync(broken.stream(request)), RangeError);
+  assert.equal(second.calls(), 0);
+});
+
+Deno.test("a ping succeeds where any provider answers, even behind one that is silent", async () => {
+  const silent = scriptedProvider("a", [forever()]);
+  await withFallback([silent, scriptedProvider("b", [end()])], silentLogger).ping(never);
+  const signal = AbortSignal.abort("why");
+  await assert.rejects(withFallback([silent], silentLogger).ping(signal), (thrown) => thrown === "why");
+});
+
+Deno.test("reranking falls back too", async () => {
+  const ping = () => Promise.resolve();
+  const reranking = { results: [{ index: 0, score: 1 }], usage: noUsage };
+  const failing: RerankProvider = { name: "a", ping, rerank: () => Promise.reject(fault("provider")) };
+  const working: RerankProvider = { name: "b", ping, rerank: () => Promise.resolve(reranking) };
+  const rerankRequest = { query: "", documents: [""], signal: never };
+  assert.deepEqual(
+    await withRerankFallback([failing, working], silentLogger).rerank(rerankRequest),
+    reranking,
+  );
+  await assertFault(withRerankFallback([failing], silentLogger).rerank(rerankRequest), "provider");
+});
+
+Deno.test("no providers at all are refused", () => {
+  assert.throws(() => withFallback([], silentLogger), {
+    message: "Cannot fall back: there are no providers",
+  });
+});

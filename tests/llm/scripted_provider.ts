@@ -1,0 +1,44 @@
+import { type CompletionPart, type CompletionProvider, noUsage } from "../../src/llm/provider.ts";
+
+/** What one call does: its parts in order; an error is thrown, a promise waited for. */
+export type Script = readonly (CompletionPart | Error | Promise<unknown>)[];
+
+export interface ScriptedProvider extends CompletionProvider {
+  /** How many completions and streams were asked for. */
+  readonly calls: () => number;
+}
+
+/** A provider whose calls do what the scripts say, one after another; the last one again and again. */
+export function scriptedProvider(name: string, ...scripts: readonly Script[]): ScriptedProvider {
+  let calls = 0;
+  async function* play(): AsyncGenerator<CompletionPart, void, void> {
+    const script = scripts[Math.min(calls++, scripts.length - 1)] ?? [];
+    for (const step of script) {
+      if (step instanceof Error) throw step;
+      if (step instanceof Promise) await step;
+      else yield step;
+    }
+  }
+  return {
+    name,
+    calls: () => calls,
+    async ping(signal) {
+      signal.throwIfAborted();
+      for await (const _ of play());
+    },
+    async complete() {
+      const parts = await Array.fromAsync(play());
+      const text = parts.map((part) => part.type === "text" ? part.text : "").join("");
+      const end = parts.find((part) => part.type === "end");
+      return { text, usage: end?.usage ?? noUsage, isCut: end?.isCut ?? false };
+    },
+    stream: play,
+  };
+}
+
+export const text = (value: string): CompletionPart => ({ type: "text", text: value });
+export const end = (tokens = 0): CompletionPart => ({
+  type: "end",
+  usage: { ...noUsage, promptTokens: tokens, completionTokens: tokens * 2 },
+  isCut: false,
+});
