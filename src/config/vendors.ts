@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 /** Vendors that want a key. */
-export type KeyVendor = "anthropic" | "openai" | "gemini" | "voyage";
+export type KeyVendor = "anthropic" | "openai" | "gemini" | "voyage" | "cohere";
 
 /** Where a vendor's key is looked for, once the configuration itself has none. */
 export interface VendorKey {
@@ -23,6 +23,7 @@ const variables: Readonly<Record<KeyVendor, readonly string[]>> = {
   openai: ["OPENAI_API_KEY"],
   gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
   voyage: ["VOYAGE_API_KEY"],
+  cohere: ["COHERE_API_KEY", "CO_API_KEY"],
 };
 
 export function vendorsFrom(env: Readonly<Record<string, string | undefined>>): Vendors {
@@ -41,6 +42,7 @@ export function vendorsFrom(env: Readonly<Record<string, string | undefined>>): 
       openai: key("openai"),
       gemini: key("gemini"),
       voyage: key("voyage"),
+      cohere: key("cohere"),
     },
     ...(ollama ? { ollama_url: ollamaUrl(ollama) } : {}),
   };

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { parseItem, replyReader } from "./parse_reply.ts";
 import type { CompletionProvider, CompletionRequest, Usage } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream, type StreamDelta } from "./read_completion.ts";
-import { parseItem, replyReader } from "./parse_reply.ts";
 import { createVendorExchange, providerName, versionedUrl } from "./vendor_exchange.ts";
 import { vendorFault } from "./vendor_fault.ts";
 
@@ -62,7 +62,7 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
         read: (json) => {
           const { content, stop_reason, usage } = readMessage(json);
           const text = content.map((block) => block.type === "text" ? block.text ?? "" : "").join("");
-          return readCompletion(text, readUsage(usage), isCut(stop_reason));
+          return readCompletion(text, readUsage(usage), readStop(stop_reason));
         },
       }),
     stream: ({ signal, ...request }) =>
@@ -101,7 +101,7 @@ function createEventReader(): (item: { readonly data: string }) => StreamDelta {
         return event.delta?.type === "text_delta" ? { text: event.delta.text ?? "" } : {};
       case "message_delta":
         usage = merged(usage, event.usage);
-        return { usage: readUsage(usage), isCut: isCut(event.delta?.stop_reason) };
+        return { usage: readUsage(usage), isCut: readStop(event.delta?.stop_reason) };
       case "message_stop":
         return { isEnd: true };
       case "error":
@@ -118,7 +118,8 @@ function merged(earlier: WireUsage, later: WireUsage | null | undefined): WireUs
   return { ...earlier, ...Object.fromEntries(given) };
 }
 
-function isCut(stopReason: string | null | undefined): boolean {
+// Whether the answer was cut. After a refusal the documentation has what was said thrown away.
+function readStop(stopReason: string | null | undefined): boolean {
   if (stopReason === "refusal") throw new ProviderError("provider", "the model declined to answer: refusal");
   return stopReason === "max_tokens" || stopReason === "model_context_window_exceeded";
 }

@@ -25,7 +25,8 @@ export function createCompletionProvider(options: ProviderOptions): CompletionPr
       return createOllamaCompletion(options);
     case "local":
       return localCompletion();
-    case "voyage": {
+    case "voyage":
+    case "cohere": {
       const { name, refuse } = unsupported(options, "completions");
       return {
         name,
@@ -50,26 +51,39 @@ export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProv
       return createOllamaEmbedding(options);
     case "local":
       return localEmbedding();
-    case "anthropic": {
+    case "anthropic":
+    case "cohere": {
       const { name, refuse } = unsupported(options, "embeddings");
       return { name, ping: refuse, embed: refuse };
     }
   }
 }
 
+const cohereUrl = "https://api.cohere.com/v2";
+
 /**
- * Kind `openai` with a base URL is any server with Cohere's and Jina's `/rerank`. A kind that has no reranking
- * makes a provider whose every call fails as `unsupported`.
+ * Kind `cohere` with a base URL is any server with Cohere's and Jina's `/rerank`, which may need no key. A kind that has no
+ * reranking makes a provider whose every call fails as `unsupported`.
  */
 export function createRerankProvider(options: ProviderOptions): RerankProvider {
-  const { kind, baseUrl } = options;
-  if (kind === "voyage") return createVoyageRerank(options);
-  if (kind === "local") return localRerank();
-  if (kind === "openai" && baseUrl !== undefined) {
-    return createRerank(options, { baseUrl, needsKey: false, authHeaders: bearer }, "top_n");
+  switch (options.kind) {
+    case "voyage":
+      return createVoyageRerank(options);
+    case "cohere": {
+      const { baseUrl = cohereUrl } = options;
+      return createRerank(
+        options,
+        { baseUrl, needsKey: baseUrl === cohereUrl, authHeaders: bearer },
+        "top_n",
+      );
+    }
+    case "local":
+      return localRerank();
+    default: {
+      const { name, refuse } = unsupported(options, "reranking");
+      return { name, ping: refuse, rerank: refuse };
+    }
   }
-  const { name, refuse } = unsupported(options, "reranking");
-  return { name, ping: refuse, rerank: refuse };
 }
 
 function unsupported(options: ProviderOptions, operation: string) {

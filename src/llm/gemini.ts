@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { embedInBatches } from "./embed_in_batches.ts";
-import {
-  type CompletionProvider,
-  type CompletionRequest,
-  type EmbeddingProvider,
-  type EmbeddingRequest,
+import { parseItem, replyReader } from "./parse_reply.ts";
+import type {
+  CompletionProvider,
+  CompletionRequest,
+  EmbeddingProvider,
+  EmbeddingRequest,
 } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
-import { parseItem, replyReader } from "./parse_reply.ts";
 import { readVector, wireVector } from "./read_vector.ts";
 import { createVendorExchange, providerName, type VendorExchange, versionedUrl } from "./vendor_exchange.ts";
 import { vendorFault } from "./vendor_fault.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { embedInBatches } from "./embed_in_batches.ts";
+import { parseItem, replyReader } from "./parse_reply.ts";
 import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from "./provider.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
-import { parseItem, replyReader } from "./parse_reply.ts";
 import { readVector, wireVector } from "./read_vector.ts";
 import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
 import { vendorFault } from "./vendor_fault.ts";

@@ -1,15 +1,10 @@
 import { z } from "zod";
 import { embedInBatches } from "./embed_in_batches.ts";
-import {
-  type CompletionProvider,
-  type CompletionRequest,
-  type EmbeddingProvider,
-  noUsage,
-} from "./provider.ts";
+import { parseItem, replyReader } from "./parse_reply.ts";
+import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
-import { parseItem, replyReader } from "./parse_reply.ts";
 import { readNumberedVectors, wireVector } from "./read_vector.ts";
 import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
 import { vendorFault } from "./vendor_fault.ts";
@@ -22,16 +17,19 @@ const wireUsage = z.object({
   prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
 });
 const said = { content: z.string().nullish(), refusal: z.string().nullish() };
+const wireError = z.object({
+  message: z.string().nullish(),
+  type: z.string().nullish(),
+  code: z.union([z.string(), z.number()]).nullish(),
+});
 const readChat = replyReader(z.object({
-  choices: z.array(z.object({ message: z.object(said), finish_reason: z.string().nullish() })).min(1),
+  // some gateways send it with a status of success
+  error: wireError.nullish(),
+  choices: z.array(z.object({ message: z.object(said), finish_reason: z.string().nullish() })).nullish(),
   usage: wireUsage.nullish(),
 }));
 const readChunk = replyReader(z.object({
-  error: z.object({
-    message: z.string().nullish(),
-    type: z.string().nullish(),
-    code: z.union([z.string(), z.number()]).nullish(),
-  }).nullish(),
+  error: wireError.nullish(),
   // null in the last chunk of some servers
   choices: z.array(z.object({ delta: z.object(said).nullish(), finish_reason: z.string().nullish() }))
     .nullish(),
@@ -58,9 +56,11 @@ export function createOpenaiCompletion(options: ProviderOptions): CompletionProv
         signal,
         body: chatBody(request, options),
         read: (json) => {
-          const { choices: [choice], usage } = readChat(json);
+          const { error, choices, usage } = readChat(json);
+          if (error) throw vendorFault(error.message, error.code, error.type);
+          const choice = choices?.[0];
           const text = choice?.message.content || choice?.message.refusal || "";
-          return readCompletion(text, readUsage(usage), isCut(choice?.finish_reason));
+          return readCompletion(text, usage ? readUsage(usage) : {}, readFinish(choice?.finish_reason));
         },
       }),
     stream: ({ signal, ...request }) =>
@@ -83,9 +83,9 @@ export function createOpenaiCompletion(options: ProviderOptions): CompletionProv
 export function createOpenaiEmbedding(options: ProviderOptions): EmbeddingProvider {
   const exchange = openaiExchange(options);
   const isVendor = isOpenai(options);
-  // OpenAI takes 2048 texts and 300,000 tokens, one token being two bytes at the worst; 512 texts keep a reply
-  // at some 8 MB. Others take less: 32 is the default of Hugging Face's server.
-  const limits = isVendor ? { texts: 512, bytes: 600_000 } : { texts: 32, bytes: 600_000 };
+  // OpenAI takes 2048 texts and 300,000 tokens, and hardly a text has a token for every two bytes; 512 texts keep
+  // the reply at some 8 MB. Others take less: 32 is the default of Hugging Face's server.
+  const limits = { texts: isVendor ? 512 : 32, bytes: 600_000 };
   return {
     name: providerName(options),
     ping: (signal) => ping(exchange, signal),
@@ -121,7 +121,9 @@ function openaiExchange(options: ProviderOptions): VendorExchange {
 }
 
 function isOpenai({ baseUrl }: ProviderOptions): boolean {
-  return baseUrl === undefined || baseUrl.startsWith("https://api.openai.com/");
+  const url = baseUrl ?? vendorUrl;
+  // its regions have names of their own in front
+  return URL.canParse(url) && /(^|\.)api\.openai\.com$/.test(new URL(url).hostname);
 }
 
 async function ping(exchange: VendorExchange, signal: AbortSignal): Promise<void> {
@@ -144,24 +146,23 @@ function readDelta(json: unknown) {
   const choice = choices?.[0];
   return {
     text: choice?.delta?.content || choice?.delta?.refusal || "",
-    isCut: isCut(choice?.finish_reason),
-    ...(usage && { usage: readUsage(usage) }),
+    isCut: readFinish(choice?.finish_reason),
+    usage: usage ? readUsage(usage) : {},
   };
 }
 
-// a refusal in words is an answer; what the filter took away leaves half of one
-function isCut(finishReason: string | null | undefined): boolean {
+// Whether the answer was cut. A refusal in words is an answer; what the filter took away leaves half of one.
+function readFinish(finishReason: string | null | undefined): boolean {
   if (finishReason === "content_filter" || finishReason === "error") {
     throw new ProviderError("provider", `the answer was broken off: ${finishReason}`);
   }
   return finishReason === "length";
 }
 
-function readUsage(usage: z.infer<typeof wireUsage> | null | undefined) {
+function readUsage(usage: z.infer<typeof wireUsage>) {
   return {
-    ...noUsage,
-    promptTokens: usage?.prompt_tokens ?? 0,
-    completionTokens: usage?.completion_tokens ?? 0,
-    cacheReadInputTokens: usage?.prompt_tokens_details?.cached_tokens ?? 0,
+    promptTokens: usage.prompt_tokens,
+    completionTokens: usage.completion_tokens ?? 0,
+    cacheReadInputTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
   };
 }

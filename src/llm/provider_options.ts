@@ -1,7 +1,10 @@
 import type { Logger } from "../core/logger.ts";
 
-/** `openai` with a `baseUrl` is whatever speaks OpenAI's interface; `local` needs neither network nor key. */
-export type ProviderKind = "openai" | "anthropic" | "gemini" | "voyage" | "ollama" | "local";
+/**
+ * `openai` and `cohere` with a `baseUrl` are whatever speaks those vendors' interfaces; `local` needs neither network nor
+ * key.
+ */
+export type ProviderKind = "openai" | "anthropic" | "gemini" | "voyage" | "cohere" | "ollama" | "local";
 
 /** What makes one provider; times are in milliseconds. */
 export interface ProviderOptions {

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { replyReader } from "./parse_reply.ts";
 import { noUsage, type Reranking, type RerankProvider, type RerankRequest } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
-import { replyReader } from "./parse_reply.ts";
 import { createVendorExchange, providerName, type VendorInterface } from "./vendor_exchange.ts";
 
 const scored = z.array(z.object({ index: z.number(), relevance_score: z.number() }));

@@ -55,6 +55,20 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
     return new ProviderError(fault, scrubSecrets(thrown.detail, secrets()));
   }
 
+  /** The exchange logs what fails in it; what a vendor writes into a stream is seen here first. */
+  function readLogged<T>(read: (item: StreamItem) => T, item: StreamItem): T {
+    try {
+      return read(item);
+    } catch (thrown) {
+      const error = corrected(thrown);
+      if (error instanceof ProviderError) {
+        const { fault, detail } = error;
+        options.logger.warn("A provider's stream failed", { provider: providerName(options), fault, detail });
+      }
+      throw error;
+    }
+  }
+
   return {
     async send(request) {
       demandKey();
@@ -67,7 +81,7 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
     async *stream({ read, ...request }) {
       demandKey();
       try {
-        for await (const item of exchange.stream(request)) yield read(item);
+        for await (const item of exchange.stream(request)) yield readLogged(read, item);
       } catch (thrown) {
         throw corrected(thrown);
       }

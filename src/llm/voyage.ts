@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { embedInBatches } from "./embed_in_batches.ts";
+import { replyReader } from "./parse_reply.ts";
 import type { EmbeddingProvider, EmbeddingRequest, Embeddings, RerankProvider } from "./provider.ts";
 import type { ProviderOptions } from "./provider_options.ts";
-import { replyReader } from "./parse_reply.ts";
 import { readNumberedVectors, wireVector } from "./read_vector.ts";
 import { createRerank } from "./rerank.ts";
 import { bearer, createVendorExchange, providerName, type VendorInterface } from "./vendor_exchange.ts";
@@ -21,7 +21,7 @@ export function createVoyageEmbedding(options: ProviderOptions): EmbeddingProvid
 
   function embed(request: EmbeddingRequest): Promise<Embeddings> {
     return embedInBatches(request, {
-      // 120,000 tokens with the models that take the fewest, one token being two bytes at the worst
+      // 120,000 tokens with the models that take the fewest; hardly a text has a token for every two bytes
       limits: { texts: 1000, bytes: 240_000 },
       dimensions: options.dimensions,
       embed: (input, signal) =>

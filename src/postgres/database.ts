@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
-import { type Principal, principalKey } from "../core/principal.ts";
+import { type Principal, principalKey, principalName } from "../core/principal.ts";
 import { readBoundedAnswer } from "./bounded_answer.ts";
 import type { ConnectionPools, Lease } from "./connection_pools.ts";
 import type { DatabaseOptions } from "./database_options.ts";
@@ -16,6 +16,11 @@ export type { StatementError } from "./statement_error.ts";
 /** One configured database, as callers read it. */
 export interface Database {
   readonly name: string;
+  /**
+   * Tells principals apart whose rights, row-level security or settings may differ in this database: equal for those
+   * that read as the same role with the same settings.
+   */
+  rightsKey(principal: Principal): string;
   /**
    * Runs one statement in a read-only transaction that is rolled back.
    *
@@ -39,12 +44,21 @@ export interface ReadRequest {
   readonly parameters?: readonly (string | null)[];
   /** Aborting cancels the statement in the server. */
   readonly signal: AbortSignal;
-  /** At most the database's own `maxRows`, which is the default. */
+  /** At most the database's own `maxRows`, which is the default; of our own statements, 1,000,000 where absent. */
   readonly maxRows?: number;
   /** Rows to leave out first. */
   readonly offset?: number;
-  /** Our own SQL, never a caller's: it is not guarded, but runs in the same transaction and bounds. */
+  /**
+   * Our own SQL, never a caller's: it runs in the same transaction, but is not guarded, and neither the database's
+   * `maxRows` and `maxBytes` nor its statement timeout bound it where it has bounds of its own.
+   */
   readonly trusted?: boolean;
+  /** PostgreSQL settings that hold for this statement, by name; only where `trusted`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Of the rows that are kept, only where `trusted`; 256 MiB where absent. */
+  readonly maxBytes?: number;
+  /** Only where `trusted`; the database's statement timeout where absent. */
+  readonly timeoutMs?: number;
 }
 
 export type ReadOutcome =
@@ -65,6 +79,9 @@ interface CreateDatabaseOptions {
   readonly guard: StatementGuard;
   readonly logger: Logger;
 }
+
+const maxTrustedRows = 1_000_000;
+const maxTrustedBytes = 256 * 1_048_576;
 
 /** How much longer than its timeout a statement may run before its connection is given up. */
 const graceMs = 5_000;
@@ -107,8 +124,11 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
     isStopped: () => boolean,
   ): Promise<ReadOutcome> {
     const { principal, sql } = request;
+    const { statementTimeoutMs, maxRows, maxBytes } = boundsOf(request, options);
     try {
-      return await inReadOnlyTransaction(lease.client, beginReadOnly(options, principal), async () => {
+      const planning = request.trusted ? request.settings : {};
+      const begin = beginReadOnly({ ...options, statementTimeoutMs }, principal, planning);
+      return await inReadOnlyTransaction(lease.client, begin, async () => {
         const reason = await objectGuard.check(
           names,
           principalKey(principal),
@@ -118,10 +138,10 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
         if (isStopped()) return cancelled;
         const startedAt = performance.now();
         const answer = await readBoundedAnswer(lease, sql, request.parameters ?? [], {
-          maxRows: Math.min(request.maxRows ?? options.maxRows, options.maxRows),
-          maxBytes: options.maxBytes,
+          maxRows,
+          maxBytes,
           offset: request.offset ?? 0,
-          deadlineMs: options.statementTimeoutMs,
+          deadlineMs: statementTimeoutMs,
         });
         return { ok: true, ...answer, elapsedMs: performance.now() - startedAt };
       });
@@ -164,7 +184,8 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
       stopped.resolve(outcome);
     };
     const abort = () => void stop(cancelled);
-    const timer = setTimeout(() => void stop(overdue), options.statementTimeoutMs + graceMs);
+    const { statementTimeoutMs } = boundsOf(request, options);
+    const timer = setTimeout(() => void stop(overdue), statementTimeoutMs + graceMs);
     const working = work(() => isStopped);
     request.signal.addEventListener("abort", abort, { once: true });
     if (request.signal.aborted) abort();
@@ -207,12 +228,35 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
 
   return {
     name: options.name,
+    rightsKey: (principal) => rightsKey(options, principal),
     read,
     ping: async (signal) => void await readOwn("SELECT 1", signal),
     warnings: async (signal) => warningsOf(options.name, await readOwn(privilegeQuery, signal)),
     // the pools are shared, and whoever made them closes them
     close: () => Promise.resolve(),
   };
+}
+
+type Bounds = Pick<DatabaseOptions, "statementTimeoutMs" | "maxRows" | "maxBytes">;
+
+function boundsOf(request: ReadRequest, options: Bounds): Bounds {
+  const { statementTimeoutMs, maxRows, maxBytes } = options;
+  if (!request.trusted) {
+    return { statementTimeoutMs, maxRows: Math.min(request.maxRows ?? maxRows, maxRows), maxBytes };
+  }
+  return {
+    statementTimeoutMs: request.timeoutMs ?? statementTimeoutMs,
+    maxRows: request.maxRows ?? maxTrustedRows,
+    maxBytes: request.maxBytes ?? maxTrustedBytes,
+  };
+}
+
+function rightsKey({ roleFromUser, sessionSettings }: DatabaseOptions, principal: Principal): string {
+  const isPersonal = roleFromUser ||
+    Object.values(sessionSettings).some((value) => value.includes("{username}"));
+  if (!isPersonal) return "";
+  // the local caller has no role of its own, unlike a user who happens to have its name
+  return principal.kind === "local" ? "local" : `user:${principalName(principal)}`;
 }
 
 const cancelled: ReadOutcome = {

@@ -13,16 +13,22 @@ const maxLockTimeoutMs = 5_000;
 
 /**
  * The statements that open a principal's read-only transaction, in one round trip. They hold for this transaction alone.
+ * `planning` are settings of our own statements, such as an index's `hnsw.ef_search`.
  *
  * @throws {AppError} `invalid` for a text that PostgreSQL has no place for, `forbidden` for a name that is no role's
  */
-export function beginReadOnly(options: TransactionOptions, principal: Principal): string {
+export function beginReadOnly(
+  options: TransactionOptions,
+  principal: Principal,
+  planning: Readonly<Record<string, string>> = {},
+): string {
   const timeoutMs = Math.round(options.statementTimeoutMs);
   const username = principalName(principal);
-  const settings = Object.entries(options.sessionSettings).map(([name, value]) => {
-    const given = value.replaceAll("{username}", () => username);
-    return `SELECT pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(given)}, true)`;
-  });
+  const setLocal = ([name, value]: [string, string]) =>
+    `SELECT pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`;
+  const settings = Object.entries(options.sessionSettings).map(([name, value]) =>
+    setLocal([name, value.replaceAll("{username}", () => username)])
+  );
   return [
     "BEGIN READ ONLY",
     // what the guard has read is what the server reads: no backslash escapes in plain literals, and UTF-8
@@ -32,6 +38,7 @@ export function beginReadOnly(options: TransactionOptions, principal: Principal)
     `SET LOCAL lock_timeout = ${Math.min(timeoutMs, maxLockTimeoutMs)}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 10_000}`,
     ...settings,
+    ...Object.entries(planning).map(setLocal),
     // the local caller has no name of its own
     ...(options.roleFromUser && principal.kind !== "local" ? [`SET LOCAL ROLE ${roleName(username)}`] : []),
   ].join("; ");

@@ -253,6 +253,7 @@ Deno.test("loadConfig() finds vendors' keys in their own variables and in the ho
       openai: { api_key_file: "/home/ann/.openai-api-key" },
       gemini: { api_key: "key-of-google", api_key_file: "/home/ann/.gemini-api-key" },
       voyage: { api_key_file: "/home/ann/.voyage-api-key" },
+      cohere: { api_key_file: "/home/ann/.cohere-api-key" },
     },
     ollama_url: "http://127.0.0.1:11434",
   });

@@ -9,6 +9,7 @@ import { callTool } from "../support/tool_fixture.ts";
 const unused = () => Promise.reject(new Error("no statement is run here"));
 const database = (name: string): Database => ({
   name,
+  rightsKey: () => "",
   read: unused,
   ping: unused,
   warnings: unused,

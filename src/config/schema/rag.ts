@@ -36,6 +36,7 @@ export const apiKeys = section({
   openai: filePath().optional().describe("File that holds OpenAI's key"),
   voyage: filePath().optional().describe("File that holds Voyage's key"),
   gemini: filePath().optional().describe("File that holds Gemini's key"),
+  cohere: filePath().optional().describe("File that holds Cohere's key"),
 });
 
 export const completionKinds = ["openai", "anthropic", "gemini", "ollama", "local"] as const;
