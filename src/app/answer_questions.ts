@@ -16,16 +16,19 @@ export interface WordsOptions {
   readonly turns: TurnStore;
 }
 
-/** Puts together what answers requests in words. */
+/** What answers requests in words; closing it stops what it reads of catalogs. */
+export interface QuestionAnswerer extends Disposable {
+  readonly answerQuestion: AnswerQuestion;
+}
+
 export function answerQuestions(
   { llm, completion, turns }: WordsOptions,
   { guard, logger }: { readonly guard: StatementGuard; readonly logger: Logger },
-): AnswerQuestion {
+): QuestionAnswerer {
   const now = Date.now;
   if (completion === undefined) {
-    return createAnswerByRules({
-      schemas: createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger }),
-    });
+    const schemas = createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger });
+    return { answerQuestion: createAnswerByRules({ schemas }), [Symbol.dispose]: schemas.close };
   }
   const schemas = createCatalogCache({
     prepare: createSchemaIndex,
@@ -33,7 +36,7 @@ export function answerQuestions(
     now,
     logger,
   });
-  return createAnswerByModel({
+  const answerQuestion = createAnswerByModel({
     completion,
     schemas,
     guard,
@@ -42,4 +45,5 @@ export function answerQuestions(
     ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
     now,
   });
+  return { answerQuestion, [Symbol.dispose]: schemas.close };
 }

@@ -54,12 +54,13 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
   }));
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
+  const answerer = words && answerQuestions(words, { guard, logger });
   const registry = createRegistry({
     tools: [
       queryDatabase({
         directory,
         guard,
-        ...(words === undefined ? {} : { answerQuestion: answerQuestions(words, { guard, logger }) }),
+        ...(answerer === undefined ? {} : { answerQuestion: answerer.answerQuestion }),
       }),
       getSchemaInfo({ directory }),
       countRows({ directory }),
@@ -83,6 +84,9 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
       if (principal.kind === "token") words?.turns.forget(turnOwner(principal));
       void pools.closePrincipal(principalKey(principal));
     },
-    [Symbol.asyncDispose]: () => pools.close(),
+    async [Symbol.asyncDispose]() {
+      answerer?.[Symbol.dispose]();
+      await pools.close();
+    },
   };
 }

@@ -72,8 +72,6 @@ async function readRows(
     parameters: [filter.schema ?? null, filter.table ?? null, String(filter.vectorTablesOnly ?? false)],
     trusted: true,
     timeoutMs,
-    // of a large catalog the planner expects a cost that it compiles for, which takes longer than the statement
-    settings: { jit: "off" },
   });
   if (outcome.ok && outcome.truncatedBy === undefined) return outcome.rows;
   const [code, reason] = outcome.ok

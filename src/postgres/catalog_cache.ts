@@ -27,10 +27,10 @@ export interface CatalogCache<T> extends Disposable {
    */
   get(database: Database, request: CatalogCacheRequest): Promise<T>;
   /**
-   * Reads again whatever the fingerprint says, by a read that starts after this call: for a statement that failed
-   * because something does not exist. @throws as {@linkcode get}
+   * The same, by a check that starts after this call: for a statement that failed because something does not exist.
+   * @throws as {@linkcode get}
    */
-  refresh(database: Database, request: CatalogCacheRequest): Promise<T>;
+  recheck(database: Database, request: CatalogCacheRequest): Promise<T>;
   /** Stops what is being read, and forgets everything. */
   close(): void;
 }
@@ -154,12 +154,12 @@ export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogC
         (shared) => check(place, database, { principal, signal: shared }),
       );
     },
-    async refresh(database, { principal, signal }) {
+    async recheck(database, { principal, signal }) {
       const place = placeOf(database, principal);
-      return await place.flight.joinNext(signal, async (shared) => {
-        const request = { principal, signal: shared };
-        return await readAgain(place, await readFingerprint(database, request), database, request);
-      });
+      return await place.flight.joinNext(
+        signal,
+        (shared) => check(place, database, { principal, signal: shared }),
+      );
     },
     close() {
       isClosed = true;

@@ -31,6 +31,8 @@ export function beginReadOnly(
   );
   return [
     "BEGIN READ ONLY",
+    // to compile our own look at what a statement's names mean takes seconds where there are many tables
+    "SET LOCAL jit = off",
     // what the guard has read is what the server reads: no backslash escapes in plain literals, and UTF-8
     "SET LOCAL standard_conforming_strings = on",
     "SET LOCAL client_encoding = 'UTF8'",

@@ -78,8 +78,8 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       });
       if (isUnknownName(run.error)) {
         // the model may have been shown a catalog that is out of date
-        const fresh = await schemas.refresh(database, { principal, signal });
-        messages = prompt(question, fresh, recent).messages;
+        const fresh = await schemas.recheck(database, { principal, signal });
+        if (fresh !== index) messages = prompt(question, fresh, recent).messages;
       }
       messages = repairMessages(messages, text, run.fromRows ? withoutValues(run.error) : run.error);
     }

@@ -16,10 +16,11 @@ export interface TableDescription {
   readonly samples: ReadonlyMap<string, readonly string[]> | undefined;
   /** Values that the request names, by column number; they come before others. */
   readonly named: ReadonlyMap<number, readonly string[]>;
+  /** Characters of a column's values to show, about. */
+  readonly valuesLength: number;
 }
 
 const mostValues = 12;
-const valuesLength = 160;
 
 export function tableNames(tables: readonly CatalogTable[]): TableName {
   const isPlain = tables.every((table) => table.schema === "public");
@@ -53,13 +54,15 @@ function columnLine(description: TableDescription, column: CatalogColumn, at: nu
   const key = column.isPrimaryKey ? " PK" : "";
   const notes = [
     column.comment === "" ? "" : dataLine(column.comment),
-    valuesNote(knownValues(column, description.samples?.get(column.name)), description.named.get(at) ?? []),
+    valuesNote(description, column, at),
   ].filter((note) => note !== "");
   const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
   return `  ${quoteIdentifier(column.name)} ${shortenType(column.type)}${key},${comment}`;
 }
 
-function valuesNote(values: readonly string[], named: readonly string[]): string {
+function valuesNote(description: TableDescription, column: CatalogColumn, at: number): string {
+  const named = description.named.get(at) ?? [];
+  const values = knownValues(column, description.samples?.get(column.name));
   // a value that cannot stand on the line as it is would be a wrong literal
   const ordered = [...new Set([...named, ...values])].filter((value) =>
     value !== "" && dataLine(value) === value
@@ -69,7 +72,7 @@ function valuesNote(values: readonly string[], named: readonly string[]): string
   for (const value of ordered) {
     const literal = quoteLiteral(value);
     length += literal.length;
-    if (shown.length === mostValues || (shown.length > 0 && length > valuesLength)) break;
+    if (shown.length === mostValues || (shown.length > 0 && length > description.valuesLength)) break;
     shown.push(literal);
   }
   if (shown.length === 0) return "";

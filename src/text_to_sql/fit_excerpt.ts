@@ -2,7 +2,7 @@ import { countTokens } from "../text/token_count.ts";
 import { describeTable, joinCondition, type TableName, tableNames } from "./describe_table.ts";
 import { type Join, partner } from "./join_graph.ts";
 import { rankColumns } from "./rank_columns.ts";
-import type { Ranking } from "./rank_tables.ts";
+import type { RankedTable, Ranking } from "./rank_tables.ts";
 import { tableKey } from "../postgres/sample_values.ts";
 import type { SchemaIndex } from "./schema_index.ts";
 
@@ -22,6 +22,8 @@ interface Block {
 const columnSteps = { core: [60, 30, 16, 10, 7, 5], possible: [10, 6] } as const;
 /** The shares of the budget up to which tables of each role are described; the rest is for names and joins. */
 const shares = { core: 0.75, possible: 0.9 } as const;
+/** Characters of values to show for each column, by how sure its table is needed. */
+const valuesLength = { core: 160, possible: 60 } as const;
 const namesShare = 0.08;
 const leastColumnTokens = 4;
 
@@ -45,7 +47,7 @@ function wholeSchema(
   const blocks: Block[] = [];
   for (const table of order) {
     shown.add(table);
-    blocks.push(block(index, ranking, { table, columns: Infinity, shown, nameOf }));
+    blocks.push(block(index, ranking, { table, role: "core", columns: Infinity, shown, nameOf }));
   }
   const text = assemble(blocks, "");
   return countTokens(text) <= maxTokens ? { text, described: [...order] } : undefined;
@@ -62,14 +64,12 @@ function bestTables(
   const core = ranking.tables.filter(({ role }) => role === "core");
   for (const columns of columnSteps.core) {
     writer.clear();
-    if (core.every(({ table }) => writer.add(table, columns, shares.core * maxTokens))) break;
+    if (core.every((ranked) => writer.add(ranked, columns, shares.core * maxTokens))) break;
   }
-  for (const { table, role } of ranking.tables) {
-    if (role === "core") continue;
-    const fits = columnSteps.possible.some((columns) =>
-      writer.add(table, columns, shares.possible * maxTokens)
-    );
-    if (!fits) break;
+  const limit = shares.possible * maxTokens;
+  for (const ranked of ranking.tables) {
+    if (ranked.role === "core") continue;
+    if (!columnSteps.possible.some((columns) => writer.add(ranked, columns, limit))) break;
   }
   const room = Math.min(namesShare * maxTokens, maxTokens - writer.used());
   return shorten(writer.blocks, furtherNames(index, ranking, writer.shown, nameOf, room), maxTokens);
@@ -81,7 +81,7 @@ interface Writer {
   /** Tokens of the blocks, about. */
   used(): number;
   /** Describes a table with at most so many columns, unless more tokens than the limit would be used then. */
-  add(table: number, columns: number, limit: number): boolean;
+  add(ranked: RankedTable, columns: number, limit: number): boolean;
   clear(): void;
 }
 
@@ -93,9 +93,9 @@ function createWriter(index: SchemaIndex, ranking: Ranking, nameOf: TableName): 
     blocks,
     shown,
     used: () => used,
-    add(table, columns, limit) {
+    add({ table, role }, columns, limit) {
       shown.add(table);
-      const added = block(index, ranking, { table, columns, shown, nameOf });
+      const added = block(index, ranking, { table, role, columns, shown, nameOf });
       const tokens = countTokens(`${added.text}\n${added.joins.join("\n")}\n`);
       if (used + tokens > limit) {
         shown.delete(table);
@@ -116,7 +116,7 @@ function createWriter(index: SchemaIndex, ranking: Ranking, nameOf: TableName): 
 function block(
   index: SchemaIndex,
   ranking: Ranking,
-  options: { table: number; columns: number; shown: ReadonlySet<number>; nameOf: TableName },
+  options: RankedTable & { columns: number; shown: ReadonlySet<number>; nameOf: TableName },
 ): Block {
   const { table: at, shown, nameOf } = options;
   const { tables } = index.catalog;
@@ -135,6 +135,7 @@ function block(
     columns,
     samples: index.samples.get(tableKey(table.schema, table.name)),
     named,
+    valuesLength: valuesLength[options.role],
   });
   const joins = index.joins.joinsOf(at).filter((join) => shown.has(partner(join, at)));
   return { table: at, text, joins: joins.map((join) => joinLine(join, index, nameOf)) };

@@ -1,6 +1,6 @@
-const unitsPerSlice = 250;
+const unitsPerSlice = 800;
 
-/** Does the work of each item in order and lets the event loop run whenever some 250 units of work are done. */
+/** Does the work of each item in order and lets the event loop run whenever some 800 units of work are done. */
 export async function inSlices<Item>(
   items: readonly Item[],
   work: (item: Item, at: number) => void,
@@ -12,6 +12,11 @@ export async function inSlices<Item>(
     done += units(item);
     if (done < unitsPerSlice) continue;
     done = 0;
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await pause();
   }
+}
+
+/** Lets the event loop run once. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -1,4 +1,5 @@
 import { partner } from "./join_graph.ts";
+import { emptyFactor } from "./overview.ts";
 import type { Question } from "./read_question.ts";
 import type { SchemaIndex } from "./schema_index.ts";
 
@@ -32,8 +33,10 @@ export function inheritedScores(
   const give = (table: number, score: number) => {
     if (score > (found.get(table) ?? 0)) found.set(table, score);
   };
-  const toNeighbour = (table: number, score: number) =>
-    give(table, score * (index.copyMarks[table]?.factor ?? 1));
+  const toNeighbour = (table: number, score: number) => {
+    const isEmpty = index.catalog.tables[table]?.estimatedRows === 0;
+    give(table, score * (index.copyMarks[table]?.factor ?? 1) * (isEmpty ? emptyFactor : 1));
+  };
 
   for (const [table, own] of claims) {
     const claim = Math.max(own, least);

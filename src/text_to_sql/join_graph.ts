@@ -16,7 +16,7 @@ export interface JoinGraph {
   between(sources: ReadonlySet<number>, target: number): readonly number[] | undefined;
 }
 
-const longestWay = 9;
+const longestWay = 8;
 // "who changed the row" leads from everywhere to everywhere and means nothing
 const auditColumn = /^(?:created|updated|modified|changed|deleted|inserted|last_\w+)_?by(?:_?id)?$/i;
 
@@ -35,14 +35,20 @@ export function createJoinGraph(tolls: readonly number[], joins: readonly Join[]
     byTable[join.from]?.push(join);
     if (join.to !== join.from) byTable[join.to]?.push(join);
   }
-  const partners = byTable.map((own, table) => new Set(own.map((join) => partner(join, table))));
   const joinsOf = (table: number): readonly Join[] => byTable[table] ?? [];
 
-  function stepCost(join: Join, entered: number): number {
-    const hub = Math.log2(1 + joinsOf(entered).length) / 3;
-    const audit = join.fromColumns.some((column) => auditColumn.test(column)) ? 4 : 0;
-    return 1 + hub + audit + (tolls[entered] ?? 0) + (join.isDeclared ? 0 : 0.5);
-  }
+  /** What it costs to go to each partner of a table, by the cheapest join. */
+  const steps = byTable.map((own, table) => {
+    const costs = new Map<number, number>();
+    for (const join of own) {
+      const next = partner(join, table);
+      const hub = Math.log2(1 + joinsOf(next).length) / 3;
+      const audit = join.fromColumns.some((column) => auditColumn.test(column)) ? 4 : 0;
+      const cost = 1 + hub + audit + (tolls[next] ?? 0) + (join.isDeclared ? 0 : 0.5);
+      costs.set(next, Math.min(cost, costs.get(next) ?? Infinity));
+    }
+    return costs;
+  });
 
   /** Dijkstra's algorithm, in buckets of a tenth, as costs are small. */
   function between(sources: ReadonlySet<number>, target: number): readonly number[] | undefined {
@@ -55,9 +61,8 @@ export function createJoinGraph(tolls: readonly number[], joins: readonly Join[]
         const reached = cost.get(table) ?? 0;
         if (Math.floor(reached * 10) !== bucket) continue;
         if (table === target) return wayBack(previous, target);
-        for (const join of joinsOf(table)) {
-          const next = partner(join, table);
-          const total = reached + stepCost(join, next);
+        for (const [next, step] of steps[table] ?? []) {
+          const total = reached + step;
           if (total > longestWay || total >= (cost.get(next) ?? Infinity)) continue;
           cost.set(next, total);
           previous.set(next, table);
@@ -68,7 +73,7 @@ export function createJoinGraph(tolls: readonly number[], joins: readonly Join[]
     return undefined;
   }
 
-  return { joinsOf, areJoined: (one, other) => partners[one]?.has(other) ?? false, between };
+  return { joinsOf, areJoined: (one, other) => steps[one]?.has(other) ?? false, between };
 }
 
 function wayBack(previous: ReadonlyMap<number, number>, target: number): number[] {

@@ -1,9 +1,13 @@
 import type { CatalogTable } from "../core/catalog.ts";
 
+/** What is left of a table's weight where the planner knows it to be empty. */
+export const emptyFactor = 0.6;
+
 /** How often a table is meant, as far as the catalog tells: one that many join and that holds many rows; from 0. */
 export function tableWeight(table: CatalogTable, joinCount: number, copyFactor: number): number {
   const rows = Math.max(0, table.estimatedRows);
-  return copyFactor * (Math.log2(1 + joinCount) + 0.3 * Math.log10(1 + rows));
+  const emptiness = table.estimatedRows === 0 ? emptyFactor : 1;
+  return copyFactor * emptiness * (Math.log2(1 + joinCount) + 0.3 * Math.log10(1 + rows));
 }
 
 const nextOfSchema = 0.8;

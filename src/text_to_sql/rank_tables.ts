@@ -47,7 +47,9 @@ export function rankTables(
     const tables = index.overview.map((table): RankedTable => ({ table, role: "possible" }));
     return { tables, scores, isOverview: true };
   }
-  const base = new Map(byClaim(index, own).slice(0, mostRanked).map(({ table }) => [table, own.get(table) ?? 0]));
+  const base = new Map(
+    byClaim(index, own).slice(0, mostRanked).map(({ table }) => [table, own.get(table) ?? 0]),
+  );
   const chosen = chooseCore(index, scores, base);
   const core = withBridges(index, chosen.tables);
   const order = byClaim(index, possibleScores(index, question, scores, { base, core, chosen }));

@@ -2,7 +2,7 @@ import type { Catalog, CatalogTable } from "../core/catalog.ts";
 import { type SampleValues, tableKey } from "../postgres/sample_values.ts";
 import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
 import { createJoinFinder } from "./find_joins.ts";
-import { inSlices } from "./in_slices.ts";
+import { inSlices, pause } from "./in_slices.ts";
 import { createJoinGraph, type Join, type JoinGraph } from "./join_graph.ts";
 import { nameStems } from "./name_words.ts";
 import { overviewOrder, tableWeight } from "./overview.ts";
@@ -41,16 +41,7 @@ export async function createSchemaIndex(
   snapshot: { catalog: Catalog; samples: SampleValues },
 ): Promise<SchemaIndex> {
   const { catalog, samples } = snapshot;
-  const uncut: TableWords[] = [];
-  const catalogWords = new Set<string>();
-  const cutNames = (table: CatalogTable) => {
-    const words = tableWords(table);
-    uncut.push(words);
-    for (const stem of [...words.name, ...words.columns.flat()]) catalogWords.add(stem);
-  };
-  await inSlices(catalog.tables, cutNames, columnCount);
-
-  const splitCompound = createCompoundSplitter(catalogWords);
+  const { uncut, splitCompound } = await cutNames(catalog.tables);
   const tables: TableWords[] = [];
   const postings = createPostingLists(uncut.length);
   const vocabulary = createVocabulary();
@@ -66,9 +57,51 @@ export async function createSchemaIndex(
     });
   };
   await inSlices(uncut, take, (words) => 2 * columnCount(words.table));
+  const relations = await relateTables(tables);
+  await pause();
+  const byName = tablesByName(catalog.tables);
+  await pause();
+  const weights = catalog.tables.map((table, at) =>
+    tableWeight(table, relations.joins.joinsOf(at).length, relations.copyMarks[at]?.factor ?? 1)
+  );
+  return {
+    catalog,
+    samples,
+    tables,
+    ...relations,
+    weights,
+    overview: overviewOrder(catalog.tables, weights),
+    postings,
+    vocabulary,
+    splitCompound,
+    values,
+    byName,
+  };
+}
 
+/** Cuts all names into words, and learns from them how to cut those that are several words in one. */
+async function cutNames(
+  tables: readonly CatalogTable[],
+): Promise<{ uncut: TableWords[]; splitCompound: CompoundSplitter }> {
+  const uncut: TableWords[] = [];
+  const catalogWords = new Set<string>();
+  const cut = (table: CatalogTable) => {
+    const words = tableWords(table);
+    uncut.push(words);
+    for (const stem of [...words.name, ...words.columns.flat()]) catalogWords.add(stem);
+  };
+  await inSlices(tables, cut, columnCount);
+  return { uncut, splitCompound: createCompoundSplitter(catalogWords) };
+}
+
+/** Finds which tables join and which are copies of others. */
+async function relateTables(
+  tables: readonly TableWords[],
+): Promise<Pick<SchemaIndex, "joins" | "copyMarks" | "archives">> {
   const copyMarksOf = createCopyFinder(tables);
+  await pause();
   const joinFinder = createJoinFinder(tables);
+  await pause();
   const copyMarks: CopyMarks[] = [];
   const joins: Join[] = [];
   const compare = (words: TableWords, at: number) => {
@@ -76,27 +109,12 @@ export async function createSchemaIndex(
     joins.push(...joinFinder.joinsFrom(at));
   };
   await inSlices(tables, compare, (words) => columnCount(words.table));
-  const toll = ({ table }: TableWords, at: number) =>
-    (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0);
-  const graph = createJoinGraph(tables.map(toll), joins);
-  const weights = catalog.tables.map((table, at) =>
-    tableWeight(table, graph.joinsOf(at).length, copyMarks[at]?.factor ?? 1)
+  await pause();
+  // ways lead rather through tables of rows than through copies and views
+  const tolls = tables.map(({ table }, at) =>
+    (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0)
   );
-  return {
-    catalog,
-    copyMarks,
-    archives: archivesOf(copyMarks),
-    joins: graph,
-    weights,
-    overview: overviewOrder(catalog.tables, weights),
-    samples,
-    tables,
-    postings,
-    vocabulary,
-    splitCompound,
-    values,
-    byName: tablesByName(catalog.tables),
-  };
+  return { copyMarks, archives: archivesOf(copyMarks), joins: createJoinGraph(tolls, joins) };
 }
 
 const columnCount = (table: CatalogTable): number => 4 + table.columns.length;

@@ -1,4 +1,4 @@
-import type { Field, Postings } from "./posting_lists.ts";
+import type { Field } from "./posting_lists.ts";
 import type { Question } from "./read_question.ts";
 import type { SchemaIndex } from "./schema_index.ts";
 import type { ValuePlace } from "./value_index.ts";
@@ -28,85 +28,118 @@ const fieldWeight: Readonly<Record<Field | "value", number>> = {
 const descriptive = ["schema", "column", "comment", "columnComment"] as const;
 /** What a name's hit is worth where the request has only a part of the name. */
 const partOfName = 0.35;
+/** The rarity of a value that every table has. */
+const leastValueRarity = 0.1;
 /** What a second kind of evidence for the same term adds. */
 const secondEvidence = 0.15;
 
+/** What a request hits, before it is weighed: for each table and term the best hit in its name and elsewhere. */
+interface Hits {
+  readonly width: number;
+  readonly inName: Float32Array;
+  readonly elsewhere: Float32Array;
+  /** The words of its name that the request has, by table. */
+  readonly nameWords: Map<number, Set<string>>;
+  readonly tables: Set<number>;
+  readonly words: Map<string, number>;
+}
+
 /** Scores tables by the request's words in their names, columns, comments and values, weighted by rarity. */
 export function scoreTables(index: SchemaIndex, question: Question): TableScores {
-  const { postings, tables } = index;
   const width = question.terms.length;
-  const nameHits = new Float32Array(tables.length * width);
-  const otherHits = new Float32Array(tables.length * width);
-  const coverage = new Map<number, Set<string>>();
-  const hit = new Set<number>();
-  const words = new Map<string, number>();
-
-  const raise = (scores: Float32Array, table: number, term: number, score: number) => {
-    const at = table * width + term;
-    if (score > (scores[at] ?? 0)) scores[at] = score;
-    hit.add(table);
+  const hits: Hits = {
+    width,
+    inName: new Float32Array(index.tables.length * width),
+    elsewhere: new Float32Array(index.tables.length * width),
+    nameWords: new Map(),
+    tables: new Set(),
+    words: new Map(),
   };
-
-  function takeName(list: Postings, term: number, stem: string, score: number): void {
-    for (const table of list.tables) {
-      raise(nameHits, table, term, score);
-      const covered = coverage.get(table);
-      if (covered === undefined) coverage.set(table, new Set([stem]));
-      else covered.add(stem);
-    }
-  }
-
-  function takeCandidate(candidate: Candidate, term: number, weight: number): void {
-    const entry = postings.terms.get(candidate.term);
-    if (entry === undefined) return;
-    const base = candidate.quality * weight;
-    if (entry.name !== undefined) {
-      takeName(entry.name, term, candidate.term, base * fieldWeight.name * postings.rarity(entry.name));
-    }
-    for (const field of descriptive) {
-      const list = entry[field];
-      if (list === undefined) continue;
-      const score = base * fieldWeight[field] * postings.rarity(list);
-      list.tables.forEach((table, at) => raise(otherHits, table, term, score * (list.shares[at] ?? 1)));
-    }
-    const known = base * (entry.column === undefined ? 1 : 0.3 + 0.7 * postings.rarity(entry.column));
-    words.set(candidate.term, Math.max(words.get(candidate.term) ?? 0, known));
-  }
-
   question.terms.forEach((term, at) => {
-    const inText = { term: term.stem, quality: 1 };
     const candidates = index.vocabulary.candidates(term.word);
-    for (const candidate of candidates) takeCandidate(candidate, at, term.weight);
-    if (!candidates.some((candidate) => candidate.term === term.stem)) takeCandidate(inText, at, term.weight);
+    for (const candidate of candidates) takeCandidate(index, hits, candidate, at, term.weight);
+    // comments are no part of the vocabulary: there the word itself counts alone
+    if (candidates.some((candidate) => candidate.term === term.stem)) return;
+    takeCandidate(index, hits, { term: term.stem, quality: 1 }, at, term.weight);
   });
   for (const run of question.runs) {
-    for (const candidate of index.vocabulary.initials(run.stems)) takeCandidate(candidate, run.term, 1);
+    for (const candidate of index.vocabulary.initials(run.stems)) {
+      takeCandidate(index, hits, candidate, run.term, 1);
+    }
   }
-  const values = takeValues(index, question, (table, term, score) => raise(otherHits, table, term, score));
-  const nameShare = nameCoverage(index, coverage);
+  const values = takeValues(index, question, hits);
+  const { combined, totals } = weigh(index, question, hits);
+  return {
+    totals,
+    termCount: width,
+    of: (table, term) => combined[table * width + term] ?? 0,
+    words: hits.words,
+    values,
+  };
+}
 
-  const combined = nameHits;
+function raise(hits: Hits, scores: Float32Array, table: number, term: number, score: number): void {
+  const at = table * hits.width + term;
+  if (score > (scores[at] ?? 0)) scores[at] = score;
+  hits.tables.add(table);
+}
+
+/** Takes the tables that have a word of the catalog which a term may mean. */
+function takeCandidate(
+  index: SchemaIndex,
+  hits: Hits,
+  candidate: Candidate,
+  term: number,
+  weight: number,
+): void {
+  const { postings } = index;
+  const entry = postings.terms.get(candidate.term);
+  if (entry === undefined) return;
+  const base = candidate.quality * weight;
+  if (entry.name !== undefined) {
+    const score = base * fieldWeight.name * postings.rarity(entry.name);
+    for (const table of entry.name.tables) {
+      raise(hits, hits.inName, table, term, score);
+      const had = hits.nameWords.get(table);
+      if (had === undefined) hits.nameWords.set(table, new Set([candidate.term]));
+      else had.add(candidate.term);
+    }
+  }
+  for (const field of descriptive) {
+    const list = entry[field];
+    if (list === undefined) continue;
+    const score = base * fieldWeight[field] * postings.rarity(list);
+    list.tables.forEach((table, at) =>
+      raise(hits, hits.elsewhere, table, term, score * (list.shares[at] ?? 1))
+    );
+  }
+  const known = base * (entry.column === undefined ? 1 : 0.3 + 0.7 * postings.rarity(entry.column));
+  hits.words.set(candidate.term, Math.max(hits.words.get(candidate.term) ?? 0, known));
+}
+
+/** One score for each table and term, and each table's sum. */
+function weigh(
+  index: SchemaIndex,
+  question: Question,
+  hits: Hits,
+): { combined: Float32Array; totals: Map<number, number> } {
+  const nameShare = nameCoverage(index, hits.nameWords);
+  const combined = new Float32Array(hits.inName.length);
   const totals = new Map<number, number>();
-  for (const table of hit) {
+  for (const table of hits.tables) {
     const share = partOfName + (1 - partOfName) * (nameShare.get(table) ?? 0);
     const factor = copyFactor(index, question, table);
     let total = 0;
-    for (let at = table * width; at < (table + 1) * width; at++) {
-      const byName = (nameHits[at] ?? 0) * share;
-      const byOther = otherHits[at] ?? 0;
+    for (let at = table * hits.width; at < (table + 1) * hits.width; at++) {
+      const byName = (hits.inName[at] ?? 0) * share;
+      const byOther = hits.elsewhere[at] ?? 0;
       const score = factor * (Math.max(byName, byOther) + secondEvidence * Math.min(byName, byOther));
       combined[at] = score;
       total += score;
     }
     totals.set(table, total);
   }
-  return {
-    totals,
-    termCount: width,
-    of: (table, term) => combined[table * width + term] ?? 0,
-    words,
-    values,
-  };
+  return { combined, totals };
 }
 
 /** A copy counts for less, unless the request has the word that makes it one. */
@@ -139,23 +172,20 @@ function nameCoverage(
   return shares;
 }
 
-/** Scores the tables that hold a value which the request names; a longer value covers more terms. */
-function takeValues(
-  index: SchemaIndex,
-  question: Question,
-  raise: (table: number, term: number, score: number) => void,
-): Map<number, ValuePlace[]> {
+/** Takes the tables that hold a value which the request names; a longer value covers more terms. */
+function takeValues(index: SchemaIndex, question: Question, hits: Hits): Map<number, ValuePlace[]> {
   const found = new Map<number, ValuePlace[]>();
+  const scale = Math.log(index.tables.length + 1);
   for (const { key, terms } of question.phrases) {
     const places = index.values.places(key);
-    const rarity = Math.log((index.tables.length + 1) / places.length) / Math.log(index.tables.length + 1);
+    const rarity = Math.max(leastValueRarity, Math.log((index.tables.length + 1) / places.length) / scale);
     for (const place of places) {
       const known = found.get(place.table);
       if (known === undefined) found.set(place.table, [place]);
       else known.push(place);
       for (const term of terms) {
         const weight = question.terms[term]?.weight ?? 0;
-        raise(place.table, term, fieldWeight.value * place.share * weight * Math.max(0.1, rarity));
+        raise(hits, hits.elsewhere, place.table, term, fieldWeight.value * place.share * weight * rarity);
       }
     }
   }

@@ -4,7 +4,8 @@ const short: readonly (readonly [RegExp, string])[] = [
   [/^time(\(\d\))? with time zone/, "timetz"],
   [/^time(\(\d\))? without time zone/, "time"],
   [/^character varying(\(\d+\))?/, "varchar"],
-  [/^character(\(\d+\))?(?![\w" ])/, "char"],
+  // a char without a length is one character long
+  [/^character(?=\(\d+\))/, "char"],
   [/^double precision/, "float8"],
   [/^integer/, "int"],
   [/^boolean/, "bool"],
@@ -12,7 +13,7 @@ const short: readonly (readonly [RegExp, string])[] = [
   [/^bit varying(\(\d+\))?/, "varbit"],
 ];
 
-/** A type's name in PostgreSQL's shortest spelling, lengths and precisions left out: they matter to no query. */
+/** A type's name in PostgreSQL's shortest spelling, most lengths and precisions left out: they matter to few queries. */
 export function shortenType(type: string): string {
   for (const [long, name] of short) if (long.test(type)) return type.replace(long, name);
   return type;

@@ -73,18 +73,20 @@ testWithPostgres("get() reads again after half an hour, since statistics change 
   assert.deepEqual(asked, ["check", "read", "check", "read"]);
 });
 
-testWithPostgres("refresh() reads again at once, and callers at the same time share that", async () => {
+testWithPostgres("recheck() finds a change at once, and callers at the same time share that", async () => {
   await using fixture = await createCatalogFixture("CREATE TABLE a (id int)");
   const { watched, asked } = watch(fixture.database);
   const { cache, prepared } = createNameCache();
   const early = cache.get(watched, request);
   await fixture.admin.query("CREATE TABLE b (id int)");
-  const late = [cache.refresh(watched, request), cache.refresh(watched, request)];
+  const late = [cache.recheck(watched, request), cache.recheck(watched, request)];
   await early;
   assert.deepEqual(await Promise.all(late), ["a,b", "a,b"]);
   assert.equal(prepared(), 2);
   assert.deepEqual(asked.filter((what) => what === "read").length, 2);
   assert.equal(await cache.get(watched, request), "a,b");
+  await cache.recheck(watched, request);
+  assert.equal(prepared(), 2);
 });
 
 testWithPostgres("callers share one read, and one that goes away leaves the others alone", async () => {

@@ -67,6 +67,24 @@ Deno.test("of a large schema the named tables are described, with those between 
   assert.equal(omittedTables, 127 - tables.length);
 });
 
+Deno.test("tables that only join the named ones come before others that share their words", async () => {
+  const note = "id* bigint, body text";
+  const catalog = amongMany({
+    pilots: "id* bigint, name text",
+    crews: "id* bigint, pilot_id bigint > pilots.id, rota_id bigint > rotas.id",
+    rotas: "id* bigint, week integer",
+    legs: "id* bigint, rota_id bigint > rotas.id, airport_id bigint > airports.id",
+    airports: "id* bigint, code text",
+    pilot_notes: `${note}, pilot_id bigint > pilots.id`,
+    pilot_photos: `${note}, pilot_id bigint > pilots.id`,
+    airport_notes: `${note}, airport_id bigint > airports.id`,
+    airport_photos: `${note}, airport_id bigint > airports.id`,
+  });
+  const { names } = await ask(catalog, "Which pilots were at which airports?");
+  const expected = ["airports", "crews", "legs", "pilots", "rotas"].map((name) => `public.${name}`);
+  assert.deepEqual(names.slice(0, 5).sort(), expected);
+});
+
 Deno.test("a join that no foreign key declares is found by the column's name and said to be so", async () => {
   const { text } = await ask(
     buildCatalog({

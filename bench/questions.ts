@@ -1,0 +1,98 @@
+/**
+ * Execution accuracy of requests in words: asks the provider that a configuration names the questions of tests/questions/,
+ * and compares the rows of what it writes with those of statements made by hand. Needs TEST_DATABASE_URL.
+ *
+ *   deno task bench:questions config.yaml [shop|hospital|erp …]
+ *
+ * The figures are of the model and the prompt together; the provider is paid for about a hundred requests.
+ */
+import { createFolderWatch } from "../src/auth/folder_watch.ts";
+import { openCompletion } from "../src/app/open_completion.ts";
+import { loadConfig, processEnvironment } from "../src/config/mod.ts";
+import { createLogger } from "../src/core/logger.ts";
+import type { CompletionProvider, Usage } from "../src/llm/provider.ts";
+import { createUsageLedger } from "../src/llm/usage_ledger.ts";
+import { meterCompletion } from "../src/llm/metered_provider.ts";
+import type { Question, QuestionTag } from "../tests/questions/question.ts";
+import { createQuestionFixture, type QuestionFixture } from "../tests/questions/question_fixture.ts";
+import { questions } from "../tests/questions/question_set.ts";
+import { sameResult } from "../tests/questions/same_result.ts";
+import { median, print } from "./measure.ts";
+
+const [configPath, ...schemas] = Deno.args;
+if (configPath === undefined) throw new Error("name a configuration file whose llm section has a provider");
+
+const { config } = await loadConfig({
+  ...processEnvironment(),
+  flags: { configPath, settings: new Map(), allowInsecure: false },
+});
+const logger = createLogger({ level: "warn", format: "text" });
+await using folders = createFolderWatch({ logger });
+await using opened = await openCompletion({ config, folders, logger });
+if (opened === undefined) throw new Error(`${configPath} names no provider that is a model`);
+await using fixture = await createQuestionFixture();
+
+const counter = createUsageLedger().counter("questions");
+const outcomes = await askAll(fixture, meterCompletion(opened.completion, counter));
+report(outcomes, counter.read(), opened.completion.name);
+
+interface Outcome {
+  readonly question: Question;
+  readonly isRight: boolean;
+  readonly elapsedMs: number;
+  readonly what: string;
+}
+
+async function askAll(fixture: QuestionFixture, completion: CompletionProvider): Promise<Outcome[]> {
+  const answer = fixture.answerer({
+    completion,
+    schemas: fixture.schemas({ sampleValues: config.llm.sample_values }),
+    schemaTokens: config.llm.schema_token_budget,
+  });
+  const asked = questions.filter(({ schema }) => schemas.length === 0 || schemas.includes(schema));
+  const outcomes: Outcome[] = [];
+  for (const question of asked) {
+    const startedAt = performance.now();
+    const answered = await answer(question.schema, question.question).catch((error: Error) => ({
+      kind: "refused" as const,
+      reason: error.message,
+    }));
+    const isRight = answered.kind === "rows"
+      ? await hasGoldRows(fixture, question, answered.outcome.rows)
+      : answered.kind === question.expects;
+    const what = answered.kind === "rows" ? answered.sql : JSON.stringify(answered);
+    outcomes.push({ question, isRight, elapsedMs: performance.now() - startedAt, what });
+    print(`${isRight ? "right" : "WRONG"} ${question.id}`, isRight ? "" : what.replaceAll(/\s+/g, " "));
+  }
+  return outcomes;
+}
+
+async function hasGoldRows(
+  fixture: QuestionFixture,
+  question: Question,
+  rows: readonly (readonly unknown[])[],
+) {
+  if (question.sql === undefined) return false;
+  const gold = await fixture.databases[question.schema].read({
+    principal: { kind: "local" },
+    sql: question.sql,
+    signal: new AbortController().signal,
+  });
+  return gold.ok &&
+    sameResult(gold.rows, rows, { ordered: question.ordered ?? false, extraColumns: "ignored" });
+}
+
+function report(outcomes: readonly Outcome[], usage: Usage, model: string): void {
+  print("model", model);
+  const accuracy = (of: readonly Outcome[]) =>
+    `${of.filter(({ isRight }) => isRight).length} of ${of.length} right`;
+  print("execution accuracy", accuracy(outcomes));
+  for (const schema of ["shop", "hospital", "erp"] as const) {
+    print(`  ${schema}`, accuracy(outcomes.filter(({ question }) => question.schema === schema)));
+  }
+  const tags = new Set(outcomes.flatMap(({ question }) => question.tags ?? []));
+  const tagged = (tag: QuestionTag) => outcomes.filter(({ question }) => question.tags?.includes(tag));
+  for (const tag of tags) print(`  ${tag}`, accuracy(tagged(tag)));
+  print("median time", `${Math.round(median(outcomes.map(({ elapsedMs }) => elapsedMs)))} ms`);
+  print("tokens, prompts and completions", `${usage.promptTokens} + ${usage.completionTokens}`);
+}
