@@ -5,10 +5,15 @@ import {
   embeddedDatabaseName,
   type EmbeddedServer,
 } from "../../postgres/embedded/embedded_server.ts";
+import { demoHandbookSql } from "./demo_handbook.ts";
 import { demoRole, demoShopSql } from "./demo_shop.ts";
 import { readSnapshot } from "./snapshot_file.ts";
 
-/** Starts a server in memory that holds the shop. @throws AppError `unavailable` where the database doesn't start */
+/**
+ * Starts a server in memory that holds the shop and its handbook.
+ *
+ * @throws AppError `unavailable` where the database doesn't start
+ */
 export async function createDemoDatabase(
   options: { statementTimeoutMs: number; logger: Logger; now?: () => Date },
 ): Promise<EmbeddedServer> {
@@ -17,7 +22,7 @@ export async function createDemoDatabase(
   return await createEmbeddedServer({
     dataDir: "memory",
     ...(snapshot === undefined ? {} : { snapshot }),
-    prepare: demoShopSql(now()),
+    prepare: [...(snapshot === undefined ? await demoHandbookSql() : []), ...demoShopSql(now())],
     statementTimeoutMs,
     logger,
   });

@@ -1,6 +1,7 @@
+import { commentStatements, insertStatement } from "./insert_statement.ts";
 import { shopRows } from "./shop_rows.ts";
 import { shopComments, shopTables, shopViewsAndIndexes } from "./shop_schema.ts";
-import { dayNumber, type TableRows } from "./shop_values.ts";
+import { dayNumber } from "./shop_values.ts";
 
 /** The role of the demo's connections: it may read the shop and do nothing else. */
 export const demoRole = "postern_demo";
@@ -18,7 +19,7 @@ export function demoShopSql(now: Date): string[] {
     ...tables.map(insertStatement),
     "RESET session_replication_role",
     shopViewsAndIndexes,
-    ...Object.entries(shopComments).map(([object, text]) => `COMMENT ON ${object} IS ${literal(text)}`),
+    ...commentStatements(shopComments),
     `CREATE ROLE ${demoRole} LOGIN;
      REVOKE TEMPORARY, CREATE ON DATABASE postgres FROM PUBLIC;
      REVOKE CREATE ON SCHEMA public FROM PUBLIC;
@@ -26,16 +27,4 @@ export function demoShopSql(now: Date): string[] {
      GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${demoRole};`,
     `ANALYZE ${tables.map(({ table }) => table).join(", ")}`,
   ];
-}
-
-/** One JSON text for all rows: PostgreSQL takes it faster than a list of VALUES. */
-function insertStatement({ table, columns, rows }: TableRows): string {
-  const objects = rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]])));
-  const names = columns.join(", ");
-  return `INSERT INTO ${table} (${names})
-SELECT ${names} FROM json_populate_recordset(NULL::${table}, ${literal(JSON.stringify(objects))})`;
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
