@@ -15,8 +15,21 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   tools: ["core", "text", "postgres", "llm", "text_to_sql", "auth", "rag"],
   mcp: ["core", "tools"],
   http: ["core", "auth", "mcp", "rag"],
-  app: ["core", "text", "config", "postgres", "llm", "auth", "audit", "text_to_sql", "rag", "tools", "mcp", "http"],
-  cli: ["core", "config", "auth", "audit", "rag", "app"],
+  app: [
+    "core",
+    "text",
+    "config",
+    "postgres",
+    "llm",
+    "auth",
+    "audit",
+    "text_to_sql",
+    "rag",
+    "tools",
+    "mcp",
+    "http",
+  ],
+  cli: ["core", "config", "postgres", "auth", "audit", "rag", "http", "app"],
 };
 
 function layerOf(path: string): string | undefined {

@@ -60,7 +60,7 @@ export async function serveHttp(options: {
     server: serverInfo,
     logger,
   });
-  const tls = http.tls.enabled ? await readTls(http.tls) : undefined;
+  const tls = http.tls.enabled ? await readTls(http.tls, "http.tls") : undefined;
   const listener = startListener({
     address: http.address,
     ...(tls === undefined ? {} : { tls }),

@@ -9,19 +9,20 @@ export interface TlsFiles {
 
 /**
  * Reads the certificate, its key, and the intermediate certificates that are sent after it.
+ * @param section of the configuration, for errors: `http.tls`
  * @throws {AppError} `invalid` naming the setting whose file is missing or is not what it should be
  */
-export async function readTls(files: TlsFiles): Promise<{ cert: string; key: string }> {
+export async function readTls(files: TlsFiles, section: string): Promise<{ cert: string; key: string }> {
   const [cert, key, chain] = await Promise.all([
-    readPem(files.cert_file, "http.tls.cert_file", "CERTIFICATE"),
-    readPem(files.key_file, "http.tls.key_file", "PRIVATE KEY"),
-    files.chain_file === undefined ? "" : readPem(files.chain_file, "http.tls.chain_file", "CERTIFICATE"),
+    readPem(files.cert_file, `${section}.cert_file`, "CERTIFICATE"),
+    readPem(files.key_file, `${section}.key_file`, "PRIVATE KEY"),
+    files.chain_file === undefined ? "" : readPem(files.chain_file, `${section}.chain_file`, "CERTIFICATE"),
   ]);
   const expires = new Date(new X509Certificate(cert).validTo);
   if (expires.getTime() < Date.now()) {
     throw new AppError(
       "invalid",
-      `Cannot use http.tls.cert_file: the certificate expired on ${expires.toISOString()}`,
+      `Cannot use ${section}.cert_file: the certificate expired on ${expires.toISOString()}`,
     );
   }
   return { cert: `${cert.trimEnd()}\n${chain}`, key };

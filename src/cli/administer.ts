@@ -16,13 +16,18 @@ export interface Output {
  * Does an administrator's operation on a credential file, and leaves its mark in the audit trail.
  * @throws {AppError} what the operation throws, or where the trail cannot be opened
  */
-export async function administer(flags: ParsedFlags, config: Config, output: Output): Promise<void> {
+export async function administer(
+  flags: ParsedFlags,
+  config: Config,
+  output: Output,
+): Promise<number | void> {
   await using audit = config.audit.file === undefined
     ? undefined
     : await createAuditTrail({ file: config.audit.file, now: Date.now, logger: createLogger(config.log) });
   try {
-    await perform(flags, config, output);
+    const exitCode = await perform(flags, config, output);
     record(audit, flags, { outcome: "ok" });
+    return exitCode;
   } catch (error) {
     const reason = error instanceof AppError ? error.message : "internal error";
     record(audit, flags, { outcome: "failed", reason });
@@ -40,11 +45,16 @@ function record(
     operation: flags.operation,
     ...given("user", flags.username),
     ...given("database", flags.tokenDatabase),
+    ...given("pipeline", flags.pipeline),
     ...ended,
   });
 }
 
-async function perform(flags: ParsedFlags, config: Config, { print, warn }: Output): Promise<void> {
+async function perform(
+  flags: ParsedFlags,
+  config: Config,
+  { print, warn }: Output,
+): Promise<number | void> {
   const { auth } = config.http;
   const tokens = { tokenFile: auth.token_file, json: flags.json };
   const user = { userFile: auth.user_file, json: flags.json, username: flags.username ?? "" };
@@ -83,6 +93,14 @@ async function perform(flags: ParsedFlags, config: Config, { print, warn }: Outp
       return await deleteUser(user, print, { warn });
     case "list-users":
       return await listUsers(user, print, { warn });
+    case "ingest":
+    case "index-pipeline":
+    case "drop-index":
+    case "evaluate":
+    case "doctor": {
+      const { ragOperation } = await import("./rag_operations.ts");
+      return await ragOperation(flags, config, { print });
+    }
   }
 }
 

@@ -1,4 +1,11 @@
-import { credentialFlags, databaseFlags, httpFlags, logFlags, type SettingFlag } from "../config/mod.ts";
+import {
+  credentialFlags,
+  databaseFlags,
+  httpFlags,
+  logFlags,
+  ragFlags,
+  type SettingFlag,
+} from "../config/mod.ts";
 
 /** What the program is to do; `run` serves. */
 export type Operation =
@@ -15,7 +22,13 @@ export type Operation =
   | "disable-user"
   | "delete-user"
   | "list-users"
-  | "verify-audit";
+  | "verify-audit"
+  | "openapi"
+  | "index-pipeline"
+  | "drop-index"
+  | "ingest"
+  | "evaluate"
+  | "doctor";
 
 /** A flag that selects an operation; with a placeholder it takes a value. */
 export interface OperationFlag {
@@ -35,6 +48,7 @@ export interface OptionFlag {
 export type OptionName =
   | "config"
   | "demo"
+  | "rag"
   | "allow-insecure"
   | "token-note"
   | "token-database"
@@ -42,7 +56,9 @@ export type OptionName =
   | "username"
   | "password"
   | "user-note"
-  | "json";
+  | "json"
+  | "queries"
+  | "qrels";
 
 export type Flag = SettingFlag | OperationFlag | OptionFlag;
 
@@ -66,7 +82,8 @@ export const flagGroups: readonly FlagGroup[] = [
       },
       {
         flag: "demo",
-        help: "Serve an embedded PostgreSQL with a sample shop; needs no file, key or network",
+        help:
+          "Serve an embedded PostgreSQL with a sample shop and its handbook; needs no file, key or network",
       },
       ...logFlags,
     ],
@@ -76,6 +93,44 @@ export const flagGroups: readonly FlagGroup[] = [
     flags: [
       ...httpFlags,
       { flag: "allow-insecure", help: "Allow -no-auth on an address that other machines can reach" },
+    ],
+  },
+  {
+    title: "RAG server",
+    flags: [
+      { flag: "rag", help: "Run the RAG server, beside the tool server where -http is given too" },
+      ...ragFlags,
+      {
+        flag: "ingest",
+        operation: "ingest",
+        placeholder: "PIPELINE",
+        help: "Read the files and folders named after it into the pipeline's table; again: what has changed",
+      },
+      {
+        flag: "index-pipeline",
+        operation: "index-pipeline",
+        placeholder: "PIPELINE",
+        help: "Make the indexes that searching the pipeline's tables needs; goes on where it was stopped",
+      },
+      {
+        flag: "drop-index",
+        operation: "drop-index",
+        placeholder: "PIPELINE",
+        help: "Take the pipeline's keyword indexes away",
+      },
+      {
+        flag: "doctor",
+        operation: "doctor",
+        help: "Check every pipeline and database, and say what to do",
+      },
+      {
+        flag: "evaluate",
+        operation: "evaluate",
+        placeholder: "PIPELINE",
+        help: "Measure the pipeline's retrieval with questions whose answers are known",
+      },
+      { flag: "queries", placeholder: "FILE", help: "The questions: JSON lines or TSV of id and text" },
+      { flag: "qrels", placeholder: "FILE", help: "Their judgements: TSV of query_id, document_id and gain" },
     ],
   },
   { title: "First database", flags: databaseFlags },
@@ -138,6 +193,11 @@ export const flagGroups: readonly FlagGroup[] = [
         operation: "config-schema",
         help: "Print the JSON Schema of the configuration file, for editors",
       },
+      {
+        flag: "openapi",
+        operation: "openapi",
+        help: "Print the OpenAPI description of the RAG server",
+      },
     ],
   },
 ];
@@ -164,5 +224,10 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
     "disable-user",
     "delete-user",
     "list-users",
+    "ingest",
+    "evaluate",
+    "doctor",
   ],
+  "queries": ["evaluate"],
+  "qrels": ["evaluate"],
 };

@@ -6,6 +6,7 @@ import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags }
 export interface ParsedFlags extends ConfigFlags {
   readonly operation: Operation;
   readonly demo: boolean;
+  readonly rag: boolean;
   readonly json: boolean;
   /** `-remove-token`'s value: an id, or the beginning of a hash. */
   readonly tokenId?: string;
@@ -19,6 +20,12 @@ export interface ParsedFlags extends ConfigFlags {
   readonly userNote?: string;
   /** `-verify-audit`'s value. */
   readonly auditFile?: string;
+  /** The one that an operation on a pipeline is about. */
+  readonly pipeline?: string;
+  readonly queriesFile?: string;
+  readonly qrelsFile?: string;
+  /** What `-ingest` reads. */
+  readonly paths: readonly string[];
 }
 
 /** A command line that cannot be understood: one line that names the flag; the program exits with 2. */
@@ -43,16 +50,18 @@ const allFlags: ReadonlyMap<string, Flag> = new Map(
  * @throws {UsageError} for an unknown flag, a missing value, flags that do not go together, anything that is no flag
  */
 export function parseFlags(args: readonly string[]): ParsedFlags {
-  const given = readArguments(args);
+  const { given, paths } = readArguments(args);
   const operation = chooseOperation(given);
-  if (operation !== "help" && operation !== "version") checkTogether(given, operation);
+  if (operation !== "help" && operation !== "version") checkTogether(given, operation, paths);
   const option = (name: OptionName) => given.get(name)?.text;
   const tokenId = given.get("remove-token")?.text;
+  const pipeline = pipelineOperations.map((name) => given.get(name)?.text).find((text) => text !== undefined);
   return {
     operation,
     settings: collectSettings(given),
     allowInsecure: option("allow-insecure") === "true",
     demo: option("demo") === "true",
+    rag: option("rag") === "true",
     json: option("json") === "true",
     ...optional("configPath", option("config")),
     ...optional("tokenId", tokenId),
@@ -63,15 +72,26 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     ...optional("password", option("password")),
     ...optional("userNote", option("user-note")),
     ...optional("auditFile", given.get("verify-audit")?.text),
+    ...optional("pipeline", pipeline),
+    ...optional("queriesFile", option("queries")),
+    ...optional("qrelsFile", option("qrels")),
+    paths,
   };
 }
 
-/** In the order of the command line. */
-function readArguments(args: readonly string[]): ReadonlyMap<string, GivenFlag> {
+const pipelineOperations = ["ingest", "index-pipeline", "drop-index", "evaluate"] as const;
+
+/** Flags in the order of the command line, and the paths between and after them that `-ingest` takes. */
+function readArguments(args: readonly string[]) {
   const given = new Map<string, GivenFlag>();
+  const paths: string[] = [];
   for (let index = 0; index < args.length; index++) {
     const argument = args[index] ?? "";
     const match = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(argument);
+    if (match === null && given.has("ingest") && argument !== "" && !argument.startsWith("-")) {
+      paths.push(argument);
+      continue;
+    }
     if (match === null) {
       throw new UsageError(`unexpected argument ${quote(argument)}: every option is a flag such as -http`);
     }
@@ -88,7 +108,7 @@ function readArguments(args: readonly string[]): ReadonlyMap<string, GivenFlag> 
       given.set(name, { flag, text });
     }
   }
-  return given;
+  return { given, paths };
 }
 
 function unknownFlag(name: string): never {
@@ -115,14 +135,24 @@ function chooseOperation(given: ReadonlyMap<string, GivenFlag>): Operation {
 }
 
 /** Switches that were taken back count as not given. */
-function checkTogether(given: ReadonlyMap<string, GivenFlag>, operation: Operation): void {
+function checkTogether(
+  given: ReadonlyMap<string, GivenFlag>,
+  operation: Operation,
+  paths: readonly string[],
+): void {
   const isOn = (name: string) => given.has(name) && given.get(name)?.text !== "false";
-  const serving = ["http", "demo"].find(isOn);
+  const serving = ["http", "rag", "demo"].find(isOn);
   if (operation !== "run" && serving !== undefined) {
     throw new UsageError(`-${operation} and -${serving} exclude each other`);
   }
   if (requiredFlags["username"]?.includes(operation) && !given.has("username")) {
     throw new UsageError(`-${operation} needs -username NAME`);
+  }
+  if (operation === "ingest" && paths.length === 0) {
+    throw new UsageError("-ingest needs files or folders: -ingest PIPELINE PATH…");
+  }
+  for (const name of operation === "evaluate" ? ["queries", "qrels"] : []) {
+    if (!given.has(name)) throw new UsageError(`-evaluate needs -${name} FILE`);
   }
   for (const [name, needed] of Object.entries(requiredFlags)) {
     if (isOn(name) && !needed.some(isOn)) {

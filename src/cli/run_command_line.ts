@@ -22,8 +22,7 @@ export async function runCommandLine(
   output: Output,
 ): Promise<number> {
   try {
-    await perform(parseFlags(args), program, output);
-    return 0;
+    return await perform(parseFlags(args), program, output) ?? 0;
   } catch (error) {
     if (error instanceof UsageError) {
       output.warn(`${program.name}: ${error.message}`);
@@ -37,7 +36,8 @@ export async function runCommandLine(
   }
 }
 
-async function perform(flags: ParsedFlags, program: Program, output: Output): Promise<void> {
+/** Resolves with the exit code where an operation has one of its own. */
+async function perform(flags: ParsedFlags, program: Program, output: Output): Promise<number | void> {
   const { print } = output;
   switch (flags.operation) {
     case "help":
@@ -46,14 +46,21 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
       return print(`${program.name} ${program.version} (Deno ${Deno.version.deno}, V8 ${Deno.version.v8})`);
     case "config-schema":
       return print(JSON.stringify(configJsonSchema(), null, 2));
+    case "openapi": {
+      const { ragOpenApi } = await import("../http/rag_openapi.ts");
+      return print(JSON.stringify(ragOpenApi(program.version), null, 2));
+    }
     case "verify-audit":
       return await verifyAuditFile(flags.auditFile ?? "", print);
   }
-  const { config, warnings } = await loadConfig({ ...processEnvironment(), flags });
+  const load = () => loadConfig({ ...processEnvironment(), flags });
+  const { config, warnings, path } = await load();
   if (flags.operation === "run") {
-    return await run({ config, warnings, demo: flags.demo, serverInfo: program, print });
+    const { demo, rag } = flags;
+    const reload = path === undefined ? {} : { reload: { path, load } };
+    return await run({ config, warnings, rag, demo, serverInfo: program, print, ...reload });
   }
   const warn = (line: string) => output.warn(`${program.name}: warning: ${line}`);
   warnings.forEach(warn);
-  await administer(flags, config, { print, warn });
+  return await administer(flags, config, { print, warn });
 }

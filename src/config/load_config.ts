@@ -13,7 +13,7 @@ import { type Locate, type Origin, schemaFaults } from "./schema_faults.ts";
 import type { FlagSetting } from "./setting_flags.ts";
 import { formatPath, type SettingPath } from "./setting_path.ts";
 import { unusedPartWarnings } from "./unused_parts.ts";
-import type { ValueMap } from "./value_tree.ts";
+import { putValue, valueAt, type ValueMap } from "./value_tree.ts";
 import { vendorsFrom } from "./vendors.ts";
 
 /** What the command line says about the configuration. */
@@ -26,6 +26,8 @@ export interface ConfigFlags {
   readonly allowInsecure: boolean;
   /** The RAG server is to run as well, so its address must be free. */
   readonly rag?: boolean;
+  /** The demo is to run, for one person at one machine. */
+  readonly demo?: boolean;
 }
 
 export interface LoadOptions {
@@ -68,6 +70,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ...document,
   }) as ValueMap;
   const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
+  if (flags.demo) applyDemoDefaults(tree);
   const parsed = validate(tree, document, origins, faults, file?.path, {
     allowInsecure: flags.allowInsecure,
     rag: flags.rag ?? false,
@@ -77,6 +80,17 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     warnings: [...replaced, ...warnings, ...unusedPartWarnings(tree), ...passwordWarning(flags)],
     path: file?.path,
   };
+}
+
+/** The demo's RAG server is offered to others only where a setting says so, and stands beside the tool server. */
+function applyDemoDefaults(tree: ValueMap): void {
+  const defaults = {
+    listen_address: "127.0.0.1",
+    port: valueAt(tree, ["http", "enabled"]) === true ? 8081 : 8080,
+  };
+  for (const [key, value] of Object.entries(defaults)) {
+    if (valueAt(tree, ["server", key]) === undefined) putValue(tree, ["server", key], value);
+  }
 }
 
 function noDocument(): { document: ConfigDocument; faults: Fault[] } {

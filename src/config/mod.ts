@@ -7,7 +7,7 @@ export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";
 export { nearestName } from "./nearest_name.ts";
 export { processEnvironment } from "./process_environment.ts";
 export { redactConfig } from "./redact_config.ts";
-export { credentialFlags, databaseFlags, httpFlags, logFlags } from "./setting_flags.ts";
+export { credentialFlags, databaseFlags, httpFlags, logFlags, ragFlags } from "./setting_flags.ts";
 export type { FlagSetting, SettingFlag } from "./setting_flags.ts";
 export { configVariable, listSettings } from "./settings_table.ts";
 export type { Setting } from "./settings_table.ts";

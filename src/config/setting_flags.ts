@@ -35,6 +35,11 @@ export const httpFlags: readonly SettingFlag[] = [
   },
 ];
 
+export const ragFlags: readonly SettingFlag[] = [
+  { flag: "rag-listen", setting: "server.listen_address", placeholder: "HOST" },
+  { flag: "rag-port", setting: "server.port", placeholder: "PORT" },
+];
+
 export const credentialFlags: readonly SettingFlag[] = [
   { flag: "token-file", setting: "http.auth.token_file", placeholder: "FILE" },
   { flag: "user-file", setting: "http.auth.user_file", placeholder: "FILE" },

@@ -6,10 +6,6 @@ const unusedParts: readonly string[] = [
   "custom_definitions_path",
   "embedding",
   "builtins",
-  "server",
-  "api_keys",
-  "defaults",
-  "pipelines",
 ];
 
 /** One warning for each such part that a configuration sets, so that nobody believes it works. */

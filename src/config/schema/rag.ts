@@ -5,7 +5,6 @@ import {
   host,
   integer,
   list,
-  port,
   section,
   text,
   textMap,
@@ -17,7 +16,7 @@ import {
 /** The RAG server's listener. */
 export const server = section({
   listen_address: host().prefault("0.0.0.0").describe("Address of the interface to listen on"),
-  port: port().prefault(8080).describe("Port to listen on"),
+  port: integer(0, 65535).prefault(8080).describe("Port to listen on; 0: one that is free"),
   request_timeout: timeout().prefault("120s").describe("Longest run of one query"),
   tls: section({
     enabled: toggle().prefault(false).describe("Serve HTTPS"),

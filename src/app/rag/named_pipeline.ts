@@ -1,0 +1,72 @@
+import { createFolderWatch } from "../../auth/folder_watch.ts";
+import type { Config } from "../../config/mod.ts";
+import { AppError } from "../../core/app_error.ts";
+import type { Logger } from "../../core/logger.ts";
+import { createUsageLedger } from "../../llm/usage_ledger.ts";
+import { connect } from "../../postgres/connect.ts";
+import type { Connection } from "../../postgres/connection.ts";
+import { createStatementGuard } from "../../postgres/statement_guard.ts";
+import type { OpenPipeline } from "./open_pipeline.ts";
+import { openPipelineSet, type PipelineSet } from "./pipeline_set.ts";
+
+/** A role in place of the pipeline's own, which as a rule only reads. */
+export interface OperatorRole {
+  readonly user?: string;
+  readonly password?: string;
+}
+
+/** A pipeline for one of an administrator's operations. */
+export interface NamedPipeline extends AsyncDisposable {
+  readonly pipeline: OpenPipeline;
+  /** A connection of its own, which may write where the role may. */
+  connect(signal: AbortSignal): Promise<Connection>;
+}
+
+/** The configuration's pipelines without a server. */
+export async function openPipelines(
+  config: Config,
+  logger: Logger,
+): Promise<PipelineSet> {
+  await using opening = new AsyncDisposableStack();
+  const folders = opening.use(createFolderWatch({ logger }));
+  const set = opening.use(
+    await openPipelineSet({
+      config,
+      guard: await createStatementGuard(),
+      ledger: createUsageLedger(),
+      folders,
+      logger,
+    }),
+  );
+  const stack = opening.move();
+  return { ...set, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** @throws {AppError} `not_found` for a name that the configuration does not have */
+export async function openNamedPipeline(
+  name: string,
+  { config, role, logger }: { readonly config: Config; readonly role: OperatorRole; readonly logger: Logger },
+): Promise<NamedPipeline> {
+  const chosen = config.pipelines.filter((pipeline) => pipeline.name === name);
+  if (chosen.length === 0) {
+    const known = config.pipelines.map((pipeline) => pipeline.name).join(", ") || "none";
+    throw new AppError("not_found", `Cannot find pipeline "${name}": the configuration has ${known}`);
+  }
+  const set = await openPipelines({ ...config, pipelines: chosen }, logger);
+  const [pipeline] = set.list;
+  if (pipeline === undefined) throw new AppError("internal", "Cannot open the pipeline");
+  const { password: own, ...options } = pipeline.databaseOptions;
+  const password = role.password ?? (role.user === undefined ? own : undefined);
+  return {
+    pipeline,
+    connect: (signal) =>
+      connect({
+        ...options,
+        // writing needs the primary
+        targetSessionAttrs: options.hosts.length > 1 ? "read-write" : "any",
+        user: role.user ?? options.user,
+        ...(password === undefined ? {} : { password }),
+      }, { signal, logger }),
+    [Symbol.asyncDispose]: () => set[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,84 @@
+import type { FolderWatch } from "../../auth/folder_watch.ts";
+import { watchPath } from "../../auth/watch_path.ts";
+import type { Config, PipelineConfig } from "../../config/mod.ts";
+import type { Logger } from "../../core/logger.ts";
+import { createUsageLedger } from "../../llm/usage_ledger.ts";
+import type { DatabaseOptions } from "../../postgres/database_options.ts";
+import { createStatementGuard } from "../../postgres/statement_guard.ts";
+import type { HttpServer } from "../serve_http.ts";
+import { createCurrentPipelines } from "./current_pipelines.ts";
+import { openPipelineSet } from "./pipeline_set.ts";
+import { serveRag } from "./serve_rag.ts";
+
+export interface RagServerOptions {
+  readonly config: Config;
+  /** Loads the configuration again; absent where it has no file. */
+  readonly reload?: { readonly path: string; readonly load: () => Promise<Config> };
+  /** For pipelines whose database the configuration does not name. */
+  readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
+  readonly folders: FolderWatch;
+  readonly version: string;
+  readonly logger: Logger;
+}
+
+const debounceMs = 100;
+const pollMs = 5_000;
+/** Beyond the longest query: what it held on to is let go a moment after. */
+const retireMarginMs = 1_000;
+
+/**
+ * Opens the pipelines, serves them, and replaces them when the configuration file changes. The listener stays as it is: its
+ * settings are read at the start.
+ * @throws {AppError} as `serveRag`
+ */
+export async function startRagServer(options: RagServerOptions): Promise<HttpServer> {
+  const { config, folders, logger, reload } = options;
+  await using opening = new AsyncDisposableStack();
+  const guard = await createStatementGuard();
+  const ledger = createUsageLedger();
+  const open = (config: Config) =>
+    openPipelineSet({
+      config,
+      guard,
+      ledger,
+      folders,
+      logger,
+      ...(options.databaseOptions === undefined ? {} : { databaseOptions: options.databaseOptions }),
+    });
+  const pipelines = opening.use(
+    createCurrentPipelines(await open(config), {
+      longestQueryMs: config.server.request_timeout + retireMarginMs,
+      logger,
+    }),
+  );
+
+  let served = JSON.stringify([config.pipelines, config.vendors]);
+  async function reloadPipelines(path: string, load: () => Promise<Config>): Promise<void> {
+    try {
+      const next = await load();
+      const wanted = JSON.stringify([next.pipelines, next.vendors]);
+      if (wanted === served) return;
+      pipelines.replace(await open(next));
+      served = wanted;
+      logger.info(`Reloaded ${path}`, { pipelines: next.pipelines.length });
+    } catch (error) {
+      logger.error(`Failed to reload ${path}; the pipelines stay as they were`, { error });
+    }
+  }
+  if (reload !== undefined) {
+    const { path, load } = reload;
+    const onChange = () => reloadPipelines(path, load);
+    opening.use(await watchPath({ path, folders, debounceMs, pollMs, onChange }));
+  }
+
+  const server = opening.use(
+    await serveRag({
+      server: config.server,
+      pipelines: pipelines.current,
+      version: options.version,
+      logger,
+    }),
+  );
+  const stack = opening.move();
+  return { url: server.url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}

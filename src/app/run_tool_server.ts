@@ -1,0 +1,107 @@
+import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
+import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
+import { createSessions, type Sessions } from "../auth/sessions.ts";
+import { createTokenIndex } from "../auth/token_index.ts";
+import { createToken } from "../auth/tokens.ts";
+import type { Logger } from "../core/logger.ts";
+import { serveStdio } from "../mcp/stdio.ts";
+import { demoGreeting } from "./demo_greeting.ts";
+import { openIdentity } from "./open_identity.ts";
+import { openCompletion } from "./open_completion.ts";
+import { openTurns } from "./open_turns.ts";
+import { createRefusalTally } from "./refusal_tally.ts";
+import type { Running } from "./run.ts";
+import { serveHttp } from "./serve_http.ts";
+import { logStartupWarnings } from "./startup_warnings.ts";
+import { createToolServer, type ToolServer } from "./tool_server.ts";
+import { untilStopped } from "./until_stopped.ts";
+
+/**
+ * Runs the tool server, over HTTP where that is enabled and over stdio otherwise, until the process is told to stop or the
+ * client leaves.
+ * @throws {AppError} where it cannot start
+ */
+export async function runToolServer(running: Running): Promise<void> {
+  const { config, demo, databases, folders, logger } = running;
+  await using audit = config.audit.file === undefined
+    ? undefined
+    : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
+  using sessions = createSessions({
+    lifetimeMs: config.http.auth.session_lifetime,
+    now: Date.now,
+    onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
+  });
+  await using completion = demo ? undefined : await openCompletion({ config, folders, logger });
+  using turns = openTurns(config, logger);
+  const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
+  await using toolServer = await createToolServer({
+    databases: databases.list,
+    maxConnections: config.max_connections,
+    ...(byRules || completion !== undefined ? { words: { llm: config.llm, turns, ...completion } } : {}),
+    endSession: sessions.end,
+    ...(audit === undefined ? {} : { audit }),
+    serverInfo: running.serverInfo,
+    logger,
+  });
+  const warned = logStartupWarnings(toolServer.databases, logger);
+  if (config.http.enabled) await runHttp({ ...running, toolServer, sessions, audit });
+  else await runStdio(toolServer, logger);
+  await warned;
+}
+
+interface HttpOptions extends Running {
+  readonly toolServer: ToolServer;
+  readonly sessions: Sessions;
+  readonly audit: AuditTrail | undefined;
+}
+
+async function runHttp(options: HttpOptions): Promise<void> {
+  const { config: { http }, demo, toolServer, audit, logger } = options;
+  if (demo) return await runDemo(options);
+  using tally = audit && createRefusalTally(audit);
+  await using identity = http.auth.enabled
+    ? await openIdentity({
+      auth: http.auth,
+      sessions: options.sessions,
+      folders: options.folders,
+      onEnded: toolServer.endPrincipal,
+      ...(audit === undefined ? {} : { audit }),
+      logger,
+    })
+    : undefined;
+  await using _server = await serveHttp({
+    http,
+    toolServer,
+    ...(identity === undefined
+      ? {}
+      : { authentication: { ...identity, ...(tally === undefined ? {} : { onRefusal: tally.refused }) } }),
+    logger,
+  });
+  await untilStopped();
+}
+
+async function runDemo({ config, toolServer, print, logger }: HttpOptions): Promise<void> {
+  const { address, auth } = config.http;
+  const { token, authenticator } = authenticatorOfOneToken();
+  await using server = await serveHttp({
+    // for one person at one machine, and offered to others only where an address says so
+    http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
+    toolServer,
+    ...(auth.enabled ? { authentication: { authenticator } } : {}),
+    logger,
+  });
+  print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
+  await untilStopped();
+}
+
+async function runStdio(toolServer: ToolServer, logger: Logger): Promise<void> {
+  const stdio = serveStdio({ ...toolServer, logger });
+  await untilStopped(stdio.closed);
+  await stdio.close();
+}
+
+/** Lets in one token that is in no file. */
+function authenticatorOfOneToken(): { token: string; authenticator: Authenticator } {
+  const { token, record } = createToken({ id: "demo", expiry: "never", now: Date.now() });
+  return { token, authenticator: createAuthenticator({ tokens: createTokenIndex([record]), now: Date.now }) };
+}

@@ -1,0 +1,110 @@
+import { AppError } from "../core/app_error.ts";
+import type { EvaluateOptions, Evaluation } from "../rag/evaluate/evaluate.ts";
+import { parseQrels } from "../rag/evaluate/parse_qrels.ts";
+import { parseQueries } from "../rag/evaluate/parse_queries.ts";
+import { jsonText, type Print } from "./operation_output.ts";
+import { tableLines } from "./print_table.ts";
+
+export interface EvaluateSettings {
+  readonly queriesFile: string;
+  readonly qrelsFile: string;
+  /** Print JSON in place of text for people. */
+  readonly json: boolean;
+}
+
+/** What the files hold, for the pipeline that is measured. */
+export type EvaluationInput = Pick<EvaluateOptions, "queries" | "qrels">;
+
+/**
+ * Measures a pipeline's retrieval with questions whose answers are known, and prints the figures.
+ *
+ * @throws {AppError} `not_found` or `unavailable` for a file that cannot be read, `invalid`, with its line, for one that
+ * holds something else; what `run` throws
+ */
+export async function evaluateRetrieval(
+  settings: EvaluateSettings,
+  run: (input: EvaluationInput) => Promise<Evaluation>,
+  print: Print,
+): Promise<void> {
+  const { queriesFile, qrelsFile, json } = settings;
+  const queries = parseQueries(await readText(queriesFile), queriesFile);
+  const qrels = parseQrels(await readText(qrelsFile), qrelsFile);
+  const evaluation = await run({ queries, qrels });
+  if (json) return print(jsonText(jsonEvaluation(evaluation)));
+  for (const line of evaluationLines(evaluation)) print(line);
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) {
+      throw new AppError("not_found", `Cannot read ${path}: there is no such file`, { cause });
+    }
+    throw new AppError("unavailable", `Cannot read ${path}: the file system refused`, { cause });
+  }
+}
+
+function jsonEvaluation({ queries, unjudgedQueries, arms, difference, weights = [] }: Evaluation): unknown {
+  return {
+    queries,
+    unjudged_queries: unjudgedQueries,
+    arms: arms.map(({ arm, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs }) => ({
+      arm,
+      ndcg_at_10: ndcgAt10,
+      recall_at_10: recallAt10,
+      recall_at_100: recallAt100,
+      mrr,
+      latency_ms: latencyMs,
+    })),
+    difference: difference === undefined ? null : {
+      arm: difference.arm,
+      against: difference.against,
+      ndcg_at_10: difference.mean,
+      interval: { confidence: 0.95, low: difference.low, high: difference.high },
+    },
+    weights: weights.map(({ vectorWeight, ndcgAt10 }) => ({
+      vector_weight: vectorWeight,
+      ndcg_at_10: ndcgAt10,
+    })),
+  };
+}
+
+function evaluationLines({ queries, unjudgedQueries, arms, difference, weights = [] }: Evaluation): string[] {
+  const rows = arms.map(({ arm, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs: { p50, p95, p99 } }) => [
+    arm,
+    ...[ndcgAt10, recallAt10, recallAt100, mrr].map((share) => share.toFixed(4)),
+    ...[p50, p95, p99].map((ms) => ms.toFixed(1)),
+  ]);
+  const left = unjudgedQueries === 0 ? "" : `; ${unjudgedQueries} without a relevant document were left out`;
+  return [
+    `${queries} questions${left}`,
+    "",
+    ...tableLines(["arm", "nDCG@10", "recall@10", "recall@100", "MRR", "p50 ms", "p95 ms", "p99 ms"], rows),
+    "",
+    "Times are of a search for ten documents, one at a time, without the embedding of the question.",
+    ...(difference === undefined ? [] : [differenceLine(difference)]),
+    ...bestWeightLines(weights),
+    ...(arms.every(({ recallAt100 }) => recallAt100 === 0)
+      ? ["No judged document was found at all: do the judgements name the documents by the tables' ids?"]
+      : []),
+  ];
+}
+
+function differenceLine({ arm, against, mean, low, high }: NonNullable<Evaluation["difference"]>): string {
+  const verdict = low > 0 ? "it is better" : high < 0 ? "it is worse" : "that may be chance";
+  return `${arm} against ${against}: nDCG@10 ${signed(mean)} (95 % interval ${signed(low)} to ${
+    signed(high)
+  }): ${verdict}.`;
+}
+
+function bestWeightLines(weights: NonNullable<Evaluation["weights"]>): string[] {
+  const [best] = weights.toSorted((a, b) => b.ndcgAt10 - a.ndcgAt10);
+  if (best === undefined || best.ndcgAt10 === 0) return [];
+  const { vectorWeight, ndcgAt10 } = best;
+  return [`For these questions vector_weight ${vectorWeight} does best: nDCG@10 ${ndcgAt10.toFixed(4)}.`];
+}
+
+function signed(value: number): string {
+  return `${value < 0 ? "" : "+"}${value.toFixed(4)}`;
+}

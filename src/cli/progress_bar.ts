@@ -1,0 +1,88 @@
+/** How far something has come; `done` of `total`, whatever they count. */
+export interface ProgressState {
+  /** What is being counted, such as `files`. */
+  readonly phase: string;
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface Progress {
+  update(state: ProgressState): void;
+  /** Takes the bar away, so that what is printed next begins on an empty line. */
+  end(): void;
+}
+
+export interface ProgressOptions {
+  /** A bar that moves, if true; else a line every now and then. */
+  readonly isTerminal: boolean;
+  /** Takes text as it is, control characters and line ends with it. */
+  readonly write: (text: string) => void;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+const barWidth = 30;
+const barEveryMs = 100;
+const lineEveryMs = 5_000;
+/** Before that, an estimate of what is left would be a guess. */
+const estimateAfterMs = 3_000;
+// to the line's start, and erased to its end (ECMA-48, section 8.3.41)
+const eraseLine = "\r\x1b[K";
+
+/** Shows how far a long operation has come, on standard error as a rule. */
+export function createProgress({ isTerminal, write, now }: ProgressOptions): Progress {
+  let phase: string | undefined;
+  let phaseStart = now();
+  let lastWrite = isTerminal ? -Infinity : now();
+  let isShown = false;
+
+  return {
+    update(state) {
+      const at = now();
+      if (state.phase !== phase) {
+        phase = state.phase;
+        phaseStart = at;
+      }
+      const isOver = isTerminal && state.done >= state.total;
+      if (!isOver && at - lastWrite < (isTerminal ? barEveryMs : lineEveryMs)) return;
+      lastWrite = at;
+      const text = progressText(state, at - phaseStart);
+      if (!isTerminal) return write(`${text}\n`);
+      isShown = true;
+      write(`${eraseLine}${bar(shareOf(state))} ${text}`);
+    },
+    end() {
+      if (isShown) write(eraseLine);
+      isShown = false;
+    },
+  };
+}
+
+function shareOf({ done, total }: ProgressState): number {
+  return total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));
+}
+
+function bar(share: number): string {
+  const filled = Math.floor(share * barWidth);
+  return `[${"#".repeat(filled)}${".".repeat(barWidth - filled)}]`;
+}
+
+function progressText(state: ProgressState, elapsedMs: number): string {
+  const { phase, done, total } = state;
+  const share = shareOf(state);
+  const left = share === 0 || share === 1 || elapsedMs < estimateAfterMs
+    ? ""
+    : `, about ${durationText(elapsedMs / share - elapsedMs)} left`;
+  return `${grouped(done)} of ${grouped(total)} ${phase} (${Math.floor(share * 100)} %)${left}`;
+}
+
+function durationText(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  if (seconds < 90) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 90 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}
+
+function grouped(value: number): string {
+  return Math.floor(value).toString().replace(/\B(?=(?:\d{3})+$)/g, ",");
+}

@@ -1,0 +1,135 @@
+import { openNamedPipeline, openPipelines } from "../app/rag/named_pipeline.ts";
+import type { Config } from "../config/mod.ts";
+import { createLogger, type Logger } from "../core/logger.ts";
+import { doctor } from "../rag/doctor/doctor.ts";
+import { evaluatePipeline } from "../rag/evaluate/evaluate_pipeline.ts";
+import { openSearchedTable } from "../rag/open_searched_table.ts";
+import { openToolDatabases } from "../app/open_tool_databases.ts";
+import { printDiagnoses } from "./doctor_operation.ts";
+import { evaluateRetrieval } from "./evaluate_operation.ts";
+import { dropPipelineIndex, indexPipeline } from "./index_operation.ts";
+import { ingestOperation } from "./ingest_operation.ts";
+import type { Print } from "./operation_output.ts";
+import type { ParsedFlags } from "./parse_flags.ts";
+import { createProgress, type Progress } from "./progress_bar.ts";
+import { untilInterrupted } from "./until_interrupted.ts";
+
+/** Where an operation's texts go. */
+interface RagOutput {
+  readonly print: Print;
+}
+
+interface Context {
+  readonly flags: ParsedFlags;
+  readonly config: Config;
+  readonly print: Print;
+  readonly logger: Logger;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Does an administrator's operation on pipelines.
+ * @returns the exit code
+ * @throws {AppError} what the operation throws
+ */
+export async function ragOperation(
+  flags: ParsedFlags,
+  config: Config,
+  { print }: RagOutput,
+): Promise<number> {
+  const progress = createProgress({
+    isTerminal: Deno.stderr.isTerminal(),
+    write: (text) => void Deno.stderr.writeSync(encoder.encode(text)),
+    now: () => performance.now(),
+  });
+  const logger = createLogger(config.log);
+  return await untilInterrupted(async (signal) => {
+    const context = { flags, config, print, logger, progress, signal };
+    if (flags.operation === "doctor") return await lookInto(context);
+    await usePipeline(context);
+    return 0;
+  });
+}
+
+async function usePipeline(context: Context): Promise<void> {
+  const { flags, config, print, logger, progress, signal } = context;
+  const role = {
+    ...given("user", flags.settings.get("databases[0].user")?.text),
+    ...given("password", flags.settings.get("databases[0].password")?.text),
+  };
+  await using named = await openNamedPipeline(flags.pipeline ?? "", { config, role, logger });
+  switch (flags.operation) {
+    case "index-pipeline":
+      return await indexPipeline({ named, progress, print, signal });
+    case "drop-index":
+      return await dropPipelineIndex({ named, progress, print, signal });
+    case "ingest": {
+      const connection = await named.connect(signal);
+      const [table] = named.pipeline.tables;
+      if (table === undefined) return;
+      try {
+        return await ingestOperation({
+          pipeline: named.pipeline.config.name,
+          connection,
+          table,
+          embedding: named.pipeline.providers.embedding,
+          paths: flags.paths,
+          json: flags.json,
+          progress,
+          now: () => performance.now(),
+          signal,
+          logger,
+        }, print);
+      } finally {
+        await connection.close();
+      }
+    }
+    case "evaluate": {
+      const { database, tables, search, providers } = named.pipeline;
+      const settings = {
+        queriesFile: flags.queriesFile ?? "",
+        qrelsFile: flags.qrelsFile ?? "",
+        json: flags.json,
+      };
+      return await evaluateRetrieval(settings, async (input) =>
+        await evaluatePipeline({
+          ...input,
+          database,
+          tables: await Promise.all(tables.map((table) => openSearchedTable(database, table, signal))),
+          search,
+          embedding: providers.embedding,
+          onProgress: (done, total) => progress.update({ phase: "questions", done, total }),
+          signal,
+          logger,
+        }).finally(progress.end), print);
+    }
+  }
+}
+
+async function lookInto({ flags, config, print, logger, signal }: Context): Promise<number> {
+  await using set = await openPipelines(config, logger);
+  await using databases = await openToolDatabases(config, logger);
+  const diagnoses = await doctor({
+    pipelines: set.list.map(({ config: { name }, database, tables, search, providers }) => ({
+      name,
+      database,
+      tables,
+      isHybrid: search.hybridEnabled && search.vectorWeight < 1,
+      embedding: providers.embedding,
+      completions: providers.completions,
+      ...(providers.rerank === undefined ? {} : { rerank: providers.rerank }),
+      keyFiles: providers.keyFiles,
+    })),
+    databases: databases.list,
+    signal,
+  });
+  const plain = !Deno.stdout.isTerminal() || Deno.noColor;
+  return printDiagnoses(diagnoses, { json: flags.json, plain }, print);
+}
+
+function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {
+  return value === undefined ? {} : { [name]: value } as { [name in Name]: string };
+}

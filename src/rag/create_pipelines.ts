@@ -1,0 +1,43 @@
+import type { UsageCounter } from "../llm/usage_ledger.ts";
+import type { Pipeline, PipelineHealth, Pipelines } from "./pipelines.ts";
+import { type Pingable, reachabilityOf } from "./provider_health.ts";
+
+/** A pipeline with what tells of its providers. */
+export interface PipelineEntry {
+  readonly pipeline: Pipeline;
+  readonly embedding: { readonly provider: Pingable; readonly usage: UsageCounter };
+  readonly completion: { readonly provider: Pingable; readonly usage: UsageCounter };
+}
+
+/** The pipelines of one configuration. */
+export function createPipelines(entries: readonly PipelineEntry[]): Pipelines {
+  const byName = new Map(entries.map(({ pipeline }) => [pipeline.name, pipeline]));
+  const list = entries.map(({ pipeline }) => pipeline);
+  let flight: Promise<readonly PipelineHealth[]> | undefined;
+
+  async function ping(): Promise<readonly PipelineHealth[]> {
+    return await Promise.all(entries.map(async ({ pipeline: { name }, embedding, completion }) => {
+      const [reachableEmbedding, reachableCompletion] = await Promise.all([
+        reachabilityOf(embedding.provider),
+        reachabilityOf(completion.provider),
+      ]);
+      return { name, embedding: reachableEmbedding, completion: reachableCompletion };
+    }));
+  }
+
+  return {
+    list: () => list,
+    find: (name) => byName.get(name),
+    health() {
+      flight ??= ping().finally(() => flight = undefined);
+      return flight;
+    },
+    stats: () =>
+      entries.map(({ pipeline: { name, description }, embedding, completion }) => ({
+        name,
+        description,
+        embedding: embedding.usage.read(),
+        completion: completion.usage.read(),
+      })),
+  };
+}

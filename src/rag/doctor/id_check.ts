@@ -1,0 +1,80 @@
+import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { type Check, type Finding, note, warning } from "./check.ts";
+import { readRows } from "./read_rows.ts";
+import { createIndexOn, type TableSubject } from "./table_subject.ts";
+
+const sampleRows = 10_000;
+
+/** Whether a document has an id, and no other one the same. */
+export function idCheck(subject: TableSubject): Check {
+  const { settings, table: { key }, facts } = subject;
+  return {
+    name: `id of ${settings.table}`,
+    async run(signal) {
+      if (!key.isId) return { findings: [missingId(subject)] };
+      if (await hasUniqueIndex(subject, signal)) return { findings: [note(`${key.name}, unique`)] };
+      const repeated = await repeatedId(subject, signal);
+      if (repeated !== undefined) return { findings: [repeatedIds(subject, repeated)] };
+      // of a view, only the table below it can have an index
+      if (facts.kind !== "r" && facts.kind !== "p" && facts.kind !== "m") return { findings: [] };
+      const create = createIndexOn(facts).replace("CREATE INDEX", "CREATE UNIQUE INDEX");
+      return {
+        findings: [warning(
+          `No unique index is on "${key.name}" alone: each answer reads the table to find its documents`,
+          `${create} (${quoteIdentifier(key.name)});`,
+        )],
+      };
+    },
+  };
+}
+
+function missingId({ settings, facts }: TableSubject): Finding {
+  const finding = "The documents have no id: sources come without one, and equal texts count as one document";
+  if (facts.kind !== "r" && facts.kind !== "p") {
+    return warning(finding, "-- Set id_column to a column that tells the documents apart");
+  }
+  const column = facts.hasPrimaryKey || facts.columns.some(({ name }) => name === "id")
+    ? "document_id"
+    : "id";
+  const constraint = facts.hasPrimaryKey ? "UNIQUE" : "PRIMARY KEY";
+  return warning(
+    finding,
+    `-- Set id_column of ${settings.table} to a column that tells the documents apart, or add one and set id_column: ${column}
+ALTER TABLE ${facts.relation} ADD COLUMN ${column} bigint GENERATED ALWAYS AS IDENTITY ${constraint};`,
+  );
+}
+
+function repeatedIds({ table: { key, relation } }: TableSubject, id: string): Finding {
+  const column = quoteIdentifier(key.name);
+  return warning(
+    `"${key.name}" is not unique (${
+      JSON.stringify(id)
+    } is there twice): of the rows with one id, an answer shows one`,
+    `-- Set id_column to a column that tells the documents apart, or give these rows ids of their own:
+SELECT ${column}, count(*) FROM ${relation} GROUP BY ${column} HAVING count(*) > 1;`,
+  );
+}
+
+async function hasUniqueIndex({ database, facts, table: { key } }: TableSubject, signal: AbortSignal) {
+  const [row] = await readRows(database, signal, uniqueSql, [facts.oid, key.name]);
+  return row !== undefined;
+}
+
+const uniqueSql = `SELECT 1 FROM pg_index i
+  JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+  WHERE i.indrelid = $1::oid AND a.attname = $2 AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+    AND i.indnkeyatts = 1`;
+
+async function repeatedId(
+  { database, table: { key, relation } }: TableSubject,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const column = quoteIdentifier(key.name);
+  const [row] = await readRows(
+    database,
+    signal,
+    `SELECT min(id::text) FROM (SELECT ${column} AS id FROM ${relation} LIMIT ${sampleRows}) sample
+      WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1 LIMIT 1`,
+  );
+  return row?.[0] ?? undefined;
+}

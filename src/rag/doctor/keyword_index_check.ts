@@ -1,0 +1,139 @@
+import { AppError } from "../../core/app_error.ts";
+import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
+import { indexFormat, indexTable } from "../keyword/index_objects.ts";
+import type { KeywordIndex } from "../keyword/keyword_index.ts";
+import { type Check, error, type Finding, note, warning } from "./check.ts";
+import { readJson } from "./read_rows.ts";
+import { rowsText, shellWord, type TableSubject } from "./table_subject.ts";
+
+/** Rows up to which their words are ranked in no time without an index. */
+const fewTexts = 1_000;
+/** The share of changed documents from which the counts of words are too old. */
+const staleFrom = 0.2;
+
+/** What Postern noted of an index that it makes or made. */
+interface IndexRecord {
+  readonly state: string;
+  readonly format: number;
+  readonly config: string;
+  readonly configColumn: string | null;
+  readonly idColumn: string;
+}
+
+/** Whether an index ranks the documents by words, and is up to date. */
+export function keywordIndexCheck(subject: TableSubject): Check {
+  return {
+    name: `keyword index of ${subject.settings.table}`,
+    async run(signal) {
+      const record = await readRecord(subject, signal);
+      const finding = record === undefined ? undefined : recordFault(subject, record);
+      if (finding !== undefined) return { findings: [finding] };
+      return { findings: [indexFinding(subject, await findIndex(subject, signal))] };
+    },
+  };
+}
+
+async function readRecord(
+  { database, facts, settings }: TableSubject,
+  signal: AbortSignal,
+): Promise<IndexRecord | "unreadable" | undefined> {
+  const [schema = "", name = ""] = indexTable.split(".");
+  const mayRead = await readJson<boolean>(database, signal, mayReadSql, [schema, name]);
+  if (mayRead === undefined) return undefined;
+  if (!mayRead) return "unreadable";
+  return await readJson<IndexRecord>(database, signal, recordSql, [facts.oid, settings.textColumn]);
+}
+
+// by the catalog, as a name cannot be resolved in a schema that the role may not use
+const mayReadSql =
+  `SELECT to_json(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`;
+
+const recordSql = `SELECT json_build_object('state', state, 'format', format, 'config', config,
+    'configColumn', config_column, 'idColumn', id_column)
+  FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`;
+
+function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"): Finding | undefined {
+  const { make, remake } = commandsFor(subject);
+  if (record === "unreadable") {
+    return error(`Role ${subject.facts.role} may not read the keyword indexes`, make);
+  }
+  if (record.state === "broken") return warning("The keyword index no longer follows its table", remake);
+  const wanted = subject.settings.textSearchConfig ?? "english";
+  const isOther = wanted !== record.configColumn &&
+    (record.configColumn !== null || !isSameConfig(record.config, wanted));
+  if (isOther) {
+    return warning(
+      `The keyword index is of text search configuration ${
+        record.configColumn ?? record.config
+      }, not ${wanted}`,
+      remake,
+    );
+  }
+  if (record.format !== indexFormat || record.idColumn !== subject.table.key.name) {
+    return warning("The keyword index has another id column or format than this version reads", remake);
+  }
+  return record.state === "ready"
+    ? undefined
+    : warning("The keyword index is unfinished, or being made right now", make);
+}
+
+async function findIndex(subject: TableSubject, signal: AbortSignal): Promise<KeywordIndex | AppError> {
+  const { table, settings, facts } = subject;
+  const config = settings.textSearchConfig;
+  const isColumn = config !== undefined && facts.columns.some(({ name }) => name === config);
+  try {
+    return await findKeywordIndex(subject.database, {
+      table: table.relation,
+      textColumn: settings.textColumn,
+      // a row's place is no column that an index could know
+      idColumn: table.key.name === "ctid" ? settings.textColumn : table.key.name,
+      ...(config !== undefined && !isColumn && { config }),
+      principal: { kind: "local" },
+      signal,
+    });
+  } catch (thrown) {
+    if (thrown instanceof AppError) return thrown;
+    throw thrown;
+  }
+}
+
+function indexFinding(subject: TableSubject, index: KeywordIndex | AppError): Finding {
+  const { make } = commandsFor(subject);
+  if (index instanceof AppError) return warning(index.message, make);
+  const { facts, settings } = subject;
+  if (index.kind === "tsvector") {
+    const wanted = settings.textSearchConfig ?? "english";
+    if (index.vector !== undefined && !isSameConfig(index.config, wanted)) {
+      return warning(
+        `The text's GIN index is of text search configuration ${index.config}, not ${wanted}`,
+        make,
+      );
+    }
+    if (facts.rows < fewTexts) return note(`none, and for ${rowsText(facts.rows)} none is needed`);
+    if (facts.kind !== "r" && facts.kind !== "p") return note("none, as only a table can have one");
+    return warning(`There is no keyword index, so questions read the texts of ${rowsText(facts.rows)}`, make);
+  }
+  if (index.kind !== "postern") return note(`of the extension ${index.kind}`);
+  if (index.staleness > staleFrom) {
+    const share = Math.round(100 * index.staleness);
+    return warning(
+      `The keyword index counts words as they were before ${share} % of the documents changed`,
+      make,
+    );
+  }
+  return note(`${index.documents.toLocaleString("en-US")} documents`);
+}
+
+function isSameConfig(one: string, other: string): boolean {
+  return bareName(one) === bareName(other);
+}
+
+function bareName(config: string): string {
+  return config.replace(/^.*\./, "").toLowerCase();
+}
+
+function commandsFor({ pipeline }: TableSubject): { readonly make: string; readonly remake: string } {
+  const make = `server -index-pipeline ${shellWord(pipeline)}`;
+  return { make, remake: `server -drop-index ${shellWord(pipeline)}\n${make}` };
+}

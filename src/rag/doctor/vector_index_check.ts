@@ -1,0 +1,145 @@
+import { type Check, type Finding, note, warning } from "./check.ts";
+import { readJson } from "./read_rows.ts";
+import { basesSql } from "./table_facts.ts";
+import { createIndexOn, fewRows, rowsText, type TableSubject } from "./table_subject.ts";
+
+/** An index of pgvector's operator classes on a table or below it. */
+interface IndexFacts {
+  /** Qualified and quoted. */
+  readonly name: string;
+  readonly method: string;
+  /** As SQL. */
+  readonly key: string;
+  readonly isValid: boolean;
+  /** Whether it is being made right now. */
+  readonly isBuilding: boolean;
+}
+
+/** Whether an index finds the nearest vectors, and the one that it should be. */
+export function vectorIndexCheck(subject: TableSubject): Check {
+  return {
+    name: `vector index of ${subject.settings.table}`,
+    async run(signal) {
+      const { database, facts, table: { vector } } = subject;
+      const indexes = await readJson<IndexFacts[]>(database, signal, indexSql, [facts.oid, vector.column]) ??
+        [];
+      const broken = indexes.filter(({ isValid, isBuilding }) => !isValid && !isBuilding).map(brokenIndex);
+      if (vector.index === undefined) {
+        const dimensions = vector.dimensions ?? (await subject.embedding())?.length;
+        return { findings: [...broken, ...missingIndex(subject, indexes, broken.length > 0, dimensions)] };
+      }
+      const findings = [...broken, ...otherDistance(subject, indexes), ...unsuitableLists(subject, indexes)];
+      return {
+        findings: findings.length > 0 ? findings : [note(`${vector.index.method}, ${vector.index.distance}`)],
+      };
+    },
+  };
+}
+
+const indexSql = `${basesSql}
+  SELECT coalesce(json_agg(json_build_object(
+    'name', format('%I.%I', n.nspname, x.relname), 'method', m.amname,
+    'key', pg_get_indexdef(i.indexrelid, 1, false), 'isValid', i.indisvalid,
+    'isBuilding', EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid))
+    ORDER BY n.nspname, x.relname), '[]')
+  FROM bases JOIN pg_index i ON i.indrelid = bases.oid
+  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace n ON n.oid = x.relnamespace
+  JOIN pg_am m ON m.oid = x.relam JOIN pg_opclass o ON o.oid = i.indclass[0]
+  WHERE o.opcname ~ '^(vector|halfvec|sparsevec|bit)_[a-z0-9]+_ops$' AND m.amname <> 'btree'
+    AND position($2 IN pg_get_indexdef(i.indexrelid, 1, false)) > 0`;
+
+function brokenIndex({ name }: IndexFacts): Finding {
+  return warning(
+    `Index ${name} is not valid, because the making of it failed: it costs every write and serves no question`,
+    `REINDEX INDEX CONCURRENTLY ${name};`,
+  );
+}
+
+function missingIndex(
+  subject: TableSubject,
+  indexes: readonly IndexFacts[],
+  isBroken: boolean,
+  dimensions: number | undefined,
+): Finding[] {
+  const { rows } = subject.facts;
+  const building = indexes.find((index) => index.isBuilding);
+  if (building !== undefined) return [note(`${building.name} is being made`)];
+  if (isBroken) return [];
+  const [unused] = indexes;
+  if (unused !== undefined) {
+    return [warning(
+      `Index ${unused.name} on ${unused.key} serves no question: expected the column itself, or a cast of it to halfvec`,
+      createVectorIndex(subject, dimensions),
+    )];
+  }
+  if (rows < fewRows) return [note(`none, and for ${rowsText(rows)} none is needed`)];
+  return [warning(
+    `There is no vector index, so every question is compared with ${rowsText(rows)}`,
+    createVectorIndex(subject, dimensions),
+  )];
+}
+
+const longestOf: Readonly<Record<string, number>> = { vector: 2_000, halfvec: 4_000, sparsevec: Infinity };
+
+/** The statement for the index that suits a column best. */
+function createVectorIndex({ table: { vector, extension }, facts }: TableSubject, dimensions = 0): string {
+  const typeName = vector.type.split(".").at(-1) ?? "vector";
+  const schema = extension.schema === "public" ? "" : `${extension.schema}.`;
+  const { column } = vector;
+  const create = createIndexOn(facts);
+  if (typeName !== "sparsevec" && vector.dimensions === undefined) {
+    return `ALTER TABLE ${
+      facts.base?.relation ?? facts.relation
+    } ALTER COLUMN ${column} TYPE ${schema}${typeName}(${dimensions || "DIMENSIONS"});
+${create} USING hnsw (${column} ${schema}${typeName}_cosine_ops);`;
+  }
+  if (dimensions <= (longestOf[typeName] ?? 0)) {
+    return `${create} USING hnsw (${column} ${schema}${typeName}_cosine_ops);`;
+  }
+  if (dimensions <= 4_000) {
+    return `${create} USING hnsw ((${column}::${schema}halfvec(${dimensions})) ${schema}halfvec_cosine_ops);`;
+  }
+  return "-- pgvector indexes at most 4,000 dimensions: use a model, or its setting dimensions, with fewer";
+}
+
+const distanceNames = { cosine: "cosine", l2: "Euclidean", ip: "inner product", l1: "taxicab" } as const;
+
+function otherDistance(subject: TableSubject, indexes: readonly IndexFacts[]): Finding[] {
+  const { vector } = subject.table;
+  const distance = vector.index?.distance ?? "cosine";
+  if (distance === "cosine") return [];
+  const old = indexes.find(({ isValid }) => isValid);
+  return [warning(
+    `The vector index is ordered by ${
+      distanceNames[distance]
+    } distance, while similarity is cosine: the nearest may be missed`,
+    `${createVectorIndex(subject, vector.dimensions)}${old === undefined ? "" : `\nDROP INDEX ${old.name};`}`,
+  )];
+}
+
+/** How far the number of lists may be off the one that suits the rows. */
+const tolerance = 4;
+
+function unsuitableLists(
+  { table: { vector }, facts: { rows } }: TableSubject,
+  indexes: readonly IndexFacts[],
+): Finding[] {
+  const lists = vector.index?.lists ?? 100;
+  if (vector.index?.method !== "ivfflat" || rows < fewRows) return [];
+  const suitable = suitableLists(rows);
+  if (lists <= suitable * tolerance && lists >= suitable / tolerance) return [];
+  const name = indexes.find(({ method, isValid }) => method === "ivfflat" && isValid)?.name ?? "INDEX";
+  return [warning(
+    `The ivfflat index has ${lists} lists, which does not suit ${rowsText(rows)}: ${
+      lists < suitable
+        ? "each question reads more than it need"
+        : "the nearest may lie in a list that is not read"
+    }`,
+    `ALTER INDEX ${name} SET (lists = ${suitable});\nREINDEX INDEX CONCURRENTLY ${name};`,
+  )];
+}
+
+/** As pgvector's manual has it: a thousandth of the rows, of more than a million their square root. */
+function suitableLists(rows: number): number {
+  return Math.max(10, Math.round(rows <= 1_000_000 ? rows / 1_000 : Math.sqrt(rows)));
+}

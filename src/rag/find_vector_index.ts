@@ -1,0 +1,43 @@
+import type { Row } from "../postgres/portal.ts";
+import type { Distance, VectorColumn, VectorIndex } from "./document_table.ts";
+import { vectorIndexSql } from "./table_sql.ts";
+
+type Read = (text: string, parameters: readonly string[]) => Promise<readonly Row[]>;
+
+/** The index that serves a column of embeddings best: all rows before some, cosine before others, hnsw before ivfflat. */
+export async function findVectorIndex(
+  read: Read,
+  oid: string,
+  vector: VectorColumn,
+  isView: boolean,
+): Promise<VectorIndex | undefined> {
+  const typeName = vector.type.split(".").at(-1) ?? "";
+  for (const [method, operatorClass, key, isColumn, options] of await read(vectorIndexSql, [oid])) {
+    const [, type, distance] = /^([a-z]+)_([a-z0-9]+)_ops$/.exec(operatorClass ?? "") ?? [];
+    if (!method || !key || !isDistance(distance)) continue;
+    const castTo = isColumn === "t" ? undefined : castIn(key, vector.column);
+    const serves = isColumn === "t"
+      ? type === typeName && (isView || key === vector.column)
+      : castTo !== undefined;
+    if (!serves) continue;
+    const lists = /\blists=(\d+)/.exec(options ?? "")?.[1];
+    return {
+      method,
+      distance,
+      ...(castTo !== undefined && { castTo }),
+      ...(lists !== undefined && { lists: Number(lists) }),
+    };
+  }
+  return undefined;
+}
+
+function isDistance(name: string | undefined): name is Distance {
+  return name === "cosine" || name === "l2" || name === "ip" || name === "l1";
+}
+
+/** The type in a key such as `((embedding)::halfvec(3072))`, which is how long vectors are indexed. */
+function castIn(key: string, column: string): string | undefined {
+  const bare = key.replace(/^\(+/, "").replace(/\)+$/, "");
+  if (!bare.startsWith(column)) return undefined;
+  return /^\)?::((?:\S+\.)?halfvec\(\d+)$/.exec(bare.slice(column.length))?.[1]?.concat(")");
+}

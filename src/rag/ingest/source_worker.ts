@@ -1,0 +1,38 @@
+/** A worker that reads files and cuts them into chunks; `source_reader.ts` is its other side. */
+import { chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
+import { readSource } from "./read_source.ts";
+
+export interface SourceRequest {
+  /** With `/`; its ending says what the file is. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly options: ChunkOptions;
+}
+
+/** The first message; each one after it answers a request. */
+export type ReadyMessage = "ready";
+
+export type SourceReply =
+  | { readonly kind: "chunks"; readonly title: string; readonly texts: readonly string[] }
+  | { readonly kind: "skipped"; readonly reason: string }
+  | { readonly kind: "failed"; readonly reason: string };
+
+async function reply({ path, bytes, options }: SourceRequest): Promise<SourceReply> {
+  try {
+    const reading = await readSource(path, bytes);
+    if (reading.kind === "skipped") return reading;
+    const { title } = reading.document;
+    return { kind: "chunks", title, texts: chunkDocument(reading.document, options).map(({ text }) => text) };
+  } catch (error) {
+    return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+addEventListener("message", (event) => {
+  if (!(event instanceof MessageEvent)) return;
+  const [port] = event.ports;
+  if (port === undefined) return;
+  port.onmessage = async ({ data }: MessageEvent<SourceRequest>) => port.postMessage(await reply(data));
+  const ready: ReadyMessage = "ready";
+  port.postMessage(ready);
+});

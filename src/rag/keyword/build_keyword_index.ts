@@ -1,0 +1,163 @@
+import { AppError } from "../../core/app_error.ts";
+import type { Connection } from "../../postgres/connection.ts";
+import { copyDocuments, dropOrphans } from "./copy_documents.ts";
+import { grantToReaders } from "./grant_to_readers.ts";
+import { indexTable } from "./index_objects.ts";
+import { createRecord, findRecord, type IndexRecord, saveProgress, schemaSql } from "./index_record.ts";
+import { inspectSource, type KeywordIndexRequest, type SourceFacts } from "./inspect_source.ts";
+import { sampleLength } from "./sample_length.ts";
+import { settleLists } from "./settle_lists.ts";
+import { createSqlSession, type SqlSession } from "./sql_session.ts";
+import { transaction } from "./transaction.ts";
+import { triggerFunctionSql, triggerSql } from "./trigger_sql.ts";
+import { withoutWaitingWriters } from "./without_waiting_writers.ts";
+
+export interface BuildProgress {
+  readonly phase: "documents" | "lists";
+  /** In documents for both phases; the total is an estimate. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface BuildKeywordIndexOptions extends KeywordIndexRequest {
+  /** Of a role that owns the table or may make triggers on it, and may create a schema. Not used by others meanwhile. */
+  readonly connection: Connection;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: BuildProgress) => void;
+  /** Documents in one transaction. */
+  readonly batchRows?: number;
+}
+
+export interface BuiltKeywordIndex {
+  readonly id: number;
+  readonly documents: number;
+}
+
+/**
+ * Makes Postern's own keyword index of a table, or goes on with one whose making was stopped, or brings a finished one
+ * up to date: rows that it lacks are added, those that are gone are taken out, and it is refreshed. Readers and writers
+ * of the table go on; the triggers wait for writers' transactions to end, a second at a time.
+ *
+ * @throws {AppError} `invalid` for a table that cannot be indexed, `conflict` where another process builds this index,
+ * or it was made for other columns, `upstream` for what the server refuses; the signal's reason where that aborts, and a
+ * later call then goes on
+ */
+export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
+  const { connection, signal, onProgress = () => {}, batchRows = 1_000 } = options;
+  const session = createSqlSession(connection, signal);
+  const facts = await inspectSource(session, options);
+  return await asOnlyBuilder(session, facts.oid, options, async () => {
+    let record = await openRecord(session, options, facts);
+    const total = Math.max(facts.estimatedRows, 1);
+    record = await copyDocuments(session, record, facts, {
+      batchRows,
+      onDone: (done) => onProgress({ phase: "documents", done, total: Math.max(done, total) }),
+    });
+    await dropOrphans(session, record, facts.source);
+    const documents = await countDocuments(session, record);
+    await settleLists(session, record, {
+      onShare: (share) =>
+        onProgress({ phase: "lists", done: Math.round(share * documents), total: documents }),
+    });
+    await grantToReaders(session, record, facts.oid);
+    await saveProgress(session, record, "ready", null);
+    await vacuum(session, record);
+    return { id: record.id, documents };
+  });
+}
+
+/** Runs `work` while no other session builds, refreshes or drops an index of this table. */
+export async function asOnlyBuilder<T>(
+  session: SqlSession,
+  oid: number,
+  { table }: { readonly table: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  const key = `hashtextextended('postern keyword index', ${oid})`;
+  const [row] = await session.query(`SELECT pg_try_advisory_lock(${key})`);
+  if (row?.[0] !== "t") {
+    throw new AppError("conflict", `Cannot index the keywords of "${table}": another process is at it`);
+  }
+  try {
+    // rather fail than index only the rows that this role may see
+    await session.query("SET row_security = off");
+    return await work();
+  } finally {
+    await session.restore("RESET row_security");
+    await session.restore(`SELECT pg_advisory_unlock(${key})`);
+  }
+}
+
+async function openRecord(
+  session: SqlSession,
+  options: BuildKeywordIndexOptions,
+  facts: SourceFacts,
+): Promise<IndexRecord> {
+  for (const statement of schemaSql) await session.query(statement);
+  let record = await findRecord(session, facts.oid, options.textColumn);
+  if (record === undefined) {
+    await createRecord(session, options, facts);
+    record = await findRecord(session, facts.oid, options.textColumn);
+  }
+  if (record === undefined) throw new AppError("conflict", "Cannot index keywords: the index was dropped");
+  await refuseOtherShape(session, options, record, facts);
+  if (record.state !== "new") {
+    return { ...record, cursor: record.state === "ready" ? undefined : record.cursor };
+  }
+  const baseLength = await sampleLength(session, facts.source);
+  await installTriggers(session, { ...record, baseLength }, facts, options.signal);
+  return { ...record, state: "documents", baseLength };
+}
+
+async function refuseOtherShape(
+  session: SqlSession,
+  options: BuildKeywordIndexOptions,
+  record: IndexRecord,
+  { source }: SourceFacts,
+): Promise<void> {
+  const [row] = await session.query(
+    `SELECT format = 1 AND id_column = $2 AND config = $3 AND config_column IS NOT DISTINCT FROM $4 FROM ${indexTable}
+      WHERE id = $1`,
+    [record.id, options.idColumn, source.config, options.configColumn ?? null],
+  );
+  const isSame = row?.[0] === "t";
+  if (isSame && record.state !== "broken") return;
+  const reason = isSame ? "it no longer follows its table" : "it has other columns, configuration or format";
+  throw new AppError(
+    "conflict",
+    `Cannot go on with the keyword index of "${options.table}": ${reason}; drop it first`,
+  );
+}
+
+async function installTriggers(
+  session: SqlSession,
+  record: IndexRecord,
+  { source }: SourceFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { objects, id, baseLength } = record;
+  const install = async () => {
+    // whoever waits for this lock makes all later writers wait too, so not for long
+    await session.query("SET LOCAL lock_timeout = '1s'");
+    await session.query(triggerFunctionSql(objects, source, { id, baseLength }));
+    await session.query(`REVOKE ALL ON FUNCTION ${objects.triggerFunction}() FROM PUBLIC`);
+    for (const statement of triggerSql(objects, source)) await session.query(statement);
+    await session.query(`UPDATE ${indexTable} SET base_length = $2, state = 'documents' WHERE id = $1`, [
+      id,
+      baseLength,
+    ]);
+  };
+  await withoutWaitingWriters(signal, () => transaction(session, install));
+}
+
+async function countDocuments(session: SqlSession, { objects }: IndexRecord): Promise<number> {
+  const [row] = await session.query(`SELECT count(*) FROM ${objects.documents}`);
+  return Number(row?.[0] ?? 0);
+}
+
+/** Gives the planner the sizes of an index's tables, and makes `recent` readable from its index alone. */
+export async function vacuum(session: SqlSession, { objects }: IndexRecord): Promise<void> {
+  for (const table of [objects.documents, objects.lists, objects.recent]) {
+    await session.query(`VACUUM (ANALYZE) ${table}`);
+  }
+}

@@ -1,0 +1,174 @@
+import { AppError } from "../../core/app_error.ts";
+import type { Principal } from "../../core/principal.ts";
+import type { Database } from "../../postgres/database.ts";
+import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteLiteral } from "../../postgres/quote_literal.ts";
+import { indexFormat, indexTable } from "./index_objects.ts";
+import type { KeywordIndex, OwnIndex } from "./keyword_index.ts";
+
+export interface FindKeywordIndexOptions {
+  /** As in a FROM clause. */
+  readonly table: string;
+  readonly textColumn: string;
+  readonly idColumn: string;
+  /** For a table without an index by relevance; `english` where there is none. */
+  readonly config?: string;
+  readonly principal: Principal;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Finds the best means to rank a table's rows by words: an index of an installed BM25 extension on the column, Postern's
+ * own, or what PostgreSQL has by itself.
+ *
+ * @throws {AppError} `not_found` where there is no such table or column, `upstream` where the catalog cannot be read,
+ * `unavailable` where the database cannot be reached
+ */
+export async function findKeywordIndex(
+  database: Database,
+  options: FindKeywordIndexOptions,
+): Promise<KeywordIndex> {
+  const { table, textColumn, idColumn } = options;
+  const read = async <T>(sql: string, parameters: readonly (string | null)[]): Promise<T | undefined> => {
+    const outcome = await database.read({
+      principal: options.principal,
+      signal: options.signal,
+      sql,
+      parameters,
+      trusted: true,
+    });
+    if (outcome.ok) return JSON.parse(outcome.rows[0]?.[0] ?? "null") ?? undefined;
+    throw new AppError("upstream", `Cannot find the keyword index of "${table}": ${outcome.error.message}`);
+  };
+  const facts = await read<TableFacts>(factsSql, [table, textColumn, idColumn]);
+  if (facts === undefined) {
+    throw new AppError("not_found", `Cannot rank "${table}" by keywords: there is no such table`);
+  }
+  for (const [name, exists] of [[textColumn, facts.hasText], [idColumn, facts.hasId]] as const) {
+    if (!exists) {
+      throw new AppError("not_found", `Cannot rank "${table}" by keywords: it has no column "${name}"`);
+    }
+  }
+  const source = {
+    table: facts.name,
+    idColumn: quoteIdentifier(idColumn),
+    textColumn: quoteIdentifier(textColumn),
+  };
+  const readTokenizers = () => read<string[]>(tokenizerSql, []);
+  const extension = await extensionIndex(facts, source, textColumn, readTokenizers);
+  if (extension !== undefined) return extension;
+  const own = facts.hasOwnIndexes
+    ? await read<OwnFacts>(ownSql, [facts.oid, textColumn, idColumn])
+    : undefined;
+  if (own !== undefined) return { kind: "postern", ...source, ...own, hasRowSecurity: facts.hasRowSecurity };
+  return { kind: "tsvector", ...source, ...textVector(facts, textColumn, options.config ?? "english") };
+}
+
+interface TableFacts {
+  readonly oid: string;
+  readonly name: string;
+  readonly hasText: boolean;
+  readonly hasId: boolean;
+  readonly hasRowSecurity: boolean;
+  readonly hasOwnIndexes: boolean;
+  readonly hasMatchOperator: boolean;
+  readonly relevanceIndexes: readonly RelevanceIndex[];
+  readonly vectors: readonly { readonly expression: string; readonly definition: string }[];
+}
+
+interface RelevanceIndex {
+  readonly name: string;
+  readonly extension: string;
+  readonly schema: string;
+  readonly columns: readonly string[];
+  readonly options: readonly string[];
+}
+
+type OwnFacts = Pick<OwnIndex, "id" | "config" | "documents" | "staleness" | "refreshedAt">;
+type Source = Pick<OwnIndex, "table" | "idColumn" | "textColumn">;
+
+async function extensionIndex(
+  facts: TableFacts,
+  source: Source,
+  textColumn: string,
+  readTokenizers: () => Promise<string[] | undefined>,
+): Promise<KeywordIndex | undefined> {
+  for (const { name, extension, schema, columns, options } of facts.relevanceIndexes) {
+    if (extension === "pg_textsearch" && columns[0] === textColumn) {
+      return { kind: "pg_textsearch", ...source, index: name, schema };
+    }
+    const keyField = options.find((option) => option.startsWith("key_field="))?.slice("key_field=".length);
+    if (extension === "pg_search" && columns.includes(textColumn) && keyField !== undefined) {
+      const { hasMatchOperator } = facts;
+      const field = textColumn;
+      return { kind: "pg_search", ...source, keyField: quoteIdentifier(keyField), field, hasMatchOperator };
+    }
+    if (extension === "vchord_bm25" && columns[0] !== undefined) {
+      // which tokenizer made the vectors is written nowhere, so it is known only where there is one
+      const [tokenizer, other] = (await readTokenizers()) ?? [];
+      if (tokenizer === undefined || other !== undefined) continue;
+      const vectorColumn = quoteIdentifier(columns[0]);
+      return { kind: "vchord_bm25", ...source, index: name, vectorColumn, tokenizer };
+    }
+  }
+  return undefined;
+}
+
+/** The vector of the text that a GIN index holds, with the configuration that made it. */
+function textVector(
+  facts: TableFacts,
+  textColumn: string,
+  config: string,
+): { readonly config: string; readonly vector: string | undefined } {
+  for (const { expression, definition } of facts.vectors) {
+    const made = /to_tsvector\('([^']+)'::regconfig, (.*)\)/s.exec(definition);
+    if (made?.[1] !== undefined && made[2]?.includes(textColumn)) {
+      return { config: made[1], vector: expression };
+    }
+  }
+  return { config, vector: undefined };
+}
+
+// One row of JSON. The names in pg_catalog need no qualification: it is searched first unless a role was set up to hide it.
+const factsSql = `SELECT json_build_object(
+  'oid', c.oid::text,
+  'name', format('%I.%I', n.nspname, c.relname),
+  'hasText', EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = $2 AND attnum > 0),
+  'hasId', EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = $3 AND attnum > 0),
+  'hasRowSecurity', row_security_active(c.oid),
+  'hasOwnIndexes', CASE WHEN to_regclass(${quoteLiteral(indexTable)}) IS NULL THEN false
+    ELSE has_table_privilege(to_regclass(${quoteLiteral(indexTable)}), 'SELECT') END,
+  'hasMatchOperator', EXISTS (SELECT FROM pg_operator WHERE oprname = '|||'),
+  'relevanceIndexes', (SELECT coalesce(json_agg(json_build_object(
+      'name', format('%I.%I', xn.nspname, x.relname), 'extension', e.extname, 'schema', quote_ident(en.nspname),
+      'options', coalesce(to_json(x.reloptions), '[]'),
+      'columns', (SELECT coalesce(json_agg(a.attname ORDER BY k.place), '[]')
+        FROM unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, place)
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum)) ORDER BY x.relname), '[]')
+    FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace xn ON xn.oid = x.relnamespace
+    JOIN pg_depend d ON d.classid = 'pg_am'::regclass AND d.objid = x.relam AND d.deptype = 'e'
+    JOIN pg_extension e ON e.oid = d.refobjid JOIN pg_namespace en ON en.oid = e.extnamespace
+    WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL),
+  'vectors', (SELECT coalesce(json_agg(v ORDER BY v.expression), '[]') FROM (
+    SELECT CASE WHEN i.indkey[0] = 0 THEN pg_get_indexdef(i.indexrelid, 1, false) ELSE 'source.' || quote_ident(a.attname) END
+      AS expression,
+      coalesce(CASE WHEN i.indkey[0] = 0 THEN pg_get_indexdef(i.indexrelid, 1, false)
+        ELSE pg_get_expr(g.adbin, g.adrelid) END, '') AS definition
+    FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam AND m.amname = 'gin'
+    LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] AND a.attnum > 0
+    LEFT JOIN pg_attrdef g ON g.adrelid = a.attrelid AND g.adnum = a.attnum AND a.attgenerated <> ''
+    WHERE i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL) v))
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = to_regclass($1) AND c.relkind IN ('r', 'p', 'm', 'v', 'f')`;
+
+const tokenizerSql = `SELECT json_agg(name ORDER BY name) FROM tokenizer_catalog.tokenizer`;
+
+// what was inserted and deleted since, in the planner's eyes, is what the two counts differ by and what is recent
+const ownSql = `SELECT json_strip_nulls(json_build_object(
+  'id', i.id, 'config', CASE WHEN i.config_column IS NULL THEN i.config END,
+  'documents', i.documents, 'refreshedAt', i.refreshed_at,
+  'staleness', abs(greatest(c.reltuples, 0) - i.documents) / greatest(i.documents, 1)))
+FROM ${indexTable} i
+JOIN pg_class c ON c.oid = to_regclass('postern.keyword_' || i.id || '_documents')
+WHERE i.source = $1::oid AND i.text_column = $2 AND i.id_column = $3
+  AND i.state = 'ready' AND i.format = ${indexFormat} AND has_table_privilege(c.oid, 'SELECT')`;

@@ -1,0 +1,129 @@
+import {
+  indexFormat,
+  type IndexObjects,
+  indexObjects,
+  type IndexSource,
+  indexTable,
+} from "./index_objects.ts";
+import type { KeywordIndexRequest, SourceFacts } from "./inspect_source.ts";
+import type { SqlSession } from "./sql_session.ts";
+import { transaction } from "./transaction.ts";
+
+/** How far the making of an index has come; a broken one no longer follows its source. */
+export type IndexState = "new" | "documents" | "lists" | "ready" | "broken";
+
+/** The row of {@linkcode indexTable} that an index is known by. */
+export interface IndexRecord {
+  readonly id: number;
+  readonly state: IndexState;
+  /** The last id that was read, or the number of the next slice of terms; undefined at a state's beginning. */
+  readonly cursor: string | undefined;
+  /** The average length that impacts were computed with; 0 until it is known. */
+  readonly baseLength: number;
+  readonly objects: IndexObjects;
+}
+
+export const schemaSql = [
+  "CREATE SCHEMA IF NOT EXISTS postern",
+  `CREATE TABLE IF NOT EXISTS ${indexTable} (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    format int NOT NULL,
+    source regclass NOT NULL,
+    text_column text NOT NULL,
+    id_column text NOT NULL,
+    config text NOT NULL,
+    config_column text,
+    configs text[] NOT NULL,
+    base_length float8 NOT NULL DEFAULT 0,
+    state text NOT NULL DEFAULT 'new',
+    cursor text,
+    documents bigint NOT NULL DEFAULT 0,
+    average_length float8 NOT NULL DEFAULT 1,
+    refreshed_at timestamptz,
+    UNIQUE (source, text_column))`,
+];
+
+/** The record of an index on a column, of any format; undefined where there is none. */
+export async function findRecord(
+  session: SqlSession,
+  oid: number,
+  textColumn: string,
+): Promise<IndexRecord | undefined> {
+  const [exists] = await session.query("SELECT to_regclass($1)", [indexTable]);
+  if (!exists?.[0]) return undefined;
+  const [row] = await session.query(
+    `SELECT id, state, cursor, base_length FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
+    [oid, textColumn],
+  );
+  if (row === undefined) return undefined;
+  const [id, state, cursor, baseLength] = row;
+  return {
+    id: Number(id),
+    state: state as IndexState,
+    cursor: cursor ?? undefined,
+    baseLength: Number(baseLength),
+    objects: indexObjects(Number(id)),
+  };
+}
+
+/** Makes the record and the index's empty tables. */
+export async function createRecord(
+  session: SqlSession,
+  request: KeywordIndexRequest,
+  { oid, source, hasRowSecurity }: SourceFacts,
+): Promise<void> {
+  await transaction(session, async () => {
+    const [row] = await session.query(
+      `INSERT INTO ${indexTable} (format, source, text_column, id_column, config, config_column, configs)
+      VALUES ($1, $2::oid, $3, $4, $5, $6, ARRAY[$5]) RETURNING id`,
+      [
+        indexFormat,
+        oid,
+        request.textColumn,
+        request.idColumn,
+        source.config,
+        request.configColumn ?? null,
+      ],
+    );
+    for (const statement of tableSql(indexObjects(Number(row?.[0])), source, hasRowSecurity)) {
+      await session.query(statement);
+    }
+  });
+}
+
+function tableSql(objects: IndexObjects, source: IndexSource, hasRowSecurity: boolean): string[] {
+  const { documents, lists, recent } = objects;
+  return [
+    // from the source, for the id's type and collation
+    `CREATE TABLE ${documents} AS SELECT s.${source.idColumn} AS key FROM ${source.table} s WITH NO DATA`,
+    `ALTER TABLE ${documents} ADD doc bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      ADD length int NOT NULL, ADD terms bigint[] NOT NULL, ALTER key SET NOT NULL, ADD UNIQUE (key)`,
+    `CREATE TABLE ${lists} (term bigint PRIMARY KEY, df bigint NOT NULL, floor smallint NOT NULL,
+      entries bigint[] NOT NULL)`,
+    // hashes and numbers do not compress
+    `ALTER TABLE ${lists} ALTER entries SET STORAGE EXTERNAL`,
+    `ALTER TABLE ${documents} ALTER terms SET STORAGE EXTERNAL`,
+    // the primary key is what questions read backwards, and what lets a publication carry the table
+    `CREATE TABLE ${recent} (term bigint, entry bigint, PRIMARY KEY (term, entry))`,
+    ...(hasRowSecurity ? rowSecuritySql(documents, source) : []),
+  ];
+}
+
+// whoever may not see a row of the source must not learn its words here
+function rowSecuritySql(documents: string, source: IndexSource): string[] {
+  return [
+    `ALTER TABLE ${documents} ENABLE ROW LEVEL SECURITY`,
+    `CREATE POLICY as_in_source ON ${documents} FOR SELECT
+      USING (EXISTS (SELECT FROM ${source.table} s WHERE s.${source.idColumn} = key))`,
+  ];
+}
+
+/** Notes how far an index has come. */
+export async function saveProgress(
+  session: SqlSession,
+  { id }: IndexRecord,
+  state: IndexState,
+  cursor: string | null,
+): Promise<void> {
+  await session.query(`UPDATE ${indexTable} SET state = $2, cursor = $3 WHERE id = $1`, [id, state, cursor]);
+}

@@ -1,0 +1,86 @@
+import { indexTable, listLength } from "./index_objects.ts";
+import { type IndexRecord, saveProgress } from "./index_record.ts";
+import type { SqlSession } from "./sql_session.ts";
+import { entrySql, impactOf, termOf } from "./term_sql.ts";
+import { transaction } from "./transaction.ts";
+
+/** Elements of documents' arrays that one transaction sorts: some seconds of work. */
+const elementsPerSlice = 4_000_000;
+const slicesAtMost = 4_096;
+
+interface SettleOptions {
+  /** Gets the share of the terms that is done, from 0 to 1. */
+  readonly onShare: (share: number) => void;
+}
+
+/**
+ * Makes the statistics and lists of an index anew from its documents, slice by slice of the terms, each in a transaction
+ * of its own. Goes on at the record's cursor. Writers go on meanwhile: what they add stays in `recent`.
+ */
+export async function settleLists(
+  session: SqlSession,
+  record: IndexRecord,
+  { onShare }: SettleOptions,
+): Promise<void> {
+  const slices = await countSlices(session, record);
+  const [reached, outOf] = (record.cursor ?? "").split("/").map(Number);
+  // another number of slices has other bounds
+  const first = reached !== undefined && outOf === slices ? reached : 0;
+  for (let slice = first; slice < slices; slice++) {
+    await transaction(session, async () => {
+      await session.query("SET LOCAL work_mem = '64MB'");
+      await settleSlice(session, record, sliceBounds(slice, slices));
+      await saveProgress(session, record, record.state, `${slice + 1}/${slices}`);
+    });
+    onShare((slice + 1) / slices);
+  }
+}
+
+async function countSlices(session: SqlSession, { id, objects }: IndexRecord): Promise<number> {
+  const [row] = await session.query(
+    `SELECT count(*), coalesce(avg(length), 0), coalesce(sum(cardinality(terms)), 0) FROM ${objects.documents}`,
+  );
+  const [documents, averageLength, elements] = (row ?? []).map(Number);
+  await session.query(
+    `UPDATE ${indexTable} SET documents = $2, average_length = greatest($3::float8, 1), refreshed_at = now() WHERE id = $1`,
+    [id, documents ?? 0, averageLength ?? 0],
+  );
+  return Math.min(Math.max(1, Math.ceil((elements ?? 0) / elementsPerSlice)), slicesAtMost);
+}
+
+interface SliceBounds {
+  /** The first term, and the last. */
+  readonly from: string;
+  readonly to: string;
+}
+
+// hashes fill the range of a bigint evenly
+function sliceBounds(slice: number, slices: number): SliceBounds {
+  const bound = (at: number) => (2n ** 64n * BigInt(at)) / BigInt(slices) - 2n ** 63n;
+  return { from: String(bound(slice)), to: String(bound(slice + 1) - 1n) };
+}
+
+async function settleSlice(
+  session: SqlSession,
+  { objects, baseLength }: IndexRecord,
+  { from, to }: SliceBounds,
+): Promise<void> {
+  const { documents, lists, recent } = objects;
+  const term = termOf("e");
+  // the array is sorted, so the slice's elements are next to each other, with maybe one too many at the end
+  const elements = `d.terms[width_bucket(${from}, d.terms) : width_bucket(${to}, d.terms) + 1]`;
+  await session.query(`DELETE FROM ${lists} WHERE term BETWEEN ${from} AND ${to}`);
+  // one statement, so that what leaves `recent` is what the lists were made with, or of documents that are gone
+  await session.query(`WITH settled AS (DELETE FROM ${recent} WHERE term BETWEEN ${from} AND ${to})
+    INSERT INTO ${lists} (term, df, floor, entries)
+    SELECT g.term, g.df, CASE WHEN g.df > ${listLength} THEN ${
+    impactOf(`g.entries[${listLength}]`)
+  } ELSE 0 END,
+      g.entries[1:${listLength}]
+    FROM (
+      SELECT s.term, count(*) AS df, array_agg(s.entry) AS entries
+      FROM (SELECT ${term} AS term, ${entrySql("e", "d.length", "d.doc", baseLength)} AS entry
+        FROM ${documents} d CROSS JOIN LATERAL unnest(${elements}) e
+        WHERE ${term} BETWEEN ${from} AND ${to} ORDER BY 1, 2 DESC) s
+      GROUP BY s.term) g`);
+}

@@ -1,0 +1,34 @@
+import { sqlStateOf } from "./sql_session.ts";
+
+const lockNotAvailable = "55P03";
+const attempts = 300;
+const pauseMs = 1_000;
+
+/**
+ * Tries `work`, which takes a lock on the source and gives up waiting for it soon, until it gets it. Whoever waits for a
+ * strong lock makes all later writers wait too; between tries they go ahead.
+ *
+ * @throws what `work` throws for other reasons, or at the last of many tries; the signal's reason once it has aborted
+ */
+export async function withoutWaitingWriters<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (sqlStateOf(error) !== lockNotAvailable || attempt === attempts) throw error;
+      await pause(signal);
+      signal.throwIfAborted();
+    }
+  }
+}
+
+function pause(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, pauseMs);
+  const abort = () => {
+    clearTimeout(timer);
+    resolve();
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  return promise.finally(() => signal.removeEventListener("abort", abort));
+}

@@ -1,0 +1,86 @@
+import { quoteIdentifier } from "../postgres/quote_identifier.ts";
+import { rankConstant } from "../text/rank_fusion.ts";
+import type { DocumentTable } from "./document_table.ts";
+import type { KeywordArm } from "./keyword_arm.ts";
+import { joinSql, sql, type SqlText, verbatim } from "./sql_text.ts";
+import { embeddingSql, similaritySql, vectorArm } from "./vector_arm.ts";
+
+export interface RetrievalSearch {
+  readonly table: DocumentTable;
+  readonly question: string;
+  readonly embedding: Float32Array;
+  readonly filter: SqlText | undefined;
+  /** How far down each arm goes. */
+  readonly depth: number;
+  /** Rows to return. */
+  readonly limit: number;
+  /** Of the vector arm, which is left out at 0. */
+  readonly vectorWeight: number;
+  /** Absent where the words of the question do not count. */
+  readonly keywordArm: KeywordArm | undefined;
+  readonly minSimilarity: number | undefined;
+}
+
+/**
+ * Both arms, their fusion and the text of what came first, in one statement: `id`, `content`, `nearest_rank`,
+ * `matching_rank`, `similarity`, the best first. The fusion is `fuseRankings`' rule. Where ids are not unique, a
+ * document is the row of its id that is nearest.
+ */
+export function retrievalSql(search: RetrievalSearch): SqlText {
+  const { table, filter, limit, minSimilarity } = search;
+  const { key, textColumn, relation } = table;
+  const embedding = sql`(SELECT embedding FROM postern_question)`;
+  // where a least similarity may drop some of them, all candidates are looked at
+  const candidates = minSimilarity === undefined ? sql`LIMIT ${limit}` : sql``;
+  const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
+  return sql`WITH postern_question AS MATERIALIZED (SELECT ${
+    embeddingSql(table, search.embedding)
+  } AS embedding),
+    ${armsSql(search, embedding)},
+    postern_fused AS MATERIALIZED (${fusionSql(search)} ${candidates}),
+    postern_found AS (
+      SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity
+      FROM postern_fused f JOIN (
+        SELECT ${verbatim(quoteIdentifier(key.name))} AS id, ${verbatim(textColumn)}::text AS content,
+          ${similaritySql(table, embedding)} AS similarity
+        FROM ${verbatim(relation)} AS source WHERE ${filter ?? verbatim("true")}
+      ) t ON t.id = f.id::${verbatim(key.type)} ${least}
+      ORDER BY f.id, t.similarity DESC NULLS LAST
+    )
+    SELECT id, content, nearest_rank, matching_rank, similarity FROM postern_found
+    ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
+}
+
+function armsSql(search: RetrievalSearch, embedding: SqlText): SqlText {
+  const { table, question, filter, depth, keywordArm, vectorWeight } = search;
+  const ranked = (name: string, order: string, arm: SqlText) =>
+    sql`${verbatim(name)} AS MATERIALIZED (
+      SELECT id, row_number() OVER (ORDER BY ${
+      verbatim(order)
+    }, id COLLATE "C") AS rank FROM (${arm}) a GROUP BY id
+    )`;
+  const nearest = vectorWeight === 0
+    ? []
+    : [ranked("postern_nearest", "min(distance)", vectorArm({ table, embedding, limit: depth, filter }))];
+  const matching = keywordArm === undefined
+    ? []
+    : [ranked("postern_matching", "max(score) DESC", keywordArm({ question, limit: depth, filter }))];
+  return joinSql([...nearest, ...matching], ", ");
+}
+
+function fusionSql({ vectorWeight, keywordArm }: RetrievalSearch): SqlText {
+  const score = (rank: string, weight: number) =>
+    sql`coalesce(${weight}::float8 / (${verbatim(`${rankConstant} + ${rank}`)}), 0)`;
+  const order = sql`ORDER BY score DESC, id COLLATE "C"`;
+  if (keywordArm === undefined) {
+    return sql`SELECT id, rank AS nearest_rank, NULL AS matching_rank, ${score("rank", vectorWeight)} AS score
+      FROM postern_nearest ${order}`;
+  }
+  if (vectorWeight === 0) {
+    return sql`SELECT id, NULL AS nearest_rank, rank AS matching_rank, ${score("rank", 1)} AS score
+      FROM postern_matching ${order}`;
+  }
+  return sql`SELECT id, n.rank AS nearest_rank, m.rank AS matching_rank,
+      ${score("n.rank", vectorWeight)} + ${score("m.rank", 1 - vectorWeight)} AS score
+    FROM postern_nearest n FULL JOIN postern_matching m USING (id) ${order}`;
+}

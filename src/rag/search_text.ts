@@ -1,0 +1,16 @@
+import type { Message } from "../llm/provider.ts";
+import { isFunctionWord } from "../text/function_words.ts";
+import { words } from "../text/words.ts";
+
+/** A question with fewer words of its own is about what was said before. */
+const leastOwnWords = 4;
+
+/**
+ * What to search for: the question, and where it says little by itself, as "and for contractors?" does, the question before
+ * it as well. No model is asked: that would cost as much as the answer.
+ */
+export function searchText(question: string, history: readonly Message[]): string {
+  const own = words(question).filter((word) => !isFunctionWord(word));
+  const previous = history.findLast(({ role }) => role === "user")?.content;
+  return previous === undefined || own.length >= leastOwnWords ? question : `${previous}\n${question}`;
+}

@@ -1,0 +1,101 @@
+import { quoteIdentifier } from "../postgres/quote_identifier.ts";
+import type { Distance, DocumentTable } from "./document_table.ts";
+import { sql, type SqlText, verbatim } from "./sql_text.ts";
+
+export interface VectorSearch {
+  readonly table: DocumentTable;
+  /** SQL of the column's type that reads no row of the table, such as a parameter or a scalar subquery. */
+  readonly embedding: SqlText;
+  readonly limit: number;
+  /** Over the table's columns, by their bare names. */
+  readonly filter: SqlText | undefined;
+}
+
+const operators: Readonly<Record<Distance, string>> = { cosine: "<=>", l2: "<->", ip: "<#>", l1: "<+>" };
+
+/** A filter that lets no more rows through has each of them compared: cheaper than to walk an index past the others. */
+const fewRows = 2_000;
+
+/**
+ * One statement for the rows nearest to an embedding: `id text`, `distance float8` by the index's operator (cosine
+ * without an index), lower is nearer, as many as asked for where there are that many. The few rows that a narrow filter
+ * leaves are compared one by one; else the index is asked. It may come back short where a view's condition, a row-level
+ * policy or the filter hides most of what it visits; then, and only then, all rows are compared. Needs
+ * {@linkcode vectorSettings}.
+ */
+export function vectorArm(search: VectorSearch): SqlText {
+  const { table, embedding, limit, filter } = search;
+  const { index } = table.vector;
+  const column = verbatim(table.vector.column);
+  const key = verbatim(quoteIdentifier(table.key.name));
+  const distance = distanceSql(table, column, embedding);
+  const source = sql`FROM ${verbatim(table.relation)} AS source
+    WHERE ${filter ?? verbatim("true")} AND ${column} IS NOT NULL`;
+  const rows = sql`SELECT ${key}::text AS id, ${distance} AS distance ${source}`;
+  const order = sql`ORDER BY ${distance} LIMIT ${limit}`;
+  if (index === undefined) return sql`${rows} ${order}`;
+
+  const areFew = filter === undefined ? sql`false` : sql`(SELECT count(*) <= ${fewRows} FROM postern_probe)`;
+  const found = sql`(SELECT count(*) FROM postern_indexed)`;
+  // a sum is nothing that an index is ordered by, so all rows are compared
+  const all = sql`WITH postern_indexed AS MATERIALIZED (${rows} AND NOT ${areFew} ${order}),
+    postern_compared AS MATERIALIZED (
+      ${rows} AND NOT ${areFew} AND ${found} < ${limit} ORDER BY ${distance} + 0 LIMIT ${limit}
+    )
+    SELECT id, distance FROM postern_indexed WHERE ${found} >= ${limit}
+    UNION ALL SELECT id, distance FROM postern_compared`;
+  if (filter === undefined) return all;
+  const few = sql`SELECT id::text, ${distanceSql(table, verbatim("embedding"), embedding)} AS distance
+    FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${limit}`;
+  return sql`WITH postern_probe AS MATERIALIZED (
+      SELECT ${key} AS id, ${column} AS embedding ${source} LIMIT ${fewRows + 1}
+    )
+    (${all}) UNION ALL (${few})`;
+}
+
+function distanceSql({ vector, extension }: DocumentTable, column: SqlText, embedding: SqlText): SqlText {
+  const { index } = vector;
+  const cast = index?.castTo === undefined ? "" : `::${index.castTo}`;
+  const operator = vectorOperator(extension.schema, index?.distance ?? "cosine");
+  return sql`(${column}${verbatim(cast)} ${operator} ${embedding}${verbatim(cast)})`;
+}
+
+/** Of a row, from -1 to 1; NULL where it has no vector, or one without a direction. */
+export function similaritySql({ vector, extension }: DocumentTable, embedding: SqlText): SqlText {
+  const distance = sql`(${verbatim(vector.column)} ${
+    vectorOperator(extension.schema, "cosine")
+  } ${embedding})`;
+  return sql`(1 - nullif(${distance}, 'NaN'))`;
+}
+
+/** An embedding as SQL of the column's type. */
+export function embeddingSql({ vector, extension }: DocumentTable, embedding: Float32Array): SqlText {
+  return sql`${`[${embedding.join(",")}]`}::${verbatim(extension.schema)}.vector::${verbatim(vector.type)}`;
+}
+
+function vectorOperator(schema: string, distance: Distance): SqlText {
+  return verbatim(`OPERATOR(${schema}.${operators[distance]})`);
+}
+
+/** What pgvector takes for `hnsw.ef_search` at most. */
+const maxBreadth = 1_000;
+
+/**
+ * The settings that a statement with a vector arm runs under. An index scan goes on where too little of what it visited
+ * may be seen, in an order that may be slightly off, as the arm's reader sorts.
+ */
+export function vectorSettings(
+  { vector, extension }: DocumentTable,
+  limit: number,
+): Readonly<Record<string, string>> {
+  return {
+    // an answer that is fetched in parts gets none, so no plan should count on them
+    max_parallel_workers_per_gather: "0",
+    "hnsw.ef_search": String(Math.min(Math.max(2 * limit, 100), maxBreadth)),
+    "ivfflat.probes": String(Math.ceil(Math.sqrt(vector.index?.lists ?? 1))),
+    ...(extension.isIterative && {
+      "hnsw.iterative_scan": "relaxed_order",
+      "ivfflat.iterative_scan": "relaxed_order",
+    }),
+  };
+}

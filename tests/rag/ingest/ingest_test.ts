@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
+import { testWithPostgres } from "../../support/database.ts";
+import { examplePdf } from "./example_pdf.ts";
+import { countedEmbedding, countsOf, createIngestFixture } from "./ingest_fixture.ts";
+
+const sentences = (topic: string, count = 12) =>
+  Array.from({ length: count }, (_, at) => `Rule ${at} says something of importance on ${topic}.`).join(" ");
+
+const handbook = {
+  "leave.md": `# Leave\n\n${sentences("annual leave")}\n\n## Parental leave\n\n${sentences("parents")}\n`,
+  "it/laptops.html": `<title>Laptops – Acme</title><main><h1>Laptops</h1><p>${sentences("laptops")}</main>`,
+  "notes.txt": sentences("parking"),
+};
+
+testWithPostgres(
+  "ingest() makes the table from a folder of files, with an index for nearest neighbours",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({
+      ...handbook,
+      "scan.pdf": examplePdf([[{ text: "Fire exits are marked green.", y: 700 }]]),
+    });
+    const summary = await fixture.ingest();
+    assert.deepEqual(countsOf(summary), { added: 4, changed: 0, unchanged: 0, removed: 0, chunksWritten: 5 });
+    assert.ok(summary.promptTokens > 0);
+    assert.deepEqual([summary.skipped, summary.failed, summary.fault], [[], [], undefined]);
+    const rows = await fixture.database.query(
+      "SELECT id, source, title, position, split_part(content, E'\\n', 1), vector_dims(embedding) FROM docs ORDER BY id",
+    );
+    assert.deepEqual(rows, [
+      ["1", "it/laptops.html", "Laptops", "0", "Laptops", "256"],
+      ["2", "leave.md", "Leave", "0", "Leave", "256"],
+      ["3", "leave.md", "Leave", "1", "Leave > Parental leave", "256"],
+      ["4", "notes.txt", "notes", "0", "notes", "256"],
+      ["5", "scan.pdf", "scan", "0", "scan", "256"],
+    ]);
+    assert.match(
+      String(
+        await fixture.value(
+          "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary",
+        ),
+      ),
+      /USING hnsw \(embedding (?:public\.)?vector_cosine_ops\)$/,
+    );
+    const { vectors } = await localEmbedding().embed({
+      texts: ["How many days of parental leave?"],
+      purpose: "query",
+      signal: new AbortController().signal,
+    });
+    assert.equal(
+      await fixture.value(`SELECT id FROM docs ORDER BY embedding <=> '[${vectors[0]?.join(",")}]' LIMIT 1`),
+      "3",
+    );
+  },
+);
+
+testWithPostgres(
+  "ingest() asks nothing of the provider and writes nothing where nothing has changed",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write(handbook);
+    await fixture.ingest();
+    const before = await fixture.database.query("SELECT xmin, ctid, id FROM docs ORDER BY id");
+    const embedding = countedEmbedding();
+    assert.deepEqual(countsOf(await fixture.ingest({ embedding })), {
+      added: 0,
+      changed: 0,
+      unchanged: 3,
+      removed: 0,
+      chunksWritten: 0,
+    });
+    assert.deepEqual(embedding.texts, []);
+    assert.deepEqual(await fixture.database.query("SELECT xmin, ctid, id FROM docs ORDER BY id"), before);
+  },
+);
+
+testWithPostgres(
+  "ingest() embeds only the chunks of a changed file that are new, and keeps the others' rows",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write(handbook);
+    await fixture.ingest();
+    const parental = await fixture.value("SELECT id FROM docs WHERE content LIKE 'Leave > Parental%'");
+    await fixture.write({
+      "leave.md": handbook["leave.md"].replace(
+        "## Parental",
+        `## Sick\n\n${sentences("ills")}\n\n## Parental`,
+      ),
+    });
+    const embedding = countedEmbedding();
+    const summary = await fixture.ingest({ embedding });
+    assert.deepEqual(countsOf(summary), { added: 0, changed: 1, unchanged: 2, removed: 0, chunksWritten: 1 });
+    assert.deepEqual(embedding.texts.map((text) => text.split("\n")[0]), ["Leave > Sick"]);
+    assert.deepEqual(
+      await fixture.database.query(
+        "SELECT split_part(content, E'\\n', 1), position FROM docs WHERE source = 'leave.md' ORDER BY position",
+      ),
+      [["Leave", "0"], ["Leave > Sick", "1"], ["Leave > Parental leave", "2"]],
+    );
+    assert.equal(await fixture.value("SELECT id FROM docs WHERE content LIKE 'Leave > Parental%'"), parental);
+  },
+);
+
+testWithPostgres("ingest() removes what is gone, below the given paths alone", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ ...handbook, "it/phones.md": "Phones are cheap." });
+  await fixture.ingest();
+  await fixture.write({ "notes.txt": undefined, "it/phones.md": undefined });
+  const inIt = await fixture.ingest({ paths: [join(fixture.folder, "it")] });
+  assert.deepEqual(countsOf(inIt), { added: 0, changed: 0, unchanged: 1, removed: 1, chunksWritten: 0 });
+  assert.deepEqual(await fixture.column("SELECT DISTINCT source FROM docs ORDER BY 1"), [
+    "it/laptops.html",
+    "leave.md",
+    "notes.txt",
+  ]);
+  assert.equal((await fixture.ingest()).removed, 1);
+  assert.deepEqual(await fixture.column("SELECT DISTINCT source FROM docs ORDER BY 1"), [
+    "it/laptops.html",
+    "leave.md",
+  ]);
+  // what cannot be read any more is gone too
+  await fixture.write({ "leave.md": "" });
+  const summary = await fixture.ingest();
+  assert.deepEqual([summary.removed, summary.skipped], [1, [{
+    source: "leave.md",
+    reason: "it holds no text",
+  }]]);
+  assert.deepEqual(await fixture.column("SELECT source FROM postern.ingested_files"), ["it/laptops.html"]);
+});
+
+testWithPostgres(
+  "ingest() leaves out hidden files, node_modules, links and files that are too large, and goes on after a broken one",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({
+      ".hidden.md": "hidden",
+      ".git/config.txt": "hidden",
+      "node_modules/x/README.md": "package",
+      "large.txt": "x ".repeat(2_000),
+      "picture.png": Uint8Array.of(0x89, 0x50, 0, 0, 1),
+      "broken.pdf": "%PDF-1.7 broken",
+      "z.txt": "The last one.",
+    });
+    await Deno.symlink(join(fixture.folder, "z.txt"), join(fixture.folder, "link.txt"));
+    const summary = await fixture.ingest({ maxFileBytes: 3_000 });
+    assert.deepEqual(countsOf(summary), { added: 1, changed: 0, unchanged: 0, removed: 0, chunksWritten: 1 });
+    assert.deepEqual(summary.skipped, [
+      { source: "link.txt", reason: "it is a symbolic link" },
+      { source: "large.txt", reason: "it has more than 2 KiB" },
+      { source: "picture.png", reason: "it is not text" },
+    ]);
+    assert.deepEqual(summary.failed.map(({ source }) => source), ["broken.pdf"]);
+  },
+);
+
+testWithPostgres("ingest() keeps the chunks of a file that cannot be read for now", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "a.pdf": examplePdf([[{ text: "Fire exits are marked green.", y: 700 }]]) });
+  await fixture.ingest();
+  await fixture.write({ "a.pdf": "%PDF-1.7 half written" });
+  const summary = await fixture.ingest();
+  assert.deepEqual([summary.removed, summary.failed.length], [0, 1]);
+  assert.deepEqual(await fixture.column("SELECT source FROM docs"), ["a.pdf"]);
+});
+
+testWithPostgres(
+  "ingest() writes to a table of the user's own and never touches rows that it did not write",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.database.query(`CREATE EXTENSION vector;
+    CREATE TABLE "Own docs" (key uuid PRIMARY KEY, body varchar NOT NULL, vec halfvec(256), lang text DEFAULT 'en', metadata jsonb);
+    INSERT INTO "Own docs" VALUES ('00000000-0000-0000-0000-000000000001', 'mine', NULL, 'de', '{}')`);
+    const own = { table: "Own docs", textColumn: "body", vectorColumn: "vec" };
+    await fixture.write(handbook);
+    await fixture.ingest({ table: own });
+    assert.deepEqual(
+      await fixture.database.query(
+        `SELECT metadata ->> 'source', metadata ->> 'title', metadata ->> 'position', lang, vec IS NOT NULL FROM "Own docs"
+        WHERE body LIKE 'Leave%' ORDER BY body`,
+      ),
+      [["leave.md", "Leave", "0", "en", "t"], ["leave.md", "Leave", "1", "en", "t"]],
+    );
+    await fixture.write({ "leave.md": undefined, "notes.txt": "Other." });
+    assert.equal((await fixture.ingest({ table: own })).removed, 1);
+    await fixture.write({ "it/laptops.html": undefined, "notes.txt": undefined });
+    await fixture.ingest({ table: own });
+    assert.deepEqual(await fixture.column(`SELECT body FROM "Own docs"`), ["mine"]);
+  },
+);
+
+testWithPostgres("ingest() writes again what somebody deleted from the table", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write(handbook);
+  await fixture.ingest();
+  await fixture.database.query("DELETE FROM docs WHERE content LIKE 'Leave > Parental%'");
+  const embedding = countedEmbedding();
+  const summary = await fixture.ingest({ embedding });
+  assert.deepEqual(countsOf(summary), { added: 0, changed: 1, unchanged: 2, removed: 0, chunksWritten: 1 });
+  await fixture.database.query("DROP TABLE docs");
+  assert.equal((await fixture.ingest()).added, 3);
+  assert.equal(await fixture.value("SELECT count(*) FROM postern.ingested_files"), "3");
+});
+
+testWithPostgres("ingest() embeds everything anew for another model or other bounds", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write(handbook);
+  await fixture.ingest();
+  const embedding = { ...countedEmbedding(), name: "local/other" };
+  assert.equal((await fixture.ingest({ embedding })).chunksWritten, 4);
+  assert.equal(await fixture.value("SELECT count(*) FROM docs"), "4");
+  const summary = await fixture.ingest({ embedding, maxTokens: 100, overlapTokens: 10 });
+  assert.equal(summary.changed, 3);
+  assert.ok(summary.chunksWritten > 4);
+});

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import type { DocumentTable } from "../../src/rag/document_table.ts";
+import { sql, type SqlText, verbatim } from "../../src/rag/sql_text.ts";
+import { similaritySql, vectorArm, vectorSettings } from "../../src/rag/vector_arm.ts";
+import { testWithPostgres } from "../support/database.ts";
+import { clusteredDocuments } from "./clustered_documents.ts";
+import { createSearchFixture } from "./search_fixture.ts";
+
+const depth = 50;
+const asked = [1, 77, 1234, 4321, 9999, 15_151];
+
+testWithPostgres(
+  "the vector arm finds 19 of the 20 best that an exact scan finds, whatever the filter leaves",
+  async () => {
+    await using fixture = await createSearchFixture(clusteredDocuments);
+    const filters: Record<string, string | undefined> = {
+      "no filter": undefined,
+      "half of the rows": "share = 'half'",
+      "a twentieth": "share = 'twentieth'",
+      "a thousandth": "share = 'thousandth'",
+      "one cluster, far from the question": "cluster = 50",
+      "no row": "share = 'none'",
+      "a comment at the end": "share = 'half' -- and no more",
+    };
+    for (const vectorColumn of ["embedding", "half"]) {
+      for (const [name, filter] of Object.entries(filters)) {
+        const table = await fixture.readTable({
+          table: "docs",
+          vectorColumn,
+          ...(filter !== undefined && { filter }),
+        });
+        assert.equal(table.vector.index?.method, "hnsw");
+        let found = 0;
+        let wanted = 0;
+        for (const id of asked) {
+          const embedding = embeddingOf(table, id);
+          const nearest = await idsOf(fixture, table, embedding);
+          const exact = await exactIds(fixture, table, embedding);
+          assert.equal(nearest.length, exact.length, `${vectorColumn}, ${name}`);
+          found += exact.slice(0, 10).filter((id) => nearest.slice(0, 10).includes(id)).length;
+          wanted += Math.min(exact.length, 10);
+        }
+        assert.ok(found >= 0.95 * wanted, `${vectorColumn}, ${name}: ${found} of ${wanted}`);
+      }
+    }
+  },
+);
+
+testWithPostgres("the vector arm asks the index, but compares the few rows of a narrow filter", async () => {
+  await using fixture = await createSearchFixture(clusteredDocuments);
+  const plan = async (filter: string | undefined) => {
+    const table = await fixture.readTable({ table: "docs", ...(filter !== undefined && { filter }) });
+    const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: table.filter });
+    const rows = await fixture.rows(
+      sql`EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ${arm}`,
+      vectorSettings(table, depth),
+    );
+    return rows.map(([line]) => line).join("\n");
+  };
+  const compared = /CTE postern_compared[^]*?Seq Scan on docs \w+ \((never executed|actual)/;
+  for (const filter of [undefined, "share = 'half'"]) {
+    const broad = await plan(filter);
+    assert.match(broad, /Index Scan using docs_embedding_idx on docs \w+ \(actual/);
+    assert.equal(compared.exec(broad)?.[1], "never executed");
+  }
+  const narrow = await plan("share = 'thousandth'");
+  assert.match(narrow, /CTE postern_indexed[^]*never executed[^]*CTE postern_compared/);
+  assert.equal(compared.exec(narrow)?.[1], "never executed");
+});
+
+testWithPostgres("an index that comes back short is made up for, by pgvector before 0.8 too", async () => {
+  await using fixture = await createSearchFixture(clusteredDocuments);
+  const table = await fixture.readTable({ table: "docs", filter: "cluster >= 50" });
+  const before = { ...table, extension: { ...table.extension, isIterative: false } };
+  for (const id of asked.filter((id) => id % 100 < 50)) {
+    const embedding = embeddingOf(table, id);
+    assert.deepEqual(await idsOf(fixture, before, embedding), await exactIds(fixture, table, embedding));
+  }
+});
+
+testWithPostgres("a row-level policy hides rows from the vector arm without leaving it short", async () => {
+  const role = `postern_reader_${crypto.randomUUID().slice(0, 8)}`;
+  await using fixture = await createSearchFixture(
+    `${clusteredDocuments} CREATE ROLE ${role} LOGIN; GRANT SELECT ON docs TO ${role};
+      ALTER TABLE docs ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON docs USING (share = 'thousandth')`,
+    { user: role },
+  );
+  try {
+    const table = await fixture.readTable({ table: "docs" });
+    const rows = await fixture.admin.query(
+      "SELECT FROM docs WHERE share = 'thousandth' AND embedding IS NOT NULL",
+    );
+    const ids = await idsOf(fixture, table, sql`${`[${Array(32).fill(0.1)}]`}::public.vector`);
+    assert.equal(ids.length, Math.min(rows.length, depth));
+  } finally {
+    await fixture.admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  }
+});
+
+testWithPostgres("distance is the index's own, similarity the cosine, for every kind of vector", async () => {
+  await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, plain vector(2), half halfvec(2), sparse sparsevec(2), long vector);
+    INSERT INTO docs SELECT n, 'x', v, v::halfvec, v::sparsevec, v FROM (VALUES
+      (1, '[1,0]'::vector), (2, '[3,3]'), (3, '[0,2]'), (4, NULL), (5, '[0,0]')) t(n, v);
+    CREATE INDEX ON docs USING hnsw (plain vector_ip_ops);
+    CREATE INDEX ON docs USING hnsw (half halfvec_l1_ops);
+    CREATE INDEX ON docs USING hnsw (sparse sparsevec_l2_ops);
+    CREATE INDEX ON docs USING ivfflat ((long::halfvec(2)) halfvec_cosine_ops) WITH (lists = 2)`);
+  const expected: Record<string, readonly number[]> = {
+    // the inner product likes long vectors; a vector without a direction is as near as a right angle
+    plain: [2, 1, 3, 5],
+    half: [1, 5, 3, 2],
+    sparse: [1, 5, 3, 2],
+    long: [1, 2, 3, 5],
+  };
+  for (const [vectorColumn, ids] of Object.entries(expected)) {
+    const table = await fixture.readTable({ table: "docs", vectorColumn });
+    const embedding = sql`'[1,0]'::public.vector::${verbatim(table.vector.type)}`;
+    const found = await idsOf(fixture, table, embedding);
+    assert.deepEqual(found.map(Number), ids, vectorColumn);
+    const rows = await fixture.rows(
+      sql`SELECT round(${similaritySql(table, embedding)}::numeric, 3) FROM docs ORDER BY id`,
+    );
+    assert.deepEqual(
+      rows.map(([similarity]) => similarity),
+      ["1.000", "0.707", "0.000", null, null],
+      vectorColumn,
+    );
+  }
+});
+
+testWithPostgres("an index that is made after the table was read is used", async () => {
+  await using fixture = await createSearchFixture(clusteredDocuments.replaceAll(/CREATE INDEX [^;]*;/g, ""));
+  const table = await fixture.readTable({ table: "docs" });
+  assert.equal(table.vector.index, undefined);
+  await fixture.admin.query("CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)");
+  const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
+  const plan = await fixture.rows(sql`EXPLAIN ${arm}`, vectorSettings(table, depth));
+  assert.match(plan.join("\n"), /Index Scan using docs_embedding_idx/);
+});
+
+type Fixture = Awaited<ReturnType<typeof createSearchFixture>>;
+
+function embeddingOf({ vector }: DocumentTable, id: number): SqlText {
+  return sql`(SELECT ${verbatim(vector.column)} FROM docs WHERE id = ${id}::int)`;
+}
+
+async function idsOf(fixture: Fixture, table: DocumentTable, embedding: SqlText): Promise<string[]> {
+  const arm = vectorArm({ table, embedding, limit: depth, filter: table.filter });
+  const rows = await fixture.rows(
+    sql`SELECT id FROM (${arm}) a ORDER BY distance, id`,
+    vectorSettings(table, depth),
+  );
+  return rows.map(([id]) => id ?? "");
+}
+
+async function exactIds(
+  fixture: Fixture,
+  { vector, filter }: DocumentTable,
+  embedding: SqlText,
+): Promise<string[]> {
+  const column = verbatim(vector.column);
+  const distance = sql`${column} ${verbatim(vector.index?.distance === "l2" ? "<->" : "<=>")} ${embedding}`;
+  const rows = await fixture.rows(
+    sql`SELECT id FROM docs WHERE ${column} IS NOT NULL AND ${filter ?? sql`true`}
+    ORDER BY (${distance}) + 0, id LIMIT ${depth}`,
+  );
+  return rows.map(([id]) => id ?? "");
+}
