@@ -208,6 +208,8 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "cert": ["tls"],
   "key": ["tls"],
   "chain": ["tls"],
+  "rag-listen": ["rag"],
+  "rag-port": ["rag"],
   "token-note": ["add-token"],
   "token-database": ["add-token"],
   "token-expiry": ["add-token"],

@@ -4,13 +4,15 @@ import { type Flag, flagGroups } from "./flags.ts";
 const width = 100;
 const indent = 26;
 
-const introduction = `Postern gives language models read-only tools over PostgreSQL.
+const introduction =
+  `Postern gives language models read-only tools over PostgreSQL, and answers from documents in it.
 
 Usage:
   server [flags]          MCP over standard input and output
   server -http [flags]    the tool server, at POST /mcp/v1
-  server -demo [flags]    either of them over sample data
-  server -add-token, -add-user, … an administrator's operation, then exit
+  server -rag [flags]     the RAG server, at /v1/pipelines/NAME; with -http, both
+  server -demo [flags]    any of them over sample data
+  server -add-token, -ingest, … an administrator's operation, then exit
 
 Flags are written -flag value, -flag=value or --flag. A flag goes before its environment variable,
 that before the configuration file, and that before the default.

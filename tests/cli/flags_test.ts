@@ -29,9 +29,14 @@ Deno.test("the flags are these", () => {
     "delete-user",
     "demo",
     "disable-user",
+    "doctor",
+    "drop-index",
     "enable-user",
+    "evaluate",
     "help",
     "http",
+    "index-pipeline",
+    "ingest",
     "json",
     "key",
     "list-tokens",
@@ -39,7 +44,13 @@ Deno.test("the flags are these", () => {
     "log-format",
     "log-level",
     "no-auth",
+    "openapi",
     "password",
+    "qrels",
+    "queries",
+    "rag",
+    "rag-listen",
+    "rag-port",
     "remove-token",
     "tls",
     "token-database",
@@ -122,7 +133,9 @@ Deno.test("parseFlags() of nothing serves over standard input and output", () =>
     settings: new Map(),
     allowInsecure: false,
     demo: false,
+    rag: false,
     json: false,
+    paths: [],
   });
 });
 
@@ -150,7 +163,9 @@ Deno.test("parseFlags() reads an administrator's operation with its options", ()
     settings: new Map(),
     allowInsecure: false,
     demo: false,
+    rag: false,
     json: true,
+    paths: [],
     configPath: "a.yaml",
     tokenNote: "CI",
     tokenDatabase: "shop",
@@ -160,6 +175,21 @@ Deno.test("parseFlags() reads an administrator's operation with its options", ()
   const removal = parseFlags(["-remove-token", "token-1730000000", "-token-file", "t.yaml"]);
   assert.deepEqual([removal.operation, removal.tokenId], ["remove-token", "token-1730000000"]);
   assert.equal(parseFlags(["-list-tokens"]).operation, "list-tokens");
+});
+
+Deno.test("parseFlags() reads operations on pipelines, and the paths that -ingest takes", () => {
+  const ingest = parseFlags(["-ingest", "docs", "a.md", "-config", "c.yaml", "folder", "-json"]);
+  assert.deepEqual(
+    [ingest.operation, ingest.pipeline, ingest.paths, ingest.configPath, ingest.json],
+    ["ingest", "docs", ["a.md", "folder"], "c.yaml", true],
+  );
+  const evaluate = parseFlags(["-evaluate", "docs", "-queries", "q.jsonl", "-qrels", "q.tsv"]);
+  assert.deepEqual(
+    [evaluate.operation, evaluate.pipeline, evaluate.queriesFile, evaluate.qrelsFile],
+    ["evaluate", "docs", "q.jsonl", "q.tsv"],
+  );
+  assert.equal(parseFlags(["-index-pipeline=docs"]).pipeline, "docs");
+  assert.deepEqual(settingsOf("-rag", "-rag-port", "9000"), { "server.port": "9000" });
 });
 
 Deno.test("parseFlags() answers -help and -version whatever stands beside them", () => {
@@ -172,7 +202,16 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
   const cases: [string[], string][] = [
     [["-htpp"], 'unknown flag "-htpp": did you mean -http?'],
     [["--db-hots=x"], 'unknown flag "-db-hots": did you mean -db-host?'],
-    [["-rag"], 'unknown flag "-rag": -help lists all flags'],
+    [["-raag"], 'unknown flag "-raag": did you mean -rag?'],
+    [["-rag-port", "1"], "-rag-port needs -rag"],
+    [["-rag", "-doctor"], "-doctor and -rag exclude each other"],
+    [["-ingest", "docs"], "-ingest needs files or folders: -ingest PIPELINE PATH…"],
+    [
+      ["-index-pipeline", "docs", "folder"],
+      'unexpected argument "folder": every option is a flag such as -http',
+    ],
+    [["-evaluate", "docs", "-queries", "q"], "-evaluate needs -qrels FILE"],
+    [["-qrels", "q"], "-qrels needs -evaluate"],
     [["-two\nlines"], 'unknown flag "-two\\nlines": -help lists all flags'],
     [["-addr"], "-addr needs a value: -addr ADDRESS"],
     [["-http=maybe"], '-http is a switch: expected true or false, got "maybe"'],
@@ -192,7 +231,7 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-list-tokens", "-token-expiry", "1d"], "-token-expiry needs -add-token"],
     [
       ["-json"],
-      "-json needs -add-token or -list-tokens or -remove-token or -add-user or -update-user or -enable-user or -disable-user or -delete-user or -list-users",
+      "-json needs -add-token or -list-tokens or -remove-token or -add-user or -update-user or -enable-user or -disable-user or -delete-user or -list-users or -ingest or -evaluate or -doctor",
     ],
     [
       ["-add-token", "-token-expiry", "soon"],

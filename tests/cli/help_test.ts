@@ -21,6 +21,7 @@ Deno.test("helpText() groups flags by mode, with default and environment variabl
     "Usage",
     "In every mode",
     "Tool server over HTTP",
+    "RAG server",
     "First database",
     "Credential files",
     "Administrator's operations",

@@ -3,7 +3,7 @@ import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import type { SqlSession } from "../keyword/sql_session.ts";
-import { type FileNote, findFiles, type FoundFile, type FoundFiles, isBelow } from "./find_files.ts";
+import { type FileNote, findFiles, type FoundFiles, isBelow } from "./find_files.ts";
 import { type FileRecord, openRecords, readRecords, removeFile } from "./ingest_record.ts";
 import { asOnlyIngest, createIngestSession } from "./ingest_session.ts";
 import {
@@ -98,52 +98,45 @@ async function run(
   found: FoundFiles,
   named: NamedRelation,
 ): Promise<IngestSummary> {
-  const { table, embedding, signal, onProgress } = options;
+  const { table, embedding, signal, logger, onProgress } = options;
   const target = named.oid === undefined ? undefined : await readIngestTable(session, table, named);
   await openRecords(session);
   const records = target === undefined ? noRecords : await readRecords(session, target);
-  const notes = { skipped: [...found.skipped], failed: [...found.failed] };
+  const tally = { unchanged: 0, skipped: [...found.skipped], failed: [...found.failed] };
   const kept = new Set<string>();
-  let unchanged = 0;
   const settings = { ...ingestDefaults, ...options };
   const writer = createChunkWriter({
     ...settings,
     session,
     target,
-    onRefused: ({ source }, reason) => notes.failed.push({ source, reason }),
+    onRefused: ({ source }, reason) => tally.failed.push({ source, reason }),
     onEmbedded: (done, total) => onProgress?.({ phase: "chunks", done, total }),
   });
   using reader = createFileReader({ ...settings, model: embedding.name });
-
-  async function takeFile(file: FoundFile): Promise<void> {
-    const record = records.get(file.path);
-    const reading = await reader.read(file, record?.isWhole ? record.hash : undefined, signal);
-    if (reading.kind === "skipped") {
-      return void notes.skipped.push({ source: file.source, reason: reading.reason });
-    }
-    kept.add(file.path);
-    if (reading.kind === "unchanged") unchanged++;
-    else if (reading.kind === "failed") notes.failed.push({ source: file.source, reason: reading.reason });
-    else await writer.add({ ...reading, file, record });
-  }
-
   let fault: ProviderError | undefined;
   let removed = 0;
   try {
     for (const [at, file] of found.files.entries()) {
-      await takeFile(file);
+      const record = records.get(file.path);
+      const reading = await reader.read(file, record?.isWhole ? record.hash : undefined, signal);
+      if (reading.kind !== "skipped") kept.add(file.path);
+      if (reading.kind === "chunks") await writer.add({ ...reading, file, record });
+      else if (reading.kind === "unchanged") tally.unchanged++;
+      else tally[reading.kind].push({ source: file.source, reason: reading.reason });
       onProgress?.({ phase: "files", done: at + 1, total: found.files.length });
     }
     await writer.flush();
+    // or the planner would take a new table for empty until the server looks at it
+    if (target === undefined && writer.counts().added > 0) await session.query(`ANALYZE ${named.relation}`);
     if (target !== undefined) {
       removed = await removeGone(session, target, goneRecords(records, found, kept), onProgress);
     }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    options.logger.debug("embedding failed", { detail: error.detail });
+    logger.debug("embedding failed", { detail: error.detail });
     fault = error;
   }
-  return { ...writer.counts(), unchanged, removed, ...notes, ...(fault !== undefined && { fault }) };
+  return { ...writer.counts(), ...tally, removed, ...(fault !== undefined && { fault }) };
 }
 
 const noRecords: ReadonlyMap<string, FileRecord> = new Map();

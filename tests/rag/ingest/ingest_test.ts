@@ -36,6 +36,7 @@ testWithPostgres(
       ["4", "notes.txt", "notes", "0", "notes", "256"],
       ["5", "scan.pdf", "scan", "0", "scan", "256"],
     ]);
+    assert.equal(await fixture.value("SELECT reltuples FROM pg_class WHERE oid = 'docs'::regclass"), "5");
     assert.match(
       String(
         await fixture.value(

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { openApiKey } from "../../src/app/api_key.ts";
+import { createFolderWatch } from "../../src/auth/folder_watch.ts";
+import { createLogger } from "../../src/core/logger.ts";
+import { waitUntil } from "../support/wait_until.ts";
+
+async function withFolder(
+  run: (folder: string, lines: string[], options: Parameters<typeof openApiKey>[1]) => Promise<void>,
+) {
+  const folder = await Deno.makeTempDir();
+  const lines: string[] = [];
+  const logger = createLogger({ level: "info", format: "text", write: (line) => lines.push(line) });
+  const folders = createFolderWatch({ logger });
+  try {
+    await run(folder, lines, { folders, logger });
+  } finally {
+    await folders.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("openApiKey() takes the configuration's text, its file, the environment, then the home folder", async () => {
+  await withFolder(async (folder, _lines, options) => {
+    const file = join(folder, "configured");
+    const homeFile = join(folder, ".openai-api-key");
+    await Deno.writeTextFile(file, "of the file\n", { mode: 0o600 });
+    await Deno.writeTextFile(homeFile, "  of the home folder\n", { mode: 0o600 });
+    const sources = { text: "of the text", file, environment: "of the environment", homeFile };
+    for (const expected of ["of the text", "of the file", "of the environment", "of the home folder"]) {
+      await using key = await openApiKey(sources, options);
+      assert.equal(key.read(), expected);
+      const next = (["text", "file", "environment", "homeFile"] as const).find((name) => sources[name]);
+      if (next !== undefined) Object.assign(sources, { [next]: undefined });
+    }
+    await using none = await openApiKey({}, options);
+    assert.equal(none.read(), undefined);
+  });
+});
+
+Deno.test("a key's file that changes gives the new key, and one that goes away or is empty keeps the old one", async () => {
+  await withFolder(async (folder, lines, options) => {
+    const file = join(folder, "key");
+    await Deno.writeTextFile(file, "first", { mode: 0o600 });
+    await using key = await openApiKey({ file }, options);
+    await Deno.writeTextFile(`${file}.new`, "second", { mode: 0o600 });
+    await Deno.rename(`${file}.new`, file);
+    await waitUntil("the new key is read", () => key.read() === "second");
+    await Deno.writeTextFile(file, "");
+    await Deno.remove(file);
+    await waitUntil(
+      "the missing file is noticed",
+      () => lines.some((line) => line.includes("Cannot read the key file")),
+    );
+    assert.equal(key.read(), "second");
+    assert.ok(!lines.join("").includes("second"));
+  });
+});
+
+Deno.test("a configured file that is missing is logged, and read once it is there; one at home is not missed", async () => {
+  await withFolder(async (folder, lines, options) => {
+    await using atHome = await openApiKey({ homeFile: join(folder, "home") }, options);
+    assert.deepEqual([atHome.read(), lines.length], [undefined, 0]);
+    const file = join(folder, "key");
+    await using key = await openApiKey({ file }, options);
+    assert.equal(key.read(), undefined);
+    assert.match(lines.join(""), /Cannot read the key file/);
+    await Deno.writeTextFile(file, "there", { mode: 0o644 });
+    await waitUntil("the key is read", () => key.read() === "there");
+    await waitUntil("others' access is told", () => lines.some((line) => line.includes("chmod 600")));
+  });
+});

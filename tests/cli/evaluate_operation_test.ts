@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { evaluateRetrieval, type EvaluationInput } from "../../src/cli/evaluate_operation.ts";
+import type { Evaluation } from "../../src/rag/evaluate/evaluate.ts";
+
+const latencyMs = { p50: 1.234, p95: 20, p99: 30.05 };
+const evaluation: Evaluation = {
+  queries: 225,
+  unjudgedQueries: 0,
+  arms: [
+    { arm: "keyword", ndcgAt10: 0.36541, recallAt10: 0.4, recallAt100: 0.7, mrr: 0.5, latencyMs },
+    { arm: "hybrid", ndcgAt10: 0.38, recallAt10: 0.42, recallAt100: 0.75, mrr: 0.55, latencyMs },
+  ],
+  difference: { arm: "hybrid", against: "keyword", mean: 0.01459, low: -0.002, high: 0.0312 },
+  weights: [{ vectorWeight: 0, ndcgAt10: 0.36541 }, { vectorWeight: 0.15, ndcgAt10: 0.39 }, {
+    vectorWeight: 0.5,
+    ndcgAt10: 0.38,
+  }],
+};
+
+async function run(changes: Partial<Evaluation>, json = false) {
+  const folder = await Deno.makeTempDir();
+  try {
+    const [queriesFile, qrelsFile] = [`${folder}/queries.jsonl`, `${folder}/qrels.tsv`];
+    await Deno.writeTextFile(queriesFile, '{"id": 1, "text": "what is lift"}\n');
+    await Deno.writeTextFile(qrelsFile, "query_id\tdocument_id\tgain\n1\td7\t2\n");
+    const lines: string[] = [];
+    const inputs: EvaluationInput[] = [];
+    await evaluateRetrieval({ queriesFile, qrelsFile, json }, (input) => {
+      inputs.push(input);
+      return Promise.resolve({ ...evaluation, ...changes });
+    }, (line) => lines.push(line));
+    return { lines, inputs };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("-evaluate reads the files and prints a table", async () => {
+  const { lines, inputs } = await run({});
+  assert.deepEqual(inputs, [{
+    queries: [{ id: "1", text: "what is lift" }],
+    qrels: new Map([["1", new Map([["d7", 2]])]]),
+  }]);
+  assert.deepEqual(lines, [
+    "225 questions",
+    "",
+    "ARM      NDCG@10  RECALL@10  RECALL@100  MRR     P50 MS  P95 MS  P99 MS",
+    "keyword  0.3654   0.4000     0.7000      0.5000  1.2     20.0    30.1",
+    "hybrid   0.3800   0.4200     0.7500      0.5500  1.2     20.0    30.1",
+    "",
+    "Times are of a search for ten documents, one at a time, without the embedding of the question.",
+    "hybrid against keyword: nDCG@10 +0.0146 (95 % interval -0.0020 to +0.0312): that may be chance.",
+    "For these questions vector_weight 0.15 does best: nDCG@10 0.3900.",
+  ]);
+});
+
+Deno.test("-evaluate says what a difference means, what was left out and what looks wrong", async () => {
+  const difference = { arm: "hybrid", against: "vector", mean: 0.02, low: 0.01, high: 0.03 } as const;
+  const better = await run({ difference, weights: [], unjudgedQueries: 3 });
+  assert.equal(better.lines[0], "225 questions; 3 without a relevant document were left out");
+  assert.equal(
+    better.lines.at(-1),
+    "hybrid against vector: nDCG@10 +0.0200 (95 % interval +0.0100 to +0.0300): it is better.",
+  );
+  const worse = await run({
+    weights: [],
+    difference: { ...difference, mean: -0.02, low: -0.03, high: -0.01 },
+  });
+  assert.ok(worse.lines.at(-1)?.endsWith("(95 % interval -0.0300 to -0.0100): it is worse."));
+  const nothing = { arm: "vector", ndcgAt10: 0, recallAt10: 0, recallAt100: 0, mrr: 0, latencyMs } as const;
+  const strange = await run({ arms: [nothing], weights: [{ vectorWeight: 0, ndcgAt10: 0 }] });
+  assert.equal(
+    strange.lines.at(-1),
+    "No judged document was found at all: do the judgements name the documents by the tables' ids?",
+  );
+});
+
+Deno.test("-evaluate -json prints one object", async () => {
+  const { lines } = await run({}, true);
+  const keyword = {
+    arm: "keyword",
+    ndcg_at_10: 0.36541,
+    recall_at_10: 0.4,
+    recall_at_100: 0.7,
+    mrr: 0.5,
+    latency_ms: { p50: 1.234, p95: 20, p99: 30.05 },
+  };
+  const hybrid = {
+    ...keyword,
+    arm: "hybrid",
+    ndcg_at_10: 0.38,
+    recall_at_10: 0.42,
+    recall_at_100: 0.75,
+    mrr: 0.55,
+  };
+  assert.deepEqual(JSON.parse(lines.join("\n")), {
+    queries: 225,
+    unjudged_queries: 0,
+    arms: [keyword, hybrid],
+    difference: {
+      arm: "hybrid",
+      against: "keyword",
+      ndcg_at_10: 0.01459,
+      interval: { confidence: 0.95, low: -0.002, high: 0.0312 },
+    },
+    weights: [
+      { vector_weight: 0, ndcg_at_10: 0.36541 },
+      { vector_weight: 0.15, ndcg_at_10: 0.39 },
+      { vector_weight: 0.5, ndcg_at_10: 0.38 },
+    ],
+  });
+});
+
+Deno.test("-evaluate names a file that is not there", async () => {
+  const settings = { queriesFile: "/nowhere/queries.jsonl", qrelsFile: "/nowhere/qrels.tsv", json: false };
+  await assert.rejects(evaluateRetrieval(settings, () => Promise.resolve(evaluation), () => {}), {
+    code: "not_found",
+    message: "Cannot read /nowhere/queries.jsonl: there is no such file",
+  });
+});

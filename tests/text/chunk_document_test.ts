@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { chunkDocument, type ChunkOptions } from "../../src/text/chunk_document.ts";
+import type { DocumentBlock, DocumentSection, SourceDocument } from "../../src/text/source_document.ts";
+import { countTokens } from "../../src/text/token_count.ts";
+import { anyText } from "../support/any_text.ts";
+
+const paragraph = (text: string): DocumentBlock => ({ kind: "paragraph", text });
+const section = (
+  headings: readonly string[],
+  ...blocks: readonly (DocumentBlock | string)[]
+): DocumentSection => ({
+  headings,
+  blocks: blocks.map((block) => typeof block === "string" ? paragraph(block) : block),
+});
+const documentOf = (title: string, ...sections: readonly DocumentSection[]): SourceDocument => ({
+  title,
+  sections,
+});
+const chunk = (document: SourceDocument, options: Partial<ChunkOptions> = {}) =>
+  chunkDocument(document, { maxTokens: 400, overlapTokens: 60, ...options }).map(({ text }) => text);
+
+/** A sentence of exactly the tokens that `countTokens` finds in words of three letters and a full stop. */
+const sentence = (number: number, words: number) =>
+  `Number ${number} says ${Array.from({ length: words - 3 }, () => "and").join(" ")}.`;
+const sentences = (from: number, to: number, words = 15) =>
+  Array.from({ length: to - from + 1 }, (_, at) => sentence(from + at, words)).join(" ");
+
+Deno.test("chunkDocument() puts the path of headings on a chunk's first line, the title once", () => {
+  const text = sentences(1, 4);
+  const document = documentOf(
+    "Handbook",
+    section(["Handbook"], text),
+    section(["Handbook", "Leave"], text),
+    section(["Handbook", "Leave", "Parental leave"], text, text),
+  );
+  assert.deepEqual(chunk(document), [
+    `Handbook\n\n${text}`,
+    `Handbook > Leave\n\n${text}`,
+    `Handbook > Leave > Parental leave\n\n${text}\n\n${text}`,
+  ]);
+});
+
+Deno.test("chunkDocument() keeps paragraphs whole where they fit, and repeats the sentences before a cut", () => {
+  const [first, second, third] = [sentences(1, 6), sentences(7, 12), sentences(13, 16)];
+  assert.deepEqual(
+    chunk(documentOf("T", section([], first, second, third)), { maxTokens: 130, overlapTokens: 20 }),
+    [
+      `T\n\n${first}`,
+      `T\n\n${sentence(6, 15)}\n\n${second}`,
+      `T\n\n${sentence(12, 15)}\n\n${third}`,
+    ],
+  );
+});
+
+Deno.test("chunkDocument() cuts a paragraph that does not fit between sentences", () => {
+  const chunks = chunk(documentOf("T", section([], sentences(1, 12))), { maxTokens: 110, overlapTokens: 20 });
+  assert.deepEqual(chunks, [
+    `T\n\n${sentences(1, 6)}`,
+    `T\n\n${sentences(6, 11)}`,
+    `T\n\n${sentences(11, 12)}`,
+  ]);
+  const without = chunk(documentOf("T", section([], sentences(1, 12))), { maxTokens: 110, overlapTokens: 0 });
+  assert.deepEqual(without, [`T\n\n${sentences(1, 6)}`, `T\n\n${sentences(7, 12)}`]);
+});
+
+Deno.test("chunkDocument() cuts a table between its rows and repeats its header, without an overlap", () => {
+  const row = (number: number) => `| Country ${number} | ${number} days |`;
+  const rows = Array.from({ length: 20 }, (_, at) => row(at + 1));
+  const table: DocumentBlock = {
+    kind: "table",
+    text: ["| Country | Leave |", "| --- | --- |", ...rows].join("\n"),
+  };
+  const chunks = chunk(documentOf("T", section([], "Before.", table, "After it. And more.")), {
+    maxTokens: 80,
+    overlapTokens: 20,
+  });
+  assert.equal(chunks.length, 3);
+  assert.ok(
+    chunks[0]?.startsWith("T\n\nBefore.\n\n| Country | Leave |\n| --- | --- |\n| Country 1 | 1 days |\n"),
+  );
+  assert.ok(chunks[1]?.startsWith("T\n\n| Country | Leave |\n| --- | --- |\n| Country "));
+  assert.ok(chunks[2]?.endsWith("| Country 20 | 20 days |\n\nAfter it. And more."));
+  for (const line of rows) {
+    assert.equal(chunks.filter((text) => text.split("\n").includes(line)).length, 1, line);
+  }
+});
+
+Deno.test("chunkDocument() cuts code between its lines and keeps their indentation", () => {
+  const lines = Array.from({ length: 30 }, (_, at) => `  if (value === ${at}) return ${at};`);
+  const chunks = chunk(documentOf("T", section([], { kind: "code", text: lines.join("\n") })), {
+    maxTokens: 120,
+  });
+  assert.ok(chunks.length > 2);
+  assert.equal(chunks.map((text) => text.replace("T\n\n", "")).join("\n"), lines.join("\n"));
+});
+
+Deno.test("chunkDocument() joins tiny sections, across top-level ones only where both are tiny", () => {
+  const long = sentences(1, 5);
+  const document = documentOf(
+    "T",
+    section(["A", "One"], "Short one."),
+    section(["A", "Two"], long),
+    section(["B"], "Tiny b."),
+    section(["C"], "Tiny c."),
+    section(["D"], long),
+  );
+  assert.deepEqual(chunk(document), [
+    `T > A\n\nOne\n\nShort one.\n\nTwo\n\n${long}`,
+    "T\n\nB\n\nTiny b.\n\nC\n\nTiny c.",
+    `T > D\n\n${long}`,
+  ]);
+});
+
+Deno.test("chunkDocument() loses neither a heading over nothing nor one that is too long for a line", () => {
+  const long = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
+  const document = documentOf("T", section(["A"]), section(["A", "Alone"]), section(["B", long], "Text."));
+  const text = chunk(document, { maxTokens: 200 }).join("\n");
+  for (const word of ["Alone", "Text.", ...long.split(" ")]) {
+    assert.ok(text.split(/\s+/).includes(word), word);
+  }
+});
+
+Deno.test("chunkDocument() makes nothing of a document without text", () => {
+  assert.deepEqual(chunk(documentOf("T")), []);
+  assert.deepEqual(chunk(documentOf("T", section([], "  \n "))), []);
+});
+
+Deno.test("chunkDocument() refuses bounds that leave no room", () => {
+  for (const options of [{ maxTokens: 39, overlapTokens: 0 }, { maxTokens: 100, overlapTokens: 51 }]) {
+    assert.throws(() => chunkDocument(documentOf("T"), options), RangeError);
+  }
+});
+
+const anyWords = fc.array(
+  fc.constantFrom(
+    "and",
+    "Leave.",
+    "days",
+    "25",
+    "e.g.",
+    "naïve",
+    "漢字。",
+    "\n",
+    "\n\n",
+    "- item",
+    "Ende!",
+    "Urlaubsanspruch",
+  ),
+  { maxLength: 150 },
+).map((words) => words.join(" "));
+
+const anyDocument = (text: fc.Arbitrary<string>): fc.Arbitrary<SourceDocument> =>
+  fc.record({
+    title: fc.oneof(fc.constantFrom("", "A", "Handbook"), text),
+    sections: fc.array(
+      fc.record({
+        headings: fc.array(fc.oneof(fc.constantFrom("A", "B", "C"), text), { maxLength: 4 }),
+        blocks: fc.array(
+          fc.record({ kind: fc.constantFrom("paragraph", "list", "code", "table", "quote"), text }),
+          { maxLength: 4 },
+        ),
+      }),
+      { maxLength: 6 },
+    ),
+  });
+
+const anyOptions = fc.integer({ min: 40, max: 150 }).chain((maxTokens) =>
+  fc.record({
+    maxTokens: fc.constant(maxTokens),
+    overlapTokens: fc.integer({ min: 0, max: maxTokens / 2 | 0 }),
+  })
+);
+
+Deno.test("chunkDocument() loses no word of text or headings", () => {
+  fc.assert(
+    fc.property(anyDocument(anyWords), anyOptions, (document, options) => {
+      const found = new Set(chunk(document, options).join("\n").split(/\s+/));
+      for (const { headings, blocks } of document.sections) {
+        const texts = [...blocks.map(({ text }) => text), ...headings];
+        if (found.size === 1) return; // a title over nothing makes no chunk
+        for (const word of texts.join("\n").split(/\s+/)) assert.ok(word === "" || found.has(word), word);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("chunkDocument() keeps within its bound, whatever the text, and gives the same again", () => {
+  fc.assert(
+    fc.property(anyDocument(anyText(400)), anyOptions, (document, options) => {
+      const chunks = chunk(document, options);
+      for (const text of chunks) assert.ok(countTokens(text) <= options.maxTokens, JSON.stringify(text));
+      assert.deepEqual(chunk(document, options), chunks);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("chunkDocument() repeats nothing but headings where there is no overlap", () => {
+  let next = 0;
+  const distinct = fc.array(fc.constantFrom(" ", ". ", "\n", "\n\n"), { maxLength: 120 })
+    .map((gaps) => gaps.map((gap) => `w${next++}${gap}`).join(""));
+  const document = fc.array(fc.record({ kind: fc.constantFrom("paragraph", "list", "code"), text: distinct }))
+    .map((blocks): SourceDocument => documentOf("T", { headings: ["H"], blocks }));
+  fc.assert(fc.property(document, (given) => {
+    const words = chunk(given, { maxTokens: 60, overlapTokens: 0 }).flatMap((text) =>
+      text.match(/w\d+/g) ?? []
+    );
+    assert.equal(new Set(words).size, words.length);
+    assert.deepEqual(
+      words,
+      given.sections.flatMap(({ blocks }) => blocks.flatMap(({ text }) => text.match(/w\d+/g) ?? [])),
+    );
+  }));
+});
+
+Deno.test("chunkDocument() takes a long text in its stride, be it one word", () => {
+  for (
+    const text of [
+      "x".repeat(1_000_000),
+      " ".repeat(1_000_000) + "x",
+      "1".repeat(300_000),
+      "a. ".repeat(100_000),
+    ]
+  ) {
+    const chunks = chunk(documentOf("T", section([], text)), { overlapTokens: 0 });
+    assert.equal(chunks.map((part) => part.slice(3).replace(/\s/g, "")).join(""), text.replace(/\s/g, ""));
+  }
+});
+
+Deno.test("chunkDocument() loses nothing of a text that costs more below a heading in another language", () => {
+  for (const length of [5, 8, 12, 15]) {
+    for (const maxTokens of [40, 50, 61, 75, 90]) {
+      const words = Array.from(
+        { length: 90 },
+        (_, at) => String.fromCharCode(97 + at % 26).repeat(2) + "ration".repeat(3).slice(0, length),
+      );
+      const document = documentOf(
+        "Größe",
+        section(["Çé à ü"], words.join(" "), { kind: "code", text: words.join(" ") }),
+      );
+      const found = chunk(document, { maxTokens, overlapTokens: 0 }).flatMap((text) =>
+        text.split("\n\n").slice(1).join(" ").split(" ")
+      );
+      assert.deepEqual(found, [...words, ...words]);
+    }
+  }
+});
