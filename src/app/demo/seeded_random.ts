@@ -1,3 +1,5 @@
+import { createRandomNumbers } from "../../core/random_numbers.ts";
+
 /** Random choices that are the same on every machine and in every version for one seed. */
 export interface SeededRandom {
   /** A whole number from `min` to `max`, both included. */
@@ -9,16 +11,9 @@ export interface SeededRandom {
   sample<T>(items: readonly T[], count: number): T[];
 }
 
-/** The generator is mulberry32: 32-bit integer arithmetic alone, which no engine may round differently. */
+/** @param seed a whole number */
 export function createSeededRandom(seed: number): SeededRandom {
-  let state = seed >>> 0;
-
-  function next(): number {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
+  const next = createRandomNumbers(seed);
 
   function integer(min: number, max: number): number {
     return min + Math.floor(next() * (max - min + 1));

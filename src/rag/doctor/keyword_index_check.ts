@@ -2,7 +2,8 @@ import { AppError } from "../../core/app_error.ts";
 import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
 import { indexFormat, indexTable } from "../keyword/index_objects.ts";
 import type { KeywordIndex } from "../keyword/keyword_index.ts";
-import { type Check, error, type Finding, note, warning } from "./check.ts";
+import { mayReadSql } from "../keyword/may_read_sql.ts";
+import { type Check, type Finding, note, warning } from "./check.ts";
 import { readJson } from "./read_rows.ts";
 import { rowsText, shellWord, type TableSubject } from "./table_subject.ts";
 
@@ -37,17 +38,16 @@ async function readRecord(
   { database, facts, settings }: TableSubject,
   signal: AbortSignal,
 ): Promise<IndexRecord | "unreadable" | undefined> {
-  const [schema = "", name = ""] = indexTable.split(".");
-  const mayRead = await readJson<boolean>(database, signal, mayReadSql, [schema, name]);
+  const mayRead = await readJson<boolean>(
+    database,
+    signal,
+    `SELECT to_json((${mayReadSql(indexTable)}))`,
+    [],
+  );
   if (mayRead === undefined) return undefined;
   if (!mayRead) return "unreadable";
   return await readJson<IndexRecord>(database, signal, recordSql, [facts.oid, settings.textColumn]);
 }
-
-// by the catalog, as a name cannot be resolved in a schema that the role may not use
-const mayReadSql =
-  `SELECT to_json(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))
-  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`;
 
 const recordSql = `SELECT json_build_object('state', state, 'format', format, 'config', config,
     'configColumn', config_column, 'idColumn', id_column)
@@ -56,7 +56,10 @@ const recordSql = `SELECT json_build_object('state', state, 'format', format, 'c
 function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"): Finding | undefined {
   const { make, remake } = commandsFor(subject);
   if (record === "unreadable") {
-    return error(`Role ${subject.facts.role} may not read the keyword indexes`, make);
+    return warning(
+      `Role ${subject.facts.role} may not read the keyword indexes, so they serve no question`,
+      make,
+    );
   }
   if (record.state === "broken") return warning("The keyword index no longer follows its table", remake);
   const wanted = subject.settings.textSearchConfig ?? "english";

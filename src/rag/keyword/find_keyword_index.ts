@@ -2,8 +2,8 @@ import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
-import { quoteLiteral } from "../../postgres/quote_literal.ts";
 import { indexFormat, indexTable } from "./index_objects.ts";
+import { mayReadSql } from "./may_read_sql.ts";
 import type { KeywordIndex, OwnIndex } from "./keyword_index.ts";
 
 export interface FindKeywordIndexOptions {
@@ -136,8 +136,7 @@ const factsSql = `SELECT json_build_object(
   'hasText', EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = $2 AND attnum > 0),
   'hasId', EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = $3 AND attnum > 0),
   'hasRowSecurity', row_security_active(c.oid),
-  'hasOwnIndexes', CASE WHEN to_regclass(${quoteLiteral(indexTable)}) IS NULL THEN false
-    ELSE has_table_privilege(to_regclass(${quoteLiteral(indexTable)}), 'SELECT') END,
+  'hasOwnIndexes', coalesce((${mayReadSql(indexTable)}), false),
   'hasMatchOperator', EXISTS (SELECT FROM pg_operator WHERE oprname = '|||'),
   'relevanceIndexes', (SELECT coalesce(json_agg(json_build_object(
       'name', format('%I.%I', xn.nspname, x.relname), 'extension', e.extname, 'schema', quote_ident(en.nspname),

@@ -141,13 +141,12 @@ testWithPostgres(
     try {
       await fixture.indexKeywords();
       await fixture.admin.query(`GRANT SELECT ON docs TO ${role}`);
-      const search = assertFault(
-        await fixture.look("search of docs"),
-        "error",
-        /permission denied for schema postern$/,
+      assertFine(await fixture.look("search of docs"));
+      assertFault(
+        await fixture.look(keywordIndex),
+        "warning",
+        `Role ${role} may not read the keyword indexes, so they serve no question`,
       );
-      assert.equal(search, "-- Mend what this and the findings above name, and run -doctor again");
-      assertFault(await fixture.look(keywordIndex), "error", `Role ${role} may not read the keyword indexes`);
       // the remedy grants
       await fixture.indexKeywords();
       assertFine(await fixture.look(keywordIndex));
