@@ -34,7 +34,7 @@ export async function buildVectorIndex(options: BuildVectorIndexOptions): Promis
   const type = castTo ?? `${vector.type}(${dimensions})`;
   const key = needsCast ? `(${vector.column}::${type})` : vector.column;
   const operators = `${extension.schema}.${isHalf || castTo !== undefined ? "halfvec" : "vector"}_cosine_ops`;
-  const session = createSqlSession(connection, signal);
+  const session = createSqlSession(connection, signal, "make the vector index");
   for (const [name] of await session.query(unfinishedSql, [relation])) {
     await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
   }

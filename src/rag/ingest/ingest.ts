@@ -2,10 +2,10 @@ import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
-import type { SqlSession } from "../keyword/sql_session.ts";
+import { createSqlSession, type SqlSession } from "../keyword/sql_session.ts";
 import { type FileNote, findFiles, type FoundFiles, isBelow } from "./find_files.ts";
 import { type FileRecord, openRecords, readRecords, removeFile } from "./ingest_record.ts";
-import { asOnlyIngest, createIngestSession } from "./ingest_session.ts";
+import { asOnlyIngest } from "./as_only_ingest.ts";
 import {
   findRelation,
   type IngestTable,
@@ -83,7 +83,7 @@ export const ingestDefaults = {
 export async function ingest(options: IngestOptions): Promise<IngestSummary> {
   const { connection, table, paths, signal } = options;
   const found = await findFiles(paths, signal);
-  const session = createIngestSession(connection, table.table, signal);
+  const session = createSqlSession(connection, signal, `ingest into "${table.table}"`);
   const { relation } = await findRelation(session, table.table);
   return await asOnlyIngest(session, { table: table.table, relation }, async () => {
     // again, as another run may have made it meanwhile

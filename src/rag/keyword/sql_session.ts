@@ -13,10 +13,15 @@ export interface SqlSession {
 /**
  * A session on a connection that is the caller's. Aborting cancels the running statement.
  *
+ * @param purpose what is being done, for errors: "Cannot <purpose>: …"
  * @throws {AppError} from `query`: `upstream` with the server's SQLSTATE in `data.sqlState`; the signal's reason once it
  * has aborted
  */
-export function createSqlSession(connection: Connection, signal: AbortSignal): SqlSession {
+export function createSqlSession(
+  connection: Connection,
+  signal: AbortSignal,
+  purpose = "change the keyword index",
+): SqlSession {
   let cancelling: Promise<void> | undefined;
   const cancel = () => cancelling = connection.cancel().catch(() => {});
 
@@ -38,7 +43,7 @@ export function createSqlSession(connection: Connection, signal: AbortSignal): S
         return await run(sql, parameters);
       } catch (error) {
         signal.throwIfAborted();
-        throw asAppError(error);
+        throw asAppError(error, purpose);
       } finally {
         signal.removeEventListener("abort", cancel);
       }
@@ -56,9 +61,9 @@ export function sqlStateOf(error: unknown): unknown {
   return error instanceof AppError ? error.data?.["sqlState"] : undefined;
 }
 
-function asAppError(error: unknown): unknown {
+function asAppError(error: unknown, purpose: string): unknown {
   if (!(error instanceof Error) || !("code" in error)) return error;
-  return new AppError("upstream", `Cannot change the keyword index: ${error.message}`, {
+  return new AppError("upstream", `Cannot ${purpose}: ${error.message}`, {
     cause: error,
     data: { sqlState: error.code },
   });
