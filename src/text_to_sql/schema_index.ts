@@ -1,8 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import type { Catalog, CatalogTable } from "../core/catalog.ts";
+import { forEachInSlices } from "../core/for_each_in_slices.ts";
 import { type SampleValues, tableKey } from "../postgres/sample_values.ts";
 import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
 import { createJoinFinder } from "./find_joins.ts";
-import { inSlices, pause } from "./in_slices.ts";
 import { createJoinGraph, type Join, type JoinGraph } from "./join_graph.ts";
 import { nameStems } from "./name_words.ts";
 import { overviewOrder, tableWeight } from "./overview.ts";
@@ -46,7 +47,7 @@ export async function createSchemaIndex(
   const postings = createPostingLists(uncut.length);
   const vocabulary = createVocabulary();
   const values = createValueIndex();
-  const take = (whole: TableWords, at: number) => {
+  const take = ([at, whole]: [number, TableWords]) => {
     const words = splitCompounds(whole, splitCompound);
     tables.push(words);
     addNames(words, at, postings, vocabulary);
@@ -56,11 +57,11 @@ export async function createSchemaIndex(
       values.add(at, place, knownValues(column, sampled?.get(column.name)));
     });
   };
-  await inSlices(uncut, take, (words) => 2 * columnCount(words.table));
+  await forEachInSlices(uncut.entries(), take);
   const relations = await relateTables(tables);
-  await pause();
+  await setImmediate();
   const byName = tablesByName(catalog.tables);
-  await pause();
+  await setImmediate();
   const weights = catalog.tables.map((table, at) =>
     tableWeight(table, relations.joins.joinsOf(at).length, relations.copyMarks[at]?.factor ?? 1)
   );
@@ -90,7 +91,7 @@ async function cutNames(
     uncut.push(words);
     for (const stem of [...words.name, ...words.columns.flat()]) catalogWords.add(stem);
   };
-  await inSlices(tables, cut, columnCount);
+  await forEachInSlices(tables, cut);
   return { uncut, splitCompound: createCompoundSplitter(catalogWords) };
 }
 
@@ -99,25 +100,23 @@ async function relateTables(
   tables: readonly TableWords[],
 ): Promise<Pick<SchemaIndex, "joins" | "copyMarks" | "archives">> {
   const copyMarksOf = createCopyFinder(tables);
-  await pause();
+  await setImmediate();
   const joinFinder = createJoinFinder(tables);
-  await pause();
+  await setImmediate();
   const copyMarks: CopyMarks[] = [];
   const joins: Join[] = [];
-  const compare = (words: TableWords, at: number) => {
+  const compare = ([at, words]: [number, TableWords]) => {
     copyMarks.push(copyMarksOf(words));
     joins.push(...joinFinder.joinsFrom(at));
   };
-  await inSlices(tables, compare, (words) => columnCount(words.table));
-  await pause();
+  await forEachInSlices(tables.entries(), compare);
+  await setImmediate();
   // ways lead rather through tables of rows than through copies and views
   const tolls = tables.map(({ table }, at) =>
     (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0)
   );
   return { copyMarks, archives: archivesOf(copyMarks), joins: createJoinGraph(tolls, joins) };
 }
-
-const columnCount = (table: CatalogTable): number => 4 + table.columns.length;
 
 function addNames(words: TableWords, at: number, postings: PostingLists, vocabulary: Vocabulary): void {
   const add = (term: string, field: "name" | "schema" | "column", share: number) => {
