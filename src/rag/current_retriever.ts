@@ -28,9 +28,19 @@ export function createCurrentRetriever(
   let current: Retriever | undefined;
   let openedAt = 0;
 
+  async function openTables(signal: AbortSignal): Promise<Retriever> {
+    try {
+      return await open(signal);
+    } catch (error) {
+      // what does not fit here is the configuration, and no caller is to blame for it or told of it
+      if (!(error instanceof AppError) || error.code !== "invalid") throw error;
+      throw new AppError("upstream", error.message, { cause: error });
+    }
+  }
+
   async function reopen(signal: AbortSignal): Promise<Retriever> {
     const startedAt = now();
-    const opened = await open(signal);
+    const opened = await openTables(signal);
     openedAt = startedAt;
     current = {
       checkFilter: opened.checkFilter,
