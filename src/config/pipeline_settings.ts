@@ -60,10 +60,10 @@ export interface PipelineConfig {
 export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): PipelineConfig {
   const { defaults = {} } = config;
   const { host = "localhost", port = 5432, hosts, ...database } = pipeline.database;
-  const { hybrid_enabled = true, vector_weight = 0.5, min_similarity } = pipeline.search ?? {};
   const { top_k, ...rerank } = pipeline.rerank ?? {};
   const settings = <Kind extends string>(provider: ParsedProvider<Kind>) =>
     providerSettings(provider, pipeline, config);
+  const embedding = settings<EmbeddingKind>(layered(pipeline.embedding_llm, defaults.embedding_llm));
   return {
     name: pipeline.name,
     description: pipeline.description ?? "",
@@ -74,7 +74,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
       hosts: hosts ?? [{ host, port }],
     },
     tables: pipeline.tables,
-    embedding_llm: settings(layered(pipeline.embedding_llm, defaults.embedding_llm)),
+    embedding_llm: embedding,
     rag_llm: completionSettings(layered(pipeline.rag_llm, defaults.rag_llm), settings),
     ...(rerank.provider === undefined
       ? {}
@@ -82,8 +82,25 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     token_budget: pipeline.token_budget ?? defaults.token_budget ?? 4000,
     top_n: pipeline.top_n ?? defaults.top_n ?? 10,
     ...(pipeline.system_prompt === undefined ? {} : { system_prompt: pipeline.system_prompt }),
-    search: { hybrid_enabled, vector_weight, ...(min_similarity === undefined ? {} : { min_similarity }) },
+    search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,
+  };
+}
+
+/**
+ * The local provider's vectors know of letters and not of meaning. With more weight than this they reorder what BM25 found,
+ * mostly for the worse; with this they bring what shares no word with the question, after all that does.
+ */
+const localVectorWeight = 0.01;
+
+function searchSettings(
+  { hybrid_enabled = true, vector_weight, min_similarity }: NonNullable<Parsed["search"]> = {},
+  embedding: EmbeddingKind,
+): PipelineConfig["search"] {
+  return {
+    hybrid_enabled,
+    vector_weight: vector_weight ?? (embedding === "local" ? localVectorWeight : 0.5),
+    ...(min_similarity === undefined ? {} : { min_similarity }),
   };
 }
 

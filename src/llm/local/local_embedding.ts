@@ -5,6 +5,7 @@ import { words } from "../../text/words.ts";
 import { type EmbeddingProvider, noUsage } from "../provider.ts";
 import { createTurns } from "./turns.ts";
 
+// promised: users' tables are made for vectors of this length
 const dimensions = 256;
 const functionWordWeight = 0.1;
 /** A heading, or what a text says first, tells more of its topic than the rest. */
