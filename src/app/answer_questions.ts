@@ -2,6 +2,7 @@ import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import { createCatalogCache } from "../postgres/catalog_cache.ts";
+import { createColumnPatterns, withoutListedValues } from "../postgres/private_columns.ts";
 import type { StatementGuard } from "../postgres/statement_guard.ts";
 import type { AnswerQuestion } from "../text_to_sql/answer.ts";
 import { createAnswerByModel } from "../text_to_sql/answer_by_model.ts";
@@ -30,8 +31,10 @@ export function answerQuestions(
     const schemas = createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger });
     return { answerQuestion: createAnswerByRules({ schemas }), [Symbol.dispose]: schemas.close };
   }
+  const isExcluded = createColumnPatterns(llm.excluded_columns);
   const schemas = createCatalogCache({
-    prepare: createSchemaIndex,
+    prepare: ({ catalog, samples }) =>
+      createSchemaIndex({ catalog: withoutListedValues(catalog, isExcluded), samples }),
     ...(llm.sample_values ? { samples: { excludedColumns: llm.excluded_columns } } : {}),
     now,
     logger,

@@ -35,6 +35,24 @@ export async function openApiKey(sources: ApiKeySources, options: ApiKeyOptions)
   return await openKeyFile(sources.homeFile, { ...options, isExpected: false });
 }
 
+/** Says at the start what would otherwise be known at the first request; undefined where a key is there or not needed. */
+export function missingKeyWarning(
+  kind: string,
+  baseUrl: string | undefined,
+  key: ApiKey,
+): string | undefined {
+  const isOptional = kind === "ollama" || kind === "local" ||
+    ((kind === "openai" || kind === "cohere") && baseUrl !== undefined);
+  if (isOptional || key.read() !== undefined) return undefined;
+  return `No key for ${kind}: looked in the configuration, in ${kind.toUpperCase()}_API_KEY and in ~/.${kind}-api-key`;
+}
+
+/** What keeps a text from being sent in a header; undefined where nothing does. */
+function keyFault(text: string): string | undefined {
+  if (text === "") return "it is empty";
+  return /^[\x21-\x7e]+$/.test(text) ? undefined : "expected one line of printable ASCII without blanks";
+}
+
 function fixedKey(key: string | undefined): ApiKey {
   return { read: () => key, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
@@ -47,7 +65,12 @@ async function openKeyFile(path: string, options: ApiKeyOptions & { isExpected: 
   async function load(): Promise<void> {
     try {
       const text = (await Deno.readTextFile(path)).trim();
-      if (text === "" || text === key) return;
+      const fault = keyFault(text);
+      if (fault !== undefined) {
+        logger.warn(`Cannot use the key file ${path}: ${fault}`);
+        return;
+      }
+      if (text === key) return;
       if (key !== undefined) logger.info(`Reloaded ${path}`);
       key = text;
     } catch (error) {

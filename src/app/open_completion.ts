@@ -7,7 +7,7 @@ import { withFallback } from "../llm/fallback.ts";
 import { guardCompletion } from "../llm/guarded_provider.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import type { ProviderOptions } from "../llm/provider_options.ts";
-import { type ApiKey, openApiKey } from "./api_key.ts";
+import { type ApiKey, missingKeyWarning, openApiKey } from "./api_key.ts";
 
 type LlmConfig = Config["llm"];
 type ModelKind = NonNullable<LlmConfig["fallback"]>[number]["provider"];
@@ -22,6 +22,9 @@ export interface OpenCompletion extends AsyncDisposable {
   readonly completion: CompletionProvider;
 }
 
+/** Where another provider stands by, nobody waits long for one that is busy. */
+export const longestDelayBeforeFallbackMs = 1_000;
+
 // what configurations for pgEdge's server get that name no model
 const defaultAnthropicModel = "claude-sonnet-4-5";
 
@@ -31,11 +34,20 @@ export async function openCompletion(options: OpenCompletionOptions): Promise<Op
   const { provider, model = defaultAnthropicModel } = llm;
   if (!llm.enabled || provider === undefined || provider === "local") return undefined;
   await using opening = new AsyncDisposableStack();
-  const first = { provider, model, base_url: ownAddress(options.config, provider), headers: llm.headers };
+  const entries: ProviderEntry[] = [{ provider, model, headers: llm.headers }, ...llm.fallback ?? []];
   const providers: CompletionProvider[] = [];
-  for (const entry of [first, ...llm.fallback ?? []]) {
+  for (const [at, entry] of entries.entries()) {
     const key = opening.use(await openKey(entry.provider, options));
-    const created = createCompletionProvider(providerOptions(entry, key, options));
+    const warning = missingKeyWarning(
+      entry.provider,
+      entry.base_url ?? ownAddress(options.config, entry.provider),
+      key,
+    );
+    if (warning !== undefined) logger.warn(warning);
+    const created = createCompletionProvider({
+      ...providerOptions(entry, key, options),
+      ...(at < entries.length - 1 ? { longestAskedDelayMs: longestDelayBeforeFallbackMs } : {}),
+    });
     providers.push(
       guardCompletion(
         created,
@@ -63,7 +75,7 @@ function providerOptions(
   { config, logger }: OpenCompletionOptions,
 ): ProviderOptions {
   const { llm } = config;
-  const baseUrl = base_url ?? (provider === "ollama" ? ownAddress(config, provider) : undefined);
+  const baseUrl = base_url ?? ownAddress(config, provider);
   return {
     kind: provider,
     model,

@@ -42,8 +42,8 @@ function tokenPrincipal({ id, database }: TokenRecord): Principal {
   return { kind: "token", id, ...(database === null ? {} : { database }) };
 }
 
-function sessionPrincipal({ id, username }: Session): Principal {
-  return { kind: "session", id, username };
+function sessionPrincipal(session: Session): Principal {
+  return { kind: "session", ...session };
 }
 
 // RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1) and one space

@@ -86,7 +86,7 @@ export function createLogin(options: LoginOptions): Login {
     const reason = refusal(user, comparison === "match" && user?.passwordHash === hash);
     if (reason === undefined) {
       users.recordSuccess(username);
-      return { session: sessions.start(username) };
+      return { session: sessions.start(username, user?.createdAt ?? undefined) };
     }
     limiter.recordFailure(address);
     users.recordFailure(username);

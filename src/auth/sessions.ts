@@ -6,6 +6,8 @@ import type { UserRecord } from "./user_file.ts";
 export interface Session {
   readonly id: string;
   readonly username: string;
+  /** When the account was made, in milliseconds since 1970. */
+  readonly accountSince?: number;
 }
 
 export interface NewSession extends Session {
@@ -18,7 +20,7 @@ export interface NewSession extends Session {
 /** The sessions of users who logged in, several per user, in memory alone. */
 export interface Sessions {
   readonly size: number;
-  start(username: string): NewSession;
+  start(username: string, accountSince?: number): NewSession;
   /** The session of a token; undefined where none has it or it has expired. */
   find(presented: PresentedToken | undefined, nowMs: number): Session | undefined;
   /** Ends a session; one that has ended already does no harm. */
@@ -53,6 +55,10 @@ interface OpenSession extends Session {
 
 const sweepEveryMs = 1_000;
 const noDigest = new Uint8Array(32);
+
+function seen({ id, username, accountSince }: Session): Session {
+  return { id, username, ...(accountSince === undefined ? {} : { accountSince }) };
+}
 
 export function createSessions(options: SessionsOptions): Sessions {
   const { lifetimeMs, now, onEnded = () => {}, maxPerUser = 1_000 } = options;
@@ -94,13 +100,17 @@ export function createSessions(options: SessionsOptions): Sessions {
     get size() {
       return byId.size;
     },
-    start(username) {
+    start(username, accountSince) {
       const token = randomBytes(32).toString("base64");
       const key = hashToken(token);
       const expiresAt = now() + lifetimeMs;
-      const session = { id: randomUUID(), username, key, digest: digestOfHash(key), expiresAt };
-      add(session);
-      return { id: session.id, username, token, expiresAt };
+      const session = seen({
+        id: randomUUID(),
+        username,
+        ...(accountSince === undefined ? {} : { accountSince }),
+      });
+      add({ ...session, key, digest: digestOfHash(key), expiresAt });
+      return { ...session, token, expiresAt };
     },
     find(presented, nowMs) {
       if (presented === undefined) return undefined;
@@ -108,7 +118,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (!timingSafeEqual(session?.digest ?? noDigest, presented.digest) || session === undefined) {
         return undefined;
       }
-      if (session.expiresAt > nowMs) return { id: session.id, username: session.username };
+      if (session.expiresAt > nowMs) return seen(session);
       end(session);
       return undefined;
     },

@@ -77,8 +77,8 @@ export const origin = () =>
 
 export const webAddress = () =>
   checked(
-    "a URL that starts with http:// or https://",
-    (value) => /^https?:\/\//.test(value) && URL.canParse(value),
+    "a URL that starts with http:// or https:// and has no query",
+    (value) => /^https?:\/\/[^?#]+$/.test(value) && URL.canParse(value),
   );
 
 /** A host's name or address, or the folder of a Unix socket. */
@@ -88,6 +88,35 @@ export const host = () =>
   });
 
 export const list = <T extends z.ZodType>(element: T) => z.array(element, { error: "expected a list" });
+
+/** HTTP headers: names are tokens (RFC 9110, section 5.6.2), values what a header can carry. */
+export const headerMap = () =>
+  z.record(
+    z.string(),
+    checked("a text without line ends and beyond no Latin-1", (value) =>
+      /^[\t\x20-\x7e\xa0-\xff]*$/.test(value)),
+    { error: "expected a mapping of names to text" },
+  ).refine((headers) =>
+    Object.keys(headers).every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name)), {
+    error: "expected names of HTTP headers, such as x-team",
+  });
+
+/** One, two or three names with dots between them; `*` stands for any text. */
+export const columnPattern = () =>
+  checked(
+    "a column such as ssn, customers.ssn or public.customers.ssn",
+    (value) => /^[^.\s]+(\.[^.\s]+){0,2}$/.test(value),
+  );
+
+/** A vendor's key. */
+export const apiKey = () =>
+  checked("a key of printable ASCII without blanks", (value) => /^\s*[\x21-\x7e]+\s*$/.test(value));
+
+/** Sampling temperature; vendors differ in the most that they take. */
+export const temperature = () => {
+  const error = "expected a number from 0 to 2";
+  return z.number({ error }).min(0, { error }).max(2, { error });
+};
 
 export const textMap = () => z.record(z.string(), text(), { error: "expected a mapping of names to text" });
 

@@ -5,7 +5,13 @@
 export type Principal =
   | { readonly kind: "local" }
   | { readonly kind: "token"; readonly id: string; readonly database?: string }
-  | { readonly kind: "session"; readonly id: string; readonly username: string };
+  | {
+    readonly kind: "session";
+    readonly id: string;
+    readonly username: string;
+    /** When the account was made, in milliseconds since 1970: tells it from an earlier one of the same name. */
+    readonly accountSince?: number;
+  };
 
 /** The key under which a principal's connections and choices are kept; two principals never share one. */
 export function principalKey(principal: Principal): string {

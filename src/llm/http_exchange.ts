@@ -28,6 +28,8 @@ export interface HttpExchangeOptions {
   readonly stallTimeoutMs?: number;
   /** 4 where absent. */
   readonly maxAttempts?: number;
+  /** The longest wait that a reply may ask for, in milliseconds; past it the fault is told at once. 60,000 where absent. */
+  readonly longestAskedDelayMs?: number;
   readonly logger: Logger;
   /** From 0 to below 1. */
   readonly random?: () => number;

@@ -27,6 +27,8 @@ export interface ProviderOptions {
   readonly perAttemptTimeoutMs: number;
   /** The longest silence inside a stream. */
   readonly stallTimeoutMs?: number;
+  /** The longest wait that the vendor may ask for; less where another provider stands by. */
+  readonly longestAskedDelayMs?: number;
   readonly logger: Logger;
   /** 0 up to 1, for the pauses between attempts. */
   readonly random?: () => number;

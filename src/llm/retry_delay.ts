@@ -1,9 +1,6 @@
 const baseMs = 500;
 const capMs = 8000;
 
-/** The longest wait that a provider may ask for; past it, the caller is told at once. */
-export const longestAskedDelayMs = 60_000;
-
 /**
  * How long to wait before the next attempt, in milliseconds: exponential with full jitter, and no shorter than what
  * the provider asked for.

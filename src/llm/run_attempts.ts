@@ -1,10 +1,11 @@
 import { asFailure } from "./attempt_failure.ts";
 import { type Attempt, startAttempt } from "./http_attempt.ts";
 import type { ExchangeRequest, HttpExchangeOptions } from "./http_exchange.ts";
-import { longestAskedDelayMs, retryDelay } from "./retry_delay.ts";
+import { retryDelay } from "./retry_delay.ts";
 import { waitFor } from "./wait_for.ts";
 
 const defaultMaxAttempts = 4;
+const defaultLongestAskedDelayMs = 60_000;
 /** With less time than this left, another attempt is hopeless. */
 const shortestAttemptMs = 10;
 
@@ -20,6 +21,7 @@ export async function runAttempts<T>(
   operation: (attempt: Attempt) => Promise<T>,
 ): Promise<T> {
   const { maxAttempts = defaultMaxAttempts, random = Math.random, sleep = waitFor } = options;
+  const { longestAskedDelayMs = defaultLongestAskedDelayMs } = options;
   const deadline = performance.now() + (options.requestTimeoutMs || Infinity);
   const body = request.body === undefined ? undefined : JSON.stringify(request.body);
 

@@ -46,7 +46,9 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
 
   function demandKey(): void {
     if (!vendor.needsKey || key() !== undefined) return;
-    throw new ProviderError("credentials", `no API key for ${options.kind} is configured`);
+    const detail = `no API key for ${options.kind} is configured`;
+    options.logger.warn("A provider cannot be asked", { provider: providerName(options), detail });
+    throw new ProviderError("credentials", detail);
   }
 
   function corrected(thrown: unknown): unknown {

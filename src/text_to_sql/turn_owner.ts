@@ -8,6 +8,8 @@ export function turnOwner(principal: Principal): string {
     case "token":
       return `token:${principal.id}`;
     case "session":
-      return `user:${principal.username}`;
+      return `user:${principal.username}${
+        principal.accountSince === undefined ? "" : `@${principal.accountSince}`
+      }`;
   }
 }

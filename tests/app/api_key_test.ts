@@ -24,10 +24,10 @@ Deno.test("openApiKey() takes the configuration's text, its file, the environmen
   await withFolder(async (folder, _lines, options) => {
     const file = join(folder, "configured");
     const homeFile = join(folder, ".openai-api-key");
-    await Deno.writeTextFile(file, "of the file\n", { mode: 0o600 });
-    await Deno.writeTextFile(homeFile, "  of the home folder\n", { mode: 0o600 });
-    const sources = { text: "of the text", file, environment: "of the environment", homeFile };
-    for (const expected of ["of the text", "of the file", "of the environment", "of the home folder"]) {
+    await Deno.writeTextFile(file, "of-the-file\n", { mode: 0o600 });
+    await Deno.writeTextFile(homeFile, "  of-the-home-folder\n", { mode: 0o600 });
+    const sources = { text: "of-the-text", file, environment: "of-the-environment", homeFile };
+    for (const expected of ["of-the-text", "of-the-file", "of-the-environment", "of-the-home-folder"]) {
       await using key = await openApiKey(sources, options);
       assert.equal(key.read(), expected);
       const next = (["text", "file", "environment", "homeFile"] as const).find((name) => sources[name]);

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { createColumnRefusal, isPrivateName } from "../../src/postgres/private_columns.ts";
+import {
+  createColumnPatterns,
+  createColumnRefusal,
+  isPrivateName,
+  withoutListedValues,
+} from "../../src/postgres/private_columns.ts";
+import { buildCatalog, buildCatalogColumn } from "../text_to_sql/build_catalog.ts";
 
 const privateNames = [
   ...[
@@ -57,3 +63,44 @@ for (const [pattern, isRefused] of patterns) {
     assert.equal(createColumnRefusal([pattern])({ schema: "shop", name: "deals" }, "kind"), isRefused);
   });
 }
+
+Deno.test("isPrivateName() sees through names in one word, and in other languages", () => {
+  for (
+    const name of [
+      "HOMEPHONE",
+      "useremail",
+      "EMAILADDR",
+      "dateofbirth",
+      "accesstoken",
+      "pwhash",
+      "patient_name",
+      "customername",
+      "ssnumber",
+      "medication",
+      "gender",
+      "Geburtsdatum",
+      "straße_strasse",
+      "teléfono_telefon",
+    ]
+  ) assert.ok(isPrivateName(name), name);
+  for (const name of ["status", "product_name", "category", "country"]) assert.ok(!isPrivateName(name), name);
+});
+
+Deno.test("withoutListedValues() hides what constraints list for excluded columns, and nothing of others", () => {
+  const listed = { status: ["open"], kind: ["web"] };
+  const columns = Object.entries(listed).map(([name, allowedValues]) => ({
+    ...buildCatalogColumn(name, "text"),
+    labels: allowedValues,
+    allowedValues,
+  }));
+  const [table] = buildCatalog({ orders: "id" }).tables;
+  assert.ok(table);
+  const { tables: [shown] } = withoutListedValues(
+    { tables: [{ ...table, columns }] },
+    createColumnPatterns(["orders.status"]),
+  );
+  assert.deepEqual(shown?.columns.map(({ labels, allowedValues }) => [labels, allowedValues]), [
+    [[], []],
+    [["web"], ["web"]],
+  ]);
+});

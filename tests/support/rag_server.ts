@@ -19,7 +19,7 @@ export interface RunningRagServer extends AsyncDisposable {
 
 /** In the file that `configText` names for all kinds of providers. */
 export const vendorKey = "sk-ant-api03-Tq7ZbX4mLp9WvK2cRd8YhN3-sF6gJ1eU5oAi0";
-const keyFile = "vendor.key";
+export const keyFile = "vendor.key";
 
 /** The program with `-rag` on a free port; the configuration's `pipelines` and whatever else are the test's. */
 export async function startRagServer(

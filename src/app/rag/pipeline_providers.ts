@@ -14,7 +14,8 @@ import { meterCompletion, meterEmbedding, meterRerank } from "../../llm/metered_
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../../llm/provider.ts";
 import type { ProviderKind, ProviderOptions } from "../../llm/provider_options.ts";
 import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
-import { type ApiKey, openApiKey } from "../api_key.ts";
+import { type ApiKey, missingKeyWarning, openApiKey } from "../api_key.ts";
+import { longestDelayBeforeFallbackMs } from "../open_completion.ts";
 
 export interface PipelineProvidersOptions {
   readonly vendors: Config["vendors"];
@@ -49,17 +50,22 @@ export async function openPipelineProviders(
   const counter = (part: string) => ledger.counter(`${name}/${part}`);
   const breaker = (provider: string) =>
     createCircuitBreaker({ now: () => performance.now(), logger, provider });
-  const open = async (settings: ProviderSettings<ProviderKind>, more: Partial<ProviderOptions> = {}) =>
-    providerOptions(settings, opening.use(await openKey(settings, options)), options, more);
+  const open = async (settings: ProviderSettings<ProviderKind>, more: Partial<ProviderOptions> = {}) => {
+    const key = opening.use(await openKey(settings, options));
+    const warning = missingKeyWarning(settings.provider, settings.base_url, key);
+    if (warning !== undefined) logger.warn(warning);
+    return providerOptions(settings, key, options, more);
+  };
 
   const embedding = createEmbeddingProvider(await open(embedding_llm));
   const completions: CompletionProvider[] = [];
-  for (const settings of rag_llm) {
+  for (const [at, settings] of rag_llm.entries()) {
     const { max_tokens: maxTokens, temperature } = settings;
     const created = createCompletionProvider(
       await open(settings, {
         ...(maxTokens === undefined ? {} : { maxTokens }),
         ...(temperature === undefined ? {} : { temperature }),
+        ...(at < rag_llm.length - 1 ? { longestAskedDelayMs: longestDelayBeforeFallbackMs } : {}),
       }),
     );
     const metered = meterCompletion(created, counter("completion"));

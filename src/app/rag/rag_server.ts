@@ -1,6 +1,7 @@
 import type { FolderWatch } from "../../auth/folder_watch.ts";
 import { watchPath } from "../../auth/watch_path.ts";
 import type { Config, PipelineConfig } from "../../config/mod.ts";
+import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
@@ -56,6 +57,10 @@ export async function startRagServer(options: RagServerOptions): Promise<HttpSer
   async function reloadPipelines(path: string, load: () => Promise<Config>): Promise<void> {
     try {
       const next = await load();
+      // a file that is being written over is empty for a moment
+      if (next.pipelines.length === 0) {
+        throw new AppError("invalid", `Cannot serve ${path}: it has no pipelines`);
+      }
       const wanted = JSON.stringify([next.pipelines, next.vendors]);
       if (wanted === served) return;
       pipelines.replace(await open(next));

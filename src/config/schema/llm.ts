@@ -1,12 +1,15 @@
 import { z } from "zod";
 import {
+  apiKey,
   choice,
+  columnPattern,
   filePath,
+  headerMap,
   integer,
   list,
   section,
+  temperature,
   text,
-  textMap,
   timeout,
   toggle,
   webAddress,
@@ -17,7 +20,7 @@ const fallback = section({
   provider: choice("anthropic", "openai", "gemini", "ollama"),
   model: text().describe("The provider's name for the model"),
   base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
-  headers: textMap().optional().describe("HTTP headers sent to the provider"),
+  headers: headerMap().optional().describe("HTTP headers sent to the provider"),
 });
 
 /** Completion provider of the tool server. */
@@ -27,22 +30,22 @@ export const llm = section({
     "Kind of provider",
   ),
   model: text().optional().describe("The provider's name for the model"),
-  anthropic_api_key: text().optional().describe("Anthropic's key; a file is safer"),
+  anthropic_api_key: apiKey().optional().describe("Anthropic's key; a file is safer"),
   anthropic_api_key_file: filePath().optional().describe("File that holds Anthropic's key"),
   anthropic_base_url: webAddress().optional().describe("Gateway in place of Anthropic's own address"),
-  openai_api_key: text().optional().describe("OpenAI's key; a file is safer"),
+  openai_api_key: apiKey().optional().describe("OpenAI's key; a file is safer"),
   openai_api_key_file: filePath().optional().describe("File that holds OpenAI's key"),
   openai_base_url: webAddress().optional().describe(
     "Gateway or local server in place of OpenAI's own address",
   ),
-  gemini_api_key: text().optional().describe("Gemini's key; a file is safer"),
+  gemini_api_key: apiKey().optional().describe("Gemini's key; a file is safer"),
   gemini_api_key_file: filePath().optional().describe("File that holds Gemini's key"),
   gemini_base_url: webAddress().optional().describe("Gateway in place of Gemini's own address"),
   ollama_url: webAddress().optional().describe("Address of Ollama"),
-  headers: textMap().optional().describe("HTTP headers sent to the provider"),
+  headers: headerMap().optional().describe("HTTP headers sent to the provider"),
   fallback: list(fallback).optional().describe("Further providers, each asked where those before it fail"),
   max_tokens: integer(1).prefault(4096).describe("Longest answer, in tokens"),
-  temperature: z.number({ error: "expected a number" }).optional().describe(
+  temperature: temperature().optional().describe(
     "Sampling temperature; sent only where it is set, since some models refuse it",
   ),
   request_timeout: timeout().prefault("120s").describe(
@@ -55,7 +58,7 @@ export const llm = section({
   sample_values: toggle().prefault(false).describe(
     "Show the provider values of columns that have few, so that it writes them as they are stored",
   ),
-  excluded_columns: list(text()).prefault([]).describe(
+  excluded_columns: list(columnPattern()).prefault([]).describe(
     "Columns whose values are never shown: column, table.column or schema.table.column, with * for any text",
   ),
   max_plan_cost: z.number({ error: "expected a number above 0" }).positive({
@@ -69,15 +72,15 @@ export const embedding = section({
   enabled: toggle().optional().describe("Offer embeddings with this provider"),
   provider: choice("openai", "voyage", "gemini", "ollama", "local").optional().describe("Kind of provider"),
   model: text().optional().describe("The provider's name for the model"),
-  voyage_api_key: text().optional().describe("Voyage's key; a file is safer"),
+  voyage_api_key: apiKey().optional().describe("Voyage's key; a file is safer"),
   voyage_api_key_file: filePath().optional().describe("File that holds Voyage's key"),
   voyage_base_url: webAddress().optional().describe("Gateway in place of Voyage's own address"),
-  openai_api_key: text().optional().describe("OpenAI's key; a file is safer"),
+  openai_api_key: apiKey().optional().describe("OpenAI's key; a file is safer"),
   openai_api_key_file: filePath().optional().describe("File that holds OpenAI's key"),
   openai_base_url: webAddress().optional().describe(
     "Gateway or local server in place of OpenAI's own address",
   ),
-  gemini_api_key: text().optional().describe("Gemini's key; a file is safer"),
+  gemini_api_key: apiKey().optional().describe("Gemini's key; a file is safer"),
   gemini_api_key_file: filePath().optional().describe("File that holds Gemini's key"),
   gemini_base_url: webAddress().optional().describe("Gateway in place of Gemini's own address"),
   ollama_url: webAddress().optional().describe("Address of Ollama"),

@@ -1,13 +1,13 @@
-import { z } from "zod";
 import {
   choice,
   filePath,
+  headerMap,
   host,
   integer,
   list,
   section,
+  temperature,
   text,
-  textMap,
   timeout,
   toggle,
   webAddress,
@@ -46,7 +46,7 @@ export const rerankKinds = ["voyage", "cohere", "local"] as const;
 const connection = {
   model: text().optional().describe("The provider's name for the model"),
   base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
-  headers: textMap().optional().describe("HTTP headers sent to the provider"),
+  headers: headerMap().optional().describe("HTTP headers sent to the provider"),
   request_timeout: timeout().optional().describe("Longest wait for an answer, attempts together"),
   per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt; without it, no limit"),
 };
@@ -62,7 +62,7 @@ export const completionProvider = section({
   provider: choice(...completionKinds).optional().describe("Kind of provider"),
   ...connection,
   max_tokens: integer(1).optional().describe("Longest answer, in tokens"),
-  temperature: z.number({ error: "expected a number" }).optional().describe(
+  temperature: temperature().optional().describe(
     "Sampling temperature; sent only where it is set",
   ),
   fallback: list(section({
@@ -82,5 +82,5 @@ export const defaults = section({
   embedding_llm: embeddingProvider.optional(),
   rag_llm: completionProvider.optional(),
   api_keys: apiKeys.optional(),
-  llm_headers: textMap().optional().describe("HTTP headers sent to every provider"),
+  llm_headers: headerMap().optional().describe("HTTP headers sent to every provider"),
 });

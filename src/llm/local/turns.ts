@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { pause } from "../../core/for_each_in_slices.ts";
 
 /** A few milliseconds of reading text. */
 const charactersPerTurn = 8192;
@@ -14,7 +14,7 @@ export function createTurns(signal: AbortSignal): (characters: number) => Promis
     done += characters;
     if (done < charactersPerTurn) return;
     done = 0;
-    await setImmediate();
+    await pause();
     signal.throwIfAborted();
   };
 }

@@ -1,0 +1,96 @@
+/**
+ * What retrieval finds with embeddings of the `local` provider, on the Cranfield collection and on others: each arm, and
+ * their fusion by several weights of the vector arm.
+ *
+ *   CRANFIELD=folder TEST_DATABASE_URL=postgres://… deno run -A bench/quality.ts
+ */
+import { silentLogger } from "../src/core/logger.ts";
+import { localEmbedding } from "../src/llm/local/local_embedding.ts";
+import { connect } from "../src/postgres/connect.ts";
+import { createConnectionPools } from "../src/postgres/connection_pools.ts";
+import { createDatabase } from "../src/postgres/database.ts";
+import { pg } from "../src/postgres/driver.ts";
+import { createStatementGuard, type StatementGuard } from "../src/postgres/statement_guard.ts";
+import { mean, ndcgAt, recallAt, reciprocalRank } from "../src/rag/evaluate/metrics.ts";
+import { buildKeywordIndex } from "../src/rag/keyword/build_keyword_index.ts";
+import { openSearchedTable } from "../src/rag/open_searched_table.ts";
+import { createRetriever, type Retriever } from "../src/rag/retrieve.ts";
+import { createTestDatabase } from "../tests/support/database.ts";
+import { databaseOptions } from "../tests/support/database_options.ts";
+import { type Collection, qualityCollections } from "./collections.ts";
+import { readCranfield } from "./corpus.ts";
+import { print } from "./measure.ts";
+
+const folder = Deno.env.get("CRANFIELD");
+if (folder === undefined) throw new Error("CRANFIELD is not set");
+const { signal } = new AbortController();
+const weights = [0.05, 0.1, 0.15, 0.2, 0.3, 0.5];
+
+async function fill(url: string, documents: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { vectors } = await localEmbedding().embed({ texts: documents, purpose: "document", signal });
+  await client.query(`CREATE EXTENSION vector;
+    CREATE TABLE documents (id int PRIMARY KEY, body text NOT NULL, embedding vector(${
+    vectors[0]?.length
+  }))`);
+  await client.query("INSERT INTO documents SELECT * FROM unnest($1::int[], $2::text[], $3::vector[])", [
+    documents.map((_, place) => place),
+    documents,
+    vectors.map((vector) => `[${vector.join(",")}]`),
+  ]);
+  await client.query("ANALYZE documents");
+  await client.end();
+  const connection = await connect(databaseOptions(url), { signal, logger: silentLogger });
+  const columns = { table: "documents", textColumn: "body", idColumn: "id" };
+  await buildKeywordIndex({ connection, signal, ...columns });
+  await connection.close();
+}
+
+async function measure(collection: Collection, guard: StatementGuard): Promise<void> {
+  await using fresh = await createTestDatabase();
+  await fill(fresh.url, collection.documents);
+  await using pools = createConnectionPools({ maxConnections: 1, logger: silentLogger });
+  const database = createDatabase({
+    options: databaseOptions(fresh.url),
+    pools,
+    guard,
+    logger: silentLogger,
+  });
+  const settings = { table: "documents", textColumn: "body", vectorColumn: "embedding", idColumn: "id" };
+  const table = await openSearchedTable(database, settings, signal);
+  const texts = collection.questions.map(({ text }) => text);
+  const { vectors } = await localEmbedding().embed({ texts, purpose: "query", signal });
+  for (const vectorWeight of [0, ...weights, 1]) {
+    const search = { hybridEnabled: true, vectorWeight };
+    const retriever = createRetriever({ database, tables: [table], search, logger: silentLogger });
+    const arm = vectorWeight === 0 ? "keyword" : vectorWeight === 1 ? "vector" : `hybrid ${vectorWeight}`;
+    print(`${collection.name}: ${arm}`, await figures(retriever, collection, vectors));
+  }
+}
+
+async function figures(
+  retriever: Retriever,
+  { questions }: Collection,
+  vectors: readonly Float32Array[],
+): Promise<string> {
+  const samples: Record<"nDCG@10" | "recall@10" | "MRR", number[]> = {
+    "nDCG@10": [],
+    "recall@10": [],
+    "MRR": [],
+  };
+  for (const [place, { text, gains }] of questions.entries()) {
+    const embedding = vectors[place] ?? new Float32Array();
+    const found = await retriever.retrieve({ question: text, embedding, limit: 10, hybrid: true, signal });
+    const ids = found.map(({ id }) => id ?? "");
+    samples["nDCG@10"].push(ndcgAt(10, ids, gains));
+    samples["recall@10"].push(recallAt(10, ids, gains));
+    samples.MRR.push(reciprocalRank(ids, gains));
+  }
+  return Object.entries(samples).map(([name, values]) => `${name} ${mean(values).toFixed(4)}`).join(", ");
+}
+
+const guard = await createStatementGuard();
+for (const collection of await qualityCollections(await readCranfield(folder))) {
+  await measure(collection, guard);
+}

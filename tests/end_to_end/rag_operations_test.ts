@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { createVendor } from "../providers/vendor.ts";
+import { createConfigFolder } from "../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { topicVector } from "../support/handbook_documents.ts";
+import { createRagClient } from "../support/rag_client.ts";
+import { configText, handbookPipeline, keyFile, type RagConfig, vendorKey } from "../support/rag_server.ts";
+import { runProgram, startServer } from "../support/server_process.ts";
+
+const files = {
+  "leave.md": "# Leave\n\n## Annual leave\n\nAll employees get 25 days of annual leave.\n\n" +
+    "## Parental leave\n\nParents get 16 weeks of leave.\n",
+  "travel/expenses.html": "<html><head><title>Expenses</title><script>alert('no')</script></head><body>" +
+    "<h1>Expenses</h1><p>An expense above 500 euros needs a director &amp; a receipt.</p></body></html>",
+  "parking.txt": "Parking is free behind building Quokka7.\n",
+} as const;
+
+const chunks = {
+  table: "chunks",
+  text_column: "content",
+  vector_column: "embedding",
+  id_column: "id",
+} as const;
+
+interface Summary {
+  readonly added: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly removed: number;
+}
+
+function counts(text: string): number[] {
+  const { added, changed, unchanged, removed }: Summary = JSON.parse(text);
+  return [added, changed, unchanged, removed];
+}
+
+function assertOneLine(stderr: string, pattern: RegExp): void {
+  assert.match(stderr, /^[^\n]+\n$/);
+  assert.match(stderr, pattern);
+}
+
+testWithPostgres("from a folder of files to answers", async (t) => {
+  await using database = await createTestDatabase();
+  await using openai = createVendor("openai", { embed: topicVector });
+  await using anthropic = createVendor("anthropic", { answer: "Quite so." });
+  const parts = { database, openai, anthropic };
+  const config = (...pipelines: readonly RagConfig[]) => configText({ pipelines });
+  await using folder = await createConfigFolder(
+    config(
+      handbookPipeline("handbook", parts, { tables: [chunks] }),
+      handbookPipeline("unmade", parts, { tables: [{ ...chunks, table: "missing" }] }),
+    ),
+  );
+  await Deno.writeTextFile(join(folder.path, keyFile), vendorKey, { mode: 0o600 });
+  const documents = join(folder.path, "documents");
+  await Deno.mkdir(join(documents, "travel"), { recursive: true });
+  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(join(documents, name), text);
+  const operate = (...flags: string[]) => runProgram(["-config", folder.configFile, ...flags]);
+  const ingest = () => operate("-ingest", "handbook", documents, "-json");
+
+  await t.step("-ingest makes the table and reads Markdown, HTML and text", async () => {
+    const { code, stdout, stderr } = await ingest();
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(counts(stdout), [3, 0, 0, 0]);
+    const rows = await database.query("SELECT source, content FROM chunks ORDER BY source, position");
+    assert.deepEqual([...new Set(rows.map(([source]) => source))], [
+      "leave.md",
+      "parking.txt",
+      "travel/expenses.html",
+    ]);
+    const texts = rows.map(([, content]) => content).join("\n");
+    assert.match(texts, /needs a director & a receipt/);
+    assert.doesNotMatch(texts, /alert/);
+  });
+
+  await t.step("a second run finds nothing to do and pays for nothing", async () => {
+    const before = openai.requests.filter(({ path }) => path === "/v1/embeddings").length;
+    const { code, stdout } = await operate("-ingest", "handbook", documents);
+    assert.equal(code, 0);
+    assert.match(stdout, /Files unchanged +3\n/);
+    assert.match(stdout, /Chunks written +0\n/);
+    const after = openai.requests.filter(({ path }) => path === "/v1/embeddings").length;
+    assert.ok(after - before <= 1);
+  });
+
+  await t.step("-index-pipeline makes the keyword index, and says so again", async () => {
+    const made = await operate("-index-pipeline", "handbook");
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stdout, /^chunks: keyword index of \d+ documents$/m);
+    const again = await operate("-index-pipeline", "handbook");
+    assert.equal(again.code, 0, again.stderr);
+  });
+
+  await t.step("a server answers from it, with the sources", async () => {
+    await using process = await startServer(["-rag", "-config", folder.configFile]);
+    const client = createRagClient({ url: process.url });
+    const ask = async (query: string) => {
+      const { sources = [] } = await client.ask("handbook", { query, include_sources: true, top_n: 1 });
+      return sources[0]?.content ?? "";
+    };
+    assert.match(await ask("How many days of annual leave are there?"), /25 days of annual leave/);
+    assert.match(await ask("What does Quokka7 have?"), /Quokka7/);
+
+    // what is ingested later is found by the server that runs
+    await Deno.writeTextFile(join(documents, "parking.txt"), "Parking is free behind building Numbat9.\n");
+    await Deno.remove(join(documents, "travel/expenses.html"));
+    const { stdout } = await ingest();
+    assert.deepEqual(counts(stdout), [0, 1, 1, 1]);
+    assert.match(await ask("What does Numbat9 have?"), /Numbat9/);
+    assert.doesNotMatch(await ask("What does Quokka7 have?"), /Quokka7/);
+    assert.equal(await process.stop(), 0);
+  });
+
+  await t.step("-evaluate measures each arm", async () => {
+    const queries = join(folder.path, "queries.jsonl");
+    const qrels = join(folder.path, "qrels.tsv");
+    const [[leave] = [], [parking] = []] = await database.query(
+      "SELECT id FROM chunks WHERE content LIKE '%25 days%' UNION ALL SELECT id FROM chunks WHERE content LIKE '%Numbat9%'",
+    );
+    await Deno.writeTextFile(
+      queries,
+      '{"id": "q1", "text": "annual leave days"}\n{"id": "q2", "text": "Numbat9 building"}\n',
+    );
+    await Deno.writeTextFile(qrels, `query_id\tdocument_id\tgain\nq1\t${leave}\t1\nq2\t${parking}\t1\n`);
+    const flags = ["-evaluate", "handbook", "-queries", queries, "-qrels", qrels];
+    const { code, stdout, stderr } = await operate(...flags, "-json");
+    assert.equal(code, 0, stderr);
+    const { queries: count, arms } = JSON.parse(stdout);
+    assert.equal(count, 2);
+    assert.deepEqual(arms.map(({ arm }: { arm: string }) => arm).toSorted(), ["hybrid", "keyword", "vector"]);
+    for (const { arm, mrr, recall_at_10 } of arms) {
+      if (arm === "keyword") assert.deepEqual([mrr, recall_at_10], [1, 1]);
+    }
+    assert.match((await operate(...flags)).stdout, /^ARM +NDCG@10 +RECALL@10/im);
+
+    const missing = await operate("-evaluate", "handbook", "-queries", "/nowhere/q.jsonl", "-qrels", qrels);
+    assert.equal(missing.code, 1);
+    assertOneLine(missing.stderr, /\/nowhere\/q\.jsonl/);
+  });
+
+  await t.step("-doctor tells the pipeline that is well from the one that is not", async () => {
+    const { code, stdout } = await operate("-doctor", "-json");
+    assert.equal(code, 1);
+    const { errors, diagnoses } = JSON.parse(stdout);
+    assert.ok(errors > 0);
+    const faulty = diagnoses.filter(({ checks }: { checks: readonly { ok: boolean; severity?: string }[] }) =>
+      checks.some(({ ok, severity }) => !ok && severity === "error")
+    );
+    assert.deepEqual(faulty.map(({ kind, name }: { kind: string; name: string }) => [kind, name]), [
+      ["pipeline", "unmade"],
+    ]);
+    const text = await operate("-doctor");
+    assert.equal(text.code, 1);
+    assert.match(text.stdout, /ERROR.*missing/);
+
+    await folder.write(config(handbookPipeline("handbook", parts, { tables: [chunks] })));
+    const well = await operate("-doctor");
+    assert.equal(well.code, 0, well.stdout);
+    assert.match(well.stdout, /\nno errors, /);
+  });
+
+  await t.step("-drop-index takes the keyword index away, once", async () => {
+    assert.deepEqual(await operate("-drop-index", "handbook"), {
+      code: 0,
+      stdout: "chunks: keyword index dropped\n",
+      stderr: "",
+    });
+    assert.deepEqual(await operate("-drop-index", "handbook"), {
+      code: 0,
+      stdout: "chunks: there is no keyword index\n",
+      stderr: "",
+    });
+    const left = await database.query(
+      "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema|public)'",
+    );
+    assert.deepEqual(left.filter(([name]) => String(name).includes("keyword")), []);
+  });
+
+  await t.step("what cannot be done is one line", async () => {
+    for (const flag of ["-index-pipeline", "-drop-index"]) {
+      const { code, stdout, stderr } = await operate(flag, "nobody");
+      assert.deepEqual([code, stdout], [1, ""]);
+      assertOneLine(stderr, /pipeline "nobody".*handbook/);
+    }
+    const noPath = await operate("-ingest", "handbook");
+    assert.equal(noPath.code, 2);
+    assertOneLine(noPath.stderr, /-ingest PIPELINE PATH/);
+    const noFile = await operate("-ingest", "handbook", join(folder.path, "nothing"));
+    assert.equal(noFile.code, 1);
+    assertOneLine(noFile.stderr, /nothing/);
+    const noQueries = await operate("-evaluate", "handbook", "-qrels", "q");
+    assert.equal(noQueries.code, 2);
+    assertOneLine(noQueries.stderr, /-queries/);
+    openai.fail(401, { echo: `no ${vendorKey}` });
+    await Deno.writeTextFile(join(documents, "new.txt"), "Training is free.\n");
+    const refused = await operate("-ingest", "handbook", documents);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /the provider rejected the server's credentials\n$/);
+    assert.ok(!(refused.stderr + refused.stdout).includes(vendorKey.slice(0, 12)));
+  });
+
+  await t.step("a database that is down is one line", async () => {
+    await folder.write(
+      config(
+        handbookPipeline("handbook", parts, {
+          tables: [chunks],
+          database: { host: "127.0.0.1", port: 9, database: "x", ssl_mode: "disable" },
+        }),
+      ),
+    );
+    for (const flags of [["-index-pipeline", "handbook"], ["-ingest", "handbook", documents]]) {
+      const { code, stderr } = await operate(...flags);
+      assert.equal(code, 1);
+      assertOneLine(stderr, /127\.0\.0\.1:9|handbook/);
+    }
+  });
+});
