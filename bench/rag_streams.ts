@@ -59,7 +59,7 @@ export interface ManyStreamsOptions {
 
 const streams = 64;
 const rounds = 6;
-const perRound = 10;
+const perRound = 5;
 
 /** So many streams at a time, each held against what it must bring. */
 export async function measureManyStreams({ running, questions }: ManyStreamsOptions): Promise<void> {

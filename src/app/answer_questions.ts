@@ -45,6 +45,7 @@ export function answerQuestions(
     guard,
     turns,
     schemaTokens: llm.schema_token_budget,
+    answerTimeoutMs: llm.request_timeout,
     ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
     now,
   });

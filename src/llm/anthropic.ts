@@ -4,6 +4,7 @@ import type { CompletionProvider, CompletionRequest, Usage } from "./provider.ts
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream, type StreamDelta } from "./read_completion.ts";
+import { maxCompletionBytes } from "./read_reply.ts";
 import { createVendorExchange, providerName, versionedUrl } from "./vendor_exchange.ts";
 import { vendorFault } from "./vendor_fault.ts";
 
@@ -58,6 +59,7 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
         path,
         headers,
         signal,
+        maxBytes: maxCompletionBytes,
         body: messagesBody(request, options),
         read: (json) => {
           const { content, stop_reason, usage } = readMessage(json);

@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
-import type { CompletionPart, CompletionProvider, CompletionRequest, RerankProvider } from "./provider.ts";
+import type { Completion, CompletionPart, CompletionProvider, CompletionRequest } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 
 // Every fault leads to the next provider, `invalid_request` too: what one refuses as too long, or by a model's name
@@ -9,7 +9,7 @@ import { ProviderError } from "./provider_error.ts";
 /**
  * Several providers as one: the first that does not fail answers. A stream goes to the next only before its first text.
  * `ping` succeeds where any of them answers, since then a request would. What all of them fail at is the first one's
- * fault: the one that is meant to answer.
+ * fault: the one that is meant to answer. There is no such thing for embeddings: the vectors of two models do not mix.
  * @param providers in order of preference, one or more
  */
 export function withFallback(providers: readonly CompletionProvider[], logger: Logger): CompletionProvider {
@@ -17,46 +17,28 @@ export function withFallback(providers: readonly CompletionProvider[], logger: L
   return {
     name: first.name,
     ping: (signal) => pingAny(providers, signal),
-    complete: (request) =>
-      tryEach(providers, request.signal, logger, (provider) => provider.complete(request)),
+    complete: (request) => completeFromEach(providers, request, logger),
     stream: (request) => streamFromEach(providers, request, logger),
   };
 }
 
-/**
- * As `withFallback`, for reranking. There is none for embeddings: the vectors of two models do not mix.
- * @param providers in order of preference, one or more
- */
-export function withRerankFallback(providers: readonly RerankProvider[], logger: Logger): RerankProvider {
-  const first = firstOf(providers);
-  return {
-    name: first.name,
-    ping: (signal) => pingAny(providers, signal),
-    rerank: (request) => tryEach(providers, request.signal, logger, (provider) => provider.rerank(request)),
-  };
-}
-
-type Named = Pick<CompletionProvider, "name">;
-type Pingable = Pick<CompletionProvider, "ping">;
-
-function firstOf<P>(providers: readonly P[]): P {
+function firstOf(providers: readonly CompletionProvider[]): CompletionProvider {
   const [first] = providers;
   if (first === undefined) throw new AppError("internal", "Cannot fall back: there are no providers");
   return first;
 }
 
-async function tryEach<P extends Named, T>(
-  providers: readonly P[],
-  signal: AbortSignal,
+async function completeFromEach(
+  providers: readonly CompletionProvider[],
+  request: CompletionRequest,
   logger: Logger,
-  operation: (provider: P) => Promise<T>,
-): Promise<T> {
+): Promise<Completion> {
   const faults: ProviderError[] = [];
   for (const [index, provider] of providers.entries()) {
     try {
-      return await operation(provider);
+      return await provider.complete(request);
     } catch (thrown) {
-      const fault = demandFault(thrown, signal);
+      const fault = demandFault(thrown, request.signal);
       faults.push(fault);
       logFallback(logger, fault, provider, providers[index + 1]);
     }
@@ -89,7 +71,7 @@ async function* streamFromEach(
 }
 
 /** Asks all at once, so that a first one that is silent does not use up the time that a ping may take. */
-async function pingAny(providers: readonly Pingable[], signal: AbortSignal): Promise<void> {
+async function pingAny(providers: readonly CompletionProvider[], signal: AbortSignal): Promise<void> {
   const others = new AbortController();
   const eitherSignal = AbortSignal.any([signal, others.signal]);
   try {
@@ -108,7 +90,12 @@ function demandFault(thrown: unknown, signal: AbortSignal): ProviderError {
   return thrown;
 }
 
-function logFallback(logger: Logger, { fault }: ProviderError, from: Named, to: Named | undefined): void {
+function logFallback(
+  logger: Logger,
+  { fault }: ProviderError,
+  from: CompletionProvider,
+  to: CompletionProvider | undefined,
+): void {
   if (to === undefined) return;
   logger.warn("falling back to another provider", { provider: from.name, next: to.name, fault });
 }

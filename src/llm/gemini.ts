@@ -10,6 +10,7 @@ import type {
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
+import { maxCompletionBytes } from "./read_reply.ts";
 import { readVector, wireVector } from "./read_vector.ts";
 import { createVendorExchange, providerName, type VendorExchange, versionedUrl } from "./vendor_exchange.ts";
 import { vendorFault } from "./vendor_fault.ts";
@@ -55,6 +56,7 @@ export function createGeminiCompletion(options: ProviderOptions): CompletionProv
       exchange.send({
         path: `/${model}:generateContent`,
         signal,
+        maxBytes: maxCompletionBytes,
         body: generateBody(request, options),
         read: (json) => {
           const { text, usage, isCut } = readAnswer(json);

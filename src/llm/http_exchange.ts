@@ -1,7 +1,7 @@
 import type { Logger } from "../core/logger.ts";
 import { asFailure, AttemptFailure } from "./attempt_failure.ts";
 import { readItems, type StreamItem } from "./read_items.ts";
-import { readChunks, readJson } from "./read_reply.ts";
+import { maxJsonBytes, readChunks, readJson } from "./read_reply.ts";
 import { runAttempts } from "./run_attempts.ts";
 
 export type { StreamItem } from "./read_items.ts";
@@ -46,6 +46,8 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
   /** Those of the wire format. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Longest body of a reply that is no stream; 64 MiB where absent. */
+  readonly maxBytes?: number;
 }
 
 /** A provider's address over HTTP: replies are bounded in size and time, and what fails becomes one of the eight faults. */
@@ -73,7 +75,7 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
   return {
     send: (request) =>
       runAttempts(options, request, "application/json", async (attempt) => {
-        const json = await readJson(await attempt.fetch(), attempt.timer);
+        const json = await readJson(await attempt.fetch(), attempt.timer, request.maxBytes ?? maxJsonBytes);
         try {
           return request.read(json);
         } catch (thrown) {

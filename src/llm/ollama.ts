@@ -4,6 +4,7 @@ import { parseItem, replyReader } from "./parse_reply.ts";
 import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from "./provider.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
+import { maxCompletionBytes } from "./read_reply.ts";
 import { readVector, wireVector } from "./read_vector.ts";
 import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
 import { vendorFault } from "./vendor_fault.ts";
@@ -36,6 +37,7 @@ export function createOllamaCompletion(options: ProviderOptions): CompletionProv
       exchange.send({
         path,
         signal,
+        maxBytes: maxCompletionBytes,
         body: { ...chatBody(request, options), stream: false },
         read: (json) => {
           const { text, usage, isCut } = readAnswer(json);

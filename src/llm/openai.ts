@@ -5,6 +5,7 @@ import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from ".
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
+import { maxCompletionBytes } from "./read_reply.ts";
 import { readNumberedVectors, wireVector } from "./read_vector.ts";
 import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
 import { vendorFault } from "./vendor_fault.ts";
@@ -54,6 +55,7 @@ export function createOpenaiCompletion(options: ProviderOptions): CompletionProv
       exchange.send({
         path,
         signal,
+        maxBytes: maxCompletionBytes,
         body: chatBody(request, options),
         read: (json) => {
           const { error, choices, usage } = readChat(json);

@@ -1,7 +1,10 @@
 import { asBrokenConnection, AttemptFailure } from "./attempt_failure.ts";
 import type { AttemptTimer } from "./attempt_timer.ts";
 
-const maxJsonBytes = 64 * 1024 * 1024;
+/** Longest reply with a completion: far above what a model writes, and parsed in little time. */
+export const maxCompletionBytes = 4 * 1024 * 1024;
+/** Longest reply of any other kind: vectors are long. */
+export const maxJsonBytes = 64 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 // the status already says what is wrong: its explanation is not worth a long wait
 const errorBodyMs = 5000;
@@ -34,16 +37,20 @@ export async function* readChunks(
 
 /**
  * A reply's whole body as JSON.
- * @throws {AttemptFailure} where it breaks off, is empty, over 64 MiB, no UTF-8 or no JSON
+ * @throws {AttemptFailure} where it breaks off, is empty, over `maxBytes`, no UTF-8 or no JSON
  */
-export async function readJson(response: Response, timer: AttemptTimer): Promise<unknown> {
+export async function readJson(
+  response: Response,
+  timer: AttemptTimer,
+  maxBytes: number,
+): Promise<unknown> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of readChunks(response, timer, () => Infinity)) {
     parts.push(chunk);
     length += chunk.length;
-    if (length > maxJsonBytes) {
-      throw new AttemptFailure("provider", `the reply is over ${maxJsonBytes} bytes`);
+    if (length > maxBytes) {
+      throw new AttemptFailure("provider", `the reply is over ${maxBytes} bytes`);
     }
   }
   if (length === 0) throw new AttemptFailure("provider", "the reply is empty", { isPassing: true });

@@ -35,6 +35,14 @@ const rules = `How to read what you are given:
 - Each document begins with its number in square brackets. Where you use one, put its number after the sentence, as in [2].
 - Answer in the language of the question.`;
 
+/** What a question may take of the budget: without documents there is no answer. */
+const questionShare = 0.75;
+
+/** The longest question that leaves documents a part of a budget, in tokens. */
+export function longestQuestion(tokenBudget: number): number {
+  return Math.floor(tokenBudget * questionShare);
+}
+
 /** A document of which less would fit is left out: a sentence without its neighbours misleads. */
 const leastTokensOfPart = 40;
 /** What a document costs besides its text: its number and the lines between. */
@@ -77,24 +85,26 @@ function fittingDocuments<Document extends { readonly content: string }>(
       left = room - tokens;
       continue;
     }
-    if (room >= leastTokensOfPart) {
-      fitting.push({ ...document, content: cutToTokens(document.content, room) });
-    }
+    // a shorter one after it may still fit
+    if (room < leastTokensOfPart) continue;
+    fitting.push({ ...document, content: cutToTokens(document.content, room) });
     break;
   }
   return fitting;
 }
 
 function newestWithin(turns: readonly Message[], maxTokens: number): readonly Message[] {
+  // providers refuse an empty message, as an answer that broke off leaves behind
+  const said = turns.filter(({ content }) => content.trim() !== "");
   let left = maxTokens;
-  let first = turns.length;
-  for (const { content } of turns.toReversed()) {
+  let first = said.length;
+  for (const { content } of said.toReversed()) {
     left -= countTokens(content);
     if (left < 0) break;
     first--;
   }
   // a conversation that begins with the assistant is refused by some providers
-  const kept = turns.slice(first);
+  const kept = said.slice(first);
   const opening = kept.findIndex(({ role }) => role === "user");
   return opening === -1 ? [] : kept.slice(opening);
 }

@@ -1,7 +1,9 @@
+import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider, Usage } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
-import { type AnswerPrompt, buildAnswerPrompt } from "./answer_prompt.ts";
+import { countTokens } from "../text/token_count.ts";
+import { type AnswerPrompt, buildAnswerPrompt, longestQuestion } from "./answer_prompt.ts";
 import type { Pipeline } from "./pipelines.ts";
 import type { PipelineQuery, Source } from "./query.ts";
 import { rerankDocuments } from "./rerank_documents.ts";
@@ -41,6 +43,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   async function prepare(query: PipelineQuery): Promise<Prepared> {
     const { signal, filter, messages } = query;
+    checkLength(query.query, options.tokenBudget);
     const retriever = await options.retriever(signal);
     if (filter !== undefined) retriever.checkFilter(filter);
     const question = searchText(query.query, messages);
@@ -107,6 +110,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       yield { type: "done", ...ending(query, prepared, completed) };
     },
   };
+}
+
+function checkLength(question: string, tokenBudget: number): void {
+  const longest = longestQuestion(tokenBudget);
+  const tokens = countTokens(question);
+  if (tokens <= longest) return;
+  throw new AppError(
+    "invalid",
+    `query: expected at most ${longest} tokens for this pipeline; got about ${tokens}`,
+  );
 }
 
 function sourceOf({ id, content, score }: RetrievedDocument): Source {

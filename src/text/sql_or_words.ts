@@ -8,7 +8,7 @@ const startsWith = (pattern: RegExp): Shape => (rest) => pattern.test(rest);
 /** Marks that a statement is made of and a sentence is not. */
 const sqlMarks = /[*=<>;]|::|\w\(|\(\s*select\b|\$\d|\b[a-z_]\w*\.\w+|"\w+"|\d\s*[-+/]|[-+/]\s*\d/i;
 const sqlClauses =
-  /\bfrom\s+[\w."]+|\bgroup\s+by\b|\border\s+by\b|\bwhere\b|\bjoin\b|\bunion\b|\blimit\s+\d|\bhaving\b/gi;
+  /\bfrom\s+[a-z_"][\w."]*|\bgroup\s+by\b|\border\s+by\b|\bwhere\b|\bjoin\b|\bunion\b|\blimit\s+\d|\bhaving\b/gi;
 const sentenceWords = new RegExp(
   `\\b(?:${
     list(
@@ -18,22 +18,26 @@ const sentenceWords = new RegExp(
   "gi",
 );
 
+/** Words that a SELECT holds in few places, and a sentence in many. */
+const likelyWords =
+  /\b(?:all|this|these|to|with|in(?!\s*\()|is(?!\s+(?:not|null|true|false|unknown|distinct)\b)|(?<!\b(?:group|order|partition)\s+)by)\b/gi;
+
 const isSentence = (text: string): boolean => count(text, sentenceWords) > 0;
 
 /** More of a statement than of a sentence in it; literals may hold any words. */
 const isMostlySql: Shape = (rest) => {
   const text = rest.replace(/'(?:[^']|'')*'?/g, "''");
-  return (sqlMarks.test(text) ? 2 : 0) + count(text, sqlClauses) > count(text, sentenceWords);
+  return (sqlMarks.test(text) ? 2 : 0) + count(text, sqlClauses) >
+    count(text, sentenceWords) + count(text, likelyWords);
 };
 
 const name = String.raw`[\w."]+`;
+
+/** Not what people have too: users, roles, groups, rules, events, servers. */
 const namesObject = new RegExp(
-  "^(?:or\\s+replace\\s+|temp(?:orary)?\\s+|unlogged\\s+|unique\\s+|materialized\\s+|foreign\\s+)*(?:" +
-    list(
-      `aggregate cast collation database domain event extension function group index language operator owned policy
-       procedure publication role rule schema sequence server statistics subscription system table tablespace
-       trigger type user view`,
-    ).join("|") + ")\\b(?!\\s+(?:of|for|with|that|me)\\b)",
+  "^(?:or\\s+replace\\s+|temp(?:orary)?\\s+|unlogged\\s+|unique\\s+|materialized\\s+|foreign\\s+)*" +
+    "(?:database|extension|function|index|procedure|schema|sequence|table|tablespace|trigger|view)\\b" +
+    "(?!\\s+(?:about|by|for|from|listing|me|of|showing|that|with)\\b)",
   "i",
 );
 
@@ -41,30 +45,43 @@ const shapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ["select", isMostlySql],
   ["values", startsWith(/^\(/)],
   ["with", startsWith(/^(?:recursive\s+)?[\w"]+\s*(?:\([^)]*\)\s*)?as\s+(?:(?:not\s+)?materialized\s+)?\(/i)],
-  ["explain", (rest) => /^(?:analyze|verbose|\()/i.test(rest) || isFaultyInner(rest)],
+  ["explain", (rest) => /^(?:analyze|verbose|\()/i.test(rest) || explainsStatement(rest)],
   ["insert", startsWith(new RegExp(`^into\\s+${name}`, "i"))],
   ["update", startsWith(new RegExp(`\\bset\\s+${name}\\s*(?:=|$)|^${name}\\s+\\w+\\s+${name}\\s*=`, "i"))],
   ["delete", (rest) => /^from\s+\S/i.test(rest) && !isSentence(rest)],
   ["merge", startsWith(new RegExp(`^into\\s+${name}`, "i"))],
-  ["truncate", startsWith(/^table\b/i)],
+  ["truncate", startsWith(new RegExp(`^(?:table\\b|${name}\\s*(?:$|cascade\\b|restrict\\b))`, "i"))],
   ["create", startsWith(namesObject)],
   ["alter", startsWith(namesObject)],
   ["drop", startsWith(namesObject)],
-  ["grant", startsWith(new RegExp(`^[\\w\\s,]+\\b(?:on|to)\\s+${name}`, "i"))],
-  ["revoke", startsWith(new RegExp(`^[\\w\\s,]+\\b(?:on|from)\\s+${name}`, "i"))],
-  ["copy", startsWith(new RegExp(`^(?:\\(|${name}\\s*(?:\\([^)]*\\)\\s*)?(?:from|to)\\b)`, "i"))],
+  ["grant", startsWith(new RegExp(`^[\\w\\s,]+\\bon\\s+${name}`, "i"))],
+  ["revoke", startsWith(new RegExp(`^[\\w\\s,]+\\bon\\s+${name}`, "i"))],
+  [
+    "copy",
+    startsWith(
+      new RegExp(`^(?:\\(|${name}\\s*(?:\\([^)]*\\)\\s*)?(?:from|to)\\s*(?:$|'|std|program\\b))`, "i"),
+    ),
+  ],
   ["call", startsWith(new RegExp(`^${name}\\s*\\(`))],
   ["do", startsWith(/^(?:\$|'|language\b)/i)],
-  ["set", startsWith(/^(?:local\s+|session\s+)?[\w.]+\s*(?:=|to\b)/i)],
+  ["set", setsSetting],
   ["begin", startsWith(/^;/)],
   ["commit", startsWith(/^;/)],
   ["rollback", startsWith(/^;/)],
 ]);
 
-/** Comments, white space and parentheses before a statement. */
-const beforeStatement = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|\()+/;
+/** Comments and white space. */
+const blank = String.raw`\s+|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/`;
+const blankStart = new RegExp(`^(?:${blank})+`);
+const beforeStatement = new RegExp(`^(?:${blank}|\\()+`);
 
-function isFaultyStatement(text: string): boolean {
+/** Whether nothing is asked: white space and SQL comments alone. */
+export function isEmptyRequest(text: string): boolean {
+  return text.replace(blankStart, "") === "";
+}
+
+/** Whether it starts as a statement does, faults or not, and goes on as one. */
+function hasStatementForm(text: string): boolean {
   const lead = beforeStatement.exec(text)?.[0] ?? "";
   const statement = text.slice(lead.length);
   const keyword = /^[a-z]+/i.exec(statement)?.[0] ?? "";
@@ -76,8 +93,8 @@ function isFaultyStatement(text: string): boolean {
 }
 
 /** EXPLAIN explains no EXPLAIN; a long row of them must not recurse. */
-function isFaultyInner(text: string): boolean {
-  return !/^explain\b/i.test(text.replace(beforeStatement, "")) && isFaultyStatement(text);
+function explainsStatement(text: string): boolean {
+  return !/^explain\b/i.test(text.replace(beforeStatement, "")) && hasStatementForm(text);
 }
 
 const settings = new Set(list(
@@ -105,22 +122,41 @@ function isSetting(object: string): boolean {
     (!object.includes(" ") && settingFamilies.some((family) => object.startsWith(family)));
 }
 
-/**
- * Whether a text that parses is a request all the same: "show customers" would be SHOW of a setting, "fetch 10 orders"
- * FETCH from a cursor. In capitals, with a semicolon, or of a known setting it is the statement.
- */
-function isRequestThatParses(text: string): boolean {
-  const [verb = "", ...words] = list(text.trim());
-  if (!words.every((word) => /^\w+$/.test(word))) return false;
-  if (/^[Ff]etch$/.test(verb)) return true;
-  return /^[Ss]how$/.test(verb) && !isSetting(words.join(" ").toLowerCase());
+function setsSetting(rest: string): boolean {
+  const [, setting = "", sign] = /^(?:local\s+|session\s+)?([\w.]+)\s*(=|to\b)/i.exec(rest) ?? [];
+  return sign === "=" || isSetting(setting.toLowerCase());
 }
 
+/** Several words without a mark of SQL's, the first not in capitals: people write so, and statements can be so. */
+function isPlainWords(text: string): boolean {
+  if (!/^[\p{L}\p{M}\p{N}_\s]+$/u.test(text)) return false;
+  const [verb = "", ...words] = list(text.trim());
+  return words.length > 0 && verb !== verb.toUpperCase();
+}
+
+/** "show customers" would be SHOW of a setting. */
+function showsNoSetting(text: string): boolean {
+  const [verb = "", ...words] = list(text.trim().toLowerCase());
+  return verb === "show" && !isSetting(words.join(" "));
+}
+
+/** What a text is as a statement: one that runs, one that is never run, or none by PostgreSQL's grammar. */
+export type StatementReading = "runs" | "refused" | "none";
+
 /**
- * Whether a text is meant as SQL rather than as a request in words. `parses` tells what PostgreSQL's grammar takes;
- * a statement with a fault in it counts as SQL too, so that its author gets PostgreSQL's own error.
+ * Whether a text is meant as SQL rather than as a request in words. Plain words that happen to parse ("close deals")
+ * are a request where they would not run, unless they have the clear form of a write; a statement with a fault in it
+ * counts as SQL, so that its author gets PostgreSQL's own error.
  */
-export function looksLikeSql(text: string, parses: (sql: string) => boolean): boolean {
-  if (text.replace(beforeStatement, "") === "") return false;
-  return parses(text) ? !isRequestThatParses(text) : isFaultyStatement(text);
+export function looksLikeSql(text: string, readAsStatement: (sql: string) => StatementReading): boolean {
+  if (isEmptyRequest(text)) return false;
+  const reading = readAsStatement(text);
+  if (reading === "none") return hasStatementForm(text);
+  if (!isPlainWords(text)) return true;
+  return reading === "runs" ? !showsNoSetting(text) : hasStatementForm(text);
+}
+
+/** Whether a text that runs as a SELECT may be a request all the same, as "select best customers" is. */
+export function mayBeWords(text: string): boolean {
+  return isPlainWords(text) && /^\s*(?:select|table)\s/i.test(text);
 }

@@ -1,13 +1,16 @@
+import { pause } from "../core/for_each_in_slices.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import type { CatalogCache } from "../postgres/catalog_cache.ts";
 import type { StatementError } from "../postgres/database.ts";
 import type { StatementGuard } from "../postgres/statement_guard.ts";
 import type { Answer, AnswerQuestion, Question } from "./answer.ts";
-import { buildPrompt, repairMessages } from "./build_prompt.ts";
-import { readReply } from "./read_reply.ts";
+import { buildPrompt, type Prompt, repairMessages } from "./build_prompt.ts";
+import { startDeadline } from "./deadline.ts";
+import { errorForProvider } from "./error_for_provider.ts";
+import { readReply, type Reply } from "./read_reply.ts";
 import { excerptSchema } from "./schema_excerpt.ts";
 import type { SchemaIndex } from "./schema_index.ts";
-import { type StatementRun, tryStatement } from "./try_statement.ts";
+import { tryStatement } from "./try_statement.ts";
 import { turnOwner } from "./turn_owner.ts";
 import type { Turn, TurnStore } from "./turns.ts";
 
@@ -20,6 +23,11 @@ export interface AnswerByModelOptions {
   readonly schemaTokens: number;
   /** Plans that PostgreSQL estimates above this are refused; absent: none are. */
   readonly maxPlanCost?: number;
+  /**
+   * Milliseconds from the start of the first completion to the end of the last repair; 0 or absent: no limit. The first
+   * completion is left to the provider's own limits: where it hangs, they lead to the next provider and count it as down.
+   */
+  readonly answerTimeoutMs?: number;
   readonly now: () => number;
 }
 
@@ -29,17 +37,23 @@ const historyTokens = 2_000;
 
 /**
  * Has a model write a statement for a request, from the part of the catalog that fits it and the caller's last turns.
- * A statement that is refused, cannot be planned or fails while it runs goes back with PostgreSQL's words, three times
- * at most. An answer, or a question back, becomes one of the caller's turns.
+ * A statement that is refused, cannot be planned or fails while it runs goes back with what is wrong, three times at
+ * most. An answer, or a question back, becomes one of the caller's turns.
  */
 export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuestion {
-  const { completion, schemas, guard, turns, maxPlanCost, now } = options;
+  const { completion, schemas, guard, turns, now } = options;
   const parses = (sql: string) => {
     const verdict = guard.check(sql);
     return verdict.ok || verdict.sqlState !== "42601";
   };
 
-  function prompt({ text, database }: Question, index: SchemaIndex, recent: readonly Turn[]) {
+  async function prompt(
+    { text, database }: Question,
+    index: SchemaIndex,
+    recent: readonly Turn[],
+  ): Promise<Prompt> {
+    // the excerpts of many requests at once would else be made in one go
+    await pause();
     const excerpt = excerptSchema(index, {
       question: text,
       recentStatements: recent.flatMap(({ reply }) => reply.kind === "statement" ? [reply.sql] : []),
@@ -55,33 +69,40 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
     });
   }
 
+  async function attempt(question: Question, reply: Reply): Promise<Attempt> {
+    if (reply.kind === "question") return { answer: reply };
+    if (reply.kind !== "statement") return withoutStatement[reply.kind];
+    const answer = await tryStatement(question, reply.sql, options);
+    return answer.kind === "failed" && isRepairable(answer.error)
+      ? { answer, fault: answer.error }
+      : { answer };
+  }
+
   async function converse(question: Question, recent: readonly Turn[]): Promise<Answer> {
     const { database, principal, signal, logger } = question;
     const index = await schemas.get(database, { principal, signal });
-    const { system, messages: first } = prompt(question, index, recent);
+    const { system, messages: first } = await prompt(question, index, recent);
     let messages = first;
+    using deadline = startDeadline(options.answerTimeoutMs ?? 0);
     for (let repairs = 0;; repairs++) {
-      const { text } = await completion.complete({ system, messages, signal });
-      const reply = readReply(text, parses);
-      if (reply.kind === "question") return reply;
-      const run: StatementRun = reply.kind === "none"
-        ? { kind: "failed", error: noStatement, fromRows: false }
-        : await tryStatement(question, reply.sql, maxPlanCost);
-      const sql = reply.kind === "none" ? "" : reply.sql;
-      if (run.kind === "rows") return { ...run, sql };
-      if (run.kind === "refused") return run;
-      if (!isRepairable(run.error) || repairs === maxRepairs) return failed(sql, run.error);
-      logger.debug("A model's statement goes back to it", {
+      const said = await completion.complete({
+        system,
+        messages,
+        signal: repairs === 0 ? signal : deadline.within(signal),
+      });
+      const { answer, fault } = await attempt(question, readReply(said, parses));
+      if (fault === undefined || repairs === maxRepairs) return answer;
+      logger.debug("A model's reply goes back to it", {
         provider: completion.name,
         repairs: repairs + 1,
-        sqlState: run.error.sqlState,
+        sqlState: fault.sqlState,
       });
-      if (isUnknownName(run.error)) {
+      if (isUnknownName(fault)) {
         // the model may have been shown a catalog that is out of date
         const fresh = await schemas.recheck(database, { principal, signal });
-        if (fresh !== index) messages = prompt(question, fresh, recent).messages;
+        if (fresh !== index) messages = (await prompt(question, fresh, recent)).messages;
       }
-      messages = repairMessages(messages, text, run.fromRows ? withoutValues(run.error) : run.error);
+      messages = repairMessages(messages, said.text, errorForProvider(fault));
     }
   }
 
@@ -95,20 +116,32 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   };
 }
 
-const noStatement: StatementError = {
-  kind: "refused",
-  message: "the reply holds neither a statement in a ```sql block nor a line that starts with QUESTION:",
+interface Attempt {
+  readonly answer: Answer;
+  /** Where there is something that the model can do better. */
+  readonly fault?: StatementError;
+}
+
+const withoutStatement: Readonly<Record<"none" | "cut", Attempt>> = {
+  none: {
+    answer: { kind: "refused", reason: "Cannot answer the request: the provider wrote no statement" },
+    fault: {
+      kind: "refused",
+      message: "the reply holds neither a statement in a ```sql block nor a line that starts with QUESTION:",
+    },
+  },
+  cut: {
+    answer: {
+      kind: "refused",
+      reason: "Cannot answer the request: the provider's answer was cut at the longest length allowed, " +
+        "which llm.max_tokens sets",
+    },
+    fault: {
+      kind: "refused",
+      message: "the answer was cut at the longest length allowed; write a shorter one",
+    },
+  },
 };
-
-/** What a row held stays here, as PostgreSQL quotes it: `invalid input syntax for type date: "…"`. */
-function withoutValues(error: StatementError): StatementError {
-  return { ...error, message: error.message.replace(/".*"/s, '"…"') };
-}
-
-function failed(sql: string, error: StatementError): Answer {
-  if (sql !== "") return { kind: "failed", sql, error };
-  return { kind: "refused", reason: "Cannot answer the request: the provider wrote no statement" };
-}
 
 /** What a model can do something about; a statement that ran out of time or was cancelled is the caller's. */
 function isRepairable({ kind }: StatementError): boolean {

@@ -2,7 +2,7 @@ import type { Message } from "../llm/provider.ts";
 import type { StatementError } from "../postgres/database.ts";
 import { countTokens } from "../text/token_count.ts";
 import { createFence, type Fence } from "../text/fence.ts";
-import { withoutThinking } from "./read_reply.ts";
+import { maxReplyLength, withoutThinking } from "./read_reply.ts";
 import { questionMark, systemPrompt } from "./system_prompt.ts";
 import type { Turn } from "./turns.ts";
 
@@ -12,11 +12,7 @@ export interface PromptInput {
   /** Oldest first. */
   readonly turns: readonly Turn[];
   readonly database: string;
-  /** As the server reports it, `15.4 (Debian 15.4-1)` for one. */
-  readonly serverVersion?: string;
   readonly now: Date;
-  /** The session's, by its IANA name; UTC where it is absent or unknown. */
-  readonly timeZone?: string;
   /** Of the turns, the newest that fit are shown. */
   readonly maxHistoryTokens: number;
   /** Gives a fence's mark, for tests. */
@@ -46,7 +42,7 @@ export function buildPrompt(input: PromptInput): Prompt {
 
 const longestReply = 16_000;
 
-/** Continues a conversation with a reply whose statement failed and with what PostgreSQL said of it. */
+/** Continues a conversation with a reply that does not answer the request and with what is wrong with it. */
 export function repairMessages(
   previous: readonly Message[],
   reply: string,
@@ -54,7 +50,7 @@ export function repairMessages(
   fence: Fence = createFence(),
 ): readonly Message[] {
   // a provider refuses an empty message, and has no use for thoughts that it sees again
-  const said = withoutThinking(reply).trim().slice(0, longestReply) || "(no reply)";
+  const said = withoutThinking(reply.slice(0, maxReplyLength)).trim().slice(0, longestReply) || "(no reply)";
   return [
     ...previous,
     { role: "assistant", content: said },
@@ -90,39 +86,21 @@ function assistantText({ reply }: Turn): string {
 }
 
 function requestText(input: PromptInput, fence: Fence): string {
-  const { excerpt: { text, omittedTables }, question } = input;
+  const { excerpt: { text, omittedTables }, question, database, now } = input;
   const omitted = omittedTables === 0
     ? ""
     : ` (the part that fits the request; ${omittedTables} more tables are not described)`;
   return [
-    `${databaseText(input)} It is ${timeText(input)}.`,
+    `Database ${JSON.stringify(database)}, PostgreSQL. It is ${timeText(now)}.`,
     `Schema${omitted}:\n${fence.wrap(text === "" ? "There is no table to show." : text)}`,
     `The request:\n${question}`,
   ].join("\n\n");
 }
 
-/** A server may report anything as its version: only numbers are taken from it. */
-function databaseText({ database, serverVersion = "" }: PromptInput): string {
-  const [version] = serverVersion.match(/^\d{1,3}(\.\d{1,3}){0,2}/) ?? [];
-  return `Database ${JSON.stringify(database)}, PostgreSQL${version === undefined ? "" : ` ${version}`}.`;
-}
-
-/** As in `Saturday, 2026-11-21 17:53 (Europe/Berlin)`. */
-function timeText({ now, timeZone = "UTC" }: PromptInput): string {
-  const zone = isTimeZone(timeZone) ? timeZone : "UTC";
-  const weekday = now.toLocaleDateString("en", { weekday: "long", timeZone: zone });
-  // Sweden writes dates as ISO 8601 does
-  const time = now.toLocaleString("sv", { dateStyle: "short", timeStyle: "short", timeZone: zone });
-  return `${weekday}, ${time} (${zone})`;
-}
-
-/** PostgreSQL knows zones that are no names, such as `<+02>-02`. */
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
-  } catch {
-    return false;
-  }
+/** As in `Saturday, 2026-11-21 17:53 (UTC)`. */
+function timeText(now: Date): string {
+  const weekday = now.toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
+  return `${weekday}, ${now.toISOString().slice(0, 16).replace("T", " ")} (UTC)`;
 }
 
 const longestError = 4000;

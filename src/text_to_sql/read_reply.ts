@@ -1,7 +1,11 @@
+import type { Completion } from "../llm/provider.ts";
 import type { Turn } from "./turns.ts";
 
-/** What a model's reply comes to; `none` where it holds neither a statement nor a question back. */
-export type Reply = Turn["reply"] | { readonly kind: "none" };
+/** What a model's reply comes to: where it is neither, `cut` says that it ended too early, and `none` that it did not. */
+export type Reply = Turn["reply"] | { readonly kind: "none" | "cut" };
+
+/** How much of a reply is looked at, in UTF-16 units; a longer one is cut there. */
+export const maxReplyLength = 200_000;
 
 /**
  * Finds the statement or the question back in a model's reply, which is seldom in the very form that was asked for.
@@ -9,19 +13,29 @@ export type Reply = Turn["reply"] | { readonly kind: "none" };
  * correct themselves. A statement wins over a question, since models often repeat the request before it. Where there
  * is neither, one with a fault is taken, so that its author gets PostgreSQL's error. Takes linear time.
  *
+ * Half a statement may parse and give other rows: of a reply that was cut only blocks with an end are read.
+ *
  * @param parses whether PostgreSQL's grammar takes a text
  */
-export function readReply(text: string, parses: (sql: string) => boolean): Reply {
-  const answer = withoutThinking(text);
-  const blocks = blocksOf(answer).slice(-maxBlocks).toReversed();
+export function readReply(
+  reply: Pick<Completion, "text" | "isCut">,
+  parses: (sql: string) => boolean,
+): Reply {
+  const answer = withoutThinking(reply.text.slice(0, maxReplyLength));
+  const isCut = reply.isCut || reply.text.length > maxReplyLength;
+  const blocks = lastBlocks(answer).filter(({ isClosed }) => isClosed || !isCut).map(({ text }) => text);
   const isRead = (sql: string) => beginsWith(readKeyword, sql) && parses(sql);
+  const faulty = blocks.find((block) => beginsWith(anyKeyword, block));
+  if (isCut) {
+    const whole = blocks.find(isRead) ?? faulty;
+    return whole === undefined ? { kind: "cut" } : statement(whole);
+  }
   const sql = blocks.find(isRead) ?? bareTexts(answer).find(isRead);
   if (sql !== undefined) return statement(sql);
   const fromJson = [...blocks, braced(answer)].map(readJson).find((reply) => reply !== undefined);
   if (fromJson !== undefined) return fromJson;
   const marked = findMarkedQuestion(answer);
   if (marked !== undefined) return question(marked);
-  const faulty = blocks.find((block) => beginsWith(anyKeyword, block));
   if (faulty !== undefined) return statement(faulty);
   if (beginsWith(bareRead, answer)) return statement(answer);
   return isPlainQuestion(answer) ? question(answer) : { kind: "none" };
@@ -44,9 +58,14 @@ function beginsWith(keyword: RegExp, sql: string): boolean {
 }
 
 function statement(sql: string): Reply {
-  let end = sql.length;
-  while (end > 0 && /[;\s`]/.test(sql.charAt(end - 1))) end--;
-  return { kind: "statement", sql: sql.slice(0, end).trimStart() };
+  return { kind: "statement", sql: withoutEnd(sql).trimStart() };
+}
+
+/** A text without the marks and blanks after its last statement. */
+function withoutEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && /[;\s`]/.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }
 
 const longestQuestion = 2000;
@@ -78,10 +97,34 @@ export function withoutThinking(text: string): string {
 
 const languages = /^(?:sql|postgres(?:ql)?|pgsql|plpgsql|psql|json|text|plaintext)(?=\s|$)/i;
 
-/** What the fenced blocks hold, without a language's name; the last one may lack its end. */
-function blocksOf(text: string): readonly string[] {
-  const parts = text.split(/`{3,}/);
-  return parts.filter((_, index) => index % 2 === 1).map((part) => part.replace(languages, "").trim());
+interface Block {
+  readonly text: string;
+  readonly isClosed: boolean;
+}
+
+const fenceLine = /^[ \t]*`{3,}([^\n]*)/gm;
+
+/**
+ * What the last fenced blocks hold, the last one first, without a language's name. It may lack its end. A fence begins a
+ * line, since one within a line may be part of a statement; with text after it, it begins a block, within another too.
+ */
+function lastBlocks(text: string): readonly Block[] {
+  const blocks: Block[] = [];
+  let start: number | undefined;
+  for (const { 0: line, 1: after = "", index } of text.matchAll(fenceLine)) {
+    const isInBlock = start !== undefined;
+    if (isInBlock) blocks.push({ text: text.slice(start, index), isClosed: true });
+    start = undefined;
+    const rest = after.trim();
+    if (isInBlock && rest === "") continue;
+    if (rest.endsWith("```")) blocks.push({ text: withoutEnd(rest), isClosed: true });
+    else start = index + line.length - after.length;
+  }
+  if (start !== undefined) blocks.push({ text: text.slice(start), isClosed: false });
+  return blocks.slice(-maxBlocks).toReversed().map((block) => ({
+    ...block,
+    text: block.text.replace(languages, "").trim(),
+  }));
 }
 
 /** Where a line, or what follows a colon in it, may begin a statement that is not fenced. */

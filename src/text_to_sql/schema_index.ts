@@ -1,6 +1,5 @@
-import { setImmediate } from "node:timers/promises";
 import type { Catalog, CatalogTable } from "../core/catalog.ts";
-import { forEachInSlices } from "../core/for_each_in_slices.ts";
+import { forEachInSlices, pause } from "../core/for_each_in_slices.ts";
 import { type SampleValues, tableKey } from "../postgres/sample_values.ts";
 import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
 import { createJoinFinder } from "./find_joins.ts";
@@ -59,9 +58,9 @@ export async function createSchemaIndex(
   };
   await forEachInSlices(uncut.entries(), take);
   const relations = await relateTables(tables);
-  await setImmediate();
+  await pause();
   const byName = tablesByName(catalog.tables);
-  await setImmediate();
+  await pause();
   const weights = catalog.tables.map((table, at) =>
     tableWeight(table, relations.joins.joinsOf(at).length, relations.copyMarks[at]?.factor ?? 1)
   );
@@ -100,9 +99,9 @@ async function relateTables(
   tables: readonly TableWords[],
 ): Promise<Pick<SchemaIndex, "joins" | "copyMarks" | "archives">> {
   const copyMarksOf = createCopyFinder(tables);
-  await setImmediate();
+  await pause();
   const joinFinder = createJoinFinder(tables);
-  await setImmediate();
+  await pause();
   const copyMarks: CopyMarks[] = [];
   const joins: Join[] = [];
   const compare = ([at, words]: [number, TableWords]) => {
@@ -110,7 +109,7 @@ async function relateTables(
     joins.push(...joinFinder.joinsFrom(at));
   };
   await forEachInSlices(tables.entries(), compare);
-  await setImmediate();
+  await pause();
   // ways lead rather through tables of rows than through copies and views
   const tolls = tables.map(({ table }, at) =>
     (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0)

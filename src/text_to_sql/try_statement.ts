@@ -1,21 +1,26 @@
-import type { ReadOutcome, StatementError } from "../postgres/database.ts";
+import type { StatementError } from "../postgres/database.ts";
 import { planStatement } from "../postgres/plan_statement.ts";
-import type { Question } from "./answer.ts";
+import { placeOf } from "../postgres/statement_error.ts";
+import type { StatementGuard } from "../postgres/statement_guard.ts";
+import type { Answer, Question } from "./answer.ts";
 
-export type StatementRun =
-  | { readonly kind: "rows"; readonly outcome: ReadOutcome & { readonly ok: true } }
-  /** `fromRows`: it failed while it read rows, so the error may quote one. */
-  | { readonly kind: "failed"; readonly error: StatementError; readonly fromRows: boolean }
-  | { readonly kind: "refused"; readonly reason: string };
+export interface TryOptions {
+  readonly guard: StatementGuard;
+  /** Plans that PostgreSQL estimates above this are refused; absent: none are. */
+  readonly maxPlanCost?: number;
+}
 
-/** Plans a statement that a model wrote, and runs it where its estimated cost allows. */
+/** Guards and plans a statement that a model wrote, and runs it where its estimated cost allows. */
 export async function tryStatement(
   { database, principal, maxRows, offset, signal }: Question,
   sql: string,
-  maxPlanCost: number | undefined,
-): Promise<StatementRun> {
+  { guard, maxPlanCost }: TryOptions,
+): Promise<Answer> {
+  // first of all, since what is wrong with it would be told of our own EXPLAIN before it
+  const refused = whyRefused(guard, sql);
+  if (refused !== undefined) return { kind: "failed", sql, error: refused };
   const plan = await planStatement(database, { principal, sql, signal });
-  if (!plan.ok) return { kind: "failed", error: plan.error, fromRows: false };
+  if (!plan.ok) return { kind: "failed", sql, error: plan.error };
   if (maxPlanCost !== undefined && plan.totalCost > maxPlanCost) {
     const { node, cost, rows } = plan.dearest;
     return {
@@ -26,7 +31,20 @@ export async function tryStatement(
     };
   }
   const outcome = await database.read({ principal, sql, signal, maxRows, offset });
-  return outcome.ok ? { kind: "rows", outcome } : { kind: "failed", error: outcome.error, fromRows: true };
+  return outcome.ok ? { kind: "rows", sql, outcome } : { kind: "failed", sql, error: outcome.error };
+}
+
+function whyRefused(guard: StatementGuard, sql: string): StatementError | undefined {
+  const verdict = guard.check(sql);
+  if (!verdict.ok) {
+    const { reason, sqlState, position } = verdict;
+    const place = placeOf(sql, position);
+    return sqlState === undefined
+      ? { kind: "refused", message: reason, ...place }
+      : { kind: "failed", message: reason, sqlState, ...place };
+  }
+  if (verdict.kind === "select") return undefined;
+  return { kind: "refused", message: "only SELECT, VALUES, TABLE and WITH of those answer a request" };
 }
 
 function count(value: number): string {

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { ProviderError } from "../llm/provider_error.ts";
-import type { ReadOutcome } from "../postgres/database.ts";
 import type { StatementGuard } from "../postgres/statement_guard.ts";
 import { jsonValue, typeName } from "../postgres/type_names.ts";
-import { looksLikeSql } from "../text/sql_or_words.ts";
+import { isEmptyRequest, looksLikeSql, mayBeWords, type StatementReading } from "../text/sql_or_words.ts";
 import { formatTsv } from "../text/tsv.ts";
 import type { Answer, AnswerQuestion, Question } from "../text_to_sql/answer.ts";
 import { createFence } from "../text/fence.ts";
@@ -57,38 +56,39 @@ const output = z.object({
   ),
   row_count: z.int().optional().describe("Rows in this answer."),
   truncated: z.boolean().optional().describe("Whether the statement has more rows than these."),
-  next_offset: z.int().optional().describe("The offset that gets the next rows; only where truncated."),
+  next_offset: z.int().optional().describe(
+    "The offset that gets the next rows of `sql`; only where truncated.",
+  ),
 });
 
 export function queryDatabase(options: QueryDatabaseOptions): Tool {
-  const { directory, guard } = options;
-  const parses = (sql: string) => {
-    const verdict = guard.check(sql);
-    return verdict.ok || verdict.sqlState !== "42601";
-  };
+  const { directory, guard, answerQuestion } = options;
 
   return defineTool({
     name: "query_database",
     title: "Query database",
-    description: (options.answerQuestion === undefined ? sqlAlone : inWords) + aboutSql,
+    description: (answerQuestion === undefined ? sqlAlone : inWords) + aboutSql,
     input,
     output,
     async run({ query, limit, offset, database: name }, { principal, signal, logger }) {
       const database = directory.resolve(principal, name);
-      const question = { text: query, database, principal, maxRows: limit, offset, signal, logger };
-      const answer = looksLikeSql(query, parses)
-        ? await runSql(question)
-        : await answerInWords(options.answerQuestion, question);
+      const text = query.trim();
+      const question = { text, database, principal, maxRows: limit, offset, signal, logger };
+      const answer = isEmptyRequest(text)
+        ? emptyRequest
+        : looksLikeSql(text, (sql) => readAsStatement(guard, sql))
+        ? await answerSql(answerQuestion, question)
+        : await answerInWords(answerQuestion, question);
       switch (answer.kind) {
         case "rows":
-          return rowsReply(database.name, answer.sql, answer.outcome, offset);
+          return rowsReply(question, answer);
         case "question":
           return {
             text: `The request needs an answer first: ${answer.text}`,
             data: { database: database.name, question: answer.text },
           };
         case "failed":
-          return { failure: statementErrorText(answer.error, answer.sql) };
+          return { failure: failureText(question, answer) };
         case "refused":
           return { failure: answer.reason };
       }
@@ -96,14 +96,46 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
   });
 }
 
-async function runSql({ text, database, principal, maxRows, offset, signal }: Question): Promise<Answer> {
-  const sql = text.trim();
-  const outcome = await database.read({ principal, sql, signal, maxRows, offset });
-  return outcome.ok ? { kind: "rows", sql, outcome } : { kind: "failed", sql, error: outcome.error };
-}
+type Rows = Answer & { readonly kind: "rows" };
+type Failed = Answer & { readonly kind: "failed" };
+
+const emptyRequest: Answer = {
+  kind: "refused",
+  reason: "Cannot answer an empty request: send a request in natural language, or one SQL statement",
+};
 
 /** Far beyond any question, and still a small part of what a model reads. */
 const maxRequestLength = 10_000;
+
+function readAsStatement(guard: StatementGuard, sql: string): StatementReading {
+  const verdict = guard.check(sql);
+  if (verdict.ok) return "runs";
+  // a fingerprint parses again, which takes long for long lists and tells nothing of what is too long for words
+  const parses = verdict.sqlState === undefined && sql.length <= maxRequestLength &&
+    guard.fingerprint(sql) !== undefined;
+  return parses ? "refused" : "none";
+}
+
+/** SQLSTATE of an undefined table and column. */
+const unknownNames: readonly (string | undefined)[] = ["42P01", "42703"];
+
+/** Words that PostgreSQL can read as a SELECT are a request after all where it knows none of their names. */
+async function answerSql(answerQuestion: AnswerQuestion | undefined, question: Question): Promise<Answer> {
+  const first = await runSql(question);
+  const isRequest = first.kind === "failed" && unknownNames.includes(first.error.sqlState) &&
+    mayBeWords(question.text);
+  if (!isRequest || answerQuestion === undefined) return first;
+  const second = await answerInWords(answerQuestion, question);
+  if (second.kind !== "refused") return second;
+  return { kind: "refused", reason: `${second.reason}\n\nAs SQL: ${failureText(question, first)}` };
+}
+
+async function runSql(
+  { text: sql, database, principal, maxRows, offset, signal }: Question,
+): Promise<Rows | Failed> {
+  const outcome = await database.read({ principal, sql, signal, maxRows, offset });
+  return outcome.ok ? { kind: "rows", sql, outcome } : { kind: "failed", sql, error: outcome.error };
+}
 
 async function answerInWords(
   answerQuestion: AnswerQuestion | undefined,
@@ -121,7 +153,8 @@ async function answerInWords(
       kind: "refused",
       reason: "Cannot answer a request in natural language: no completion provider is configured. " +
         "Send one SQL statement instead (get_schema_info shows the tables), " +
-        "or have the server's administrator set llm.provider in its configuration",
+        "or have the server's administrator set llm.provider in its configuration, " +
+        "and llm.enabled to true where it is false",
     };
   }
   try {
@@ -132,11 +165,20 @@ async function answerInWords(
   }
 }
 
-function rowsReply(database: string, sql: string, outcome: ReadOutcome & { ok: true }, offset: number) {
+/** Shows the statement where the caller did not send it. */
+function failureText({ text }: Question, { sql, error }: Failed): string {
+  const fault = statementErrorText(error, sql);
+  return sql === text ? fault : `${fault}\n\nSQL Query:\n${sql}`;
+}
+
+function rowsReply(question: Question, { sql, outcome }: Rows) {
   const { columns, rows } = outcome;
+  const database = question.database.name;
   const truncated = outcome.truncatedBy !== undefined;
-  const next = offset + rows.length;
-  const more = truncated ? `, more available: call again with offset=${next} for the next` : "";
+  const next = question.offset + rows.length;
+  // the same words may become another statement
+  const again = sql === question.text ? "call again" : "send the SQL above as `query`";
+  const more = truncated ? `, more available: ${again} with offset=${next} for the next` : "";
   const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}${more}`;
   const sizeNote = outcome.truncatedBy === "bytes"
     ? "\nThe answer reached its size limit; select fewer columns."

@@ -1,13 +1,34 @@
 import type { StatementError } from "../postgres/database.ts";
+import { createFence } from "../text/fence.ts";
 
 /** A failed statement for a model: what is wrong, its SQLSTATE, where, and what PostgreSQL advises. */
 export function statementErrorText(error: StatementError, sql: string): string {
-  const lines = [`Cannot run the statement: ${error.message}`];
-  if (error.sqlState !== undefined) lines.push(`SQLSTATE: ${error.sqlState}`);
-  if (error.position !== undefined) lines.push(...pointAt(sql, error.position));
-  if (error.detail !== undefined) lines.push(`Detail: ${error.detail}`);
-  if (error.hint !== undefined) lines.push(`Hint: ${error.hint}`);
+  const { message, sqlState, position, detail, hint } = error;
+  const advice = [
+    ...(detail === undefined ? [] : [`Detail: ${detail}`]),
+    ...(hint === undefined ? [] : [`Hint: ${hint}`]),
+  ];
+  const place = [
+    ...(sqlState === undefined ? [] : [`SQLSTATE: ${sqlState}`]),
+    ...(position === undefined ? [] : pointAt(sql, position)),
+  ];
+  const lines = mayQuoteRows(error)
+    ? ["Cannot run the statement:", createFence().wrap([message, ...advice].join("\n")), ...place]
+    : [`Cannot run the statement: ${message}`, ...place, ...advice];
   return lines.join("\n");
+}
+
+const insufficientPrivilege = "42501";
+/** Of a caller who has no role (SET ROLE says 22023); one name without blanks tells nobody what to do. */
+const missingRole = /^role "\S{1,63}" does not exist$/;
+
+/**
+ * Class 42 is about syntax and names, and quotes the statement where it points into it. Without a place it may come
+ * from a value: `body::regclass` and `to_tsquery(body)` quote a row under 42P01 and 42601.
+ */
+function mayQuoteRows({ message, sqlState, position }: StatementError): boolean {
+  if (sqlState === undefined || sqlState === insufficientPrivilege || missingRole.test(message)) return false;
+  return !sqlState.startsWith("42") || position === undefined;
 }
 
 const maxLineLength = 120;

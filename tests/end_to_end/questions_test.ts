@@ -65,7 +65,7 @@ testWithPostgres("requests in words go to the provider and come back as rows", a
     const { data } = await ask("What is our revenue?");
     assert.deepEqual(data["rows"], [["4650"]]);
     assert.match(lastPrompt(vendor), /column \\"amount\\" does not exist/);
-    assert.match(lastPrompt(vendor), /only reads/i);
+    assert.match(lastPrompt(vendor), /ERROR: DELETE is not a read/);
   });
 
   await t.step("after three corrections the caller learns what is wrong", async () => {
@@ -80,8 +80,8 @@ testWithPostgres("requests in words go to the provider and come back as rows", a
   await t.step("what a row holds is not told to the provider in PostgreSQL's words", async () => {
     say = script(sqlBlock("SELECT city::int FROM customers"), sqlBlock("SELECT 1 AS one"));
     await ask("Which cities are numbers?");
-    assert.match(lastPrompt(vendor), /invalid input syntax for type integer/);
-    assert.doesNotMatch(lastPrompt(vendor), /Lisbon/);
+    assert.match(lastPrompt(vendor), /ERROR: a value does not fit the operation\\nSQLSTATE: 22P02/);
+    assert.doesNotMatch(lastPrompt(vendor), /Lisbon|invalid input syntax/);
   });
 
   await t.step("an ambiguous request is answered with a question back", async () => {

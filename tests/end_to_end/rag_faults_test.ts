@@ -131,6 +131,8 @@ testWithPostgres(
       await database.query("ALTER TABLE later RENAME COLUMN words TO content");
       assert.equal((await client.ask("early", leave)).answer, "One, two.");
     });
+
+    assert.equal(await process.stop(), 0);
   },
 );
 
@@ -325,4 +327,6 @@ testWithPostgres("what callers and documents do wrong stays with them", async (t
   await t.step("no caller's fault is an error of the server's", () => {
     assert.doesNotMatch(process.stderr(), / (WARN|ERROR) /);
   });
+
+  assert.equal(await process.stop(), 0);
 });

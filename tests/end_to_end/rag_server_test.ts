@@ -434,7 +434,7 @@ testWithPostgres("a configuration written for pgEdge's RAG server is served", as
       Number(docs?.completion?.["total_tokens"]) + 127,
     );
   });
-  assert.equal(await process.stop(), 0);
+  assert.equal(await process.stop(), 0, process.stderr());
 });
 
 testWithPostgres("both servers run in one process, the RAG server with TLS", async (t) => {

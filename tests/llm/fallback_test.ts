@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
-import { withFallback, withRerankFallback } from "../../src/llm/fallback.ts";
-import { noUsage, type RerankProvider } from "../../src/llm/provider.ts";
+import { withFallback } from "../../src/llm/fallback.ts";
 import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
 import { assertFault, faultOf, never } from "./exchange_fixture.ts";
 import { capturedLogger } from "./raw_server.ts";
@@ -75,19 +74,6 @@ Deno.test("a ping succeeds where any provider answers, even behind one that is s
   await withFallback([silent, scriptedProvider("b", [end()])], silentLogger).ping(never);
   const signal = AbortSignal.abort("why");
   await assert.rejects(withFallback([silent], silentLogger).ping(signal), (thrown) => thrown === "why");
-});
-
-Deno.test("reranking falls back too", async () => {
-  const ping = () => Promise.resolve();
-  const reranking = { results: [{ index: 0, score: 1 }], usage: noUsage };
-  const failing: RerankProvider = { name: "a", ping, rerank: () => Promise.reject(fault("provider")) };
-  const working: RerankProvider = { name: "b", ping, rerank: () => Promise.resolve(reranking) };
-  const rerankRequest = { query: "", documents: [""], signal: never };
-  assert.deepEqual(
-    await withRerankFallback([failing, working], silentLogger).rerank(rerankRequest),
-    reranking,
-  );
-  await assertFault(withRerankFallback([failing], silentLogger).rerank(rerankRequest), "provider");
 });
 
 Deno.test("no providers at all are refused", () => {

@@ -257,6 +257,8 @@ Deno.test("a reply without an end is bounded", async () => {
   const error = await faultOf(exchangeWith(server.url).send(question));
   assert.equal(error.fault, "provider");
   assert.match(error.detail, /over 67108864 bytes/);
+  const bounded = await faultOf(exchangeWith(server.url).send({ ...question, maxBytes: 1_000_000 }));
+  assert.match(bounded.detail, /over 1000000 bytes/);
 });
 
 Deno.test("each failed attempt is one log line, the last one a warning, and none holds the prompt", async () => {

@@ -30,7 +30,15 @@ const text = (text: string) => ({
 const start = { type: "message_start", message: { usage: { input_tokens: 3, output_tokens: 1 } } };
 const stop = { type: "message_stop" };
 
+const hugeReplies = ["openai", "anthropic", "gemini", "ollama"].map((vendor): OddReply => ({
+  title: "more than any model writes",
+  subject: `${vendor} completion`,
+  reply: { padding: "x".repeat(4 * 1024 * 1024) },
+  outcome: /^the reply is over 4194304 bytes$/,
+}));
+
 const replies: readonly OddReply[] = [
+  ...hugeReplies,
   {
     title: "a refusal in words is an answer",
     subject: "openai completion",

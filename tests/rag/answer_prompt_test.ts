@@ -69,7 +69,7 @@ Deno.test("buildAnswerPrompt() gives the newest turns half of what the question 
   assert.equal(shown.length, 2);
 });
 
-Deno.test("buildAnswerPrompt() never goes beyond its budget, and shows a prefix of the documents", () => {
+Deno.test("buildAnswerPrompt() never goes beyond its budget, and shows documents or their beginnings", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 400 });
   fc.assert(fc.property(
     fc.array(text, { maxLength: 8 }),
@@ -80,14 +80,30 @@ Deno.test("buildAnswerPrompt() never goes beyond its budget, and shows a prefix 
       const { shown, messages } = buildAnswerPrompt({
         ...base,
         history,
-        documents: contents.map((content) => ({ content })),
+        documents: contents.map((content, at) => ({ at, content })),
         tokenBudget,
       });
       const kept = messages.slice(0, -1).map(({ content }) => content);
       const tokens = [base.question, ...kept, ...shown.map(({ content }) => content)].map(countTokens);
       const total = tokens.reduce((sum, count) => sum + count, 0);
       assert.ok(total <= Math.max(tokenBudget, countTokens(base.question)));
-      shown.forEach(({ content }, at) => assert.ok(contents[at]?.startsWith(content.trimEnd().slice(0, 20))));
+      for (const { at, content } of shown) {
+        assert.ok(contents[at]?.startsWith(content.trimEnd().slice(0, 20)));
+      }
     },
   ));
+});
+
+Deno.test("buildAnswerPrompt() leaves blank turns out, and a document that does not fit where a later one does", () => {
+  const history = [{ role: "user", content: "a" }, { role: "assistant", content: " \n" }] as const;
+  const long = { content: "word ".repeat(500) };
+  const short = { content: "It is 28 days." };
+  const { messages, shown } = buildAnswerPrompt({
+    ...base,
+    history,
+    documents: [long, short],
+    tokenBudget: 40,
+  });
+  assert.deepEqual(messages.slice(0, -1), [history[0]]);
+  assert.deepEqual(shown, [short]);
 });

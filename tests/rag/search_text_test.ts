@@ -18,3 +18,9 @@ Deno.test("searchText() brings in the question before where one says little by i
     "How many days of leave do employees get?\nand for contractors?",
   );
 });
+
+Deno.test("searchText() is short whatever was said before", () => {
+  const before = [{ role: "user", content: "word ".repeat(200_000) }] as const;
+  assert.ok(searchText("and why?", before).length < 1_000);
+  assert.ok(searchText("word ".repeat(200_000), []).length < 20_000);
+});

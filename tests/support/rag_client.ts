@@ -49,8 +49,16 @@ export type RagClient = ReturnType<typeof createRagClient>;
 
 /** A client of a running RAG server that holds all it gets against the description of the API. */
 export function createRagClient({ url, httpClient }: RagClientOptions) {
-  const send = (path: string, init: RequestInit) =>
-    fetch(`${url}${path}`, { ...init, ...(httpClient === undefined ? {} : { client: httpClient }) });
+  function send(path: string, init: RequestInit): Promise<Response> {
+    const headers = new Headers(init.headers);
+    // a pool may open a connection that it then has no use for, which Deno 2.4 waits for when a server stops
+    headers.set("connection", "close");
+    return fetch(`${url}${path}`, {
+      ...init,
+      headers,
+      ...(httpClient === undefined ? {} : { client: httpClient }),
+    });
+  }
 
   async function exchange(path: string, init: RequestInit): Promise<RagReply> {
     const response = await send(path, init);

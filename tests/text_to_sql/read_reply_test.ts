@@ -5,14 +5,15 @@ import { readReply, withoutThinking } from "../../src/text_to_sql/read_reply.ts"
 
 const parser = await loadParser();
 const parses = (sql: string) => parser.parse(sql).ok;
-const read = (text: string) => {
-  const reply = readReply(text, parses);
+const read = (text: string, isCut = false) => {
+  const reply = readReply({ text, isCut }, parses);
   if (reply.kind === "statement") return reply.sql;
   return reply.kind === "question" ? `? ${reply.text}` : reply;
 };
 const none = { kind: "none" };
 
 const count = "SELECT count(*) FROM orders";
+const inText = "SELECT id FROM notes WHERE body LIKE '%```%'";
 
 /** A name, the reply, and its statement, its question after "? ", or none. */
 const examples: readonly (readonly [string, string, unknown])[] = [
@@ -123,6 +124,13 @@ const examples: readonly (readonly [string, string, unknown])[] = [
     "```sql\nSELECT id FROM logs WHERE reply LIKE '%</think>%'\n```",
     "SELECT id FROM logs WHERE reply LIKE '%</think>%'",
   ],
+  ["a fence in a text", "```sql\nSELECT id FROM notes WHERE body LIKE '%```%'\n```", inText],
+  ["a fence in a comment", "```sql\nSELECT 1 -- as in ```sql\n```", "SELECT 1 -- as in ```sql"],
+  ["a fence in a statement on one line", "```sql SELECT '```' AS mark```", "SELECT '```' AS mark"],
+  ["a fence in prose", "Use ```sql as the fence:\n```sql\nSELECT 1\n```", "SELECT 1"],
+  ["a fence within a line", "Here it is: ```sql\nSELECT count(*) FROM orders\n```", count],
+  ["an end within a line", "```sql\nSELECT count(*) FROM orders```", count],
+  ["a block in one without its end", "```\nA draft:\n```sql\nSELECT 1\n```", "SELECT 1"],
   ["a question", "QUESTION: Which year do you mean?", "? Which year do you mean?"],
   ["a question in small letters", "question: which year?", "? which year?"],
   ["a question in bold", "**QUESTION:** Which year do you mean?", "? Which year do you mean?"],
@@ -178,6 +186,37 @@ Deno.test("a model's thoughts are taken out wherever they are", () => {
   assert.equal(withoutThinking("a <think> b"), "a <think> b");
 });
 
+const cut = { kind: "cut" };
+const first = "```sql\nSELECT 1\n```\n";
+
+/** A name, the beginning of a reply, and what is whole in it. */
+const cutExamples: readonly (readonly [string, string, unknown])[] = [
+  ["in a statement that parses", "```sql\nSELECT name FROM customers", cut],
+  ["in a statement that does not", "```sql\nSELECT name FROM customers WHERE", cut],
+  ["without a fence", "SELECT name FROM customers", cut],
+  ["in JSON", '{"sql": "SELECT name FROM customers"}, {"', cut],
+  ["in a question", "QUESTION: Which year do you mean", cut],
+  ["in prose", "To count the orders", cut],
+  ["in thoughts", "<think>\n```sql\nSELECT 1\n```\nor", cut],
+  ["after the block", `${first}This counts`, "SELECT 1"],
+  ["right after the fence", "```sql\nSELECT 1\n```", "SELECT 1"],
+  ["after a block on one line", "```sql SELECT 1```\nThis", "SELECT 1"],
+  ["in a second block", `${first}or\n\`\`\`sql\nSELECT 2`, "SELECT 1"],
+  ["after a block with a fault", "```sql\nSELECT FROM WHERE\n```\nThis", "SELECT FROM WHERE"],
+];
+
+for (const [name, text, expected] of cutExamples) {
+  Deno.test(`a reply that was cut ${name}`, () => assert.deepEqual(read(text, true), expected));
+}
+
+Deno.test("a reply is read up to its 200,000th character, as one that was cut there", () => {
+  const filled = (length: number) => first + "x".repeat(length - first.length);
+  assert.equal(read(filled(200_000)), "SELECT 1");
+  assert.equal(read(filled(200_001)), "SELECT 1");
+  assert.deepEqual(read("x".repeat(200_000) + first), cut);
+  assert.deepEqual(read(`SELECT 1\n\n${"x".repeat(200_000)}`), cut);
+});
+
 const pieces = [
   "```",
   "```sql\n",
@@ -208,8 +247,10 @@ Deno.test("no reply makes the reader throw, and a statement that it gives parses
     parts.join("")
   );
   fc.assert(fc.property(text, fc.boolean(), (reply, isStatement) => {
-    const { kind } = readReply(reply, () => isStatement);
-    assert.ok(["statement", "question", "none"].includes(kind));
+    for (const isCut of [false, true]) {
+      const { kind } = readReply({ text: reply, isCut }, () => isStatement);
+      assert.ok(["statement", "question", isCut ? "cut" : "none"].includes(kind));
+    }
   }));
   fc.assert(fc.property(text, (noise) => {
     const prose = noise.replace(/[`<{]/g, "").replace(/question/gi, "");
@@ -219,14 +260,25 @@ Deno.test("no reply makes the reader throw, and a statement that it gives parses
 
 Deno.test("a long reply is read in a few tries, whatever is repeated in it", () => {
   for (
-    const piece of [...pieces, "a", "SELECT 1;\n", "\n \n", "```x```", "question ", "- ", "sql: ", "\n-"]
+    const piece of [
+      ...pieces,
+      "a",
+      "SELECT 1;\n",
+      "\n \n",
+      "```x```",
+      "question ",
+      "- ",
+      "sql: ",
+      "\n-",
+      "\n```",
+    ]
   ) {
     let asked = 0;
-    const reply = piece.repeat(Math.ceil(100_000 / piece.length));
-    readReply(reply, (sql) => {
+    const reply = piece.repeat(Math.ceil(200_000 / piece.length));
+    readReply({ text: reply, isCut: false }, (sql) => {
       asked += sql.length;
       return false;
     });
-    assert.ok(asked <= 16 * 100_100, `${JSON.stringify(piece)}: ${asked} characters were parsed`);
+    assert.ok(asked <= 16 * 200_100, `${JSON.stringify(piece)}: ${asked} characters were parsed`);
   }
 });

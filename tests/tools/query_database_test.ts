@@ -3,6 +3,7 @@ import type { Catalog } from "../../src/core/catalog.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { createCatalogCache } from "../../src/postgres/catalog_cache.ts";
 import { createAnswerByRules } from "../../src/text_to_sql/answer_by_rules.ts";
+import type { Answer, AnswerQuestion } from "../../src/text_to_sql/answer.ts";
 import { queryDatabase } from "../../src/tools/query_database.ts";
 import { createTestDatabase, testWithPostgres } from "../support/database.ts";
 import { callTool, createToolFixture } from "../support/tool_fixture.ts";
@@ -113,10 +114,137 @@ testWithPostgres("query_database answers SQL and words", async (t) => {
   await t.step("without a completion provider the refusal says what to configure", async () => {
     const { isError, text } = await callTool(queryDatabase(fixture), { query: "how many books are there" });
     assert.equal(isError, true);
-    assert.match(text, /llm\.provider/);
+    assert.equal(
+      text,
+      "Cannot answer a request in natural language: no completion provider is configured. Send one SQL statement " +
+        "instead (get_schema_info shows the tables), or have the server's administrator set llm.provider in its " +
+        "configuration, and llm.enabled to true where it is false",
+    );
   });
 
   await t.step("an embedded statement terminator and comments are fine", async () => {
     assert.deepEqual((await callTool(tool, { query: "-- all\nSELECT 1 /* one */;" })).data["rows"], [[1]]);
   });
+});
+
+/** Runs the statement for whatever is asked, and keeps what was. */
+function bySql(sql: string) {
+  const asked: string[] = [];
+  const answerQuestion: AnswerQuestion = async ({ text, database, principal, maxRows, offset, signal }) => {
+    asked.push(text);
+    const outcome = await database.read({ principal, sql, signal, maxRows, offset });
+    return outcome.ok ? { kind: "rows", sql, outcome } : { kind: "failed", sql, error: outcome.error };
+  };
+  return { asked, answerQuestion };
+}
+
+testWithPostgres("query_database tells words that parse from SQL", async (t) => {
+  await using database = await createTestDatabase();
+  await database.query(librarySchema);
+  await using fixture = await createToolFixture({ library: { database } });
+  const { asked, answerQuestion } = bySql("SELECT id FROM books ORDER BY id");
+  const tool = queryDatabase({ ...fixture, answerQuestion });
+
+  await t.step(
+    "words are a request where the statement is none, is never run, or names nothing",
+    async () => {
+      const requests = [
+        "select orders from Berlin",
+        "select best orders",
+        "select max price",
+        "select books today",
+        "table contents",
+        "Analyze revenue",
+        "Select price from highest to lowest",
+        "close deals",
+        "create user list",
+        "NUL\0 x",
+        "\ud800 abc",
+        "x ".repeat(4_000).trim(),
+      ];
+      for (const query of requests) {
+        const { isError } = await callTool(tool, { query });
+        assert.equal(isError, false, query);
+      }
+      assert.deepEqual(asked.splice(0), requests);
+    },
+  );
+
+  await t.step("SQL stays SQL, faults or not", async () => {
+    assert.deepEqual(
+      (await callTool(tool, { query: "select title from books limit 1 offset 1" })).data["row_count"],
+      1,
+    );
+    const faults: [string, RegExp][] = [
+      ["select nope, title from books", /SQLSTATE: 42703/],
+      ["SELECT nope FROM books", /SQLSTATE: 42703/],
+      ["select title from books limit -1", /LIMIT must not be negative/],
+      ["drop table books", /^Cannot run the statement: DROP is not a read; /],
+      ["delete from books", /^Cannot run the statement: DELETE is not a read; /],
+      ["truncate books", /^Cannot run the statement: TRUNCATE is not a read; /],
+      ["grant select on books to bob", /^Cannot run the statement: GRANT is not a read; /],
+    ];
+    for (const [query, fault] of faults) {
+      const { isError, text } = await callTool(tool, { query });
+      assert.equal(isError, true, query);
+      assert.match(text, fault);
+    }
+    assert.deepEqual(asked, []);
+  });
+
+  await t.step("without a provider a SELECT of words keeps its own error", async () => {
+    const { text } = await callTool(queryDatabase(fixture), { query: "select orders from Berlin" });
+    assert.match(text, /^Cannot run the statement: relation "berlin" does not exist\nSQLSTATE: 42P01\n/);
+  });
+
+  await t.step("where the request is refused too, both reasons are told", async () => {
+    const refused: Answer = { kind: "refused", reason: "Cannot answer the request: no" };
+    const refusing = queryDatabase({ ...fixture, answerQuestion: () => Promise.resolve(refused) });
+    const { text } = await callTool(refusing, { query: "select titel from books" });
+    assert.match(
+      text,
+      /^Cannot answer the request: no\n\nAs SQL: Cannot run the statement: column "titel" does not exist\n/,
+    );
+  });
+
+  await t.step("an empty request is refused, and nobody is asked", async () => {
+    for (const query of [" ", "\n\t", "-- nothing", "/* a */ -- b\n"]) {
+      for (const each of [tool, queryDatabase(fixture)]) {
+        const { isError, text } = await callTool(each, { query });
+        assert.equal(isError, true);
+        assert.equal(
+          text,
+          "Cannot answer an empty request: send a request in natural language, or one SQL statement",
+        );
+      }
+    }
+    assert.deepEqual(asked, []);
+  });
+
+  await t.step("the next rows of an answer in words are those of its statement", async () => {
+    const { text, data } = await callTool(tool, { query: "which books do we have?" });
+    assert.match(
+      text,
+      /^Results \(100 rows, more available: send the SQL above as `query` with offset=100 for the next\):$/m,
+    );
+    const next = await callTool(tool, { query: data["sql"], offset: data["next_offset"] });
+    assert.deepEqual((next.data["rows"] as unknown[])[0], [101]);
+  });
+
+  await t.step(
+    "an answer in words that failed shows what was tried, and fences what a row holds",
+    async () => {
+      const sql = "SELECT title::int FROM books WHERE id = 251";
+      const failing = queryDatabase({ ...fixture, ...bySql(sql) });
+      const { isError, text } = await callTool(failing, { query: "which titles are numbers?" });
+      assert.equal(isError, true);
+      assert.equal(
+        text.replaceAll(/[0-9a-f]{32}/g, "MARK"),
+        'Cannot run the statement:\n<data-MARK>\ninvalid input syntax for type integer: "Tab\tand\nline"\n' +
+          `</data-MARK>\nSQLSTATE: 22P02\n\nSQL Query:\n${sql}`,
+      );
+      const own = await callTool(tool, { query: sql });
+      assert.doesNotMatch(own.text, /SQL Query:/);
+    },
+  );
 });

@@ -34,6 +34,9 @@ const retireMarginMs = 1_000;
  */
 export async function startRagServer(options: RagServerOptions): Promise<HttpServer> {
   const { config, folders, logger, reload } = options;
+  if (config.pipelines.length === 0) {
+    throw new AppError("invalid", "Cannot run the RAG server: the configuration has no pipelines");
+  }
   await using opening = new AsyncDisposableStack();
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
@@ -53,16 +56,21 @@ export async function startRagServer(options: RagServerOptions): Promise<HttpSer
     }),
   );
 
+  let listener = JSON.stringify(config.server);
   let served = JSON.stringify([config.pipelines, config.vendors]);
   async function reloadPipelines(path: string, load: () => Promise<Config>): Promise<void> {
     try {
       const next = await load();
+      const wanted = JSON.stringify([next.pipelines, next.vendors]);
+      if (JSON.stringify(next.server) !== listener) {
+        logger.warn(`${path}: what has changed in server takes effect at the next start`);
+        listener = JSON.stringify(next.server);
+      }
+      if (wanted === served) return;
       // a file that is being written over is empty for a moment
       if (next.pipelines.length === 0) {
         throw new AppError("invalid", `Cannot serve ${path}: it has no pipelines`);
       }
-      const wanted = JSON.stringify([next.pipelines, next.vendors]);
-      if (wanted === served) return;
       pipelines.replace(await open(next));
       served = wanted;
       logger.info(`Reloaded ${path}`, { pipelines: next.pipelines.length });
