@@ -17,7 +17,8 @@ export interface Listener {
   readonly url: string;
   /**
    * Takes no new connections and resolves once the requests under way are answered. After `graceMs` it calls
-   * `cutOff`, which has what still runs end, and shortly after that breaks the connections.
+   * `cutOff`, which has what still runs end, and shortly after that resolves whatever still holds on: to break a connection
+   * while the runtime waits for it ends the process with an error of the runtime's.
    */
   stop(graceMs: number, cutOff: () => void): Promise<void>;
 }
@@ -30,8 +31,7 @@ const relistenMs = 1_000;
 /** @throws {AppError} `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit. */
 export function startListener(options: ListenerOptions): Listener {
   const { address, tls, logger } = options;
-  const abort = new AbortController();
-  let server = serve(options, address, abort.signal);
+  let server = serve(options, address);
   const bound = { host: address.host, port: server.addr.port };
   const url = `${tls === undefined ? "http" : "https"}://${formatListenAddress(bound)}`;
   let isStopping = false;
@@ -50,7 +50,7 @@ export function startListener(options: ListenerOptions): Listener {
   function relisten(): void {
     if (isStopping) return;
     try {
-      server = serve(options, bound, abort.signal);
+      server = serve(options, bound);
       keepUp();
     } catch (error) {
       logger.error("Cannot listen again; the next attempt follows", { error });
@@ -66,19 +66,17 @@ export function startListener(options: ListenerOptions): Listener {
       const finished = server.shutdown().catch(() => {});
       if (await within(graceMs, finished)) return;
       cutOff();
-      if (await within(cutOffMs, finished)) return;
-      abort.abort();
+      await within(cutOffMs, finished);
     },
   };
 }
 
-function serve({ tls, handle, logger }: ListenerOptions, address: ListenAddress, signal: AbortSignal) {
+function serve({ tls, handle, logger }: ListenerOptions, address: ListenAddress) {
   try {
     return Deno.serve({
       hostname: address.host || "0.0.0.0",
       port: address.port,
       ...(tls ?? {}),
-      signal,
       onListen: () => {},
       onError(error) {
         logger.error("Request failed", { error });
