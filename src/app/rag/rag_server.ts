@@ -92,6 +92,9 @@ export async function startRagServer(options: RagServerOptions): Promise<HttpSer
       logger,
     }),
   );
+  if (config.pipelines.length === 0) {
+    logger.warn("The configuration has no pipelines: there is nothing to ask");
+  }
   const stack = opening.move();
   return { url: server.url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
