@@ -34,9 +34,6 @@ const retireMarginMs = 1_000;
  */
 export async function startRagServer(options: RagServerOptions): Promise<HttpServer> {
   const { config, folders, logger, reload } = options;
-  if (config.pipelines.length === 0) {
-    logger.warn("The configuration has no pipelines: there is nothing to ask");
-  }
   await using opening = new AsyncDisposableStack();
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
