@@ -34,7 +34,6 @@ const index: OwnIndex = {
   hasRowSecurity: false,
   documents: 0,
   staleness: 0,
-  refreshedAt: "",
 };
 
 type Ask = (question: string, filter?: SqlText) => Promise<string[]>;

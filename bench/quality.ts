@@ -24,7 +24,7 @@ import { print } from "./measure.ts";
 const folder = Deno.env.get("CRANFIELD");
 if (folder === undefined) throw new Error("CRANFIELD is not set");
 const { signal } = new AbortController();
-const weights = [0.05, 0.1, 0.15, 0.2, 0.3, 0.5];
+const weights = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5];
 
 async function fill(url: string, documents: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: url });

@@ -21,7 +21,8 @@ export interface RagCorpusOptions {
 
 /** A database of its own with a corpus and both indexes, and how long they took. */
 export async function createRagCorpus({ rows, cranfield, embed }: RagCorpusOptions): Promise<TestDatabase> {
-  const database = await createTestDatabase();
+  await using opening = new AsyncDisposableStack();
+  const database = opening.use(await createTestDatabase());
   await database.query(corpusTable);
   const fill = () =>
     fillCorpus({ url: database.url, rows, cranfield, embed: (title, body) => embed(`${title} ${body}`) });
@@ -36,6 +37,7 @@ export async function createRagCorpus({ rows, cranfield, embed }: RagCorpusOptio
     database.query(`SET maintenance_work_mem = '3GB';
       CREATE INDEX ON documents USING hnsw (embedding vector_cosine_ops)`));
   await database.query("VACUUM ANALYZE documents");
+  opening.move();
   return database;
 }
 
