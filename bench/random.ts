@@ -1,12 +1,8 @@
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+import { createRandomNumbers } from "../src/core/random_numbers.ts";
+
+/** Numbers from 0 to 1 that are the same for the same seed, and unlike those of the next one. */
 export function createRandom(seed: number): () => number {
-  let state = Math.imul(seed, 0x9e3779b1) >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
+  return createRandomNumbers(Math.imul(seed, 0x9e3779b1));
 }
 
 /** The item at a share from 0 to 1 of a list that is not empty. */
