@@ -1,4 +1,4 @@
-import { pause } from "../core/for_each_in_slices.ts";
+import { createWorkQueue } from "../core/share_the_thread.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import type { CatalogCache } from "../postgres/catalog_cache.ts";
 import type { StatementError } from "../postgres/database.ts";
@@ -47,13 +47,10 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
     return verdict.ok || verdict.sqlState !== "42601";
   };
 
-  async function prompt(
-    { text, database }: Question,
-    index: SchemaIndex,
-    recent: readonly Turn[],
-  ): Promise<Prompt> {
-    // the excerpts of many requests at once would else be made in one go
-    await pause();
+  // the prompts of many requests at once would else be made in one go
+  const inTurn = createWorkQueue();
+
+  function prompt({ text, database }: Question, index: SchemaIndex, recent: readonly Turn[]): Prompt {
     const excerpt = excerptSchema(index, {
       question: text,
       recentStatements: recent.flatMap(({ reply }) => reply.kind === "statement" ? [reply.sql] : []),
@@ -81,7 +78,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   async function converse(question: Question, recent: readonly Turn[]): Promise<Answer> {
     const { database, principal, signal, logger } = question;
     const index = await schemas.get(database, { principal, signal });
-    const { system, messages: first } = await prompt(question, index, recent);
+    const { system, messages: first } = await inTurn(() => prompt(question, index, recent));
     let messages = first;
     using deadline = startDeadline(options.answerTimeoutMs ?? 0);
     for (let repairs = 0;; repairs++) {
@@ -100,7 +97,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       if (isUnknownName(fault)) {
         // the model may have been shown a catalog that is out of date
         const fresh = await schemas.recheck(database, { principal, signal });
-        if (fresh !== index) messages = (await prompt(question, fresh, recent)).messages;
+        if (fresh !== index) messages = (await inTurn(() => prompt(question, fresh, recent))).messages;
       }
       messages = repairMessages(messages, said.text, errorForProvider(fault));
     }

@@ -1,5 +1,5 @@
 import type { Catalog, CatalogTable } from "../core/catalog.ts";
-import { forEachInSlices, pause } from "../core/for_each_in_slices.ts";
+import { forEachInSlices, pause } from "../core/share_the_thread.ts";
 import { type SampleValues, tableKey } from "../postgres/sample_values.ts";
 import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
 import { createJoinFinder } from "./find_joins.ts";

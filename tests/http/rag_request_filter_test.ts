@@ -81,6 +81,23 @@ Deno.test("a condition needs a value that fits its operator", async () => {
   await accepted(filtered({ column: "a", operator: "IN", value: [] }));
 });
 
+Deno.test("the texts of a condition are bounded, those of patterns closely", async () => {
+  const of = (operator: string, value: unknown) => filtered({ column: "a", operator, value });
+  for (const operator of ["LIKE", "ILIKE"]) {
+    await accepted(of(operator, "%_".repeat(500)));
+    assert.equal(
+      await refusal(of(operator, "%_".repeat(500) + "%")),
+      `filter.conditions[0].value: expected a text of at most 1000 characters for ${operator}`,
+    );
+  }
+  const long = "x".repeat(10_000);
+  await accepted(of("=", long));
+  await accepted(of("IN", [long]));
+  const tooLong = "filter.conditions[0].value: expected a text of at most 10000 characters for";
+  assert.equal(await refusal(of("=", `${long}x`)), `${tooLong} =`);
+  assert.equal(await refusal(of("NOT IN", ["y", `${long}x`])), `${tooLong} NOT IN`);
+});
+
 Deno.test("a deep body is refused wherever it is deep", async () => {
   const deep = "[".repeat(400_000) + "]".repeat(400_000);
   const inValue = (value: string) =>

@@ -14,7 +14,7 @@ const request: RetrieveRequest = {
 };
 
 /** Retrievers that are numbered in the order in which they were opened. */
-function numbered(outcomes: readonly ("works" | "fails" | "breaks")[]) {
+function numbered(outcomes: readonly ("works" | "fails" | "breaks" | "changed" | "hangs")[]) {
   let opened = 0;
   const clock = { now: 0 };
   const current = createCurrentRetriever({
@@ -22,12 +22,17 @@ function numbered(outcomes: readonly ("works" | "fails" | "breaks")[]) {
     open() {
       const outcome = outcomes[Math.min(opened, outcomes.length - 1)];
       const number = ++opened;
+      if (outcome === "hangs") return new Promise<never>(() => {});
       if (outcome === "fails") return Promise.reject(new AppError("unavailable", "Cannot connect"));
       const retriever: Retriever = {
         checkFilter() {},
         retrieve: () =>
-          outcome === "breaks"
-            ? Promise.reject(new AppError("upstream", "Cannot search"))
+          outcome === "breaks" || outcome === "changed"
+            ? Promise.reject(
+              new AppError("upstream", "Cannot search", {
+                data: { sqlState: outcome === "changed" ? "42P01" : "XX000" },
+              }),
+            )
             : Promise.resolve([{ table: "t", content: String(number), score: 1 }]),
       };
       return Promise.resolve(retriever);
@@ -50,22 +55,30 @@ Deno.test("a database that was down at the first query is used once it is back",
   assert.equal(await ask(), "2");
 });
 
-Deno.test("after a minute the tables are looked at in the background", async () => {
-  const { ask, clock } = numbered(["works"]);
+Deno.test("after a minute the tables are looked at before the next queries", async () => {
+  const { ask, clock, opened } = numbered(["works"]);
   await ask();
-  clock.now = 60_000;
+  clock.now = 59_999;
   assert.equal(await ask(), "1");
-  await new Promise((resolve) => setTimeout(resolve));
-  assert.equal(await ask(), "2");
+  clock.now = 60_000;
+  assert.deepEqual([await Promise.all([ask(), ask()]), opened()], [["2", "2"], 2]);
 });
 
-Deno.test("a look that fails in the background leaves the old one in use", async () => {
-  const { ask, clock } = numbered(["works", "fails"]);
-  await ask();
-  clock.now = 60_000;
-  await ask();
-  await new Promise((resolve) => setTimeout(resolve));
-  assert.equal(await ask(), "1");
+Deno.test("a new look that fails, or takes its time, leaves the old one in use", async () => {
+  for (const outcome of ["fails", "hangs"] as const) {
+    const { ask, clock, opened } = numbered(["works", outcome]);
+    await ask();
+    clock.now = 60_000;
+    assert.deepEqual([await ask(), await ask(), opened()], ["1", "1", 2], outcome);
+  }
+});
+
+Deno.test("a search for something that is no longer there is made again after a new look", async () => {
+  const { ask, opened } = numbered(["changed", "works"]);
+  assert.deepEqual([await Promise.all([ask(), ask()]), opened()], [["2", "2"], 2]);
+  const lost = numbered(["changed"]);
+  await assert.rejects(lost.ask(), { code: "upstream" });
+  assert.equal(lost.opened(), 2);
 });
 
 Deno.test("a search that the database refuses has the tables looked at again", async () => {

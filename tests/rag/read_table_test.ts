@@ -121,6 +121,10 @@ testWithPostgres("readTable() says what is wrong with a table, a column or a fil
       'Cannot search table "pairs": its filter fails: unterminated /* comment at or near "/* open\n)"',
     ],
     [
+      { table: "pairs", filter: "true) OR (true" },
+      'Cannot search table "pairs": its filter fails: syntax error at or near ")"',
+    ],
+    [
       { table: "pairs", filter: { conditions: [{ column: "c", operator: "=", value: 1 }], logic: "AND" } },
       'the filter of table "pairs".conditions[0].column: there is no column "c"',
     ],

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
-import type { Database } from "../../src/postgres/database.ts";
-import { openSearchedTable, type SearchedTableSettings } from "../../src/rag/open_searched_table.ts";
-import { createRetriever, type RetrieveRequest, type SearchSettings } from "../../src/rag/retrieve.ts";
+import type { SearchedTableSettings } from "../../src/rag/open_searched_table.ts";
+import type { RetrieveRequest, SearchSettings } from "../../src/rag/retrieve.ts";
 import { sql } from "../../src/rag/sql_text.ts";
 import { vectorArm } from "../../src/rag/vector_arm.ts";
 import { fuseRankings } from "../../src/text/rank_fusion.ts";
 import { testWithPostgres } from "../support/database.ts";
-import { createSearchFixture } from "./search_fixture.ts";
+import { createRetrieverFixture } from "./retriever_fixture.ts";
 
 const docs = `
   CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), lang text);
@@ -18,7 +17,7 @@ const docs = `
   CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops);`;
 
 testWithPostgres("retrieve() fuses both arms in one statement as fuseRankings() does", async () => {
-  await using fixture = await createFixture(docs);
+  await using fixture = await createRetrieverFixture(docs);
   for (const vectorWeight of [0, 0.3, 0.5, 0.9, 1]) {
     const [table] = await fixture.open({ table: "docs" });
     assert.ok(table?.keywordArm);
@@ -49,7 +48,7 @@ testWithPostgres("retrieve() fuses both arms in one statement as fuseRankings() 
 });
 
 testWithPostgres("retrieve() tells table, id, text, score and similarity, the best first", async () => {
-  await using fixture = await createFixture(docs);
+  await using fixture = await createRetrieverFixture(docs);
   const [first, second, ...rest] = await fixture.retrieve(["docs"], {}, { question: "red fox", limit: 2 });
   assert.deepEqual(first, {
     table: "docs",
@@ -71,7 +70,7 @@ testWithPostgres("retrieve() tells table, id, text, score and similarity, the be
 testWithPostgres(
   "the keyword arm is left out where the request, the settings or the weight say so",
   async () => {
-    await using fixture = await createFixture(docs);
+    await using fixture = await createRetrieverFixture(docs);
     const without = ["1", "2", "3", "7", "4"];
     const ids = async (search: Partial<SearchSettings>, request: Partial<RetrieveRequest> = {}) =>
       (await fixture.retrieve(["docs"], search, { question: "foxglove", ...request })).map(({ id }) => id);
@@ -85,7 +84,7 @@ testWithPostgres(
 );
 
 testWithPostgres("the least similarity holds for what either arm found", async () => {
-  await using fixture = await createFixture(docs);
+  await using fixture = await createRetrieverFixture(docs);
   const ids = async (minSimilarity: number, question = "red fox") =>
     (await fixture.retrieve(["docs"], { minSimilarity }, { question })).map(({ id }) => id);
   assert.deepEqual(await ids(0.9), ["1", "2", "3"]);
@@ -96,7 +95,7 @@ testWithPostgres("the least similarity holds for what either arm found", async (
 });
 
 testWithPostgres("a filter, the table's own and the request's, holds in both arms", async () => {
-  await using fixture = await createFixture(docs);
+  await using fixture = await createRetrieverFixture(docs);
   const ids = async (settings: Partial<SearchedTableSettings>, request: Partial<RetrieveRequest>) =>
     (await fixture.retrieve([{ table: "docs", ...settings }], {}, { question: "red fox", ...request }))
       .map(({ id }) => id);
@@ -110,7 +109,7 @@ testWithPostgres("a filter, the table's own and the request's, holds in both arm
 });
 
 testWithPostgres("tables are searched at the same time, and fused by what can be compared", async () => {
-  await using fixture = await createFixture(`${docs}
+  await using fixture = await createRetrieverFixture(`${docs}
     CREATE TABLE notes (key uuid PRIMARY KEY, text varchar(50), half halfvec(2));
     INSERT INTO notes VALUES ('00000000-0000-0000-0000-000000000001', 'Far off', '[-1,0.2]'),
       ('00000000-0000-0000-0000-000000000002', 'Near', '[1,0.01]'), ('00000000-0000-0000-0000-000000000003', 'A red fox', NULL);
@@ -137,7 +136,7 @@ testWithPostgres("tables are searched at the same time, and fused by what can be
 });
 
 testWithPostgres("a filter's column must be there in every table", async () => {
-  await using fixture = await createFixture(`${docs}
+  await using fixture = await createRetrieverFixture(`${docs}
     CREATE TABLE notes (id int PRIMARY KEY, body text, embedding vector(2));`);
   const filter = { conditions: [{ column: "lang", operator: "=", value: "de" }], logic: "AND" } as const;
   await assert.rejects(fixture.retrieve(["docs", "notes"], {}, { filter }), {
@@ -149,7 +148,7 @@ testWithPostgres("a filter's column must be there in every table", async () => {
 
 testWithPostgres("a document without id is known by its text, which is told once", async () => {
   const rows = `('same', '[1,0]'::vector), ('same ', '[1,0]'), ('red other', '[0,1]')`;
-  await using fixture = await createFixture(`
+  await using fixture = await createRetrieverFixture(`
     CREATE TABLE bare (body text, embedding vector(2)); INSERT INTO bare VALUES ${rows};
     CREATE VIEW seen AS SELECT * FROM bare;
     CREATE TABLE named (id int PRIMARY KEY, body text, embedding vector(2));
@@ -169,7 +168,7 @@ testWithPostgres("a document without id is known by its text, which is told once
 });
 
 testWithPostgres("of several rows with one id the nearest is told", async () => {
-  await using fixture = await createFixture(`
+  await using fixture = await createRetrieverFixture(`
     CREATE TABLE chunks (doc text, body text, embedding vector(2));
     INSERT INTO chunks VALUES ('a', 'far red', '[0,1]'), ('a', 'near', '[1,0]'), ('b', 'middle', '[1,1]')`);
   const found = await fixture.retrieve([{ table: "chunks", idColumn: "doc" }], {}, { question: "red" });
@@ -179,7 +178,7 @@ testWithPostgres("of several rows with one id the nearest is told", async () => 
 testWithPostgres("ids of every type find their rows again", async () => {
   for (const type of ["bigint", "text", "varchar(3)", "char(4)", "uuid", "numeric", "date"]) {
     const id = { uuid: "123e4567-e89b-12d3-a456-426614174000", date: "2026-01-31" }[type] ?? "12";
-    await using fixture = await createFixture(`
+    await using fixture = await createRetrieverFixture(`
       CREATE TABLE docs (id ${type} PRIMARY KEY, body text, embedding vector(2)); INSERT INTO docs VALUES ('${id}', 'red', '[1,0]')`);
     const [found] = await fixture.retrieve(["docs"], {}, { question: "red" });
     assert.deepEqual([found?.id, found?.score], [id, 1 / 61], type);
@@ -187,7 +186,9 @@ testWithPostgres("ids of every type find their rows again", async () => {
 });
 
 testWithPostgres("a failing statement is told in the log alone", async () => {
-  await using fixture = await createFixture(`${docs} ALTER TABLE docs ADD address cidr, ADD age interval`);
+  await using fixture = await createRetrieverFixture(
+    `${docs} ALTER TABLE docs ADD address cidr, ADD age interval`,
+  );
   const log: string[] = [];
   const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line) });
   const ask = (filter?: RetrieveRequest["filter"]) =>
@@ -215,7 +216,7 @@ testWithPostgres("a failing statement is told in the log alone", async () => {
 });
 
 testWithPostgres("a search ends with its time, its signal, or a vector of another length", async () => {
-  await using fixture = await createFixture(docs);
+  await using fixture = await createRetrieverFixture(docs);
   await assert.rejects(fixture.retrieve(["docs"], {}, { embedding: new Float32Array(3) }), {
     code: "upstream",
     message: 'Cannot search table "docs": its vectors have 2 dimensions, the provider\'s 3',
@@ -224,66 +225,9 @@ testWithPostgres("a search ends with its time, its signal, or a vector of anothe
   const search = await fixture.prepare(slow, {}, silentLogger);
   const signal = AbortSignal.timeout(50);
   await assert.rejects(search({ signal }), { name: "TimeoutError" });
-  await using quick = await createFixture(docs, { statementTimeoutMs: 300 });
-  await assert.rejects(quick.retrieve(slow, {}, {}), {
+  await using quick = await createRetrieverFixture(docs, { statementTimeoutMs: 300 });
+  await assert.rejects(quick.retrieve(slow, { hybridEnabled: false }, {}), {
     code: "timeout",
     message: "Cannot search the documents: it took too long",
   });
 });
-
-type TableOption = string | (Partial<SearchedTableSettings> & { readonly table: string });
-
-async function createFixture(setUp: string, changes: Parameters<typeof createSearchFixture>[1] = {}) {
-  const fixture = await createSearchFixture(setUp, changes);
-  const { signal } = new AbortController();
-  let reads = 0;
-  const counting: Database = {
-    ...fixture.database,
-    read: (request) => {
-      reads++;
-      return fixture.database.read(request);
-    },
-  };
-  const open = (...tables: readonly TableOption[]) =>
-    Promise.all(tables.map((table) =>
-      openSearchedTable(
-        fixture.database,
-        {
-          textColumn: "body",
-          vectorColumn: "embedding",
-          ...typeof table === "string" ? { table } : table,
-        },
-        signal,
-      )
-    ));
-  const prepare = async (
-    tables: readonly TableOption[],
-    search: Partial<SearchSettings>,
-    logger = silentLogger,
-  ) => {
-    const retriever = createRetriever({
-      database: counting,
-      tables: await open(...tables),
-      search: { hybridEnabled: true, vectorWeight: 0.5, ...search },
-      logger,
-    });
-    return (request: Partial<RetrieveRequest>) => {
-      reads = 0;
-      const embedding = Float32Array.of(1, 0);
-      return retriever.retrieve({ question: "fox", embedding, limit: 10, hybrid: true, signal, ...request });
-    };
-  };
-  return {
-    ...fixture,
-    open,
-    prepare,
-    /** Statements since the last search began. */
-    reads: () => reads,
-    retrieve: async (
-      tables: readonly TableOption[],
-      search: Partial<SearchSettings>,
-      request: Partial<RetrieveRequest>,
-      logger = silentLogger,
-    ) => (await prepare(tables, search, logger))(request),
-  };
-}

@@ -1,4 +1,4 @@
-import { pause } from "../../core/for_each_in_slices.ts";
+import { pause } from "../../core/share_the_thread.ts";
 
 /** A few milliseconds of reading text. */
 const charactersPerTurn = 8192;

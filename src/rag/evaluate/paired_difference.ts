@@ -1,4 +1,4 @@
-import { forEachInSlices } from "../../core/for_each_in_slices.ts";
+import { forEachInSlices } from "../../core/share_the_thread.ts";
 import { createRandomNumbers } from "../../core/random_numbers.ts";
 import { mean } from "./metrics.ts";
 

@@ -1,4 +1,4 @@
-import { forEachInSlices } from "../../core/for_each_in_slices.ts";
+import { forEachInSlices } from "../../core/share_the_thread.ts";
 import { fuseRankings } from "../../text/rank_fusion.ts";
 import { type Judgements, mean, ndcgAt } from "./metrics.ts";
 

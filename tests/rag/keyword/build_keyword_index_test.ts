@@ -4,7 +4,6 @@ import { connect } from "../../../src/postgres/connect.ts";
 import { pg } from "../../../src/postgres/driver.ts";
 import { buildKeywordIndex, type BuildProgress } from "../../../src/rag/keyword/build_keyword_index.ts";
 import { dropKeywordIndex } from "../../../src/rag/keyword/drop_keyword_index.ts";
-import { refreshKeywordIndex } from "../../../src/rag/keyword/refresh_keyword_index.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { assertInStep, createKeywordFixture } from "./fixture.ts";
@@ -109,7 +108,7 @@ testWithPostgres("only one process builds an index at a time", async () => {
   await connection.close();
 });
 
-testWithPostgres("a refresh takes what is recent into the lists", async () => {
+testWithPostgres("a second build takes what is recent into the lists", async () => {
   await using fixture = await createKeywordFixture(docs);
   await fixture.build();
   await fixture.query("INSERT INTO docs SELECT i, 'fresh word' || i FROM generate_series(4001, 4100) i");
@@ -117,7 +116,7 @@ testWithPostgres("a refresh takes what is recent into the lists", async () => {
     (await fixture.query(`SELECT count(*) FROM postern.keyword_1_${table}`))[0]?.[0];
   assert.equal(await count("recent"), "200");
   const before = await fixture.find();
-  await refreshKeywordIndex({ connection: fixture.connection, signal, ...columns });
+  await fixture.build();
   assert.equal(await count("recent"), "0");
   await assertInStep(fixture);
   const after = await fixture.find();

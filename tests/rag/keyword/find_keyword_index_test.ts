@@ -77,8 +77,7 @@ testWithPostgres("what an index says of itself: its number, documents and stalen
   await fixture.build();
   const found = await fixture.find();
   assert.ok(found.kind === "postern");
-  const { refreshedAt, ...rest } = found;
-  assert.deepEqual(rest, {
+  assert.deepEqual(found, {
     kind: "postern",
     ...source,
     id: 1,
@@ -87,7 +86,6 @@ testWithPostgres("what an index says of itself: its number, documents and stalen
     documents: 4,
     staleness: 0,
   });
-  assert.ok(!Number.isNaN(Date.parse(refreshedAt)));
   await fixture.query("DELETE FROM docs WHERE id > 2; ANALYZE postern.keyword_1_documents");
   const stale = await fixture.find();
   assert.equal(stale.kind === "postern" && stale.staleness, 0.5);

@@ -12,6 +12,16 @@ export async function forEachInSlices<T>(items: Iterable<T>, visit: (item: T) =>
   }
 }
 
+/** Does pieces of work that come at the same time one by one, and lets everything else have its turn between them. */
+export function createWorkQueue(): <T>(work: () => T) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(pause).then(work);
+    last = done.catch(() => {});
+    return done;
+  };
+}
+
 /** Lets everything else have its turn. By a timer, since Deno answers no HTTP between two callbacks of setImmediate. */
 export function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
