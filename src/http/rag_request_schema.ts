@@ -9,6 +9,8 @@ const limits = {
   conditions: 50,
   values: 1_000,
   valueLevels: 16,
+  valueCharacters: 10_000,
+  patternCharacters: 1_000,
 } as const;
 
 // null stands for a field that is left out: programs that serialise optional fields send it
@@ -54,7 +56,8 @@ const condition = z.object({
   value: z.unknown().optional().openapi({
     description:
       `What the column is compared with; its type follows the column. A list for IN and NOT IN, of at most ` +
-      `${limits.values}; left out for IS NULL and IS NOT NULL, needed elsewhere`,
+      `${limits.values}; left out for IS NULL and IS NOT NULL, needed elsewhere. A text has at most ` +
+      `${limits.valueCharacters} characters, a pattern of LIKE and ILIKE ${limits.patternCharacters}`,
     maxItems: limits.values,
     example: "pgAdmin",
   }),
@@ -69,9 +72,13 @@ function valueFault(operator: string, value: unknown): string | undefined {
   if (!isList && (operator === "IN" || operator === "NOT IN")) return `expected a list for ${operator}`;
   if (value === undefined) return `expected a value for ${operator}`;
   if (isList && value.length > limits.values) return `expected a list of at most ${limits.values}`;
-  return isDeeperThan(limits.valueLevels, value)
-    ? `expected at most ${limits.valueLevels} levels`
-    : undefined;
+  if (isDeeperThan(limits.valueLevels, value)) return `expected at most ${limits.valueLevels} levels`;
+  // the time that a pattern takes grows with its length times the text's
+  const max = operator.endsWith("LIKE") ? limits.patternCharacters : limits.valueCharacters;
+  const texts = [value].flat().filter((item) => typeof item === "string");
+  return texts.every((text) => hasAtMost(text, max))
+    ? undefined
+    : `expected a text of at most ${max} characters for ${operator}`;
 }
 
 function isDeeperThan(levels: number, value: unknown): boolean {

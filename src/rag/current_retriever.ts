@@ -1,7 +1,8 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
+import { untilAborted } from "../postgres/deadline.ts";
 import { createSharedFlight } from "../postgres/shared_flight.ts";
-import type { Retriever } from "./retrieve.ts";
+import type { RetrievedDocument, Retriever, RetrieveRequest } from "./retrieve.ts";
 
 export interface CurrentRetrieverOptions {
   /** For the log. */
@@ -16,10 +17,20 @@ export interface CurrentRetrieverOptions {
 /** What has become of a table since may be a minute old; a new index is not missed for longer. */
 const maxAgeMs = 60_000;
 
+/** What a query waits for a new look while there is an old one. */
+const patienceMs = 1_000;
+
+/**
+ * A table, a column, a function or an operator, or another object that does not exist: it was renamed or dropped since
+ * it was looked at. https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const absentStates: readonly unknown[] = ["42P01", "42703", "42883", "42704"];
+
 /**
  * A pipeline's retriever over its tables as they are. They are looked at when they are first needed, so that a database
- * which is down at the start stops only the queries that come before it is back; again in the background once they are a
- * minute old; and before the next query where a search has failed, since a table may have changed.
+ * which is down at the start stops only the queries that come before it is back; again once that is a minute ago, for
+ * which a query waits a second at most; and where a search has failed, since a table may have changed: at once, to
+ * search it again, where something is no longer there, else before the next query.
  */
 export function createCurrentRetriever(
   { pipeline, open, now, logger }: CurrentRetrieverOptions,
@@ -27,6 +38,7 @@ export function createCurrentRetriever(
   const flight = createSharedFlight<Retriever>();
   let current: Retriever | undefined;
   let openedAt = 0;
+  let look = Promise.resolve();
 
   async function openTables(signal: AbortSignal): Promise<Retriever> {
     try {
@@ -42,30 +54,57 @@ export function createCurrentRetriever(
     const startedAt = now();
     const opened = await openTables(signal);
     openedAt = startedAt;
-    current = {
-      checkFilter: opened.checkFilter,
-      async retrieve(request) {
-        try {
-          return await opened.retrieve(request);
-        } catch (error) {
-          if (error instanceof AppError && error.code === "upstream") current = undefined;
-          throw error;
-        }
-      },
-    };
-    return current;
+    current = opened;
+    return opened;
   }
 
-  function refresh(): void {
+  async function search(opened: Retriever, request: RetrieveRequest): Promise<readonly RetrievedDocument[]> {
+    try {
+      return await opened.retrieve(request);
+    } catch (error) {
+      const isDoubtful = error instanceof AppError && error.code === "upstream";
+      if (isDoubtful && current === opened) current = undefined;
+      throw error;
+    }
+  }
+
+  async function retrieve(
+    opened: Retriever,
+    request: RetrieveRequest,
+  ): Promise<readonly RetrievedDocument[]> {
+    try {
+      return await search(opened, request);
+    } catch (error) {
+      if (!isOfAbsence(error)) throw error;
+      logger.warn("A pipeline's tables have changed; they are looked at again", { pipeline });
+      return await search(current ?? await flight.join(request.signal, reopen), request);
+    }
+  }
+
+  /** Resolves with the look, whatever comes of it, or as soon as a query has waited long enough. */
+  function lookAgain(): Promise<void> {
     openedAt = now();
-    flight.join(AbortSignal.timeout(maxAgeMs), reopen).catch((error) =>
-      logger.warn("Cannot look at a pipeline's tables again; it goes on as they were", { pipeline, error })
-    );
+    const waited = Promise.withResolvers<void>();
+    const timer = setTimeout(waited.resolve, patienceMs);
+    flight.join(AbortSignal.timeout(maxAgeMs), reopen)
+      .catch((error) =>
+        logger.warn("Cannot look at a pipeline's tables again; it goes on as they were", { pipeline, error })
+      )
+      .finally(() => {
+        clearTimeout(timer);
+        waited.resolve();
+      });
+    return waited.promise;
   }
 
   return async (signal) => {
-    if (current === undefined) return await flight.join(signal, reopen);
-    if (now() - openedAt >= maxAgeMs) refresh();
-    return current;
+    if (current !== undefined && now() - openedAt >= maxAgeMs) look = lookAgain();
+    await untilAborted(look, signal);
+    const opened = current ?? await flight.join(signal, reopen);
+    return { checkFilter: opened.checkFilter, retrieve: (request) => retrieve(opened, request) };
   };
+}
+
+function isOfAbsence(error: unknown): boolean {
+  return error instanceof AppError && absentStates.includes(error.data?.["sqlState"]);
 }

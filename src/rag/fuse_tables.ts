@@ -6,6 +6,7 @@ export interface RetrievedDocument {
   readonly table: string;
   /** Absent where the table has no id. */
   readonly id?: string;
+  /** Cut off where it is longer than the search's bound. */
   readonly content: string;
   /** Of the fusion; comparable within one answer only. */
   readonly score: number;
@@ -15,6 +16,8 @@ export interface RetrievedDocument {
 
 /** A document with its places in its own table's arms, from 1. */
 export interface Candidate extends Omit<RetrievedDocument, "score"> {
+  /** Of the whole text without the blanks around it: what says the same has the same. */
+  readonly digest: string;
   readonly nearestRank?: number;
   readonly matchingRank?: number;
 }
@@ -37,7 +40,7 @@ export function fuseTables(
   tables.forEach((candidates, at) => {
     const others = tables.filter((_, other) => other !== at);
     for (const candidate of candidates) {
-      const key = `${candidate.id ?? candidate.content}\0${String(at).padStart(4, "0")}`;
+      const key = `${candidate.id ?? candidate.digest}\0${String(at).padStart(4, "0")}`;
       if (!keyed.has(key)) keyed.set(key, candidate);
       if (candidate.nearestRank !== undefined) {
         keepBest(nearest, key, candidate.nearestRank + nearerCount(others, candidate.similarity ?? -1));
@@ -49,10 +52,14 @@ export function fuseTables(
     weight: 1 - vectorWeight,
     ranks: matching,
   }]);
-  return withoutRepeats(fused.flatMap(({ key, score }) => {
+  // the same text twice would take the room of another in a prompt
+  const seen = new Set<string>();
+  return fused.flatMap(({ key, score }) => {
     const candidate = keyed.get(key);
-    return candidate === undefined ? [] : [documentOf(candidate, score)];
-  }));
+    if (candidate === undefined || seen.has(candidate.digest)) return [];
+    seen.add(candidate.digest);
+    return [documentOf(candidate, score)];
+  });
 }
 
 /** A text that several rows without an id have takes the best place of any of them. */
@@ -74,15 +81,4 @@ function documentOf({ table, id, content, similarity }: Candidate, score: number
     score,
     ...(similarity !== undefined && { similarity }),
   };
-}
-
-/** The same text twice would take the room of another in a prompt. */
-function withoutRepeats(documents: readonly RetrievedDocument[]): RetrievedDocument[] {
-  const seen = new Set<string>();
-  return documents.filter(({ content }) => {
-    const text = content.trim();
-    if (seen.has(text)) return false;
-    seen.add(text);
-    return true;
-  });
 }

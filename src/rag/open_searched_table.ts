@@ -3,6 +3,7 @@ import { findKeywordIndex } from "./keyword/find_keyword_index.ts";
 import { keywordArm } from "./keyword/keyword_arm.ts";
 import { readTable, type TableSettings } from "./read_table.ts";
 import type { SearchedTable } from "./retrieve.ts";
+import { volumeSql } from "./table_sql.ts";
 
 export interface SearchedTableSettings extends TableSettings {
   /** The text search configuration of the text, or the column that holds each row's; `english` where it is absent. */
@@ -31,10 +32,30 @@ export async function openSearchedTable(
     principal: { kind: "local" },
     signal,
   });
+  const isScanned = index.kind === "tsvector" && index.vector === undefined;
+  if (isScanned && await isLarge(database, table.relation, signal)) return { table, needsKeywordIndex: true };
   const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
   return {
     table,
     keywordArm: ({ question, limit, filter }) =>
       keywordArm(keyed, { question, limit, ...(filter !== undefined && { filter }) }),
   };
+}
+
+/** What a query may have to read of texts that no index holds the words of: each is analysed anew. */
+const maxScannedRows = 10_000;
+const maxScannedBytes = 128 * 1_048_576;
+
+async function isLarge(database: Database, relation: string, signal: AbortSignal): Promise<boolean> {
+  const outcome = await database.read({
+    principal: { kind: "local" },
+    trusted: true,
+    signal,
+    sql: volumeSql,
+    parameters: [relation],
+  });
+  signal.throwIfAborted();
+  // what cannot be told is tried; a search that takes too long goes on without the words
+  const [rows, bytes] = outcome.ok ? outcome.rows[0] ?? [] : [];
+  return Number(rows ?? 0) > maxScannedRows || Number(bytes ?? 0) > maxScannedBytes;
 }

@@ -79,7 +79,9 @@ export async function readTable(
   };
   const filter = ownFilter(settings.filter, table);
   if (filter === undefined) return table;
-  await checkFilter(database, table, filter, signal);
+  // without the parentheses too: what closes them and opens others would be a filter of its own
+  const bare = typeof settings.filter === "string" ? [verbatim(`\n${settings.filter}\n`)] : [];
+  for (const condition of [filter, ...bare]) await checkFilter(database, table, condition, signal);
   return { ...table, filter };
 }
 

@@ -3,7 +3,7 @@ import { rankConstant } from "../text/rank_fusion.ts";
 import type { DocumentTable } from "./document_table.ts";
 import type { KeywordArm } from "./keyword_arm.ts";
 import { joinSql, sql, type SqlText, verbatim } from "./sql_text.ts";
-import { embeddingSql, similaritySql, vectorArm } from "./vector_arm.ts";
+import { embeddingSql, similaritySql, trimmedSql, vectorArm } from "./vector_arm.ts";
 
 export interface RetrievalSearch {
   readonly table: DocumentTable;
@@ -14,6 +14,10 @@ export interface RetrievalSearch {
   readonly depth: number;
   /** Rows to return. */
   readonly limit: number;
+  /** Whether all that the arms find is looked at, not only as much as is returned. */
+  readonly isThorough: boolean;
+  /** Of each text that is returned. */
+  readonly maxCharacters: number;
   /** Of the vector arm, which is left out at 0. */
   readonly vectorWeight: number;
   /** Absent where the words of the question do not count. */
@@ -22,16 +26,19 @@ export interface RetrievalSearch {
 }
 
 /**
- * Both arms, their fusion and the text of what came first, in one statement: `id`, `content`, `nearest_rank`,
- * `matching_rank`, `similarity`, the best first. The fusion is `fuseRankings`' rule. Where ids are not unique, a
- * document is the row of its id that is nearest.
+ * Both arms, their fusion and the text of what came first, in one statement: `id` (NULL where it means nothing to a
+ * client), `content` up to its bound, `digest` of the whole text without the blanks around it, `nearest_rank`,
+ * `matching_rank`, `similarity`, `is_crowded`; the best first, each text once. The fusion is `fuseRankings`' rule. Where
+ * ids are not unique, a document is the row of its id that is nearest. `is_crowded` says that repeats took the room of
+ * candidates which were not looked at.
  */
 export function retrievalSql(search: RetrievalSearch): SqlText {
-  const { table, filter, limit, minSimilarity } = search;
+  const { table, filter, depth, limit, maxCharacters, minSimilarity } = search;
   const { key, textColumn, relation } = table;
   const embedding = sql`(SELECT embedding FROM postern_question)`;
   // where a least similarity may drop some of them, all candidates are looked at
-  const candidates = minSimilarity === undefined ? sql`LIMIT ${limit}` : sql``;
+  const areAllSeen = search.isThorough || minSimilarity !== undefined;
+  const candidates = areAllSeen ? sql`` : sql`LIMIT ${limit}`;
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
   return sql`WITH postern_question AS MATERIALIZED (SELECT ${
     embeddingSql(table, search.embedding)
@@ -46,9 +53,15 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
         FROM ${verbatim(relation)} AS source WHERE ${filter ?? verbatim("true")}
       ) t ON t.id = f.id::${verbatim(key.type)} ${least}
       ORDER BY f.id, t.similarity DESC NULLS LAST
+    ), postern_distinct AS MATERIALIZED (
+      SELECT DISTINCT ON (digest) * FROM (
+        SELECT *, md5(${trimmedSql(verbatim("content"))}) AS digest FROM postern_found
+      ) d ORDER BY digest, score DESC, id COLLATE "C"
     )
-    SELECT id, content, nearest_rank, matching_rank, similarity FROM postern_found
-    ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
+    SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest, nearest_rank,
+      matching_rank, similarity, (SELECT count(*) FROM postern_fused) >= ${areAllSeen ? depth : limit}
+        AND (SELECT count(*) FROM postern_found) > (SELECT count(*) FROM postern_distinct) AS is_crowded
+    FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
 }
 
 function armsSql(search: RetrievalSearch, embedding: SqlText): SqlText {

@@ -19,6 +19,8 @@ export interface SearchedTable {
   readonly table: DocumentTable;
   /** Absent where its words are not searched. */
   readonly keywordArm?: KeywordArm;
+  /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
+  readonly needsKeywordIndex?: boolean;
 }
 
 export interface SearchSettings {
@@ -34,6 +36,10 @@ interface RetrieverOptions {
   /** In the pipeline's order. */
   readonly tables: readonly SearchedTable[];
   readonly search: SearchSettings;
+  /** Of each document, from its beginning; as much as a large prompt has room for where it is absent. */
+  readonly maxCharacters?: number;
+  /** What both arms together may take, in milliseconds, before the vectors alone are searched; 5 s where absent. */
+  readonly hybridTimeoutMs?: number;
   readonly logger: Logger;
 }
 
@@ -68,45 +74,100 @@ export interface Retriever {
 /** Documents that may turn out to say the same as another, and are read to take its place. */
 const spareRows = 10;
 
+/** How far down each arm goes where repeats take the room of what is asked for. */
+const maxDepth = 400;
+
+/** Sixteen times the characters of a prompt of 4,000 tokens. */
+const defaultMaxCharacters = 64_000;
+
+const defaultHybridTimeoutMs = 5_000;
+
 /** What comes over the wire for one table at most. */
 const maxBytes = 64 * 1_048_576;
 
-export function createRetriever({ database, tables, search, logger }: RetrieverOptions): Retriever {
-  /** The statement for one table. Throws what is wrong with the request, so that nothing is sent for any table. */
+export function createRetriever(
+  {
+    database,
+    tables,
+    search,
+    maxCharacters = defaultMaxCharacters,
+    hybridTimeoutMs = defaultHybridTimeoutMs,
+    logger,
+  }: RetrieverOptions,
+): Retriever {
+  for (const { table, needsKeywordIndex } of tables) {
+    if (!needsKeywordIndex || !search.hybridEnabled || search.vectorWeight === 1) continue;
+    logger.warn(
+      "The words of a table are not searched: it is too large for that without an index; make one with -index-pipeline",
+      { database: database.name, table: table.name },
+    );
+  }
+
+  /** The search of one table. Throws what is wrong with the request, so that nothing is sent for any table. */
   function plan({ table, keywordArm }: SearchedTable, request: RetrieveRequest): TablePlan {
     checkDimensions(table, request.embedding);
     const asked = request.filter && compileFilter(request.filter, table.columns);
-    const depth = depthOf(request.limit);
     const vectorWeight = keywordArm === undefined ? 1 : weightOfVectors(request);
-    const statement = retrievalSql({
+    return {
       table,
-      question: request.question,
-      embedding: request.embedding,
       filter: both(table.filter, asked?.condition),
-      depth,
-      limit: request.limit + spareRows,
+      unchecked: asked?.unchecked ?? [],
       vectorWeight,
       keywordArm: vectorWeight < 1 ? keywordArm : undefined,
-      minSimilarity: search.minSimilarity,
-    });
-    return { table, statement, settings: vectorSettings(table, depth), unchecked: asked?.unchecked ?? [] };
+    };
+  }
+
+  /** Searches a table once, and once more as deep as can be where repeats left too few documents. */
+  async function find(planned: TablePlan, request: RetrieveRequest, signal: AbortSignal): Promise<Found> {
+    const found = await run(planned, request, false, signal);
+    const isShort = found.isCrowded && found.candidates.length < request.limit;
+    return isShort ? await run(found.planned, request, true, signal) : found;
   }
 
   async function run(
-    { table, statement, settings, unchecked }: TablePlan,
+    planned: TablePlan,
+    request: RetrieveRequest,
+    isThorough: boolean,
     signal: AbortSignal,
-  ): Promise<Candidate[]> {
+  ): Promise<Found> {
+    const { table, keywordArm, unchecked, ...parts } = planned;
+    const { question, embedding } = request;
+    const depth = isThorough ? maxDepth : depthOf(request.limit);
+    const limit = request.limit + spareRows;
+    const { minSimilarity } = search;
+    const statement = retrievalSql(
+      {
+        ...parts,
+        table,
+        keywordArm,
+        question,
+        embedding,
+        depth,
+        limit,
+        isThorough,
+        maxCharacters,
+        minSimilarity,
+      },
+    );
     const outcome = await database.read({
       principal: { kind: "local" },
       trusted: true,
-      settings,
+      settings: vectorSettings(table, depth),
       maxBytes,
       signal,
+      ...(keywordArm !== undefined && { timeoutMs: hybridTimeoutMs }),
       ...renderSql(statement),
     });
-    if (outcome.ok) return outcome.rows.map((row) => candidateOf(row, table));
+    if (outcome.ok) return foundOf(planned, outcome.rows);
     signal.throwIfAborted();
-    throw failure(table, outcome.error, unchecked);
+    if (outcome.error.kind !== "timeout" || keywordArm === undefined) {
+      throw failure(table, outcome.error, unchecked);
+    }
+    logger.warn("search by words took too long; the vectors alone are searched", {
+      database: database.name,
+      table: table.name,
+    });
+    return await run({ ...planned, vectorWeight: 1, keywordArm: undefined }, request, isThorough, signal);
   }
 
   function weightOfVectors({ hybrid }: RetrieveRequest): number {
@@ -121,7 +182,9 @@ export function createRetriever({ database, tables, search, logger }: RetrieverO
     logger.warn("search failed", { database: database.name, table: table.name, error });
     return error.kind === "timeout"
       ? new AppError("timeout", "Cannot search the documents: it took too long")
-      : new AppError("upstream", "Cannot search the documents: the database reported an error");
+      : new AppError("upstream", "Cannot search the documents: the database reported an error", {
+        ...(error.sqlState !== undefined && { data: { sqlState: error.sqlState } }),
+      });
   }
 
   return {
@@ -134,8 +197,11 @@ export function createRetriever({ database, tables, search, logger }: RetrieverO
       const failed = new AbortController();
       const signal = AbortSignal.any([request.signal, failed.signal]);
       try {
-        const found = await Promise.all(plans.map((planned) => run(planned, signal)));
-        return fuseTables(found, weightOfVectors(request)).slice(0, request.limit);
+        const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
+        // of tables that were searched by their vectors alone, those are all that counts
+        const isByWords = found.some(({ planned }) => planned.keywordArm !== undefined);
+        const candidates = found.map((one) => one.candidates);
+        return fuseTables(candidates, isByWords ? weightOfVectors(request) : 1).slice(0, request.limit);
       } catch (error) {
         failed.abort(error);
         throw error;
@@ -146,15 +212,26 @@ export function createRetriever({ database, tables, search, logger }: RetrieverO
 
 interface TablePlan {
   readonly table: DocumentTable;
-  readonly statement: SqlText;
-  readonly settings: Readonly<Record<string, string>>;
+  /** The table's own and the request's. */
+  readonly filter: SqlText | undefined;
   /** Places of conditions that the database may refuse. */
   readonly unchecked: readonly string[];
+  readonly vectorWeight: number;
+  /** Absent where the vectors alone are searched. */
+  readonly keywordArm: KeywordArm | undefined;
+}
+
+interface Found {
+  /** As it was searched in the end. */
+  readonly planned: TablePlan;
+  readonly candidates: readonly Candidate[];
+  /** Whether repeats took the room of others. */
+  readonly isCrowded: boolean;
 }
 
 /** Deep enough to find what is good in both arms and best in neither. */
 function depthOf(limit: number): number {
-  return Math.max(50, Math.min(4 * limit, limit + 100, 400));
+  return Math.max(50, Math.min(4 * limit, limit + 100, maxDepth));
 }
 
 function both(one: SqlText | undefined, other: SqlText | undefined): SqlText | undefined {
@@ -169,11 +246,21 @@ function checkDimensions({ name, vector: { dimensions } }: DocumentTable, embedd
   );
 }
 
-function candidateOf([id, content, nearest, matching, similarity]: Row, table: DocumentTable): Candidate {
+function foundOf(planned: TablePlan, rows: readonly Row[]): Found {
+  const candidates = rows.map((row) => candidateOf(row, planned.table))
+    .filter(({ content }) => content.trim() !== "");
+  return { planned, candidates, isCrowded: rows.some((row) => row[6] === "t") };
+}
+
+function candidateOf(
+  [id, content, digest, nearest, matching, similarity]: Row,
+  table: DocumentTable,
+): Candidate {
   return {
     table: table.name,
-    ...(table.key.isId && typeof id === "string" && { id }),
+    ...(typeof id === "string" && { id }),
     content: content ?? "",
+    digest: digest ?? "",
     ...(typeof nearest === "string" && { nearestRank: Number(nearest) }),
     ...(typeof matching === "string" && { matchingRank: Number(matching) }),
     ...(typeof similarity === "string" && { similarity: Number(similarity) }),

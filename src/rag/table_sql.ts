@@ -38,12 +38,12 @@ export const extensionSql = `
   WHERE e.extname = 'vector'`;
 
 /** The relation itself, and the tables below it where it is a view or has partitions. */
-const basesSql = `
+const basesSql = (relation: string) => `
   WITH RECURSIVE bases(oid) AS (
-    SELECT $1::oid
+    SELECT ${relation}::oid
     UNION
     SELECT below.oid FROM bases CROSS JOIN LATERAL (
-      SELECT d.refobjid AS oid FROM pg_rewrite w
+      SELECT d.refobjid AS oid FROM pg_rewrite w JOIN pg_class v ON v.oid = w.ev_class AND v.relkind = 'v'
       JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
       WHERE w.ev_class = bases.oid
       UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = bases.oid
@@ -54,10 +54,20 @@ const basesSql = `
  * Of the vector indexes on a relation or below it, the most useful first: access method, operator class, key as SQL,
  * whether the key is a bare column, options. In a view the column may have another name than in its table.
  */
-export const vectorIndexSql = `${basesSql}
+export const vectorIndexSql = `${basesSql("$1")}
   SELECT m.amname, o.opcname, pg_get_indexdef(i.indexrelid, 1, false), i.indkey[0] <> 0,
     array_to_string(x.reloptions, ',')
   FROM bases JOIN pg_index i ON i.indrelid = bases.oid
   JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam JOIN pg_opclass o ON o.oid = i.indclass[0]
   WHERE i.indisvalid AND o.opcname ~ '^(vector|halfvec|sparsevec)_(cosine|l2|ip|l1)_ops$'
   ORDER BY i.indpred IS NOT NULL, i.indkey[0] = 0, m.amname = 'ivfflat', o.opcname !~ '_cosine_', i.indexrelid`;
+
+/**
+ * How much there is to read of a relation, by its qualified name: rows, as the planner guesses them (of a table that has
+ * not been analysed, by its size), and bytes without the indexes.
+ */
+export const volumeSql = `${basesSql("$1::regclass")}
+  SELECT coalesce(ceil(sum(CASE WHEN c.relpages > 0 AND c.reltuples >= 0
+      THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
+      ELSE pg_relation_size(c.oid) / 2048 END)), 0)::bigint, coalesce(sum(pg_table_size(c.oid)), 0)
+  FROM bases JOIN pg_class c ON c.oid = bases.oid WHERE c.relkind IN ('r', 'm')`;

@@ -30,7 +30,7 @@ export function vectorArm(search: VectorSearch): SqlText {
   const key = verbatim(quoteIdentifier(table.key.name));
   const distance = distanceSql(table, column, embedding);
   const source = sql`FROM ${verbatim(table.relation)} AS source
-    WHERE ${filter ?? verbatim("true")} AND ${column} IS NOT NULL`;
+    WHERE ${filter ?? verbatim("true")} AND ${column} IS NOT NULL AND ${saysSomethingSql(table)}`;
   const rows = sql`SELECT ${key}::text AS id, ${distance} AS distance ${source}`;
   const order = sql`ORDER BY ${distance} LIMIT ${limit}`;
   if (index === undefined) return sql`${rows} ${order}`;
@@ -51,6 +51,21 @@ export function vectorArm(search: VectorSearch): SqlText {
       SELECT ${key} AS id, ${column} AS embedding ${source} LIMIT ${fewRows + 1}
     )
     (${all}) UNION ALL (${few})`;
+}
+
+/** Texts beyond it are taken to say something, so that none is read from where PostgreSQL keeps the long ones. */
+const longestBlankBytes = 2_000;
+
+/** Whether a row has a text with more than blanks in it. */
+function saysSomethingSql({ textColumn }: DocumentTable): SqlText {
+  const text = verbatim(`${textColumn}::text`);
+  const isLong = sql`octet_length(${text}) > ${verbatim(`${longestBlankBytes}`)}`;
+  return sql`(${isLong} OR ${trimmedSql(text)} <> '')`;
+}
+
+/** A text without the blanks around it. */
+export function trimmedSql(text: SqlText): SqlText {
+  return sql`btrim(${text}, E' \\t\\n\\v\\f\\r')`;
 }
 
 function distanceSql({ vector, extension }: DocumentTable, column: SqlText, embedding: SqlText): SqlText {
@@ -77,8 +92,8 @@ function vectorOperator(schema: string, distance: Distance): SqlText {
   return verbatim(`OPERATOR(${schema}.${operators[distance]})`);
 }
 
-/** Of `hnsw.ef_search`: of 100,000 rows, 200 finds 97 % of the ten nearest and 100 finds 93 %. */
-const minBreadth = 200;
+/** Of `hnsw.ef_search`: of a million rows, 400 finds 96 % of the ten nearest, 100 finds 92 %, and 600 no more than 400. */
+const minBreadth = 400;
 /** What pgvector takes for `hnsw.ef_search` at most. */
 const maxBreadth = 1_000;
 

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { AppError } from "../../src/core/app_error.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { createCurrentRetriever } from "../../src/rag/current_retriever.ts";
-import type { Retriever, RetrieveRequest } from "../../src/rag/retrieve.ts";
+import { openSearchedTable } from "../../src/rag/open_searched_table.ts";
+import { createRetriever, type Retriever, type RetrieveRequest } from "../../src/rag/retrieve.ts";
+import { testWithPostgres } from "../support/database.ts";
+import { createSearchFixture } from "./search_fixture.ts";
 
 const { signal } = new AbortController();
 const request: RetrieveRequest = {
@@ -85,4 +88,29 @@ Deno.test("a search that the database refuses has the tables looked at again", a
   const { ask } = numbered(["breaks", "works"]);
   await assert.rejects(ask(), { code: "upstream" });
   assert.equal(await ask(), "2");
+});
+
+testWithPostgres("the first query after a column was renamed is answered", async () => {
+  await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(1)); INSERT INTO docs VALUES (7, 'red', '[1]')`);
+  const { admin, database } = fixture;
+  const settings = { table: "docs", textColumn: "body", vectorColumn: "embedding" };
+  const current = createCurrentRetriever({
+    pipeline: "docs",
+    open: async (signal) =>
+      createRetriever({
+        database,
+        tables: [await openSearchedTable(database, settings, signal)],
+        search: { hybridEnabled: true, vectorWeight: 0.5 },
+        logger: silentLogger,
+      }),
+    now: () => 0,
+    logger: silentLogger,
+  });
+  const ask = async () => (await (await current(signal)).retrieve(request)).map(({ id }) => id);
+  assert.deepEqual(await ask(), ["7"]);
+  await admin.query("ALTER TABLE docs RENAME id TO number");
+  assert.deepEqual(await ask(), ["7"]);
+  await admin.query("ALTER TABLE docs RENAME body TO text");
+  await assert.rejects(ask(), { code: "upstream", message: /it has no column "body"/ });
 });

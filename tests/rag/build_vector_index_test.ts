@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../src/core/logger.ts";
+import { connect } from "../../src/postgres/connect.ts";
+import { buildVectorIndex } from "../../src/rag/build_vector_index.ts";
+import { testWithPostgres } from "../support/database.ts";
+import { databaseOptions } from "../support/database_options.ts";
+import { createSearchFixture } from "./search_fixture.ts";
+
+const signal = new AbortController().signal;
+const columns = "id int, body text, year int, embedding vector(3)";
+const partitioned = `CREATE TABLE docs (${columns}) PARTITION BY LIST (year);
+  CREATE TABLE docs_1 PARTITION OF docs FOR VALUES IN (1);
+  CREATE TABLE docs_n PARTITION OF docs FOR VALUES IN (2, 3) PARTITION BY LIST (year);
+  CREATE TABLE docs_2 PARTITION OF docs_n FOR VALUES IN (2);
+  INSERT INTO docs SELECT i, 'text', 1 + i % 2, '[1,2,3]' FROM generate_series(1, 100) i`;
+
+async function createFixture(setUp: string) {
+  const fixture = await createSearchFixture(setUp);
+  const connection = await connect(databaseOptions(fixture.admin.url), { signal, logger: silentLogger });
+  return {
+    query: fixture.admin.query,
+    async build(name: string) {
+      const table = await fixture.readTable({ table: name, idColumn: "id" });
+      return await buildVectorIndex({ connection, table, dimensions: 3, signal });
+    },
+    /** Tables, and whether they have a valid HNSW index, which is a part of their parent's. */
+    indexes: () =>
+      fixture.admin.query(`SELECT i.indrelid::regclass::text, i.indisvalid, x.relispartition
+        FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_opclass o ON o.oid = i.indclass[0]
+        WHERE o.opcname = 'vector_cosine_ops' ORDER BY 1`),
+    async [Symbol.asyncDispose]() {
+      await connection.close();
+      await fixture[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const whole = [
+  ["docs", "t", "f"],
+  ["docs_1", "t", "t"],
+  ["docs_2", "t", "t"],
+  ["docs_n", "t", "t"],
+];
+
+testWithPostgres("every partition gets a vector index, and those to come", async () => {
+  await using fixture = await createFixture(partitioned);
+  assert.equal(await fixture.build("docs"), "built");
+  assert.deepEqual(await fixture.indexes(), whole);
+  assert.equal(await fixture.build("docs"), "was there");
+  await fixture.query("CREATE TABLE docs_3 PARTITION OF docs_n FOR VALUES IN (3)");
+  assert.equal((await fixture.indexes()).length, 5);
+});
+
+testWithPostgres("a run that was stopped among the partitions is gone on with", async () => {
+  await using fixture = await createFixture(partitioned);
+  await fixture.build("docs_1");
+  await fixture.query(`ALTER INDEX docs_1_embedding_idx RENAME TO postern_vector_tmp`);
+  const [oid] = await fixture.query("SELECT 'docs_1'::regclass::oid");
+  await fixture.query(`ALTER INDEX postern_vector_tmp RENAME TO postern_vector_${oid?.[0]}`);
+  assert.equal(await fixture.build("docs"), "built");
+  assert.deepEqual(await fixture.indexes(), whole);
+});
+
+testWithPostgres("a partition's own index of another kind stays as it is", async () => {
+  await using fixture = await createFixture(
+    `${partitioned}; CREATE INDEX ON docs_1 USING ivfflat (embedding vector_l2_ops) WITH (lists = 1)`,
+  );
+  assert.equal(await fixture.build("docs"), "built");
+  assert.deepEqual(await fixture.indexes(), [["docs_2", "t", "f"]]);
+  assert.equal(await fixture.build("docs"), "was there");
+});
+
+testWithPostgres("a table gets a vector index once, a materialized view too, and a view none", async () => {
+  await using fixture = await createFixture(`CREATE TABLE docs (${columns});
+    CREATE MATERIALIZED VIEW kept AS SELECT * FROM docs; CREATE VIEW seen AS SELECT * FROM docs`);
+  assert.equal(await fixture.build("seen"), "not a table");
+  assert.equal(await fixture.build("kept"), "built");
+  assert.equal(await fixture.build("docs"), "built");
+  assert.equal(await fixture.build("docs"), "was there");
+  assert.equal(await fixture.build("seen"), "was there");
+});
