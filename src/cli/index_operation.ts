@@ -1,9 +1,11 @@
 import type { NamedPipeline } from "../app/rag/named_pipeline.ts";
+import { AppError } from "../core/app_error.ts";
 import type { Connection } from "../postgres/connection.ts";
 import { buildVectorIndex } from "../rag/build_vector_index.ts";
 import { buildKeywordIndex } from "../rag/keyword/build_keyword_index.ts";
-import { dropKeywordIndex } from "../rag/keyword/drop_keyword_index.ts";
+import { dropKeywordIndex, dropLostIndexes } from "../rag/keyword/drop_keyword_index.ts";
 import { findKeywordIndex } from "../rag/keyword/find_keyword_index.ts";
+import type { DocumentTable } from "../rag/document_table.ts";
 import { readTable } from "../rag/read_table.ts";
 import type { SearchedTableSettings } from "../rag/open_searched_table.ts";
 import type { Print } from "./operation_output.ts";
@@ -18,66 +20,103 @@ export interface IndexOperation {
 
 /**
  * Makes what retrieval needs of a pipeline's tables: the keyword index, and a vector index where there is none. A run that was
- * stopped is gone on with.
+ * stopped is gone on with. What can have no such index is told of, and what fails keeps no other index from being made.
  *
- * @throws {AppError} as `readTable`, `buildKeywordIndex` and `buildVectorIndex`
+ * @throws {AppError} as `readTable`, `buildKeywordIndex` and `buildVectorIndex`, once all tables have been tried
  */
 export async function indexPipeline(operation: IndexOperation): Promise<void> {
-  const { named, signal } = operation;
+  await forEachTable(operation, async (settings, connection, attempt) => {
+    const { named: { pipeline }, signal } = operation;
+    const table = await readTable(pipeline.database, settings, signal);
+    await attempt(() => indexKeywords(settings, table, connection, operation));
+    await attempt(() => indexVectors(table, connection, operation));
+  });
+}
+
+/** Runs a step; what it throws is kept until all steps of all tables have been tried. */
+type Attempt = (step: () => Promise<void>) => Promise<void>;
+
+async function forEachTable(
+  { named, progress, print, signal }: IndexOperation,
+  work: (settings: SearchedTableSettings, connection: Connection, attempt: Attempt) => Promise<void>,
+): Promise<void> {
+  const failures: AppError[] = [];
+  const attempt: Attempt = async (step) => {
+    try {
+      await step();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AppError)) throw error;
+      failures.push(error);
+    } finally {
+      progress.end();
+    }
+  };
   const connection = await named.connect(signal);
   try {
-    for (const settings of named.pipeline.tables) await indexTable(settings, connection, operation);
+    await attempt(async () => {
+      const lost = await dropLostIndexes(connection, signal);
+      if (lost > 0) print(`Keyword indexes dropped whose tables are gone: ${lost}`);
+    });
+    for (const settings of named.pipeline.tables) {
+      await attempt(() => work(settings, connection, attempt));
+    }
   } finally {
-    operation.progress.end();
     await connection.close();
+  }
+  const [first] = failures;
+  if (first === undefined) return;
+  throw failures.length === 1
+    ? first
+    : new AppError(first.code, failures.map(({ message }) => message).join("; "));
+}
+
+async function indexKeywords(
+  { table: name, textColumn, textSearchConfig }: SearchedTableSettings,
+  table: DocumentTable,
+  connection: Connection,
+  { named: { pipeline: { database } }, progress, print, signal }: IndexOperation,
+): Promise<void> {
+  const { name: idColumn } = table.key;
+  if (idColumn === "ctid" || !table.key.isId) {
+    return print(`${name}: no keyword index, since it has no id column`);
+  }
+  const source = { table: table.relation, textColumn, idColumn, signal };
+  const found = await findKeywordIndex(database, { ...source, principal: { kind: "local" } });
+  if (found.kind !== "postern" && found.kind !== "tsvector") {
+    return print(`${name}: ${found.kind} has a keyword index`);
+  }
+  const isColumn = textSearchConfig !== undefined && table.columns.has(textSearchConfig);
+  try {
+    const { documents } = await buildKeywordIndex({
+      connection,
+      ...source,
+      ...(textSearchConfig === undefined
+        ? {}
+        : isColumn
+        ? { configColumn: textSearchConfig }
+        : { config: textSearchConfig }),
+      onProgress: progress.update,
+    });
+    progress.end();
+    print(`${name}: keyword index of ${documents} documents`);
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "invalid")) throw error;
+    print(`${name}: no keyword index. ${error.message}`);
   }
 }
 
-async function indexTable(
-  settings: SearchedTableSettings,
+async function indexVectors(
+  table: DocumentTable,
   connection: Connection,
-  { named: { pipeline }, progress, print, signal }: IndexOperation,
+  { named: { pipeline: { providers } }, print, signal }: IndexOperation,
 ): Promise<void> {
-  const { database, providers } = pipeline;
-  const table = await readTable(database, settings, signal);
-  const { textColumn, textSearchConfig } = settings;
-  const { name: idColumn } = table.key;
-  if (idColumn === "ctid" || !table.key.isId) {
-    print(`${settings.table}: no keyword index, since it has no id column`);
-  } else {
-    const isColumn = textSearchConfig !== undefined && table.columns.has(textSearchConfig);
-    const found = await findKeywordIndex(database, {
-      table: table.relation,
-      textColumn,
-      idColumn,
-      principal: { kind: "local" },
-      signal,
-    });
-    if (found.kind !== "postern" && found.kind !== "tsvector") {
-      print(`${settings.table}: ${found.kind} has a keyword index`);
-    } else {
-      const { documents } = await buildKeywordIndex({
-        connection,
-        table: table.relation,
-        textColumn,
-        idColumn,
-        ...(textSearchConfig === undefined
-          ? {}
-          : isColumn
-          ? { configColumn: textSearchConfig }
-          : { config: textSearchConfig }),
-        signal,
-        onProgress: progress.update,
-      });
-      progress.end();
-      print(`${settings.table}: keyword index of ${documents} documents`);
-    }
-  }
   const dimensions = table.vector.dimensions ?? await embeddingLength(providers.embedding, signal);
   const built = await buildVectorIndex({ connection, table, dimensions, signal });
-  if (built === "built") print(`${settings.table}: vector index`);
+  if (built === "built") print(`${table.name}: vector index`);
+  if (built === "not a table") print(`${table.name}: no vector index, since it is not a table`);
   if (built === "too many dimensions") {
-    print(`${settings.table}: no vector index for ${dimensions} dimensions`);
+    print(`${table.name}: no vector index for ${dimensions} dimensions`);
   }
 }
 
@@ -89,21 +128,17 @@ async function embeddingLength(
   return vector?.length ?? 0;
 }
 
-/** Takes the keyword indexes of a pipeline's tables away. @throws {AppError} as `dropKeywordIndex` */
-export async function dropPipelineIndex({ named, print, signal }: IndexOperation): Promise<void> {
-  const connection = await named.connect(signal);
-  try {
-    for (const settings of named.pipeline.tables) {
-      const { relation } = await readTable(named.pipeline.database, settings, signal);
-      const dropped = await dropKeywordIndex({
-        connection,
-        signal,
-        table: relation,
-        textColumn: settings.textColumn,
-      });
-      print(`${settings.table}: ${dropped ? "keyword index dropped" : "there is no keyword index"}`);
-    }
-  } finally {
-    await connection.close();
-  }
+/**
+ * Takes the keyword indexes of a pipeline's tables away.
+ *
+ * @throws {AppError} as `readTable` and `dropKeywordIndex`, once all tables have been tried
+ */
+export async function dropPipelineIndex(operation: IndexOperation): Promise<void> {
+  const { named: { pipeline }, print, signal } = operation;
+  await forEachTable(operation, async (settings, connection) => {
+    const { table, textColumn } = settings;
+    const { relation } = await readTable(pipeline.database, settings, signal);
+    const dropped = await dropKeywordIndex({ connection, signal, table: relation, textColumn });
+    print(`${table}: ${dropped ? "keyword index dropped" : "there is no keyword index"}`);
+  });
 }

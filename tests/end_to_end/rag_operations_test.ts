@@ -160,6 +160,31 @@ testWithPostgres("from a folder of files to answers", async (t) => {
     assert.match(well.stdout, /\nno errors, /);
   });
 
+  await t.step(
+    "what one table lacks keeps no other from its index, nor does a table that is gone",
+    async () => {
+      await database.query(`CREATE VIEW seen AS SELECT * FROM chunks;
+      CREATE TABLE gone (LIKE chunks INCLUDING INDEXES); CREATE TABLE late (LIKE chunks INCLUDING INDEXES)`);
+      const write = (...names: readonly string[]) =>
+        folder.write(config(
+          handbookPipeline("mixed", parts, { tables: names.map((table) => ({ ...chunks, table })) }),
+        ));
+      await write("gone");
+      assert.equal((await operate("-index-pipeline", "mixed")).code, 0);
+      await database.query("DROP TABLE gone");
+      await write("seen", "gone", "late");
+      const { code, stdout, stderr } = await operate("-index-pipeline", "mixed");
+      assert.equal(code, 1);
+      assertOneLine(stderr, /Cannot search table "gone": there is no such table or view$/m);
+      assert.match(stdout, /^Keyword indexes dropped whose tables are gone: 1\nseen: no keyword index/);
+      assert.match(stdout, /^late: keyword index of 0 documents$/m);
+      const dropped = await operate("-drop-index", "mixed");
+      assert.equal(dropped.code, 1);
+      assert.match(dropped.stdout, /^late: keyword index dropped$/m);
+      await folder.write(config(handbookPipeline("handbook", parts, { tables: [chunks] })));
+    },
+  );
+
   await t.step("-drop-index takes the keyword index away, once", async () => {
     assert.deepEqual(await operate("-drop-index", "handbook"), {
       code: 0,

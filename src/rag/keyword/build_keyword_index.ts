@@ -2,9 +2,11 @@ import { AppError } from "../../core/app_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { copyDocuments, dropOrphans } from "./copy_documents.ts";
 import { grantToReaders } from "./grant_to_readers.ts";
-import { indexTable } from "./index_objects.ts";
+import { indexFormat, indexTable } from "./index_objects.ts";
 import { createRecord, findRecord, type IndexRecord, saveProgress, schemaSql } from "./index_record.ts";
 import { inspectSource, type KeywordIndexRequest, type SourceFacts } from "./inspect_source.ts";
+import { keyMatchesSql } from "./key_matches_sql.ts";
+import { followRowSecurity } from "./row_security.ts";
 import { sampleLength } from "./sample_length.ts";
 import { settleLists } from "./settle_lists.ts";
 import { createSqlSession, type SqlSession } from "./sql_session.ts";
@@ -44,7 +46,7 @@ export interface BuiltKeywordIndex {
  */
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
   const { connection, signal, onProgress = () => {}, batchRows = 1_000 } = options;
-  const session = createSqlSession(connection, signal);
+  const session = createSqlSession(connection, signal, `index the keywords of "${options.table}"`);
   const facts = await inspectSource(session, options);
   return await asOnlyBuilder(session, facts.oid, options, async () => {
     let record = await openRecord(session, options, facts);
@@ -59,6 +61,7 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
       onShare: (share) =>
         onProgress({ phase: "lists", done: Math.round(share * documents), total: documents }),
     });
+    if (facts.hasRowSecurity) await followRowSecurity(session, record.objects, facts.source);
     await grantToReaders(session, record, facts.oid);
     await saveProgress(session, record, "ready", null);
     await vacuum(session, record);
@@ -66,7 +69,7 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
   });
 }
 
-/** Runs `work` while no other session builds, refreshes or drops an index of this table. */
+/** Runs `work` while no other session builds or drops an index of this table. */
 export async function asOnlyBuilder<T>(
   session: SqlSession,
   oid: number,
@@ -116,12 +119,13 @@ async function refuseOtherShape(
   { source }: SourceFacts,
 ): Promise<void> {
   const [row] = await session.query(
-    `SELECT format = 1 AND id_column = $2 AND config = $3 AND config_column IS NOT DISTINCT FROM $4 FROM ${indexTable}
-      WHERE id = $1`,
+    `SELECT format = ${indexFormat} AND id_column = $2 AND config = $3 AND config_column IS NOT DISTINCT FROM $4,
+      state <> 'broken' AND ${keyMatchesSql("source", "id_column", `'${record.objects.documents}'::regclass`)}
+      FROM ${indexTable} WHERE id = $1`,
     [record.id, options.idColumn, source.config, options.configColumn ?? null],
   );
-  const isSame = row?.[0] === "t";
-  if (isSame && record.state !== "broken") return;
+  const [isSame, follows] = (row ?? []).map((value) => value === "t");
+  if (isSame && follows) return;
   const reason = isSame ? "it no longer follows its table" : "it has other columns, configuration or format";
   throw new AppError(
     "conflict",
@@ -156,7 +160,7 @@ async function countDocuments(session: SqlSession, { objects }: IndexRecord): Pr
 }
 
 /** Gives the planner the sizes of an index's tables, and makes `recent` readable from its index alone. */
-export async function vacuum(session: SqlSession, { objects }: IndexRecord): Promise<void> {
+async function vacuum(session: SqlSession, { objects }: IndexRecord): Promise<void> {
   for (const table of [objects.documents, objects.lists, objects.recent]) {
     await session.query(`VACUUM (ANALYZE) ${table}`);
   }

@@ -1,8 +1,8 @@
 import type { Connection } from "../../postgres/connection.ts";
 import { asOnlyBuilder } from "./build_keyword_index.ts";
-import { indexTable } from "./index_objects.ts";
-import { findRecord } from "./index_record.ts";
-import { createSqlSession } from "./sql_session.ts";
+import { indexObjects, indexTable, ownSchema } from "./index_objects.ts";
+import { findRecord, hasIndexTable } from "./index_record.ts";
+import { createSqlSession, type SqlSession } from "./sql_session.ts";
 import { transaction } from "./transaction.ts";
 import { withoutWaitingWriters } from "./without_waiting_writers.ts";
 import { AppError } from "../../core/app_error.ts";
@@ -32,15 +32,40 @@ export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promis
   return await asOnlyBuilder(session, oid, { table }, async () => {
     const record = await findRecord(session, oid, textColumn);
     if (record === undefined) return false;
-    const { documents, lists, recent, triggerFunction } = record.objects;
-    await withoutWaitingWriters(signal, () =>
-      transaction(session, async () => {
-        await session.query("SET LOCAL lock_timeout = '1s'");
-        // with it go its triggers, wherever the table has moved
-        await session.query(`DROP FUNCTION IF EXISTS ${triggerFunction}() CASCADE`);
-        await session.query(`DROP TABLE IF EXISTS ${documents}, ${lists}, ${recent}`);
-        await session.query(`DELETE FROM ${indexTable} WHERE id = $1`, [record.id]);
-      }));
+    await dropObjects(session, record.id, signal);
     return true;
   });
+}
+
+/**
+ * Takes away the indexes whose table was dropped, as far as the role owns them.
+ *
+ * @returns how many there were
+ * @throws {AppError} `upstream` for what the server refuses
+ */
+export async function dropLostIndexes(connection: Connection, signal: AbortSignal): Promise<number> {
+  const session = createSqlSession(connection, signal);
+  if (!await hasIndexTable(session)) return 0;
+  const lost = await session.query(lostSql);
+  for (const [id] of lost) await dropObjects(session, Number(id), signal);
+  return lost.length;
+}
+
+const lostSql = `SELECT i.id FROM ${indexTable} i
+  JOIN pg_class t ON t.oid = '${indexTable}'::regclass AND pg_has_role(t.relowner, 'USAGE')
+  LEFT JOIN pg_class d ON d.oid = to_regclass('${ownSchema}.keyword_' || i.id || '_documents')
+  WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = i.source)
+    AND (d.oid IS NULL OR pg_has_role(d.relowner, 'USAGE'))`;
+
+async function dropObjects(session: SqlSession, id: number, signal: AbortSignal): Promise<void> {
+  const { documents, lists, recent, triggerFunction, visibleFunction } = indexObjects(id);
+  await withoutWaitingWriters(signal, () =>
+    transaction(session, async () => {
+      await session.query("SET LOCAL lock_timeout = '1s'");
+      // with it go its triggers, wherever the table has moved
+      await session.query(`DROP FUNCTION IF EXISTS ${triggerFunction}() CASCADE`);
+      await session.query(`DROP TABLE IF EXISTS ${documents}, ${lists}, ${recent}`);
+      await session.query(`DROP FUNCTION IF EXISTS ${visibleFunction}`);
+      await session.query(`DELETE FROM ${indexTable} WHERE id = $1`, [id]);
+    }));
 }

@@ -3,6 +3,7 @@ import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
 import { indexFormat, indexTable } from "./index_objects.ts";
+import { keyMatchesSql } from "./key_matches_sql.ts";
 import { mayReadSql } from "./may_read_sql.ts";
 import type { KeywordIndex, OwnIndex } from "./keyword_index.ts";
 
@@ -84,7 +85,7 @@ interface RelevanceIndex {
   readonly options: readonly string[];
 }
 
-type OwnFacts = Pick<OwnIndex, "id" | "config" | "documents" | "staleness" | "refreshedAt">;
+type OwnFacts = Pick<OwnIndex, "id" | "config" | "documents" | "staleness">;
 type Source = Pick<OwnIndex, "table" | "idColumn" | "textColumn">;
 
 async function extensionIndex(
@@ -165,9 +166,10 @@ const tokenizerSql = `SELECT json_agg(name ORDER BY name) FROM tokenizer_catalog
 // what was inserted and deleted since, in the planner's eyes, is what the two counts differ by and what is recent
 const ownSql = `SELECT json_strip_nulls(json_build_object(
   'id', i.id, 'config', CASE WHEN i.config_column IS NULL THEN i.config END,
-  'documents', i.documents, 'refreshedAt', i.refreshed_at,
+  'documents', i.documents,
   'staleness', abs(greatest(c.reltuples, 0) - i.documents) / greatest(i.documents, 1)))
 FROM ${indexTable} i
 JOIN pg_class c ON c.oid = to_regclass('postern.keyword_' || i.id || '_documents')
 WHERE i.source = $1::oid AND i.text_column = $2 AND i.id_column = $3
-  AND i.state = 'ready' AND i.format = ${indexFormat} AND has_table_privilege(c.oid, 'SELECT')`;
+  AND i.state = 'ready' AND i.format = ${indexFormat} AND has_table_privilege(c.oid, 'SELECT')
+  AND ${keyMatchesSql("i.source", "i.id_column", "c.oid")}`;

@@ -22,6 +22,8 @@ export interface IndexObjects {
   /** A row for each word of a document that came after the refresh, from its list's floor on: `term`, `entry`. */
   readonly recent: string;
   readonly triggerFunction: string;
+  /** Whether the reader sees the row of a key; only where the source has row-level security. */
+  readonly visibleFunction: string;
   /** A prefix; not qualified, as triggers belong to their table. */
   readonly trigger: string;
 }
@@ -32,6 +34,7 @@ export function indexObjects(id: number): IndexObjects {
     lists: `${ownSchema}.keyword_${id}_lists`,
     recent: `${ownSchema}.keyword_${id}_recent`,
     triggerFunction: `${ownSchema}.keyword_${id}_maintain`,
+    visibleFunction: `${ownSchema}.keyword_${id}_visible`,
     trigger: `postern_keyword_${id}`,
   };
 }

@@ -49,8 +49,7 @@ export async function findRecord(
   oid: number,
   textColumn: string,
 ): Promise<IndexRecord | undefined> {
-  const [exists] = await session.query("SELECT to_regclass($1)", [indexTable]);
-  if (!exists?.[0]) return undefined;
+  if (!await hasIndexTable(session)) return undefined;
   const [row] = await session.query(
     `SELECT id, state, cursor, base_length FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
     [oid, textColumn],
@@ -66,11 +65,17 @@ export async function findRecord(
   };
 }
 
+/** Whether the database has, or had, an index of Postern's. */
+export async function hasIndexTable(session: SqlSession): Promise<boolean> {
+  const [row] = await session.query("SELECT to_regclass($1)", [indexTable]);
+  return Boolean(row?.[0]);
+}
+
 /** Makes the record and the index's empty tables. */
 export async function createRecord(
   session: SqlSession,
   request: KeywordIndexRequest,
-  { oid, source, hasRowSecurity }: SourceFacts,
+  { oid, source }: SourceFacts,
 ): Promise<void> {
   await transaction(session, async () => {
     const [row] = await session.query(
@@ -85,13 +90,13 @@ export async function createRecord(
         request.configColumn ?? null,
       ],
     );
-    for (const statement of tableSql(indexObjects(Number(row?.[0])), source, hasRowSecurity)) {
+    for (const statement of tableSql(indexObjects(Number(row?.[0])), source)) {
       await session.query(statement);
     }
   });
 }
 
-function tableSql(objects: IndexObjects, source: IndexSource, hasRowSecurity: boolean): string[] {
+function tableSql(objects: IndexObjects, source: IndexSource): string[] {
   const { documents, lists, recent } = objects;
   return [
     // from the source, for the id's type and collation
@@ -105,16 +110,6 @@ function tableSql(objects: IndexObjects, source: IndexSource, hasRowSecurity: bo
     `ALTER TABLE ${documents} ALTER terms SET STORAGE EXTERNAL`,
     // the primary key is what questions read backwards, and what lets a publication carry the table
     `CREATE TABLE ${recent} (term bigint, entry bigint, PRIMARY KEY (term, entry))`,
-    ...(hasRowSecurity ? rowSecuritySql(documents, source) : []),
-  ];
-}
-
-// whoever may not see a row of the source must not learn its words here
-function rowSecuritySql(documents: string, source: IndexSource): string[] {
-  return [
-    `ALTER TABLE ${documents} ENABLE ROW LEVEL SECURITY`,
-    `CREATE POLICY as_in_source ON ${documents} FOR SELECT
-      USING (EXISTS (SELECT FROM ${source.table} s WHERE s.${source.idColumn} = key))`,
   ];
 }
 

@@ -21,7 +21,6 @@ export interface OwnIndex extends KeywordSource {
   readonly documents: number;
   /** The share of the documents that came or went since, as far as the planner's statistics tell; from 0. */
   readonly staleness: number;
-  readonly refreshedAt: string;
 }
 
 /** An index of the extension pg_textsearch. */

@@ -1,12 +1,17 @@
 import { quoteLiteral } from "../../postgres/quote_literal.ts";
 import { type IndexObjects, type IndexSource, indexTable } from "./index_objects.ts";
+import { keyMatchesSql } from "./key_matches_sql.ts";
 import { documentSql, entrySql, impactOf, termOf } from "./term_sql.ts";
 
 /** The configuration of a row of the source, as SQL for a qualified name; `row` is what its columns are qualified with. */
 export function rowConfigSql(source: IndexSource, row: string): string {
+  return namedConfigSql(source, `${row}.${source.configColumn}::text`);
+}
+
+function namedConfigSql(source: IndexSource, value: string): string {
   const fallback = `${quoteLiteral(source.config)}::text`;
   if (source.configColumn === undefined) return fallback;
-  const name = `lower(${row}.${source.configColumn}::text)`;
+  const name = `lower(${value})`;
   return `coalesce((SELECT format('%I.%I', n.nspname, c.cfgname)
     FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace
     WHERE ${name} IN (c.cfgname, n.nspname || '.' || c.cfgname)
@@ -18,7 +23,8 @@ export function rowConfigSql(source: IndexSource, row: string): string {
  * partitions, those made later too. It runs as its owner, so that writers need no rights of their own, and writes rows
  * of its own documents only, so that writers never wait for each other. It fails where PostgreSQL itself does (a full
  * disk, a deadlock) and then the write fails with it, as with any index: a source and an index that disagree would be
- * worse. A column that was renamed or dropped fails nothing: the index is marked as broken and no longer kept.
+ * worse. A column that was renamed or dropped, or an id of another type, fails nothing: the index is marked as broken and no
+ * longer kept.
  */
 export function triggerFunctionSql(
   objects: IndexObjects,
@@ -26,8 +32,7 @@ export function triggerFunctionSql(
   index: { readonly id: number; readonly baseLength: number },
 ): string {
   const { documents, lists, recent, triggerFunction } = objects;
-  const { idColumn, textColumn, configColumn } = source;
-  const columns = [idColumn, textColumn, ...(configColumn === undefined ? [] : [configColumn])];
+  const values = quoteLiteral(valuesSql(source));
   const entry = entrySql("e", "d.length", "d.doc", index.baseLength);
   // planned once a session, maybe while the tables are empty: only the plan by index is right for all sizes
   return `CREATE OR REPLACE FUNCTION ${triggerFunction}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -35,36 +40,51 @@ export function triggerFunctionSql(
   SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
   AS $maintain$
 DECLARE
+  old_key ${documents}.key%TYPE;
+  new_key ${documents}.key%TYPE;
+  old_text text;
+  new_text text;
+  old_config text;
+  new_config text;
   row_config text;
+  is_taken bool := false;
 BEGIN
   IF TG_OP = 'TRUNCATE' THEN
     TRUNCATE ${documents}, ${lists}, ${recent};
     RETURN NULL;
   END IF;
-  IF (SELECT count(*) FROM pg_attribute WHERE attrelid = TG_RELID AND NOT attisdropped
-      AND attname IN (${columns.map(nameLiteral).join(", ")})
-    ) < ${columns.length} THEN
+  IF NOT ${followsSql(objects, source)} THEN
     UPDATE ${indexTable} SET state = 'broken' WHERE id = ${index.id} AND state <> 'broken';
     RETURN NULL;
   END IF;
+  -- by EXECUTE, since a session's plans know the columns' types as they were when it began
   IF TG_OP <> 'INSERT' THEN
-    -- where ids change places, the id may by now be another row's
-    WITH gone AS (
-      DELETE FROM ${documents} d WHERE d.key = OLD.${idColumn} AND (TG_OP = 'DELETE'
-        OR OLD.${idColumn} = NEW.${idColumn}
-        OR NOT EXISTS (SELECT FROM ${source.table} s WHERE s.${idColumn} = OLD.${idColumn}))
-      RETURNING d.doc, d.length, d.terms)
+    EXECUTE ${values} INTO old_key, old_text, old_config USING OLD;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    EXECUTE ${values} INTO new_key, new_text, new_config USING NEW;
+  END IF;
+  IF TG_OP = 'UPDATE' THEN
+    IF (old_key::text, old_text, old_config) IS NOT DISTINCT FROM (new_key::text, new_text, new_config) THEN
+      RETURN NULL;
+    END IF;
+    -- where ids change places, the old one may by now be another row's
+    IF old_key IS DISTINCT FROM new_key THEN
+      EXECUTE (SELECT format('SELECT EXISTS (SELECT FROM %s WHERE %I = $1)', source, id_column)
+        FROM ${indexTable} WHERE id = ${index.id}) INTO is_taken USING old_key;
+    END IF;
+  END IF;
+  IF TG_OP <> 'INSERT' AND NOT is_taken THEN
+    WITH gone AS (DELETE FROM ${documents} d WHERE d.key = old_key RETURNING d.doc, d.length, d.terms)
     DELETE FROM ${recent} r USING gone d CROSS JOIN LATERAL unnest(d.terms) e
     WHERE r.term = ${termOf("e")} AND r.entry = ${entry};
   END IF;
-  IF TG_OP <> 'DELETE' AND NEW.${idColumn} IS NOT NULL THEN
-    row_config := ${rowConfigSql(source, "NEW")};
-    ${configColumn === undefined ? "" : noteConfigSql(index.id)}
+  IF TG_OP <> 'DELETE' AND new_key IS NOT NULL THEN
+    row_config := ${namedConfigSql(source, "new_config")};
+    ${source.configColumn === undefined ? "" : noteConfigSql(index.id)}
     WITH added AS (
       INSERT INTO ${documents} (key, length, terms)
-      SELECT NEW.${idColumn}, a.length, a.terms FROM (${
-    documentSql(`NEW.${textColumn}::text`, "row_config")
-  }) a
+      SELECT new_key, a.length, a.terms FROM (${documentSql("new_text", "row_config")}) a
       ON CONFLICT (key) DO UPDATE SET doc = DEFAULT, length = excluded.length, terms = excluded.terms
       RETURNING doc, length, terms)
     INSERT INTO ${recent} (term, entry)
@@ -85,16 +105,30 @@ function noteConfigSql(id: number): string {
     END IF;`;
 }
 
-/** The triggers, to be made in one transaction. */
-export function triggerSql(objects: IndexObjects, source: IndexSource): string[] {
-  const { table, idColumn, textColumn, configColumn } = source;
-  const watched = [idColumn, textColumn, ...(configColumn === undefined ? [] : [configColumn])];
-  const changed = watched.map((name) => `OLD.${name}::text IS DISTINCT FROM NEW.${name}::text`).join(" OR ");
+/** A row's id, text and the name of its configuration. */
+function valuesSql({ idColumn, textColumn, configColumn }: IndexSource): string {
+  const config = configColumn === undefined ? "NULL::text" : `($1).${configColumn}::text`;
+  return `SELECT ($1).${idColumn}, ($1).${textColumn}::text, ${config}`;
+}
+
+/** Whether the table that was written to still has the columns that the index was made for. */
+function followsSql(
+  { documents }: IndexObjects,
+  { idColumn, textColumn, configColumn }: IndexSource,
+): string {
+  const texts = [textColumn, ...(configColumn === undefined ? [] : [configColumn])];
+  const keyMatches = keyMatchesSql("TG_RELID", nameLiteral(idColumn), `'${documents}'::regclass`);
+  return `(${keyMatches} AND (SELECT count(*) FROM pg_attribute WHERE attrelid = TG_RELID AND NOT attisdropped
+      AND attname IN (${texts.map(nameLiteral).join(", ")})) = ${texts.length})`;
+}
+
+/**
+ * The triggers, to be made in one transaction. They name no column, or the column could be neither dropped nor altered.
+ */
+export function triggerSql(objects: IndexObjects, { table }: IndexSource): string[] {
   const run = `EXECUTE FUNCTION ${objects.triggerFunction}()`;
   return [
-    `CREATE TRIGGER ${objects.trigger}_row AFTER INSERT OR DELETE ON ${table} FOR EACH ROW ${run}`,
-    // not UPDATE OF: a BEFORE trigger may change a column that the statement does not name
-    `CREATE TRIGGER ${objects.trigger}_update AFTER UPDATE ON ${table} FOR EACH ROW WHEN (${changed}) ${run}`,
+    `CREATE TRIGGER ${objects.trigger}_row AFTER INSERT OR UPDATE OR DELETE ON ${table} FOR EACH ROW ${run}`,
     `CREATE TRIGGER ${objects.trigger}_truncate AFTER TRUNCATE ON ${table} FOR EACH STATEMENT ${run}`,
   ];
 }
