@@ -181,17 +181,20 @@ testWithPostgres("a provider's faults reach the caller as fixed phrases, and no 
   }
 });
 
-testWithPostgres("the next provider takes over where the first fails", async () => {
-  await using database = await createTestDatabase();
-  await database.query(schema);
-  await using first = createVendor("anthropic", { key });
-  await using second = createVendor("openai", { answer: sqlBlock("SELECT max(total) FROM orders") });
-  first.fail(500);
-  await using running = await startConfiguredServer(
-    `databases: [${databaseEntry("shop", database.name)}]\n` +
-      llm(first, `request_timeout: 2s, fallback: [{ provider: openai, model: m, base_url: "${second.url}" }]`)
-        .replace("request_timeout: 10s, ", ""),
-  );
-  const { data } = await running.client.call("query_database", { query: "What was our largest order?" });
-  assert.deepEqual(data["rows"], [["300"]]);
-});
+testWithPostgres(
+  "the next provider takes over where the first is busy, at the configured gateway",
+  async () => {
+    await using database = await createTestDatabase();
+    await database.query(schema);
+    await using first = createVendor("anthropic", { key });
+    await using second = createVendor("openai", { answer: sqlBlock("SELECT max(total) FROM orders") });
+    first.fail(429, { retryAfter: "3" });
+    await using running = await startConfiguredServer(
+      `databases: [${databaseEntry("shop", database.name)}]\n` +
+        llm(first, `openai_base_url: "${second.url}", fallback: [{ provider: openai, model: m }]`),
+    );
+    const { data } = await running.client.call("query_database", { query: "What was our largest order?" });
+    assert.deepEqual(data["rows"], [["300"]]);
+    assert.equal(first.requests.length, 1, "it was waited for the busy one");
+  },
+);
