@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openApiKey } from "../../src/app/api_key.ts";
+import { missingKeyWarning, openApiKey } from "../../src/app/api_key.ts";
 import { createFolderWatch } from "../../src/auth/folder_watch.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { waitUntil } from "../support/wait_until.ts";
@@ -68,5 +68,39 @@ Deno.test("a configured file that is missing is logged, and read once it is ther
     await Deno.writeTextFile(file, "there", { mode: 0o644 });
     await waitUntil("the key is read", () => key.read() === "there");
     await waitUntil("others' access is told", () => lines.some((line) => line.includes("chmod 600")));
+  });
+});
+
+Deno.test("a key's file that holds no key is logged and not used", async () => {
+  await withFolder(async (folder, lines, options) => {
+    for (
+      const [text, reason] of [["", /it is empty/], ["two words", /printable ASCII/], [
+        "a–b",
+        /printable ASCII/,
+      ]] as const
+    ) {
+      const file = join(folder, "key");
+      await Deno.writeTextFile(file, text, { mode: 0o600 });
+      await using key = await openApiKey({ file }, options);
+      assert.equal(key.read(), undefined);
+      assert.match(lines.at(-1) ?? "", reason);
+    }
+  });
+});
+
+Deno.test("missingKeyWarning() names where a key was looked for, and is silent where none is needed", async () => {
+  await withFolder(async (_folder, _lines, options) => {
+    await using none = await openApiKey({}, options);
+    await using some = await openApiKey({ text: "key" }, options);
+    assert.equal(
+      missingKeyWarning("anthropic", undefined, none),
+      "No key for anthropic: looked in the configuration, in ANTHROPIC_API_KEY and in ~/.anthropic-api-key",
+    );
+    const silent = [
+      missingKeyWarning("anthropic", undefined, some),
+      missingKeyWarning("ollama", undefined, none),
+      missingKeyWarning("openai", "http://localhost:1234/v1", none),
+    ];
+    assert.deepEqual(silent, [undefined, undefined, undefined]);
   });
 });
