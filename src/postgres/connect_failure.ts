@@ -64,7 +64,7 @@ function isTlsMessage(cause: unknown): cause is Error {
 
 function networkReason(cause: unknown): string {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  if (code in networkReasons) return networkReasons[code] ?? code;
+  if (Object.hasOwn(networkReasons, code)) return networkReasons[code] ?? code;
   if (cause instanceof DeadlineError) return cause.message;
   return code === "" ? "it closed the connection" : code;
 }

@@ -42,23 +42,24 @@ export interface CatalogType {
   readonly element?: CatalogType;
 }
 
-const kinds: Readonly<Record<string, ValueKind>> = {
-  int2: "smallint",
-  int4: "integer",
-  int8: "bigint",
-  numeric: "numeric",
-  float4: "real",
-  float8: "double",
-  bool: "boolean",
-  date: "date",
-  timestamp: "timestamp",
-  timestamptz: "timestamptz",
-  time: "time",
-  uuid: "uuid",
-  inet: "inet",
-  json: "json",
-  jsonb: "json",
-};
+// a map, since a type of a database may be called "constructor"
+const kinds: ReadonlyMap<string, ValueKind> = new Map<string, ValueKind>([
+  ["int2", "smallint"],
+  ["int4", "integer"],
+  ["int8", "bigint"],
+  ["numeric", "numeric"],
+  ["float4", "real"],
+  ["float8", "double"],
+  ["bool", "boolean"],
+  ["date", "date"],
+  ["timestamp", "timestamp"],
+  ["timestamptz", "timestamptz"],
+  ["time", "time"],
+  ["uuid", "uuid"],
+  ["inet", "inet"],
+  ["json", "json"],
+  ["jsonb", "json"],
+]);
 
 export function columnTypeOf(type: CatalogType): ColumnType {
   const { name, sqlType, category, labels, element } = type;
@@ -66,5 +67,5 @@ export function columnTypeOf(type: CatalogType): ColumnType {
     return { kind: "array", sqlType, element: columnTypeOf(element) };
   }
   if (category === "E" && labels !== undefined) return { kind: "enum", sqlType, labels };
-  return { kind: kinds[name] ?? (category === "S" ? "text" : "other"), sqlType };
+  return { kind: kinds.get(name) ?? (category === "S" ? "text" : "other"), sqlType };
 }

@@ -1,18 +1,17 @@
-const irregular: Readonly<Record<string, string>> = {
-  people: "person",
-  men: "man",
-  women: "woman",
-  children: "child",
-  indices: "index",
-  indexes: "index",
-  criteria: "criterion",
-};
-
-const irregularPlurals = new Set(Object.keys(irregular));
+// a map, since a name of a database may be "constructor"
+const irregular: ReadonlyMap<string, string> = new Map([
+  ["people", "person"],
+  ["men", "man"],
+  ["women", "woman"],
+  ["children", "child"],
+  ["indices", "index"],
+  ["indexes", "index"],
+  ["criteria", "criterion"],
+]);
 
 /** Whether an English noun in lower case has a plural's form. */
 export function isPlural(word: string): boolean {
-  return irregularPlurals.has(word) || (word.length > 2 && /[^su]s$/.test(word) && !word.endsWith("is")) ||
+  return irregular.has(word) || (word.length > 2 && /[^su]s$/.test(word) && !word.endsWith("is")) ||
     /(ss|us|is)es$/.test(word);
 }
 
@@ -21,7 +20,7 @@ export function isPlural(word: string): boolean {
  * both sides of a comparison go through it.
  */
 export function wordStem(word: string): string {
-  const known = irregular[word];
+  const known = irregular.get(word);
   if (known !== undefined) return known;
   const base = isPlural(word) ? word.slice(0, -1) : word;
   if (base.length > 3 && base.endsWith("ie")) return `${base.slice(0, -2)}y`;

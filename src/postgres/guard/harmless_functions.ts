@@ -32,7 +32,7 @@ const builtIn = new Set((
 ).split(" "));
 
 /** The same of extensions, by the extension's name: a function of the same name made by someone else is not meant. */
-const ofExtensions: Readonly<Record<string, readonly string[]>> = {
+const ofExtensions: ReadonlyMap<string, readonly string[]> = new Map(Object.entries({
   pg_stat_statements: ["pg_stat_statements", "pg_stat_statements_info"],
   pgcrypto: [
     "gen_random_bytes",
@@ -58,9 +58,9 @@ const ofExtensions: Readonly<Record<string, readonly string[]>> = {
   tsm_system_rows: ["system_rows"],
   tsm_system_time: ["system_time"],
   "uuid-ossp": ["uuid_generate_v1", "uuid_generate_v1mc", "uuid_generate_v4"],
-};
+}));
 
 /** Whether a VOLATILE function may be called although it is VOLATILE. `extension` is undefined for a built-in one. */
 export function isHarmless(name: string, extension: string | undefined): boolean {
-  return extension === undefined ? builtIn.has(name) : ofExtensions[extension]?.includes(name) ?? false;
+  return extension === undefined ? builtIn.has(name) : ofExtensions.get(extension)?.includes(name) ?? false;
 }
