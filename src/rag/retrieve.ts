@@ -152,7 +152,7 @@ export function createRetriever(
     const outcome = await database.read({
       principal: { kind: "local" },
       trusted: true,
-      settings: vectorSettings(table, depth),
+      settings: vectorSettings({ table, limit: depth, filter: parts.filter }),
       maxBytes,
       signal,
       ...(keywordArm !== undefined && { timeoutMs: hybridTimeoutMs }),

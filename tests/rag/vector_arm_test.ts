@@ -53,7 +53,7 @@ testWithPostgres("the vector arm asks the index, but compares the few rows of a 
     const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: table.filter });
     const rows = await fixture.rows(
       sql`EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ${arm}`,
-      vectorSettings(table, depth),
+      vectorSettings({ table, limit: depth, filter: table.filter }),
     );
     return rows.map(([line]) => line).join("\n");
   };
@@ -135,9 +135,27 @@ testWithPostgres("an index that is made after the table was read is used", async
   assert.equal(table.vector.index, undefined);
   await fixture.admin.query("CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)");
   const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
-  const plan = await fixture.rows(sql`EXPLAIN ${arm}`, vectorSettings(table, depth));
+  const plan = await fixture.rows(
+    sql`EXPLAIN ${arm}`,
+    vectorSettings({ table, limit: depth, filter: table.filter }),
+  );
   assert.match(plan.join("\n"), /Index Scan using docs_embedding_idx/);
 });
+
+testWithPostgres(
+  "an index is searched more widely where a filter hides a part of what it visits",
+  async () => {
+    await using fixture = await createSearchFixture(clusteredDocuments);
+    const table = await fixture.readTable({ table: "docs" });
+    const breadth = (limit: number, filter?: SqlText) =>
+      vectorSettings({ table, limit, filter })["hnsw.ef_search"];
+    assert.equal(breadth(10), "400");
+    assert.equal(breadth(10, sql`true`), "800");
+    assert.equal(breadth(300), "600");
+    // pgvector takes no more
+    assert.equal(breadth(600, sql`true`), "1000");
+  },
+);
 
 type Fixture = Awaited<ReturnType<typeof createSearchFixture>>;
 
@@ -149,7 +167,7 @@ async function idsOf(fixture: Fixture, table: DocumentTable, embedding: SqlText)
   const arm = vectorArm({ table, embedding, limit: depth, filter: table.filter });
   const rows = await fixture.rows(
     sql`SELECT id FROM (${arm}) a ORDER BY distance, id`,
-    vectorSettings(table, depth),
+    vectorSettings({ table, limit: depth, filter: table.filter }),
   );
   return rows.map(([id]) => id ?? "");
 }
