@@ -43,9 +43,12 @@ export async function run(options: RunOptions): Promise<void> {
   await using databases = await openDatabases(options, servesTools, logger);
   await using folders = createFolderWatch({ logger });
   const running = { ...options, databases, folders, logger };
-  await using _ragServer = rag ? await runRagServer(running) : undefined;
-  if (servesTools) await runToolServer(running);
-  else await untilStopped();
+  await using ragServer = rag ? await runRagServer(running) : undefined;
+  // one after the other, the second would take new requests while the first stops
+  await Promise.all([
+    servesTools ? runToolServer(running) : undefined,
+    ragServer && untilStopped().then(() => ragServer[Symbol.asyncDispose]()),
+  ]);
 }
 
 async function openDatabases(

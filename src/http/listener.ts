@@ -1,11 +1,15 @@
 import { AppError } from "../core/app_error.ts";
 import { formatListenAddress, type ListenAddress } from "../core/listen_address.ts";
 import type { Logger } from "../core/logger.ts";
+import { createRepliesUnderWay } from "./replies_under_way.ts";
 
 export interface ListenerOptions {
   readonly address: ListenAddress;
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** `peer` is the address of the network peer, without its port. */
+  /**
+   * `peer` is the address of the network peer, without its port. HEAD comes as GET: of the reply to it the runtime sends
+   * the headers, the body's length among them (RFC 9110, section 9.3.2).
+   */
   readonly handle: (request: Request, peer: string) => Response | Promise<Response>;
   readonly logger: Logger;
 }
@@ -16,9 +20,10 @@ export interface Listener {
   readonly address: ListenAddress;
   readonly url: string;
   /**
-   * Takes no new connections and resolves once the requests under way are answered. After `graceMs` it calls
-   * `cutOff`, which has what still runs end, and shortly after that resolves whatever still holds on: to break a connection
-   * while the runtime waits for it ends the process with an error of the runtime's.
+   * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle connection;
+   * the end of the process closes those. After `graceMs` it calls `cutOff`, which has what still runs end, and shortly after
+   * that resolves whatever still holds on: to break a connection while the runtime waits for it ends the process with an
+   * error of the runtime's.
    */
   stop(graceMs: number, cutOff: () => void): Promise<void>;
 }
@@ -28,10 +33,21 @@ const cutOffMs = 1_000;
 /** Between the end of a listener that failed and the next attempt. */
 const relistenMs = 1_000;
 
+/** For the last of a reply to leave: the runtime does not tell when a client that reads slowly has all of it. */
+const settleMs = 3_000;
+
 /** @throws {AppError} `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit. */
 export function startListener(options: ListenerOptions): Listener {
   const { address, tls, logger } = options;
-  let server = serve(options, address);
+  const replies = waitsForSilentConnections(tls !== undefined)
+    ? createRepliesUnderWay({ settleMs })
+    : undefined;
+  const answer: Deno.ServeHandler<Deno.NetAddr> = (request, info) => {
+    replies?.add(info.completed);
+    const asGet = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
+    return options.handle(asGet, info.remoteAddr.hostname);
+  };
+  let server = serve(options, answer, address);
   const bound = { host: address.host, port: server.addr.port };
   const url = `${tls === undefined ? "http" : "https"}://${formatListenAddress(bound)}`;
   let isStopping = false;
@@ -50,7 +66,7 @@ export function startListener(options: ListenerOptions): Listener {
   function relisten(): void {
     if (isStopping) return;
     try {
-      server = serve(options, bound);
+      server = serve(options, answer, bound);
       keepUp();
     } catch (error) {
       logger.error("Cannot listen again; the next attempt follows", { error });
@@ -63,15 +79,36 @@ export function startListener(options: ListenerOptions): Listener {
     url,
     async stop(graceMs, cutOff) {
       isStopping = true;
-      const finished = server.shutdown().catch(() => {});
-      if (await within(graceMs, finished)) return;
-      cutOff();
-      await within(cutOffMs, finished);
+      const waiting = new AbortController();
+      const closed = server.shutdown().catch(() => {});
+      const finished = replies === undefined
+        ? closed
+        : Promise.race([closed, replies.settled(waiting.signal)]);
+      if (!await within(graceMs, finished)) {
+        logger.warn("Some requests did not finish in time and are cut off");
+        cutOff();
+        await within(cutOffMs, finished);
+      }
+      waiting.abort();
     },
   };
 }
 
-function serve({ tls, handle, logger }: ListenerOptions, address: ListenAddress) {
+/**
+ * Whether a shutdown of the runtime's waits for connections that no request has come over yet, as browsers and pools open
+ * them in advance: until 2.7 for all of them (https://github.com/denoland/deno/pull/31959), and for those that have not
+ * begun with TLS still.
+ */
+function waitsForSilentConnections(isTls: boolean): boolean {
+  const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
+  return isTls || (major === 2 && minor < 7);
+}
+
+function serve(
+  { tls, logger }: ListenerOptions,
+  answer: Deno.ServeHandler<Deno.NetAddr>,
+  address: ListenAddress,
+): Deno.HttpServer<Deno.NetAddr> {
   try {
     return Deno.serve({
       hostname: address.host || "0.0.0.0",
@@ -82,7 +119,7 @@ function serve({ tls, handle, logger }: ListenerOptions, address: ListenAddress)
         logger.error("Request failed", { error });
         return Response.json({ error: "Internal Server Error" }, { status: 500 });
       },
-    }, (request, { remoteAddr }) => handle(request, remoteAddr.hostname));
+    }, answer);
   } catch (error) {
     const inUse = error instanceof Deno.errors.AddrInUse;
     throw new AppError(

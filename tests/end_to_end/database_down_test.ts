@@ -19,8 +19,8 @@ databases:
   const { token } = await folder.addToken();
   await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
   const { call } = createToolClient({ url: server.url, token });
-  const ready = async () => {
-    const response = await fetch(`${server.url}/ready`);
+  const statusOf = async (path: string) => {
+    const response = await fetch(server.url + path);
     await response.body?.cancel();
     return response.status;
   };
@@ -31,15 +31,15 @@ databases:
     assert.match(text, /^Cannot reach database "flaky": /);
     const steady = await call("query_database", { query: "SELECT 1", database: "steady" });
     assert.deepEqual(steady.data["rows"], [[1]]);
-    assert.equal(await ready(), 503);
-    assert.equal((await fetch(`${server.url}/health`)).status, 200);
+    assert.equal(await statusOf("/ready"), 503);
+    assert.equal(await statusOf("/health"), 200);
   });
 
   await t.step("it is back", async () => {
     await proxy.start();
     const { data } = await call("query_database", { query: "SELECT 2" });
     assert.deepEqual(data["rows"], [[2]]);
-    await waitUntil("the server is ready", async () => await ready() === 200);
+    await waitUntil("the server is ready", async () => await statusOf("/ready") === 200);
   });
 
   await t.step("it goes away under open connections and comes back", async () => {

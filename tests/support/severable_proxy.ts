@@ -44,12 +44,12 @@ export async function startSeverableProxy(target: { host: string; port: number }
     server = listening;
   };
   const stop = async () => {
-    const closed = new Promise((resolve) =>
-      server === undefined ? resolve(undefined) : server.close(resolve)
-    );
+    // Deno 2.4 miscounts a server's connections, so the server's own word that all are closed may never come
+    server?.close();
     server = undefined;
+    const closed = [...sockets].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
     for (const socket of sockets) socket.destroy();
-    await closed;
+    await Promise.all(closed);
   };
   await start();
   return {

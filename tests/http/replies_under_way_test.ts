@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { createRepliesUnderWay } from "../../src/http/replies_under_way.ts";
+
+/** Resolves with whether replies are settled at this time. */
+async function isSettled(replies: ReturnType<typeof createRepliesUnderWay>): Promise<boolean> {
+  const looking = new AbortController();
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), 120);
+  const settled = await Promise.race([replies.settled(looking.signal).then(() => true), late.promise]);
+  clearTimeout(timer);
+  looking.abort();
+  return settled;
+}
+
+Deno.test("replies are settled where there were none", async () => {
+  assert.equal(await isSettled(createRepliesUnderWay({ settleMs: 1_000, now: () => 0 })), true);
+});
+
+Deno.test("replies are settled a while after the last one ended, well or not", async () => {
+  let time = 0;
+  const replies = createRepliesUnderWay({ settleMs: 1_000, now: () => time });
+  const [sent, lost] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  replies.add(sent.promise);
+  replies.add(lost.promise);
+  sent.resolve();
+  time = 5_000;
+  assert.equal(await isSettled(replies), false);
+  lost.reject(new Error("the client has gone"));
+  assert.equal(await isSettled(replies), false);
+  time = 5_999;
+  assert.equal(await isSettled(replies), false);
+  time = 6_000;
+  assert.equal(await isSettled(replies), true);
+});
