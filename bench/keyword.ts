@@ -11,6 +11,7 @@ import { pg } from "../src/postgres/driver.ts";
 import { buildKeywordIndex } from "../src/rag/keyword/build_keyword_index.ts";
 import { keywordArm } from "../src/rag/keyword/keyword_arm.ts";
 import type { OwnIndex } from "../src/rag/keyword/keyword_index.ts";
+import { lexemesSql } from "../src/rag/keyword/term_sql.ts";
 import { renderSql, type SqlText, verbatim } from "../src/rag/sql_text.ts";
 import { createTestDatabase, type TestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
@@ -105,17 +106,20 @@ async function measureSize(rows: number): Promise<Times> {
   });
 }
 
-const fullScoring = `WITH words AS MATERIALIZED (
-    SELECT u.lexeme, cardinality(u.positions) AS count FROM unnest(to_tsvector('english', $1)) u
-  ), occurrences AS MATERIALIZED (
-    SELECT s.id, u.lexeme, cardinality(u.positions)::float8 AS count,
-      sum(cardinality(u.positions)) OVER (PARTITION BY s.id)::float8 AS length
-    FROM vectors s CROSS JOIN LATERAL unnest(s.vector) u
-  ), total AS MATERIALIZED (
-    SELECT (SELECT count(*) FROM vectors)::float8 AS n, (SELECT sum(count) FROM occurrences) / (SELECT count(*) FROM vectors) AS mean
-  ), found AS MATERIALIZED (SELECT o.*, w.count AS asked FROM occurrences o JOIN words w USING (lexeme)),
-  frequencies AS MATERIALIZED (SELECT lexeme, count(*) AS df FROM found GROUP BY 1)
-  SELECT id FROM found JOIN frequencies USING (lexeme) CROSS JOIN total GROUP BY id
+const lexemesOf = (text: string) => lexemesSql(text, "'pg_catalog.english'");
+
+const occurrenceTable = `CREATE TABLE occurrences AS
+  SELECT d.id, l.term, l.count::float8, sum(l.count) OVER (PARTITION BY d.id)::float8 AS length
+  FROM documents d CROSS JOIN LATERAL (${lexemesOf("d.body")}) l`;
+
+const fullScoring = `WITH words AS MATERIALIZED (SELECT term, count AS asked FROM (${
+  lexemesOf("$1::text")
+}) l),
+  total AS MATERIALIZED (
+    SELECT n, (SELECT sum(count) FROM occurrences) / n AS mean FROM (SELECT count(*)::float8 AS n FROM documents) d
+  ), found AS MATERIALIZED (SELECT * FROM occurrences JOIN words USING (term)),
+  frequencies AS MATERIALIZED (SELECT term, count(*) AS df FROM found GROUP BY 1)
+  SELECT id FROM found JOIN frequencies USING (term) CROSS JOIN total GROUP BY id
   ORDER BY sum(asked * ln(1 + (n - df + 0.5) / (df + 0.5)) * count / (count + 2 * (0.25 + 0.75 * length / mean))) DESC, id
   LIMIT 10`;
 
@@ -134,6 +138,7 @@ async function measureQuality({ documents, questions, gains }: Cranfield): Promi
     await client.query(
       "CREATE TABLE vectors AS SELECT id, to_tsvector('english', body) AS vector FROM documents",
     );
+    await client.query(occurrenceTable);
     await build(database);
     const rankings: Readonly<Record<string, (question: string) => Promise<string[]>>> = {
       "Postern's index": ask,

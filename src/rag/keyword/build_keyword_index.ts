@@ -2,8 +2,8 @@ import { AppError } from "../../core/app_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { copyDocuments, dropOrphans } from "./copy_documents.ts";
 import { grantToReaders } from "./grant_to_readers.ts";
-import { indexFormat, indexTable } from "./index_objects.ts";
-import { createRecord, findRecord, type IndexRecord, saveProgress, schemaSql } from "./index_record.ts";
+import { indexFormat, indexTable, oldestFormat } from "./index_objects.ts";
+import { createRecord, findRecord, type IndexRecord, markReady, schemaSql } from "./index_record.ts";
 import { inspectSource, type KeywordIndexRequest, type SourceFacts } from "./inspect_source.ts";
 import { keyMatchesSql } from "./key_matches_sql.ts";
 import { followRowSecurity } from "./row_security.ts";
@@ -37,8 +37,9 @@ export interface BuiltKeywordIndex {
 
 /**
  * Makes Postern's own keyword index of a table, or goes on with one whose making was stopped, or brings a finished one
- * up to date: rows that it lacks are added, those that are gone are taken out, and it is refreshed. Readers and writers
- * of the table go on; the triggers wait for writers' transactions to end, a second at a time.
+ * up to date: rows that it lacks are added, those that are gone are taken out, and it is refreshed. One of an older
+ * format has all its rows read anew, and answers meanwhile. Readers and writers of the table go on; the triggers wait for
+ * writers' transactions to end, a second at a time.
  *
  * @throws {AppError} `invalid` for a table that cannot be indexed, `conflict` where another process builds this index,
  * or it was made for other columns, `upstream` for what the server refuses; the signal's reason where that aborts, and a
@@ -53,6 +54,7 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
     const total = Math.max(facts.estimatedRows, 1);
     record = await copyDocuments(session, record, facts, {
       batchRows,
+      signal,
       onDone: (done) => onProgress({ phase: "documents", done, total: Math.max(done, total) }),
     });
     await dropOrphans(session, record, facts.source);
@@ -63,7 +65,7 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
     });
     if (facts.hasRowSecurity) await followRowSecurity(session, record.objects, facts.source);
     await grantToReaders(session, record, facts.oid);
-    await saveProgress(session, record, "ready", null);
+    await markReady(session, record);
     await vacuum(session, record);
     return { id: record.id, documents };
   });
@@ -104,12 +106,14 @@ async function openRecord(
   }
   if (record === undefined) throw new AppError("conflict", "Cannot index keywords: the index was dropped");
   await refuseOtherShape(session, options, record, facts);
-  if (record.state !== "new") {
-    return { ...record, cursor: record.state === "ready" ? undefined : record.cursor };
+  if (record.state === "new") {
+    const baseLength = await sampleLength(session, facts.source);
+    return await installTrigger(session, { ...record, baseLength }, facts, options.signal);
   }
-  const baseLength = await sampleLength(session, facts.source);
-  await installTriggers(session, { ...record, baseLength }, facts, options.signal);
-  return { ...record, state: "documents", baseLength };
+  if (record.isOld) {
+    return await installTrigger(session, { ...record, cursor: undefined }, facts, options.signal);
+  }
+  return { ...record, cursor: record.state === "ready" ? undefined : record.cursor };
 }
 
 async function refuseOtherShape(
@@ -119,7 +123,8 @@ async function refuseOtherShape(
   { source }: SourceFacts,
 ): Promise<void> {
   const [row] = await session.query(
-    `SELECT format = ${indexFormat} AND id_column = $2 AND config = $3 AND config_column IS NOT DISTINCT FROM $4,
+    `SELECT format BETWEEN ${oldestFormat} AND ${indexFormat} AND id_column = $2 AND config = $3
+        AND config_column IS NOT DISTINCT FROM $4,
       state <> 'broken' AND ${keyMatchesSql("source", "id_column", `'${record.objects.documents}'::regclass`)}
       FROM ${indexTable} WHERE id = $1`,
     [record.id, options.idColumn, source.config, options.configColumn ?? null],
@@ -133,25 +138,33 @@ async function refuseOtherShape(
   );
 }
 
-async function installTriggers(
+/** Makes the triggers, or has those of an older format do what this one's do. The source is then to be copied. */
+async function installTrigger(
   session: SqlSession,
   record: IndexRecord,
   { source }: SourceFacts,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<IndexRecord> {
   const { objects, id, baseLength } = record;
+  const state = record.state === "ready" ? "ready" : "documents";
+  const statements = record.state === "new"
+    ? triggerSql(objects, source)
+    // past it, no writer is left who ran the old function
+    : [`LOCK TABLE ${source.table} IN SHARE ROW EXCLUSIVE MODE`];
   const install = async () => {
     // whoever waits for this lock makes all later writers wait too, so not for long
     await session.query("SET LOCAL lock_timeout = '1s'");
     await session.query(triggerFunctionSql(objects, source, { id, baseLength }));
     await session.query(`REVOKE ALL ON FUNCTION ${objects.triggerFunction}() FROM PUBLIC`);
-    for (const statement of triggerSql(objects, source)) await session.query(statement);
-    await session.query(`UPDATE ${indexTable} SET base_length = $2, state = 'documents' WHERE id = $1`, [
+    for (const statement of statements) await session.query(statement);
+    await session.query(`UPDATE ${indexTable} SET base_length = $2, state = $3 WHERE id = $1`, [
       id,
       baseLength,
+      state,
     ]);
   };
   await withoutWaitingWriters(signal, () => transaction(session, install));
+  return { ...record, state };
 }
 
 async function countDocuments(session: SqlSession, { objects }: IndexRecord): Promise<number> {

@@ -6,34 +6,38 @@ import type { SqlSession } from "./sql_session.ts";
 import { documentSql } from "./term_sql.ts";
 import { transaction } from "./transaction.ts";
 import { rowConfigSql } from "./trigger_sql.ts";
+import { withoutWaitingWriters } from "./without_waiting_writers.ts";
 
 interface CopyOptions {
   readonly batchRows: number;
   /** Gets how many rows of the source have been read. */
   readonly onDone: (rows: number) => void;
+  readonly signal: AbortSignal;
 }
 
 /**
  * Adds the rows of the source that the index lacks, in order of id and in short transactions, from the record's cursor
- * on. The triggers must be there: a row that a writer changes meanwhile is the writer's.
+ * on; where the index is of an older format, it reads the words of the others anew. The triggers must be there: a row
+ * that a writer changes meanwhile is the writer's.
  */
 export async function copyDocuments(
   session: SqlSession,
   record: IndexRecord,
   facts: SourceFacts,
-  { batchRows, onDone }: CopyOptions,
+  { batchRows, onDone, signal }: CopyOptions,
 ): Promise<IndexRecord> {
   if (record.state === "lists") return record;
   let cursor = record.cursor;
   let done = cursor === undefined ? 0 : await countCopied(session, record, facts.keyType, cursor);
-  for (;;) {
+  const copyBatch = async () => {
     const batch = batchSql(record, facts, cursor === undefined ? undefined : "$1", batchRows);
-    const [rows, last] = await transaction(session, async () => {
-      const [row] = await session.query(batch, cursor === undefined ? [] : [cursor]);
-      const [rows, last] = row ?? [];
-      if (last) await saveProgress(session, record, record.state, last);
-      return [Number(rows), last] as const;
-    });
+    const [row] = await session.query(batch, cursor === undefined ? [] : [cursor]);
+    const [rows, last] = row ?? [];
+    if (last) await saveProgress(session, record, record.state, last);
+    return [Number(rows), last] as const;
+  };
+  for (;;) {
+    const [rows, last] = await withoutWaitingWriters(signal, () => transaction(session, copyBatch));
     done += rows;
     onDone(done);
     if (rows < batchRows || !last) break;
@@ -47,23 +51,40 @@ export async function copyDocuments(
 }
 
 function batchSql(
-  { objects }: IndexRecord,
+  record: IndexRecord,
   { source, keyType }: SourceFacts,
   cursor: string | undefined,
   rows: number,
 ): string {
+  const { documents } = record.objects;
   const id = `s.${source.idColumn}`;
   const beyond = cursor === undefined ? `${id} IS NOT NULL` : `${id} > ${cursor}::${keyType}`;
+  const words = `CROSS JOIN LATERAL (${documentSql("b.text", "b.config")}) a`;
   return `WITH batch AS MATERIALIZED (
-      SELECT ${id} AS key, s.${source.textColumn}::text AS text, ${rowConfigSql(source, "s")} AS config
+      SELECT ${id} AS key, s.${source.textColumn}::text AS text, ${rowConfigSql(source, "s")} AS config,
+        (SELECT d.doc FROM ${documents} d WHERE d.key = ${id}) AS doc
       FROM ${source.table} s WHERE ${beyond} ORDER BY ${id} LIMIT ${rows}
     ), added AS (
-      INSERT INTO ${objects.documents} (key, length, terms)
-      SELECT b.key, a.length, a.terms FROM batch b CROSS JOIN LATERAL (${documentSql("b.text", "b.config")}) a
-      WHERE NOT EXISTS (SELECT FROM ${objects.documents} d WHERE d.key = b.key)
+      INSERT INTO ${documents} (key, length, terms)
+      SELECT b.key, a.length, a.terms FROM batch b ${words} WHERE b.doc IS NULL
       ON CONFLICT (key) DO NOTHING
-    )
+    )${record.isOld ? `, ${renewalSql(documents, words)}` : ""}
     SELECT count(*), (SELECT b.key::text FROM batch b ORDER BY b.key DESC LIMIT 1) FROM batch`;
+}
+
+/**
+ * Gives documents their words as they are now, and keeps their numbers, by which the lists know them. It never waits for
+ * a writer, who might wait for it, and leaves alone what a writer has changed since: that has another number.
+ */
+function renewalSql(documents: string, words: string): string {
+  return `fresh AS MATERIALIZED (
+      SELECT b.doc, a.length, a.terms FROM batch b ${words} WHERE b.doc IS NOT NULL
+    ), held AS MATERIALIZED (
+      SELECT d.doc, f.length, f.terms FROM fresh f JOIN ${documents} d ON d.doc = f.doc
+      WHERE d.terms <> f.terms FOR UPDATE OF d NOWAIT
+    ), renewed AS (
+      UPDATE ${documents} d SET length = h.length, terms = h.terms FROM held h WHERE d.doc = h.doc
+    )`;
 }
 
 async function countCopied(

@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
-import { indexFormat, indexTable } from "./index_objects.ts";
+import { indexFormat, indexTable, oldestFormat } from "./index_objects.ts";
 import { keyMatchesSql } from "./key_matches_sql.ts";
 import { mayReadSql } from "./may_read_sql.ts";
 import type { KeywordIndex, OwnIndex } from "./keyword_index.ts";
@@ -171,5 +171,6 @@ const ownSql = `SELECT json_strip_nulls(json_build_object(
 FROM ${indexTable} i
 JOIN pg_class c ON c.oid = to_regclass('postern.keyword_' || i.id || '_documents')
 WHERE i.source = $1::oid AND i.text_column = $2 AND i.id_column = $3
-  AND i.state = 'ready' AND i.format = ${indexFormat} AND has_table_privilege(c.oid, 'SELECT')
+  AND i.state = 'ready' AND i.format BETWEEN ${oldestFormat} AND ${indexFormat}
+  AND has_table_privilege(c.oid, 'SELECT')
   AND ${keyMatchesSql("i.source", "i.id_column", "c.oid")}`;

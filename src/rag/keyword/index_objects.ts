@@ -4,8 +4,11 @@ export const ownSchema = "postern";
 /** The table with one row for each keyword index of a database. */
 export const indexTable = `${ownSchema}.keyword_indexes`;
 
-/** What the layout of an index's tables is called by; another one cannot be read. */
-export const indexFormat = 1;
+/** What the layout of an index's tables, and the words that are in them, are called by. */
+export const indexFormat = 2;
+
+/** The first format of the same layout, without the words inside of compounds: read as it is, and renewed by a build. */
+export const oldestFormat = 1;
 
 /** The documents that are kept for a word that many have: those of highest impact. */
 export const listLength = 16_384;

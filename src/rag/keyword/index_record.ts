@@ -16,6 +16,8 @@ export type IndexState = "new" | "documents" | "lists" | "ready" | "broken";
 export interface IndexRecord {
   readonly id: number;
   readonly state: IndexState;
+  /** Of an older format than a build makes. */
+  readonly isOld: boolean;
   /** The last id that was read, or the number of the next slice of terms; undefined at a state's beginning. */
   readonly cursor: string | undefined;
   /** The average length that impacts were computed with; 0 until it is known. */
@@ -51,14 +53,15 @@ export async function findRecord(
 ): Promise<IndexRecord | undefined> {
   if (!await hasIndexTable(session)) return undefined;
   const [row] = await session.query(
-    `SELECT id, state, cursor, base_length FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
+    `SELECT id, state, format < ${indexFormat}, cursor, base_length FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
     [oid, textColumn],
   );
   if (row === undefined) return undefined;
-  const [id, state, cursor, baseLength] = row;
+  const [id, state, isOld, cursor, baseLength] = row;
   return {
     id: Number(id),
     state: state as IndexState,
+    isOld: isOld === "t",
     cursor: cursor ?? undefined,
     baseLength: Number(baseLength),
     objects: indexObjects(Number(id)),
@@ -121,4 +124,12 @@ export async function saveProgress(
   cursor: string | null,
 ): Promise<void> {
   await session.query(`UPDATE ${indexTable} SET state = $2, cursor = $3 WHERE id = $1`, [id, state, cursor]);
+}
+
+/** Notes that an index is all that it should be. */
+export async function markReady(session: SqlSession, { id }: IndexRecord): Promise<void> {
+  await session.query(
+    `UPDATE ${indexTable} SET state = 'ready', cursor = NULL, format = ${indexFormat} WHERE id = $1`,
+    [id],
+  );
 }

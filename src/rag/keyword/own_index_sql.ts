@@ -31,9 +31,9 @@ export function ownIndexSql(index: OwnIndex, { question, limit, filter }: Keywor
   const documents = verbatim(indexObjects(index.id).documents);
   const condition = filter ?? (index.hasRowSecurity ? verbatim("true") : undefined);
   return sql`WITH statistics AS MATERIALIZED (
-    SELECT documents::float8 AS documents, average_length FROM ${verbatim(indexTable)} WHERE id = ${
-    verbatim(`${index.id}`)
-  }
+    SELECT greatest(documents, 1)::float8 AS documents, average_length FROM ${
+    verbatim(indexTable)
+  } WHERE id = ${verbatim(`${index.id}`)}
   ), ${wordsSql(index, question)}, ${foundSql(index)}, ${
     condition === undefined ? bestSql(documents) : passingSql(index, documents, condition)
   }, scored AS (

@@ -2,6 +2,7 @@ import { quoteLiteral } from "../../postgres/quote_literal.ts";
 import { sql, type SqlText, verbatim } from "../sql_text.ts";
 import { impactSql, inverseFrequencySql } from "./bm25.ts";
 import type { KeywordQuestion, PlainText } from "./keyword_index.ts";
+import { vectorSql } from "./term_sql.ts";
 
 /** Rows with any word that are read. Where more have one, the best may not be among them. */
 const matchesAtMost = 10_000;
@@ -12,16 +13,15 @@ const matchesAtMost = 10_000;
  * Exact while the bound is not met; beyond it the matches stand for the corpus.
  */
 export function plainTextSql(source: PlainText, { question, limit, filter }: KeywordQuestion): SqlText {
-  const config = `${quoteLiteral(source.config)}::regconfig`;
-  const vector = source.vector ?? `to_tsvector(${config}, source.${source.textColumn}::text)`;
-  const table = verbatim(source.table);
+  const config = quoteLiteral(source.config);
   return sql`WITH words AS MATERIALIZED (
     SELECT u.lexeme, coalesce(cardinality(u.positions), 1) AS count
-    FROM unnest(to_tsvector(${verbatim(config)}, ${question}::text)) u ORDER BY u.positions[1] LIMIT 64
+    FROM (SELECT ${question}::text AS text) q CROSS JOIN LATERAL unnest(${
+    verbatim(vectorSql("q.text", config))
+  }) u ORDER BY u.positions[1] LIMIT 64
   ), matches AS MATERIALIZED (
-    SELECT source.${verbatim(source.idColumn)} AS key, ${verbatim(vector)} AS vector FROM ${table} AS source
-    WHERE ${verbatim(vector)} @@ (SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery FROM words)
-      AND (${filter ?? verbatim("true")})
+    SELECT v.key, v.vector FROM (${vectorsSql(source, config, filter)}) v
+    WHERE v.vector @@ (SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery FROM words)
     LIMIT ${verbatim(`${matchesAtMost}`)}
   ), counts AS MATERIALIZED (
     SELECT m.key, u.lexeme, coalesce(cardinality(u.positions), 1)::float8 AS count,
@@ -43,4 +43,13 @@ export function plainTextSql(source: PlainText, { question, limit, filter }: Key
   })::float8 AS score
   FROM counts c JOIN words w USING (lexeme) JOIN frequencies f USING (lexeme) CROSS JOIN statistics s
   GROUP BY c.key ORDER BY score DESC, c.key LIMIT ${verbatim(`${limit}`)}`;
+}
+
+/** The words of each row that a filter lets through, as rows of `key` and `vector`. */
+function vectorsSql(source: PlainText, config: string, filter: SqlText | undefined): SqlText {
+  const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config);
+  return sql`SELECT source.${verbatim(source.idColumn)} AS key, ${verbatim(vector)} AS vector
+    FROM ${verbatim(source.table)} AS source WHERE (${filter ?? verbatim("true")})${
+    // a text is analysed once; an index is found only without
+    verbatim(source.vector === undefined ? " OFFSET 0" : "")}`;
 }

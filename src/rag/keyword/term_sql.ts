@@ -13,19 +13,46 @@ const maxTextLength = 100_000;
 const impactScale = 32_767;
 const docBits = 48;
 
+/** What PostgreSQL's parser makes one token of words with: of host and file names, addresses, signed numbers, versions. */
+const joints = "-/.+~";
+const wordCharacter = "[^[:space:]!-/:-@[-`{-~]";
 /**
- * The lexemes of a text: SQL for rows of `term`, `count` and `place` (the first position). `config` is the name of a
- * configuration with its schema, as SQL.
+ * A regular expression for what may hold words that the parser does not give one by one: a run without blanks that has
+ * a word after a joint, or a protocol. A tag is matched too, and left out, since the parser takes no word from it.
  */
+const compound =
+  `<[[:alpha:]/!][^<>]*>|[^[:space:]<>]*(?:[${joints}][^[:space:]<>]*${wordCharacter}|://)[^[:space:]<>]*`;
+
+/**
+ * The words of a text: SQL for a `tsvector`. `config` is the name of a configuration with its schema, as SQL. A word that
+ * the text has only inside of compounds is one of them, with its count there; all others are as PostgreSQL counts them.
+ */
+export function vectorSql(text: string, config: string): string {
+  const vector = (of: string) => `to_tsvector(${config}::regconfig, ${of})`;
+  return `(SELECT whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')
+    FROM (SELECT left(${text}, ${maxTextLength}) AS body OFFSET 0) readable
+    CROSS JOIN LATERAL (SELECT ${vector("body")} AS whole, ${
+    vector(partsSql("body"))
+  } AS parts OFFSET 0) vectors)`;
+}
+
+/** The compounds of a text with blanks for joints: SQL for a text, NULL where there are none. */
+function partsSql(text: string): string {
+  // under "C", as a column's own collation may allow no regular expressions
+  return `(SELECT string_agg(translate(compounds.found[1], '${joints}', '${" ".repeat(joints.length)}'), ' ')
+    FROM regexp_matches(${text} COLLATE "C", '${compound}', 'g') compounds(found) WHERE compounds.found[1] NOT LIKE '<%')`;
+}
+
+/** The terms of a text: SQL for rows of `term`, `count` and `place` (the first position). `config` as above. */
 export function lexemesSql(text: string, config: string): string {
   return `SELECT hashtextextended(u.lexeme COLLATE "C", hashtextextended(${config} COLLATE "C", 0)) & ${termMask} AS term,
       least(coalesce(cardinality(u.positions), 1), ${countBits}) AS count, u.positions[1] AS place
-    FROM unnest(to_tsvector(${config}::regconfig, left(${text}, ${maxTextLength}))) u`;
+    FROM unnest(${vectorSql(text, config)}) u`;
 }
 
 /** What a document's row keeps of a text: SQL for one row of `terms`, sorted, and `length` in words. */
 export function documentSql(text: string, config: string): string {
-  return `SELECT coalesce(array_agg(l.term | l.count ORDER BY l.term, l.count), '{}') AS terms,
+  return `SELECT coalesce(array_agg(l.term | l.count ORDER BY l.term | l.count), '{}') AS terms,
       coalesce(sum(l.count), 0)::int AS length
     FROM (${lexemesSql(text, config)}) l`;
 }

@@ -82,18 +82,18 @@ BEGIN
   IF TG_OP <> 'DELETE' AND new_key IS NOT NULL THEN
     row_config := ${namedConfigSql(source, "new_config")};
     ${source.configColumn === undefined ? "" : noteConfigSql(index.id)}
+    -- the document's number is new, so its entries clash with none but each other
     WITH added AS (
       INSERT INTO ${documents} (key, length, terms)
       SELECT new_key, a.length, a.terms FROM (${documentSql("new_text", "row_config")}) a
       ON CONFLICT (key) DO UPDATE SET doc = DEFAULT, length = excluded.length, terms = excluded.terms
       RETURNING doc, length, terms)
     INSERT INTO ${recent} (term, entry)
-    SELECT a.term, a.entry
+    SELECT DISTINCT a.term, a.entry
     FROM (SELECT ${
     termOf("e")
   } AS term, ${entry} AS entry FROM added d CROSS JOIN LATERAL unnest(d.terms) e) a
-    WHERE ${impactOf("a.entry")} >= coalesce((SELECT l.floor FROM ${lists} l WHERE l.term = a.term), 0)
-    ON CONFLICT DO NOTHING;
+    WHERE ${impactOf("a.entry")} >= coalesce((SELECT l.floor FROM ${lists} l WHERE l.term = a.term), 0);
   END IF;
   RETURN NULL;
 END $maintain$`;

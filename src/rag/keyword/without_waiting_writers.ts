@@ -5,8 +5,8 @@ const attempts = 300;
 const pauseMs = 1_000;
 
 /**
- * Tries `work`, which takes a lock on the source and gives up waiting for it soon, until it gets it. Whoever waits for a
- * strong lock makes all later writers wait too; between tries they go ahead.
+ * Tries `work`, which takes locks that writers hold and gives up waiting for them at once or soon, until it gets them.
+ * Whoever waits for a strong lock makes all later writers wait too; between tries they go ahead.
  *
  * @throws what `work` throws for other reasons, or at the last of many tries; the signal's reason once it has aborted
  */

@@ -74,6 +74,16 @@ testWithPostgres("TRUNCATE empties an index, which goes on", async () => {
   await assertInStep(fixture);
 });
 
+testWithPostgres("an index that was made while its table was empty answers", async () => {
+  await using fixture = await createKeywordFixture("CREATE TABLE docs (id int PRIMARY KEY, body text)");
+  await fixture.build();
+  assert.deepEqual(await fixture.idsOf("whale"), []);
+  await fixture.query(
+    "INSERT INTO docs VALUES (1, 'a whale'), (2, 'grass'), (3, 'whales in a row of whales')",
+  );
+  assert.deepEqual((await fixture.idsOf("whale")).toSorted(), ["1", "3"]);
+});
+
 testWithPostgres("a writer with no rights on Postern's schema writes as before", async () => {
   await using fixture = await createKeywordFixture(docs);
   await fixture.query("DROP ROLE IF EXISTS postern_test_writer; CREATE ROLE postern_test_writer");
@@ -153,6 +163,9 @@ testWithPostgres("any text can be written: huge, endless words, odd characters",
   await fixture.query(
     "INSERT INTO docs SELECT 34, string_agg(chr(65536 + i % 50000) || '-' || chr(66000 + i % 50000), '-') FROM generate_series(1, 200000) i",
   );
+  await fixture.query(
+    "INSERT INTO docs SELECT 35 + at, string_agg(chr(65536 + i % 50000) || joint, '') FROM generate_series(1, 50000) i, unnest('{/,.,.a-,/-~}'::text[]) WITH ORDINALITY j(joint, at) GROUP BY at",
+  );
   assert.deepEqual(await fixture.idsOf("smile 😀"), ["32"]);
-  assert.deepEqual(await fixture.query("SELECT count(*) FROM postern.keyword_1_documents"), [["9"]]);
+  assert.deepEqual(await fixture.query("SELECT count(*) FROM postern.keyword_1_documents"), [["13"]]);
 });
