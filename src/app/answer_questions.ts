@@ -33,8 +33,8 @@ export function answerQuestions(
   }
   const isExcluded = createColumnPatterns(llm.excluded_columns);
   const schemas = createCatalogCache({
-    prepare: ({ catalog, samples }) =>
-      createSchemaIndex({ catalog: withoutListedValues(catalog, isExcluded), samples }),
+    prepare: ({ catalog, ...rest }) =>
+      createSchemaIndex({ catalog: withoutListedValues(catalog, isExcluded), ...rest }),
     ...(llm.sample_values ? { samples: { excludedColumns: llm.excluded_columns } } : {}),
     now,
     logger,

@@ -18,7 +18,7 @@ export interface ApiKey extends AsyncDisposable {
   read(): string | undefined;
 }
 
-interface ApiKeyOptions {
+export interface ApiKeyOptions {
   readonly folders: FolderWatch;
   readonly logger: Logger;
 }

@@ -1,13 +1,16 @@
 import type { FolderWatch } from "../auth/folder_watch.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
-import { createCircuitBreaker } from "../llm/circuit_breaker.ts";
 import { createCompletionProvider } from "../llm/create_provider.ts";
 import { withFallback } from "../llm/fallback.ts";
 import { guardCompletion } from "../llm/guarded_provider.ts";
+import { longestAnswer } from "../llm/longest_answer.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import type { ProviderOptions } from "../llm/provider_options.ts";
-import { type ApiKey, missingKeyWarning, openApiKey } from "./api_key.ts";
+import { vendorAddress } from "../llm/vendor_address.ts";
+import { watchedProvider } from "../llm/watched_provider.ts";
+import type { ApiKey, ApiKeySources } from "./api_key.ts";
+import { type KeyedProvider, openProviderKey } from "./provider_key.ts";
 
 type LlmConfig = Config["llm"];
 type ModelKind = NonNullable<LlmConfig["fallback"]>[number]["provider"];
@@ -26,7 +29,7 @@ export interface OpenCompletion extends AsyncDisposable {
 export const longestDelayBeforeFallbackMs = 1_000;
 
 // what configurations for pgEdge's server get that name no model
-const defaultAnthropicModel = "claude-sonnet-4-5";
+const defaultAnthropicModel = "claude-sonnet-5-5";
 
 /** The models that the tool server asks, each behind a breaker of its own; undefined where `llm` names none. */
 export async function openCompletion(options: OpenCompletionOptions): Promise<OpenCompletion | undefined> {
@@ -37,27 +40,16 @@ export async function openCompletion(options: OpenCompletionOptions): Promise<Op
   const entries: ProviderEntry[] = [{ provider, model, headers: llm.headers }, ...llm.fallback ?? []];
   const providers: CompletionProvider[] = [];
   for (const [at, entry] of entries.entries()) {
-    const key = opening.use(await openKey(entry.provider, options));
-    const warning = missingKeyWarning(
-      entry.provider,
-      entry.base_url ?? ownAddress(options.config, entry.provider),
-      key,
-    );
-    if (warning !== undefined) logger.warn(warning);
-    const created = createCompletionProvider({
+    const key = opening.use(await openProviderKey(keyed(entry, options.config), options));
+    const watched = watchedProvider({
       ...providerOptions(entry, key, options),
       ...(at < entries.length - 1 ? { longestAskedDelayMs: longestDelayBeforeFallbackMs } : {}),
     });
-    providers.push(
-      guardCompletion(
-        created,
-        createCircuitBreaker({ now: () => performance.now(), logger, provider: created.name }),
-      ),
-    );
+    providers.push(guardCompletion(createCompletionProvider(watched.options), watched.breaker));
   }
   const stack = opening.move();
   return {
-    completion: withFallback(providers, logger),
+    completion: withFallback(providers, logger, { timeoutMs: llm.request_timeout }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -66,23 +58,28 @@ interface ProviderEntry {
   readonly provider: ModelKind;
   readonly model: string;
   readonly base_url?: string | undefined;
+  readonly api_key?: string | undefined;
+  readonly api_key_file?: string | undefined;
+  readonly context_tokens?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 function providerOptions(
-  { provider, model, base_url, headers }: ProviderEntry,
+  { provider, model, base_url, headers, context_tokens }: ProviderEntry,
   key: ApiKey,
   { config, logger }: OpenCompletionOptions,
 ): ProviderOptions {
   const { llm } = config;
   const baseUrl = base_url ?? ownAddress(config, provider);
+  const contextTokens = context_tokens ?? llm.context_tokens;
   return {
     kind: provider,
     model,
     apiKey: key.read,
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(headers === undefined ? {} : { headers }),
-    maxTokens: llm.max_tokens,
+    maxTokens: longestAnswer(provider, model, llm.max_tokens),
+    ...(contextTokens === undefined ? {} : { contextTokens }),
     ...(llm.temperature === undefined ? {} : { temperature: llm.temperature }),
     requestTimeoutMs: llm.request_timeout,
     perAttemptTimeoutMs: llm.per_attempt_timeout,
@@ -104,13 +101,23 @@ function ownAddress({ llm, vendors }: Config, kind: ModelKind): string | undefin
   }
 }
 
-function openKey(kind: ModelKind, { config: { llm, vendors }, folders, logger }: OpenCompletionOptions) {
-  if (kind === "ollama") return openApiKey({}, { folders, logger });
-  const { api_key, api_key_file } = vendors.keys[kind];
-  return openApiKey({
-    text: llm[`${kind}_api_key`],
-    file: llm[`${kind}_api_key_file`],
-    environment: api_key,
-    homeFile: api_key_file,
-  }, { folders, logger });
+function keyed(entry: ProviderEntry, config: Config): KeyedProvider {
+  const { provider: kind, base_url, api_key: text, api_key_file: file } = entry;
+  const baseUrl = base_url ?? ownAddress(config, kind);
+  return {
+    kind,
+    baseUrl,
+    sources: {
+      own: { text, file },
+      ofKind: kindKeySources(kind, config),
+      address: baseUrl ?? vendorAddress(kind),
+      kindAddresses: [ownAddress(config, kind) ?? vendorAddress(kind)],
+    },
+  };
+}
+
+function kindKeySources(kind: ModelKind, { llm, vendors }: Config): ApiKeySources {
+  if (kind === "ollama") return {};
+  const { api_key: environment, api_key_file: homeFile } = vendors.keys[kind];
+  return { text: llm[`${kind}_api_key`], file: llm[`${kind}_api_key_file`], environment, homeFile };
 }

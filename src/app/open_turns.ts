@@ -5,8 +5,29 @@ import { createMemoryTurns } from "../text_to_sql/memory_turns.ts";
 import { createSqliteTurns } from "../text_to_sql/sqlite_turns.ts";
 import type { TurnStore } from "../text_to_sql/turns.ts";
 
-/** The callers' turns: in `data_dir` where there is one, else until the process ends. */
-export function openTurns({ data_dir }: Config, logger: Logger): TurnStore {
-  if (data_dir === undefined) return createMemoryTurns({ now: Date.now });
-  return createSqliteTurns({ path: join(data_dir, "turns.sqlite"), now: Date.now, logger });
+const minuteMs = 60_000;
+
+/**
+ * The callers' turns: in `data_dir` where there is one, else until the process ends. What has expired is cleared every
+ * `clearEveryMs`, though nobody asks.
+ */
+export function openTurns(
+  { data_dir }: Pick<Config, "data_dir">,
+  logger: Logger,
+  clearEveryMs = minuteMs,
+): TurnStore {
+  const now = Date.now;
+  const turns = data_dir === undefined
+    ? createMemoryTurns({ now })
+    : createSqliteTurns({ path: join(data_dir, "turns.sqlite"), now, logger });
+  const timer = setInterval(turns.clearExpired, clearEveryMs);
+  // it shall not keep a process alive that has nothing else to do
+  Deno.unrefTimer(timer);
+  return {
+    ...turns,
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      turns[Symbol.dispose]();
+    },
+  };
 }

@@ -1,15 +1,14 @@
 import { z } from "zod";
+import { longestAnswer } from "./longest_answer.ts";
 import { parseItem, replyReader } from "./parse_reply.ts";
 import type { CompletionProvider, CompletionRequest, Usage } from "./provider.ts";
-import { ProviderError } from "./provider_error.ts";
+import { declined } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream, type StreamDelta } from "./read_completion.ts";
 import { maxCompletionBytes } from "./read_reply.ts";
 import { createVendorExchange, providerName, versionedUrl } from "./vendor_exchange.ts";
+import { vendorAddress } from "./vendor_address.ts";
 import { vendorFault } from "./vendor_fault.ts";
-
-// the interface demands a number
-const defaultMaxTokens = 4096;
 
 const wireUsage = z.object({
   input_tokens: z.number().nullish(),
@@ -43,7 +42,7 @@ const readEvent = replyReader(z.object({
  */
 export function createAnthropicCompletion(options: ProviderOptions): CompletionProvider {
   const exchange = createVendorExchange(options, {
-    baseUrl: versionedUrl(options.baseUrl ?? "https://api.anthropic.com", "v1"),
+    baseUrl: versionedUrl(options.baseUrl ?? vendorAddress("anthropic"), "v1"),
     needsKey: true,
     authHeaders: (key) => ({ "x-api-key": key }),
   });
@@ -54,11 +53,12 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
     async ping(signal) {
       await exchange.send({ method: "GET", path: "/models?limit=1", headers, signal, read: () => undefined });
     },
-    complete: ({ signal, ...request }) =>
+    complete: ({ signal, timeoutMs, ...request }) =>
       exchange.send({
         path,
         headers,
         signal,
+        timeoutMs,
         maxBytes: maxCompletionBytes,
         body: messagesBody(request, options),
         read: (json) => {
@@ -67,12 +67,13 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
           return readCompletion(text, readUsage(usage), readStop(stop_reason));
         },
       }),
-    stream: ({ signal, ...request }) =>
+    stream: ({ signal, timeoutMs, ...request }) =>
       readCompletionStream(
         exchange.stream({
           path,
           headers,
           signal,
+          timeoutMs,
           format: "events",
           body: { ...messagesBody(request, options), stream: true },
           read: createEventReader(),
@@ -84,7 +85,8 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
 function messagesBody({ system, messages }: Omit<CompletionRequest, "signal">, options: ProviderOptions) {
   return {
     model: options.model,
-    max_tokens: options.maxTokens ?? defaultMaxTokens,
+    // the interface demands a number
+    max_tokens: longestAnswer(options.kind, options.model, options.maxTokens),
     system: system || undefined,
     messages,
     temperature: options.temperature,
@@ -122,7 +124,7 @@ function merged(earlier: WireUsage, later: WireUsage | null | undefined): WireUs
 
 // Whether the answer was cut. After a refusal the documentation has what was said thrown away.
 function readStop(stopReason: string | null | undefined): boolean {
-  if (stopReason === "refusal") throw new ProviderError("provider", "the model declined to answer: refusal");
+  if (stopReason === "refusal") throw declined("the model declined to answer: refusal");
   return stopReason === "max_tokens" || stopReason === "model_context_window_exceeded";
 }
 

@@ -1,4 +1,4 @@
-import { ProviderError, type ProviderFault } from "./provider_error.ts";
+import { type NoAnswer, ProviderError, type ProviderFault } from "./provider_error.ts";
 
 export interface AttemptFailureFacts {
   /** The same request may fare better in a moment. */
@@ -8,6 +8,7 @@ export interface AttemptFailureFacts {
   readonly askedDelayMs?: number | undefined;
   /** The vendor's own name for the request. */
   readonly requestId?: string | undefined;
+  readonly noAnswer?: NoAnswer | undefined;
 }
 
 /** One attempt's failure, inside the exchange alone: its message still holds what the provider wrote. */
@@ -24,7 +25,9 @@ export function asFailure(
   facts: AttemptFailureFacts = {},
 ): AttemptFailure {
   if (thrown instanceof AttemptFailure) return thrown;
-  if (thrown instanceof ProviderError) return new AttemptFailure(thrown.fault, thrown.detail);
+  if (thrown instanceof ProviderError) {
+    return new AttemptFailure(thrown.fault, thrown.detail, { noAnswer: thrown.noAnswer });
+  }
   return new AttemptFailure(fault, messageOf(thrown), facts);
 }
 

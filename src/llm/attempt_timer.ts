@@ -5,6 +5,10 @@ export interface AttemptTimer {
   /** Aborted by the caller, and with an `AttemptFailure` by a limit that passed. */
   readonly signal: AbortSignal;
   elapsedMs(): number;
+  /** Something arrived. */
+  hear(): void;
+  /** Since something arrived last, in this attempt or in one before. */
+  silenceMs(): number;
   /** The limit on the whole attempt holds no longer. */
   lift(): void;
   /** Waits for what the provider owes, at most so long. */
@@ -15,12 +19,22 @@ export interface AttemptTimer {
 
 const longestTimerMs = 2 ** 31 - 1;
 
+/** When something arrived last, or the first attempt began. */
+export interface LastArrival {
+  at: number;
+}
+
 /**
  * Starts an attempt's time.
  * @param caller ends the attempt early, with its reason
  * @param totalMs of the whole attempt, in milliseconds; Infinity: no limit
+ * @param arrival shared by all attempts of a request
  */
-export function createAttemptTimer(caller: AbortSignal, totalMs: number): AttemptTimer {
+export function createAttemptTimer(
+  caller: AbortSignal,
+  totalMs: number,
+  arrival: LastArrival,
+): AttemptTimer {
   const controller = new AbortController();
   const startedAt = performance.now();
   const abortWithCaller = () => controller.abort(caller.reason);
@@ -38,6 +52,8 @@ export function createAttemptTimer(caller: AbortSignal, totalMs: number): Attemp
   return {
     signal: controller.signal,
     elapsedMs: () => Math.round(performance.now() - startedAt),
+    hear: () => void (arrival.at = performance.now()),
+    silenceMs: () => Math.round(performance.now() - arrival.at),
     lift: stopTotal,
     async awaitAtMost(ms, owed) {
       const stop = startTimer(ms, `nothing arrived for ${ms} ms`);

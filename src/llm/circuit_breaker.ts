@@ -16,7 +16,7 @@ export interface CircuitBreakerOptions {
 /** Leave for one operation. The first of its three ends counts; what comes later is ignored. */
 export interface CircuitPass {
   succeed(): void;
-  /** Counts what tells of the provider's health; anything else is as good as `abandon`. */
+  /** Counts what tells of the provider's health, an answer that is none as a success; anything else is as good as `abandon`. */
   fail(thrown: unknown): void;
   /** The operation ended without telling anything about the provider, as by the caller's abort. */
   abandon(): void;
@@ -35,6 +35,8 @@ export interface CircuitBreaker {
    * @throws {ProviderError} as `enter`, or what the operation throws
    */
   run<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Counts a failure that no pass tells of: the provider was silent until its caller went away. */
+  report(failure: ProviderError): void;
 }
 
 // Not `invalid_request` and `unsupported`: one caller's bad request must not shut others out. Not `credentials`: a
@@ -73,6 +75,16 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBre
     logger.info("provider circuit closed", { provider });
   }
 
+  function countSuccess(): void {
+    if (open !== undefined) closeCircuit();
+    failuresInARow = 0;
+  }
+
+  function countFailure(failure: ProviderError): void {
+    failuresInARow++;
+    if (open !== undefined || failuresInARow >= limit) openCircuit(failure);
+  }
+
   function createPass(): CircuitPass {
     const begunIn = era;
     let isEnded = false;
@@ -83,16 +95,12 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBre
       if (begunIn === era) effect();
     };
     const pass: CircuitPass = {
-      succeed: () =>
-        end(() => {
-          if (open !== undefined) closeCircuit();
-          failuresInARow = 0;
-        }),
+      succeed: () => end(countSuccess),
       fail: (thrown) =>
         end(() => {
-          if (!(thrown instanceof ProviderError) || !countedFaults.has(thrown.fault)) return;
-          failuresInARow++;
-          if (open !== undefined || failuresInARow >= limit) openCircuit(thrown);
+          if (!(thrown instanceof ProviderError)) return;
+          if (thrown.noAnswer !== undefined) countSuccess();
+          else if (countedFaults.has(thrown.fault)) countFailure(thrown);
         }),
       abandon: () => end(() => {}),
     };
@@ -115,6 +123,10 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBre
 
   return {
     enter,
+    report(failure) {
+      // while nobody is let through, only requests from before can end
+      if (open === undefined || probe !== undefined) countFailure(failure);
+    },
     async run(operation, signal) {
       const pass = enter();
       try {

@@ -9,6 +9,7 @@ import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "./pr
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { createRerank } from "./rerank.ts";
+import { vendorAddress } from "./vendor_address.ts";
 import { bearer, providerName } from "./vendor_exchange.ts";
 import { createVoyageEmbedding, createVoyageRerank } from "./voyage.ts";
 
@@ -59,7 +60,7 @@ export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProv
   }
 }
 
-const cohereUrl = "https://api.cohere.com/v2";
+const cohereUrl = vendorAddress("cohere");
 
 /**
  * Kind `cohere` with a base URL is any server with Cohere's and Jina's `/rerank`, which may need no key. A kind that has no

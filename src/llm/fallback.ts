@@ -4,21 +4,34 @@ import type { Completion, CompletionPart, CompletionProvider, CompletionRequest 
 import { ProviderError } from "./provider_error.ts";
 
 // Every fault leads to the next provider, `invalid_request` too: what one refuses as too long, or by a model's name
-// that it does not know, another may take, and a request that all refuse costs one refusal more for each.
+// that it does not know, another may take, and a request that all refuse costs one refusal more for each. An answer that
+// is none leads nowhere: a request that one model declines is not to be passed round until another takes it.
+
+export interface FallbackLimits {
+  /** For all providers together, in milliseconds; 0 or absent: as long as each one's own limits allow. */
+  readonly timeoutMs?: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
 
 /**
  * Several providers as one: the first that does not fail answers. A stream goes to the next only before its first text.
  * `ping` succeeds where any of them answers, since then a request would. What all of them fail at is the first one's
- * fault: the one that is meant to answer. There is no such thing for embeddings: the vectors of two models do not mix.
+ * fault: the one that is meant to answer. Each takes at most its share of the time that is left, so that the last one
+ * still has some when those before it hang. There is no such thing for embeddings: the vectors of two models do not mix.
  * @param providers in order of preference, one or more
  */
-export function withFallback(providers: readonly CompletionProvider[], logger: Logger): CompletionProvider {
+export function withFallback(
+  providers: readonly CompletionProvider[],
+  logger: Logger,
+  limits: FallbackLimits = {},
+): CompletionProvider {
   const first = firstOf(providers);
   return {
     name: first.name,
     ping: (signal) => pingAny(providers, signal),
-    complete: (request) => completeFromEach(providers, request, logger),
-    stream: (request) => streamFromEach(providers, request, logger),
+    complete: (request) => completeFromEach(turnsOf(providers, request, limits), logger),
+    stream: (request) => streamFromEach(turnsOf(providers, request, limits), logger),
   };
 }
 
@@ -28,31 +41,49 @@ function firstOf(providers: readonly CompletionProvider[]): CompletionProvider {
   return first;
 }
 
-async function completeFromEach(
+interface Turn {
+  readonly provider: CompletionProvider;
+  readonly next: CompletionProvider | undefined;
+  readonly request: CompletionRequest;
+}
+
+/** The providers in order, each with the request as it is to get it at that moment. */
+function* turnsOf(
   providers: readonly CompletionProvider[],
   request: CompletionRequest,
-  logger: Logger,
-): Promise<Completion> {
-  const faults: ProviderError[] = [];
+  { timeoutMs = 0, now = () => performance.now() }: FallbackLimits,
+): Generator<Turn, void, void> {
+  const deadline = now() + (timeoutMs || Infinity);
   for (const [index, provider] of providers.entries()) {
+    const shareMs = (deadline - now()) / (providers.length - index);
+    yield {
+      provider,
+      next: providers[index + 1],
+      request: Number.isFinite(shareMs) ? { ...request, timeoutMs: shareMs } : request,
+    };
+  }
+}
+
+async function completeFromEach(turns: Iterable<Turn>, logger: Logger): Promise<Completion> {
+  const faults: ProviderError[] = [];
+  for (const { provider, next, request } of turns) {
     try {
       return await provider.complete(request);
     } catch (thrown) {
       const fault = demandFault(thrown, request.signal);
       faults.push(fault);
-      logFallback(logger, fault, provider, providers[index + 1]);
+      logFallback(logger, fault, provider, next);
     }
   }
   throw faults[0];
 }
 
 async function* streamFromEach(
-  providers: readonly CompletionProvider[],
-  request: CompletionRequest,
+  turns: Iterable<Turn>,
   logger: Logger,
 ): AsyncGenerator<CompletionPart, void, void> {
   const faults: ProviderError[] = [];
-  for (const [index, provider] of providers.entries()) {
+  for (const { provider, next, request } of turns) {
     let hasText = false;
     try {
       for await (const part of provider.stream(request)) {
@@ -64,7 +95,7 @@ async function* streamFromEach(
       if (hasText) throw thrown;
       const fault = demandFault(thrown, request.signal);
       faults.push(fault);
-      logFallback(logger, fault, provider, providers[index + 1]);
+      logFallback(logger, fault, provider, next);
     }
   }
   throw faults[0];
@@ -84,9 +115,9 @@ async function pingAny(providers: readonly CompletionProvider[], signal: AbortSi
   }
 }
 
-/** @throws what was thrown, where it is the caller's abort or no provider's fault: no other provider could help */
+/** @throws what was thrown, where it is the caller's abort, no provider's fault or an answer that is none */
 function demandFault(thrown: unknown, signal: AbortSignal): ProviderError {
-  if (signal.aborted || !(thrown instanceof ProviderError)) throw thrown;
+  if (signal.aborted || !(thrown instanceof ProviderError) || thrown.noAnswer !== undefined) throw thrown;
   return thrown;
 }
 

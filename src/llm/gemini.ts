@@ -7,12 +7,13 @@ import type {
   EmbeddingProvider,
   EmbeddingRequest,
 } from "./provider.ts";
-import { ProviderError } from "./provider_error.ts";
+import { declined } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
 import { maxCompletionBytes } from "./read_reply.ts";
 import { readVector, wireVector } from "./read_vector.ts";
 import { createVendorExchange, providerName, type VendorExchange, versionedUrl } from "./vendor_exchange.ts";
+import { vendorAddress } from "./vendor_address.ts";
 import { vendorFault } from "./vendor_fault.ts";
 
 const wireUsage = z.object({
@@ -52,10 +53,11 @@ export function createGeminiCompletion(options: ProviderOptions): CompletionProv
   return {
     name: providerName(options),
     ping: (signal) => ping(exchange, signal),
-    complete: ({ signal, ...request }) =>
+    complete: ({ signal, timeoutMs, ...request }) =>
       exchange.send({
         path: `/${model}:generateContent`,
         signal,
+        timeoutMs,
         maxBytes: maxCompletionBytes,
         body: generateBody(request, options),
         read: (json) => {
@@ -63,11 +65,12 @@ export function createGeminiCompletion(options: ProviderOptions): CompletionProv
           return readCompletion(text, usage, isCut);
         },
       }),
-    stream: ({ signal, ...request }) =>
+    stream: ({ signal, timeoutMs, ...request }) =>
       readCompletionStream(
         exchange.stream({
           path: `/${model}:streamGenerateContent?alt=sse`,
           signal,
+          timeoutMs,
           format: "events",
           body: generateBody(request, options),
           read: ({ data }) => readAnswer(parseItem(data)),
@@ -115,7 +118,7 @@ export function createGeminiEmbedding(options: ProviderOptions): EmbeddingProvid
 
 function geminiExchange(options: ProviderOptions): VendorExchange {
   return createVendorExchange(options, {
-    baseUrl: versionedUrl(options.baseUrl ?? "https://generativelanguage.googleapis.com", "v1beta"),
+    baseUrl: versionedUrl(options.baseUrl ?? vendorAddress("gemini"), "v1beta"),
     needsKey: true,
     authHeaders: (key) => ({ "x-goog-api-key": key }),
     // a key that Google does not know gets the same status as a bad request
@@ -163,11 +166,13 @@ function embeddedContent(model: string, text: string, purpose: EmbeddingRequest[
 function readAnswer(json: unknown) {
   const { candidates, promptFeedback, usageMetadata, error } = readGenerated(json);
   if (error) throw vendorFault(error.message, error.status, error.code);
-  if (promptFeedback?.blockReason) throw brokenOff("the prompt was blocked", promptFeedback.blockReason);
+  if (promptFeedback?.blockReason) {
+    throw declined(`the prompt was blocked: ${promptFeedback.blockReason.slice(0, 40)}`);
+  }
   const candidate = candidates?.[0];
   const reason = candidate?.finishReason;
   if (reason !== undefined && reason !== "STOP" && reason !== "MAX_TOKENS") {
-    throw brokenOff("the answer was broken off", reason);
+    throw declined(`the answer was broken off: ${reason.slice(0, 40)}`);
   }
   return {
     text: (candidate?.content?.parts ?? []).map(({ text, thought }) => thought ? "" : text ?? "").join(""),
@@ -175,10 +180,6 @@ function readAnswer(json: unknown) {
     isEnd: reason !== undefined,
     usage: usageMetadata ? readUsage(usageMetadata) : {},
   };
-}
-
-function brokenOff(what: string, reason: string): ProviderError {
-  return new ProviderError("provider", `${what}: ${reason.slice(0, 40)}`);
 }
 
 function readUsage(usage: z.infer<typeof wireUsage>) {

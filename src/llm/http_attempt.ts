@@ -1,12 +1,12 @@
 import { asBrokenConnection, AttemptFailure } from "./attempt_failure.ts";
-import { type AttemptTimer, createAttemptTimer } from "./attempt_timer.ts";
+import { type AttemptTimer, createAttemptTimer, type LastArrival } from "./attempt_timer.ts";
 import { faultOfStatus, isPassingStatus } from "./classify_status.ts";
 import { cutOutEcho } from "./cut_out_echo.ts";
 import type { ExchangeRequest, HttpExchangeOptions } from "./http_exchange.ts";
 import { type HeaderRecord, mergeHeaders } from "./merge_headers.ts";
 import { ProviderError } from "./provider_error.ts";
 import { readErrorBody } from "./read_reply.ts";
-import { askedDelay } from "./retry_delay.ts";
+import { askedDelay, askedDelayIn } from "./retry_delay.ts";
 import { scrubSecrets } from "./scrub_secrets.ts";
 
 /** A request as every attempt sends it. */
@@ -15,6 +15,7 @@ export interface Call {
   /** The media type that is wanted. */
   readonly accept: string;
   readonly body: string | undefined;
+  readonly arrival: LastArrival;
 }
 
 export interface Attempt {
@@ -26,7 +27,7 @@ export interface Attempt {
    */
   fetch(): Promise<Response>;
   /**
-   * Ends an attempt that failed, and logs it unless it was the caller who ended it.
+   * Ends an attempt that failed, and logs it unless it was the caller who ended it, in less than the longest silence.
    * @param isFinal no other attempt follows
    * @returns what to throw: the fault, or the reason of the caller's signal
    */
@@ -35,6 +36,7 @@ export interface Attempt {
 
 const longestDetail = 1000;
 const longestRequestId = 100;
+const defaultLongestSilenceMs = 20_000;
 /** Configured headers whose values are no secrets. */
 const plainHeaders = new Set(["accept", "content-type", "user-agent"]);
 
@@ -50,7 +52,7 @@ export function startAttempt(
   limitMs: number,
 ): Attempt {
   const caller = call.request.signal;
-  const timer = createAttemptTimer(caller, limitMs);
+  const timer = createAttemptTimer(caller, limitMs, call.arrival);
   // kept, since the key may be replaced before the reply that echoes the old one
   let authHeaders: HeaderRecord = {};
 
@@ -73,14 +75,18 @@ export function startAttempt(
       const response = await fetch(prepared, { signal: timer.signal }).catch((thrown) => {
         throw asBrokenConnection(thrown);
       });
-      if (!response.ok) throw await failedReply(response, timer);
+      timer.hear();
+      if (!response.ok) throw await failedReply(response, prepared, timer, options.notFoundHint);
       return response;
     },
 
     fail({ fault, message, facts }, isFinal) {
       const elapsedMs = timer.elapsedMs();
       timer.end();
-      if (caller.aborted) return caller.reason;
+      if (caller.aborted) {
+        tellSilence(options, caller.reason, timer.silenceMs());
+        return caller.reason;
+      }
       const detail = scrub(message, longestDetail);
       const fields = {
         provider: options.provider,
@@ -91,9 +97,10 @@ export function startAttempt(
         requestId: facts.requestId && scrub(facts.requestId, longestRequestId),
         detail,
       };
-      if (isFinal) options.logger.warn("provider request failed", fields);
-      else options.logger.debug("provider attempt failed", fields);
-      return new ProviderError(fault, detail);
+      if (!isFinal) options.logger.debug("provider attempt failed", fields);
+      else if (facts.noAnswer !== undefined) options.logger.info("a model gave no answer", fields);
+      else options.logger.warn("provider request failed", fields);
+      return new ProviderError(fault, detail, { noAnswer: facts.noAnswer });
     },
   };
 }
@@ -113,19 +120,36 @@ function prepare(
   });
 }
 
-async function failedReply(response: Response, timer: AttemptTimer): Promise<AttemptFailure> {
+/** Callers seldom wait for our own limits, and one that is gone cannot tell that it waited in vain. */
+function tellSilence(options: HttpExchangeOptions, reason: unknown, silentMs: number): void {
+  const { provider, logger, onSilence, longestSilenceMs = defaultLongestSilenceMs } = options;
+  // an abort by another fault, as that of another batch, was not for want of patience
+  const isImpatience = !(reason instanceof ProviderError) || reason.fault === "timeout";
+  if (silentMs < longestSilenceMs || !isImpatience) return;
+  const detail = `nothing arrived for ${silentMs} ms, then the caller gave up`;
+  logger.warn("provider was silent until its caller gave up", { provider, silentMs });
+  onSilence?.(new ProviderError("timeout", detail));
+}
+
+async function failedReply(
+  response: Response,
+  { method, url }: Request,
+  timer: AttemptTimer,
+  notFoundHint = "",
+): Promise<AttemptFailure> {
   const { status, headers } = response;
   const body = await readErrorBody(response, timer);
   const location = headers.get("location");
   const place = location === null ? "" : ` to ${location}`;
+  const hint = (status === 404 || status === 405) && notFoundHint !== "" ? ` (${notFoundHint})` : "";
   return new AttemptFailure(
     faultOfStatus(status),
-    `HTTP ${status}${place}${body === "" ? "" : `: ${body}`}`,
+    `HTTP ${status} for ${method} ${new URL(url).pathname}${place}${hint}${body === "" ? "" : `: ${body}`}`,
     {
       status,
       // a vendor knows best what is worth trying again; `x-should-retry` is how OpenAI and Anthropic say so
       isPassing: isPassingStatus(status) && headers.get("x-should-retry") !== "false",
-      askedDelayMs: askedDelay(headers, Date.now()),
+      askedDelayMs: askedDelay(headers, Date.now()) ?? askedDelayIn(body),
       requestId: headers.get("x-request-id") ?? headers.get("request-id") ?? undefined,
     },
   );

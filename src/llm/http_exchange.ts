@@ -1,5 +1,6 @@
 import type { Logger } from "../core/logger.ts";
 import { asFailure, AttemptFailure } from "./attempt_failure.ts";
+import type { ProviderError } from "./provider_error.ts";
 import { readItems, type StreamItem } from "./read_items.ts";
 import { maxJsonBytes, readChunks, readJson } from "./read_reply.ts";
 import { runAttempts } from "./run_attempts.ts";
@@ -7,7 +8,7 @@ import { runAttempts } from "./run_attempts.ts";
 export type { StreamItem } from "./read_items.ts";
 
 export interface HttpExchangeOptions {
-  /** Kind and model, as in `openai/gpt-5`, for logs. */
+  /** Kind and model, as in `openai/gpt-6.1-terra`, for logs. */
   readonly provider: string;
   /** Where the requests' paths are appended; one slash more or less at its end makes no difference. */
   readonly baseUrl: string;
@@ -30,6 +31,12 @@ export interface HttpExchangeOptions {
   readonly maxAttempts?: number;
   /** The longest wait that a reply may ask for, in milliseconds; past it the fault is told at once. 60,000 where absent. */
   readonly longestAskedDelayMs?: number;
+  /** What to think of where an address is not found. */
+  readonly notFoundHint?: string | undefined;
+  /** Told where nothing arrived until the caller gave up. */
+  readonly onSilence?: (failure: ProviderError) => void;
+  /** From how long a silence on, in milliseconds; 20,000 where absent. */
+  readonly longestSilenceMs?: number;
   readonly logger: Logger;
   /** From 0 to below 1. */
   readonly random?: () => number;
@@ -46,6 +53,8 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
   /** Those of the wire format. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** For all attempts together, where it is less than the exchange's own limit. */
+  readonly timeoutMs?: number | undefined;
   /** Longest body of a reply that is no stream; 64 MiB where absent. */
   readonly maxBytes?: number;
 }

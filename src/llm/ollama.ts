@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { embedInBatches } from "./embed_in_batches.ts";
 import { parseItem, replyReader } from "./parse_reply.ts";
-import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from "./provider.ts";
+import type { CompletionProvider, CompletionRequest, EmbeddingProvider, Usage } from "./provider.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
 import { maxCompletionBytes } from "./read_reply.ts";
+import { createOllamaContext, type OllamaWindow } from "./ollama_context.ts";
 import { readVector, wireVector } from "./read_vector.ts";
 import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
+import { vendorAddress } from "./vendor_address.ts";
 import { vendorFault } from "./vendor_fault.ts";
 
 // a stream's lines have the same shape as the whole answer
@@ -29,33 +31,43 @@ const readEmbeddings = replyReader(z.object({
  */
 export function createOllamaCompletion(options: ProviderOptions): CompletionProvider {
   const exchange = ollamaExchange(options);
+  const windowFor = createOllamaContext({ ...options, provider: providerName(options) });
   const path = "/api/chat";
+
   return {
     name: providerName(options),
     ping: (signal) => ping(exchange, signal),
-    complete: ({ signal, ...request }) =>
-      exchange.send({
+    complete({ signal, timeoutMs, ...request }) {
+      const window = windowFor(request);
+      return exchange.send({
         path,
         signal,
+        timeoutMs,
         maxBytes: maxCompletionBytes,
-        body: { ...chatBody(request, options), stream: false },
+        body: { ...chatBody(request, options, window), stream: false },
         read: (json) => {
-          const { text, usage, isCut } = readAnswer(json);
+          const { text, usage, isCut } = readAnswer(json, window);
           return readCompletion(text, usage, isCut);
         },
-      }),
-    stream: ({ signal, ...request }) =>
-      readCompletionStream(
+      });
+    },
+    stream({ signal, timeoutMs, ...request }) {
+      const window = windowFor(request);
+      return readCompletionStream(
         exchange.stream({
           path,
           signal,
+          timeoutMs,
           format: "lines",
-          body: { ...chatBody(request, options), stream: true },
-          read: ({ data }) => readAnswer(parseItem(data)),
+          body: { ...chatBody(request, options, window), stream: true },
+          read: ({ data }) => readAnswer(parseItem(data), window),
         }),
-      ),
+      );
+    },
   };
 }
+
+type Prompt = Pick<CompletionRequest, "system" | "messages">;
 
 /**
  * Embeddings of Ollama: POST `/api/embed`.
@@ -87,7 +99,7 @@ export function createOllamaEmbedding(options: ProviderOptions): EmbeddingProvid
 
 function ollamaExchange(options: ProviderOptions): VendorExchange {
   return createVendorExchange(options, {
-    baseUrl: options.baseUrl ?? "http://localhost:11434",
+    baseUrl: options.baseUrl ?? vendorAddress("ollama"),
     needsKey: false,
     authHeaders: bearer,
   });
@@ -97,24 +109,26 @@ async function ping(exchange: VendorExchange, signal: AbortSignal): Promise<void
   await exchange.send({ method: "GET", path: "/api/tags", signal, read: () => undefined });
 }
 
-function chatBody({ system, messages }: Omit<CompletionRequest, "signal">, options: ProviderOptions) {
-  const { maxTokens, temperature } = options;
-  const isConfigured = maxTokens !== undefined || temperature !== undefined;
+function chatBody(
+  prompt: Prompt,
+  { model, maxTokens, temperature }: ProviderOptions,
+  window: OllamaWindow,
+) {
+  const { system, messages } = prompt;
   return {
-    model: options.model,
+    model,
     messages: [...(system ? [{ role: "system", content: system }] : []), ...messages],
-    options: isConfigured ? { num_predict: maxTokens, temperature } : undefined,
+    options: { num_ctx: window.size, num_predict: maxTokens, temperature },
   };
 }
 
-function readAnswer(json: unknown) {
+function readAnswer(json: unknown, window: OllamaWindow) {
   const { error, message, done, done_reason, prompt_eval_count, eval_count } = readChat(json);
   if (error !== undefined) throw vendorFault(error);
-  return {
-    text: message?.content ?? "",
-    isCut: done_reason === "length",
-    isEnd: done === true,
-    // only the last line counts; a prompt that was held in memory whole is not counted at all
-    usage: done ? { promptTokens: prompt_eval_count ?? 0, completionTokens: eval_count ?? 0 } : {},
-  };
+  // only the last line counts; old versions do not count a prompt that they held in memory whole
+  const usage: Partial<Usage> = done
+    ? { promptTokens: prompt_eval_count ?? 0, completionTokens: eval_count ?? 0 }
+    : {};
+  window.check(usage.promptTokens);
+  return { text: message?.content ?? "", isCut: done_reason === "length", isEnd: done === true, usage };
 }

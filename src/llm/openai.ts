@@ -1,23 +1,24 @@
 import { z } from "zod";
 import { embedInBatches } from "./embed_in_batches.ts";
+import { isOpenaiThinker } from "./longest_answer.ts";
 import { parseItem, replyReader } from "./parse_reply.ts";
 import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from "./provider.ts";
-import { ProviderError } from "./provider_error.ts";
+import { declined, ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
 import { readCompletion, readCompletionStream } from "./read_completion.ts";
 import { maxCompletionBytes } from "./read_reply.ts";
 import { readNumberedVectors, wireVector } from "./read_vector.ts";
 import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
+import { textSaid, wireSaid } from "./said_text.ts";
+import { createTokenLimitNames, type TokenLimitName } from "./token_limit_name.ts";
+import { vendorAddress } from "./vendor_address.ts";
 import { vendorFault } from "./vendor_fault.ts";
-
-const vendorUrl = "https://api.openai.com/v1";
 
 const wireUsage = z.object({
   prompt_tokens: z.number(),
   completion_tokens: z.number().nullish(),
   prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
 });
-const said = { content: z.string().nullish(), refusal: z.string().nullish() };
 const wireError = z.object({
   message: z.string().nullish(),
   type: z.string().nullish(),
@@ -26,13 +27,13 @@ const wireError = z.object({
 const readChat = replyReader(z.object({
   // some gateways send it with a status of success
   error: wireError.nullish(),
-  choices: z.array(z.object({ message: z.object(said), finish_reason: z.string().nullish() })).nullish(),
+  choices: z.array(z.object({ message: wireSaid, finish_reason: z.string().nullish() })).nullish(),
   usage: wireUsage.nullish(),
 }));
 const readChunk = replyReader(z.object({
   error: wireError.nullish(),
   // null in the last chunk of some servers
-  choices: z.array(z.object({ delta: z.object(said).nullish(), finish_reason: z.string().nullish() }))
+  choices: z.array(z.object({ delta: wireSaid.nullish(), finish_reason: z.string().nullish() }))
     .nullish(),
   usage: wireUsage.nullish(),
 }));
@@ -47,34 +48,40 @@ const readEmbeddings = replyReader(z.object({
  */
 export function createOpenaiCompletion(options: ProviderOptions): CompletionProvider {
   const exchange = openaiExchange(options);
+  // OpenAI itself takes the newer name for all of its models; elsewhere the newer models refuse the older name, and many
+  // servers do not know the newer one
+  const isNewer = isOpenai(options) || isOpenaiThinker(options.model);
+  const limitNames = createTokenLimitNames(isNewer ? "max_completion_tokens" : "max_tokens");
   const path = "/chat/completions";
   return {
     name: providerName(options),
     ping: (signal) => ping(exchange, signal),
-    complete: ({ signal, ...request }) =>
-      exchange.send({
-        path,
-        signal,
-        maxBytes: maxCompletionBytes,
-        body: chatBody(request, options),
-        read: (json) => {
-          const { error, choices, usage } = readChat(json);
-          if (error) throw vendorFault(error.message, error.code, error.type);
-          const choice = choices?.[0];
-          const text = choice?.message.content || choice?.message.refusal || "";
-          return readCompletion(text, usage ? readUsage(usage) : {}, readFinish(choice?.finish_reason));
-        },
-      }),
-    stream: ({ signal, ...request }) =>
-      readCompletionStream(
+    complete: ({ signal, timeoutMs, ...request }) =>
+      limitNames.send((limitName) =>
+        exchange.send({
+          path,
+          signal,
+          timeoutMs,
+          maxBytes: maxCompletionBytes,
+          body: chatBody(request, options, limitName),
+          read: readAnswer,
+        })
+      ),
+    stream: ({ signal, timeoutMs, ...request }) =>
+      readCompletionStream(limitNames.stream((limitName) =>
         exchange.stream({
           path,
           signal,
+          timeoutMs,
           format: "events",
-          body: { ...chatBody(request, options), stream: true, stream_options: { include_usage: true } },
+          body: {
+            ...chatBody(request, options, limitName),
+            stream: true,
+            stream_options: { include_usage: true },
+          },
           read: ({ data }) => data === "[DONE]" ? { isEnd: true } : readDelta(parseItem(data)),
-        }),
-      ),
+        })
+      )),
   };
 }
 
@@ -115,15 +122,25 @@ export function createOpenaiEmbedding(options: ProviderOptions): EmbeddingProvid
 }
 
 function openaiExchange(options: ProviderOptions): VendorExchange {
+  const { baseUrl = vendorAddress("openai") } = options;
   return createVendorExchange(options, {
-    baseUrl: options.baseUrl ?? vendorUrl,
+    baseUrl,
     needsKey: isOpenai(options),
     authHeaders: bearer,
+    // Azure's filter refuses a prompt with a status of its own
+    isDeclined: ({ detail }) => /"code"\s*:\s*"content_filter"/.test(detail),
+    notFoundHint: hasPath(baseUrl)
+      ? undefined
+      : "base_url has no path, and most such servers want /v1 at its end",
   });
 }
 
+function hasPath(url: string): boolean {
+  return URL.canParse(url) && new URL(url).pathname !== "/";
+}
+
 function isOpenai({ baseUrl }: ProviderOptions): boolean {
-  const url = baseUrl ?? vendorUrl;
+  const url = baseUrl ?? vendorAddress("openai");
   // its regions have names of their own in front
   return URL.canParse(url) && /(^|\.)api\.openai\.com$/.test(new URL(url).hostname);
 }
@@ -132,14 +149,28 @@ async function ping(exchange: VendorExchange, signal: AbortSignal): Promise<void
   await exchange.send({ method: "GET", path: "/models", signal, read: () => undefined });
 }
 
-function chatBody({ system, messages }: Omit<CompletionRequest, "signal">, options: ProviderOptions) {
+function chatBody(
+  { system, messages }: Pick<CompletionRequest, "system" | "messages">,
+  options: ProviderOptions,
+  limitName: TokenLimitName,
+) {
   return {
     model: options.model,
     messages: [...(system ? [{ role: "system", content: system }] : []), ...messages],
-    // OpenAI's newer models refuse the old name, many other servers do not know the new one
-    [isOpenai(options) ? "max_completion_tokens" : "max_tokens"]: options.maxTokens,
+    [limitName]: options.maxTokens,
     temperature: options.temperature,
   };
+}
+
+function readAnswer(json: unknown) {
+  const { error, choices, usage } = readChat(json);
+  if (error) throw vendorFault(error.message, error.code, error.type);
+  const choice = choices?.[0];
+  return readCompletion(
+    textSaid(choice?.message),
+    usage ? readUsage(usage) : {},
+    readFinish(choice?.finish_reason),
+  );
 }
 
 function readDelta(json: unknown) {
@@ -147,7 +178,7 @@ function readDelta(json: unknown) {
   if (error) throw vendorFault(error.message, error.code, error.type);
   const choice = choices?.[0];
   return {
-    text: choice?.delta?.content || choice?.delta?.refusal || "",
+    text: textSaid(choice?.delta),
     isCut: readFinish(choice?.finish_reason),
     usage: usage ? readUsage(usage) : {},
   };
@@ -155,9 +186,8 @@ function readDelta(json: unknown) {
 
 // Whether the answer was cut. A refusal in words is an answer; what the filter took away leaves half of one.
 function readFinish(finishReason: string | null | undefined): boolean {
-  if (finishReason === "content_filter" || finishReason === "error") {
-    throw new ProviderError("provider", `the answer was broken off: ${finishReason}`);
-  }
+  if (finishReason === "content_filter") throw declined("the answer was broken off: content_filter");
+  if (finishReason === "error") throw new ProviderError("provider", "the answer was broken off: error");
   return finishReason === "length";
 }
 

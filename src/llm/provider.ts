@@ -26,6 +26,11 @@ export interface CompletionRequest {
   /** The last one is the user's. */
   readonly messages: readonly Message[];
   readonly grounding?: Grounding;
+  /**
+   * How long the answer may take with all attempts, in milliseconds, where that is less than the provider's own limit; of
+   * a stream: until its first item.
+   */
+  readonly timeoutMs?: number | undefined;
   /** Aborting ends the request to the provider. */
   readonly signal: AbortSignal;
 }
@@ -33,7 +38,7 @@ export interface CompletionRequest {
 export interface Completion {
   readonly text: string;
   readonly usage: Usage;
-  /** The answer reached the longest one allowed and ends there. */
+  /** The answer reached the longest one allowed and ends there, before its first word if it was all thinking. */
   readonly isCut: boolean;
 }
 
@@ -43,7 +48,7 @@ export type CompletionPart =
   | { readonly type: "end"; readonly usage: Usage; readonly isCut: boolean };
 
 interface Provider {
-  /** Kind and model, as in `anthropic/claude-sonnet-4-5`, for logs and counters. */
+  /** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters. */
   readonly name: string;
   /**
    * Finds out whether the provider answers and takes the key, at as little cost as it allows.

@@ -11,6 +11,12 @@ export type ProviderFault =
   | "timeout"
   | "internal";
 
+/**
+ * How an answer ended that is none: `declined` by the model or its filter, or `empty`. The provider works then, and says
+ * the same when it is asked again.
+ */
+export type NoAnswer = "declined" | "empty";
+
 // What a caller reads, whatever the provider wrote: its error bodies can echo a part of the server's key.
 const phrases: Readonly<Record<ProviderFault, readonly [ErrorCode, string]>> = {
   credentials: ["upstream", "the provider rejected the server's credentials"],
@@ -25,11 +31,27 @@ const phrases: Readonly<Record<ProviderFault, readonly [ErrorCode, string]>> = {
 
 /** A provider's failure. Its message is one of eight fixed phrases. */
 export class ProviderError extends AppError {
+  /** Set where the provider did answer, with nothing that can be used. */
+  readonly noAnswer: NoAnswer | undefined;
+
   /**
    * @param fault which phrase it is
    * @param detail what happened, for the log alone; the one who throws has taken the credentials out of it
    */
-  constructor(readonly fault: ProviderFault, readonly detail: string, options: { cause?: unknown } = {}) {
+  constructor(
+    readonly fault: ProviderFault,
+    readonly detail: string,
+    options: { cause?: unknown; noAnswer?: NoAnswer | undefined } = {},
+  ) {
     super(...phrases[fault], options);
+    this.noAnswer = options.noAnswer;
   }
+}
+
+/**
+ * The error for an answer that the model refused, or that a filter took away. Of the eight phrases the one on a request
+ * that was rejected comes closest.
+ */
+export function declined(detail: string): ProviderError {
+  return new ProviderError("invalid_request", detail, { noAnswer: "declined" });
 }

@@ -1,4 +1,5 @@
 import type { Logger } from "../core/logger.ts";
+import type { ProviderError } from "./provider_error.ts";
 
 /**
  * `openai` and `cohere` with a `baseUrl` are whatever speaks those vendors' interfaces; `local` needs neither network nor
@@ -16,8 +17,13 @@ export interface ProviderOptions {
   readonly apiKey: () => string | undefined;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The longest answer, in tokens; what the vendor takes for it where absent, and 4096 with `anthropic`. */
+  /**
+   * The longest answer, in tokens, thoughts included; where absent what the vendor takes for it, and with `anthropic`, which
+   * demands a number, what its model is good for.
+   */
   readonly maxTokens?: number;
+  /** Of `ollama`, the context window in tokens; where absent as many as the prompts need. */
+  readonly contextTokens?: number;
   /** Not sent where absent: some models refuse it. */
   readonly temperature?: number;
   /** How long embeddings must be; asked for and checked where given. */
@@ -29,6 +35,10 @@ export interface ProviderOptions {
   readonly stallTimeoutMs?: number;
   /** The longest wait that the vendor may ask for; less where another provider stands by. */
   readonly longestAskedDelayMs?: number;
+  /** Told where the provider sent nothing until its caller gave up. */
+  readonly onSilence?: (failure: ProviderError) => void;
+  /** From how long a silence on, in milliseconds; 20,000 where absent. */
+  readonly longestSilenceMs?: number;
   readonly logger: Logger;
   /** 0 up to 1, for the pauses between attempts. */
   readonly random?: () => number;

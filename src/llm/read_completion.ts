@@ -2,11 +2,11 @@ import { type Completion, type CompletionPart, noUsage, type Usage } from "./pro
 import { ProviderError } from "./provider_error.ts";
 
 /**
- * A whole answer.
- * @throws {ProviderError} `provider` where there is no text: nobody asked for nothing
+ * A whole answer. One that was cut may have no text: a model that thinks can use up the longest one allowed before it.
+ * @throws {ProviderError} `provider` where there is no text and it was not cut: nobody asked for nothing
  */
 export function readCompletion(text: string, usage: Partial<Usage>, isCut: boolean): Completion {
-  demandText(text !== "", isCut);
+  if (text === "" && !isCut) throw emptyAnswer("it holds no text");
   return { text, usage: { ...noUsage, ...usage }, isCut };
 }
 
@@ -22,7 +22,8 @@ export interface StreamDelta {
 
 /**
  * An answer as it comes.
- * @throws {ProviderError} `provider` where the deltas end before the vendor's end mark, or without any text
+ * @throws {ProviderError} `provider` where the deltas end before the vendor's end mark, or without any text though
+ * nothing was cut
  */
 export async function* readCompletionStream(
   deltas: AsyncIterable<StreamDelta>,
@@ -38,15 +39,14 @@ export async function* readCompletionStream(
     usage = { ...usage, ...delta.usage };
     isCut ||= delta.isCut ?? false;
     if (!delta.isEnd) continue;
-    demandText(hasText, isCut);
+    if (!hasText && !isCut) throw emptyAnswer("it holds no text");
     yield { type: "end", usage, isCut };
     return;
   }
   throw new ProviderError("provider", "the stream ended before the answer did");
 }
 
-function demandText(hasText: boolean, isCut: boolean): void {
-  if (hasText) return;
-  const reason = isCut ? "the longest answer allowed was used up before any text" : "it holds no text";
-  throw new ProviderError("provider", `the answer is empty: ${reason}`);
+/** The error for an answer without a text. */
+export function emptyAnswer(reason: string): ProviderError {
+  return new ProviderError("provider", `the answer is empty: ${reason}`, { noAnswer: "empty" });
 }

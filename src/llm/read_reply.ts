@@ -25,6 +25,7 @@ export async function* readChunks(
     for (;;) {
       const { done, value } = await timer.awaitAtMost(silenceMs(), reader.read());
       if (done) return;
+      timer.hear();
       yield value;
     }
   } catch (thrown) {

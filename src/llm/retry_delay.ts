@@ -31,6 +31,16 @@ export function askedDelay(headers: Headers, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
+/**
+ * The wait that an error's body asks for, in milliseconds: Google's `RetryInfo`, which comes in place of a header.
+ * @returns undefined where it asks for none
+ * @see https://github.com/googleapis/googleapis, google/rpc/error_details.proto
+ */
+export function askedDelayIn(body: string): number | undefined {
+  const seconds = /"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"/.exec(body)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}
+
 function decimal(text: string | null): number | undefined {
   return text !== null && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
 }

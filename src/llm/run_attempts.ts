@@ -22,13 +22,16 @@ export async function runAttempts<T>(
 ): Promise<T> {
   const { maxAttempts = defaultMaxAttempts, random = Math.random, sleep = waitFor } = options;
   const { longestAskedDelayMs = defaultLongestAskedDelayMs } = options;
-  const deadline = performance.now() + (options.requestTimeoutMs || Infinity);
+  const { requestTimeoutMs, perAttemptTimeoutMs } = options;
+  const timeoutMs = Math.min(requestTimeoutMs || Infinity, request.timeoutMs ?? Infinity);
+  const arrival = { at: performance.now() };
+  const deadline = arrival.at + timeoutMs;
   const body = request.body === undefined ? undefined : JSON.stringify(request.body);
 
   for (let number = 1;; number++) {
     request.signal.throwIfAborted();
-    const limitMs = Math.min(options.perAttemptTimeoutMs || Infinity, deadline - performance.now());
-    const attempt = startAttempt(options, { request, accept, body }, number, limitMs);
+    const limitMs = Math.min(perAttemptTimeoutMs || Infinity, deadline - performance.now());
+    const attempt = startAttempt(options, { request, accept, body, arrival }, number, limitMs);
     try {
       return await operation(attempt);
     } catch (thrown) {

@@ -11,6 +11,10 @@ export interface VendorInterface {
   readonly authHeaders: (key: string) => Readonly<Record<string, string>>;
   /** Corrects the fault where the vendor's status alone would tell it wrong. */
   readonly correctFault?: (error: ProviderError) => ProviderFault;
+  /** Whether an error is the model's refusal to answer. */
+  readonly isDeclined?: (error: ProviderError) => boolean;
+  /** What to think of where an address is not found. */
+  readonly notFoundHint?: string | undefined;
 }
 
 /** An exchange whose replies and items are read where the key is known, and so can be kept out of errors. */
@@ -42,6 +46,7 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
       return current === undefined ? {} : vendor.authHeaders(current);
     },
     secrets,
+    notFoundHint: vendor.notFoundHint,
   });
 
   function demandKey(): void {
@@ -54,7 +59,8 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
   function corrected(thrown: unknown): unknown {
     if (!(thrown instanceof ProviderError)) return thrown;
     const fault = vendor.correctFault?.(thrown) ?? thrown.fault;
-    return new ProviderError(fault, scrubSecrets(thrown.detail, secrets()));
+    const noAnswer = thrown.noAnswer ?? (vendor.isDeclined?.(thrown) ? "declined" : undefined);
+    return new ProviderError(fault, scrubSecrets(thrown.detail, secrets()), { noAnswer });
   }
 
   /** The exchange logs what fails in it; what a vendor writes into a stream is seen here first. */
@@ -64,8 +70,10 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
     } catch (thrown) {
       const error = corrected(thrown);
       if (error instanceof ProviderError) {
-        const { fault, detail } = error;
-        options.logger.warn("A provider's stream failed", { provider: providerName(options), fault, detail });
+        const { fault, detail, noAnswer } = error;
+        const fields = { provider: providerName(options), fault, detail };
+        if (noAnswer === undefined) options.logger.warn("A provider's stream failed", fields);
+        else options.logger.info("a model gave no answer", fields);
       }
       throw error;
     }
@@ -91,7 +99,7 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
   };
 }
 
-/** Kind and model, as in `anthropic/claude-sonnet-4-5`. */
+/** Kind and model, as in `anthropic/claude-sonnet-5-5`. */
 export function providerName(options: ProviderOptions): string {
   return `${options.kind}/${options.model}`;
 }

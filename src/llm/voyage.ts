@@ -5,6 +5,7 @@ import type { EmbeddingProvider, EmbeddingRequest, Embeddings, RerankProvider } 
 import type { ProviderOptions } from "./provider_options.ts";
 import { readNumberedVectors, wireVector } from "./read_vector.ts";
 import { createRerank } from "./rerank.ts";
+import { vendorAddress } from "./vendor_address.ts";
 import { bearer, createVendorExchange, providerName, type VendorInterface } from "./vendor_exchange.ts";
 
 const readEmbeddings = replyReader(z.object({
@@ -62,5 +63,5 @@ export function createVoyageRerank(options: ProviderOptions): RerankProvider {
 }
 
 function voyage({ baseUrl }: ProviderOptions): VendorInterface {
-  return { baseUrl: baseUrl ?? "https://api.voyageai.com/v1", needsKey: true, authHeaders: bearer };
+  return { baseUrl: baseUrl ?? vendorAddress("voyage"), needsKey: true, authHeaders: bearer };
 }

@@ -124,3 +124,32 @@ Deno.test("only the first end of a pass counts", async () => {
   await failTimes(breaker, 1);
   assert.deepEqual(messages(), ["provider circuit opened"]);
 });
+
+Deno.test("an answer that is none tells that the provider works", async () => {
+  const { breaker, clock, messages } = fixture();
+  const decline = () => Promise.reject(new ProviderError("provider", "", { noAnswer: "declined" }));
+  await failTimes(breaker, 4);
+  for (let count = 0; count < 9; count++) await assertFault(breaker.run(decline), "provider");
+  await failTimes(breaker, 4);
+  assert.deepEqual(messages(), []);
+  await failTimes(breaker, 1);
+  clock.ms = 30_000;
+  await assertFault(breaker.run(decline), "provider");
+  assert.deepEqual(messages(), ["provider circuit opened", "provider circuit closed"]);
+});
+
+Deno.test("reported failures open a circuit, and end its probe", async () => {
+  const { breaker, clock } = fixture();
+  const silence = new ProviderError("timeout", "it was silent");
+  for (let count = 0; count < 5; count++) breaker.report(silence);
+  assert.equal((await faultOf(breaker.run(unwanted))).fault, "timeout");
+  clock.ms = 29_999;
+  breaker.report(silence);
+  clock.ms = 30_000;
+  const probe = breaker.enter();
+  breaker.report(silence);
+  probe.abandon();
+  await assertFault(breaker.run(unwanted), "timeout");
+  clock.ms = 60_000;
+  assert.equal(await breaker.run(succeeding), "fine");
+});

@@ -32,6 +32,6 @@ Deno.test("a server that quotes the request it refuses puts no prompt in the log
   );
   const request = { path: "/", body, signal: never, read: (json: unknown) => json };
   const error = await faultOf(exchangeWith(server.url, { logger }).send(request));
-  assert.match(error.detail, /^HTTP 422: .*Field required.*some-model-of-2026-01-01/);
+  assert.match(error.detail, /^HTTP 422 for POST \/: .*Field required.*some-model-of-2026-01-01/);
   assert.doesNotMatch(error.detail + lines.join(""), /Smith|1970|clinic|which were not/);
 });

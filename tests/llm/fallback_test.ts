@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import { withFallback } from "../../src/llm/fallback.ts";
+import type { CompletionRequest } from "../../src/llm/provider.ts";
 import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
 import { assertFault, faultOf, never } from "./exchange_fixture.ts";
 import { capturedLogger } from "./raw_server.ts";
@@ -80,4 +81,40 @@ Deno.test("no providers at all are refused", () => {
   assert.throws(() => withFallback([], silentLogger), {
     message: "Cannot fall back: there are no providers",
   });
+});
+
+Deno.test("an answer that is none goes to no other provider", async () => {
+  for (const noAnswer of ["declined", "empty"] as const) {
+    const second = scriptedProvider("b", [text("second"), end()]);
+    const first = scriptedProvider("a", [new ProviderError("provider", "", { noAnswer })]);
+    const provider = withFallback([first, second], silentLogger);
+    assert.equal((await faultOf(provider.complete(request))).noAnswer, noAnswer);
+    assert.equal((await faultOf(Array.fromAsync(provider.stream(request)))).noAnswer, noAnswer);
+    assert.equal(second.calls(), 0);
+  }
+});
+
+Deno.test("each provider gets at most its share of the time that is left", async () => {
+  const clock = { ms: 1_000 };
+  const takes = (name: string, ms: number) => {
+    const asked: (number | undefined)[] = [];
+    const fail = ({ timeoutMs }: CompletionRequest) => {
+      asked.push(timeoutMs);
+      clock.ms += ms;
+      return Promise.reject(fault("timeout"));
+    };
+    const stream = (given: CompletionRequest) => ({
+      [Symbol.asyncIterator]: () => ({ next: () => fail(given) }),
+    });
+    return { asked, provider: { ...scriptedProvider(name, []), complete: fail, stream } };
+  };
+  const all = [takes("a", 20_000), takes("b", 4_000), takes("c", 1_000)];
+  const now = () => clock.ms;
+  const limited = withFallback(all.map(({ provider }) => provider), silentLogger, { timeoutMs: 60_000, now });
+  await assertFault(limited.complete(request), "timeout");
+  await assertFault(Array.fromAsync(limited.stream(request)), "timeout");
+  assert.deepEqual(all.map(({ asked }) => asked), [[20_000, 20_000], [20_000, 20_000], [36_000, 36_000]]);
+  const unlimited = withFallback(all.map(({ provider }) => provider), silentLogger, { timeoutMs: 0 });
+  await assertFault(unlimited.complete(request), "timeout");
+  assert.deepEqual(all.map(({ asked }) => asked.at(-1)), [undefined, undefined, undefined]);
 });

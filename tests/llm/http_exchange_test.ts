@@ -160,7 +160,7 @@ Deno.test("a status whose body stalls keeps its fault", async () => {
     connection.write("HTTP/1.1 401 No\r\ncontent-length: 100\r\n\r\nwrong")
   );
   const error = await faultOf(exchangeWith(server.url, { perAttemptTimeoutMs: 400 }).send(question));
-  assert.deepEqual([error.fault, error.detail], ["credentials", "HTTP 401: wrong"]);
+  assert.deepEqual([error.fault, error.detail], ["credentials", "HTTP 401 for POST /ask: wrong"]);
 });
 
 Deno.test("the wait is what Retry-After asks for", async () => {
@@ -223,8 +223,45 @@ Deno.test("a redirect is not followed: its place is named without its query", as
     connection.write(reply(307, "", `location: ${other.url}/v2?secret=12345\r\n`))
   );
   const error = await faultOf(exchangeWith(server.url).send(question));
-  assert.equal(error.detail, `HTTP 307 to ${other.url}/v2?[redacted]`);
+  assert.equal(error.detail, `HTTP 307 for POST /ask to ${other.url}/v2?[redacted]`);
   assert.equal(other.requests.length, 0);
+});
+
+Deno.test("an address that is not found is told without its query, with what may be wrong about it", async () => {
+  await using server = startRawServer((connection) => connection.write(reply(404, "not here")));
+  const exchange = exchangeWith(`${server.url}/v2/the-key-of-the-server`, { notFoundHint: "try /v3" });
+  const error = await faultOf(exchange.send({ path: "/models?limit=1", signal: never, read }));
+  assert.equal(error.detail, "HTTP 404 for GET /v2/[redacted]/models (try /v3): not here");
+});
+
+Deno.test("Google's wait, which stands in the body, is kept like the header's", async () => {
+  const slept: number[] = [];
+  const body = JSON.stringify({
+    error: {
+      code: 429,
+      status: "RESOURCE_EXHAUSTED",
+      details: [
+        { "@type": "type.googleapis.com/google.rpc.QuotaFailure" },
+        { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "46s" },
+      ],
+    },
+  });
+  await using server = startRawServer((connection, number) =>
+    connection.write(number === 1 ? reply(429, body) : reply(200, "1"))
+  );
+  const sleep = (ms: number) => {
+    slept.push(ms);
+    return Promise.resolve();
+  };
+  await exchangeWith(server.url, { sleep, requestTimeoutMs: 100_000 }).send(question);
+  assert.deepEqual(slept, [46_000]);
+});
+
+Deno.test("a request's own limit ends its attempts before the exchange's", async () => {
+  await using server = startRawServer(() => {});
+  const error = await faultOf(exchangeWith(server.url).send({ ...question, timeoutMs: 30 }));
+  assert.equal(error.fault, "timeout");
+  assert.equal(server.requests.length, 1);
 });
 
 Deno.test("a header or an address that cannot be sent is our own fault", async () => {
@@ -280,7 +317,7 @@ Deno.test("each failed attempt is one log line, the last one a warning, and none
         status: 503,
         fault: "provider",
         requestId: "r1",
-        detail: "HTTP 503: down",
+        detail: "HTTP 503 for POST /ask: down",
         elapsedMs: "number",
       },
       {
@@ -291,7 +328,7 @@ Deno.test("each failed attempt is one log line, the last one a warning, and none
         status: 503,
         fault: "provider",
         requestId: "r1",
-        detail: "HTTP 503: down",
+        detail: "HTTP 503 for POST /ask: down",
         elapsedMs: "number",
       },
     ],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { askedDelay, retryDelay } from "../../src/llm/retry_delay.ts";
+import { askedDelay, askedDelayIn, retryDelay } from "../../src/llm/retry_delay.ts";
 
 const now = Date.UTC(2026, 0, 1, 12);
 
@@ -32,3 +32,13 @@ for (
     assert.equal(askedDelay(new Headers(headers), now), expected);
   });
 }
+
+Deno.test("askedDelayIn() reads Google's retryDelay and nothing else", () => {
+  assert.equal(askedDelayIn('{"details":[{"retryDelay": "46s"}]}'), 46_000);
+  assert.equal(askedDelayIn('{"details":[{"retryDelay":"0.5s"}]}'), 500);
+  for (
+    const body of ["", '{"retryDelay":"soon"}', '{"retryDelay":46}', String.raw`"a \"retryDelay\":\"46s\""`]
+  ) {
+    assert.equal(askedDelayIn(body), undefined, body);
+  }
+});

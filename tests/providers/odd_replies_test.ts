@@ -82,7 +82,87 @@ const replies: readonly OddReply[] = [
     title: "the longest answer used up by thinking",
     subject: "openai completion",
     reply: { choices: [{ message: { content: "" }, finish_reason: "length" }] },
-    outcome: /^the answer is empty: the longest answer allowed was used up before any text$/,
+    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 0 } },
+  },
+  {
+    title: "the longest answer used up by thinking",
+    subject: "openai stream",
+    reply: events({ choices: [{ delta: { reasoning_content: "Hm" }, finish_reason: "length" }] }, "[DONE]"),
+    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 0 } },
+  },
+  {
+    title: "the longest answer used up by thinking",
+    subject: "anthropic completion",
+    reply: {
+      content: [{ type: "thinking", thinking: "Hm." }],
+      stop_reason: "max_tokens",
+      usage: { input_tokens: 3, output_tokens: 2 },
+    },
+    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+  },
+  {
+    title: "the longest answer used up by thinking",
+    subject: "anthropic stream",
+    reply: events(
+      start,
+      { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "Hm." } },
+      { type: "message_delta", delta: { stop_reason: "max_tokens" }, usage: { output_tokens: 2 } },
+      stop,
+    ),
+    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+  },
+  {
+    title: "the longest answer used up by thinking",
+    subject: "gemini completion",
+    reply: {
+      candidates: [{ content: { parts: [{ text: "Hm.", thought: true }] }, finishReason: "MAX_TOKENS" }],
+      usageMetadata: { promptTokenCount: 3, thoughtsTokenCount: 2 },
+    },
+    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+  },
+  {
+    title: "the longest answer used up by thinking",
+    subject: "ollama completion",
+    reply: {
+      message: { content: "", thinking: "Hm." },
+      done: true,
+      done_reason: "length",
+      prompt_eval_count: 3,
+      eval_count: 2,
+    },
+    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+  },
+  {
+    title: "an answer in parts, with thoughts among them",
+    subject: "openai completion",
+    reply: {
+      choices: [{
+        message: {
+          content: [
+            { type: "thinking", thinking: [{ type: "text", text: "Hm." }] },
+            { type: "text", text: "Yes" },
+            { type: "reference", reference_ids: [1] },
+            { type: "reasoning", text: "So it is." },
+            { type: "text", text: "." },
+          ],
+        },
+        finish_reason: "stop",
+      }],
+    },
+    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0 } },
+  },
+  {
+    title: "a stream in parts, with thoughts among them",
+    subject: "openai stream",
+    reply: events(
+      {
+        choices: [{ delta: { content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm." }] }] } }],
+      },
+      { choices: [{ delta: { content: [{ type: "text", text: "Yes" }] } }] },
+      { choices: [{ delta: { content: "." }, finish_reason: "stop" }] },
+      "[DONE]",
+    ),
+    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0 } },
   },
   {
     title: "a stream whose last chunk has no choices, and comments between its events",

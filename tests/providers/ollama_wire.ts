@@ -40,7 +40,7 @@ function line(value: unknown): string {
 function chat(request: WireRequest, script: VendorScript): VendorReply {
   const body = bodyOf(request, { required: ["model", "messages"], optional: ["stream", "options"] });
   if (body.options !== undefined) {
-    membersOf(body.options, { required: [], optional: ["num_predict", "temperature"] });
+    membersOf(body.options, { required: [], optional: ["num_ctx", "num_predict", "temperature"] });
   }
   const { system, rest } = splitSystem(body.messages);
   const pieces = script.answer(askedOf(body.model, system, rest));

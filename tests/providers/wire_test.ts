@@ -61,13 +61,13 @@ const expected: Readonly<Record<string, Expected>> = {
   "anthropic completion": {
     path: "/v1/messages",
     headers: anthropicHeaders,
-    body: { model, max_tokens: 4096, system: "Be brief.", messages: turns },
+    body: { model, max_tokens: 16_000, system: "Be brief.", messages: turns },
     configured: { model, max_tokens: 9, system: "Be brief.", messages: turns, temperature: 0.5 },
   },
   "anthropic stream": {
     path: "/v1/messages",
     headers: anthropicHeaders,
-    body: { model, max_tokens: 4096, system: "Be brief.", messages: turns, stream: true },
+    body: { model, max_tokens: 16_000, system: "Be brief.", messages: turns, stream: true },
     configured: {
       model,
       max_tokens: 9,
@@ -143,22 +143,22 @@ const expected: Readonly<Record<string, Expected>> = {
   "ollama completion": {
     path: "/api/chat",
     headers: bearer,
-    body: { model, messages: [system, ...turns], stream: false },
+    body: { model, messages: [system, ...turns], options: { num_ctx: 8192 }, stream: false },
     configured: {
       model,
       messages: [system, ...turns],
-      options: { num_predict: 9, temperature: 0.5 },
+      options: { num_ctx: 8192, num_predict: 9, temperature: 0.5 },
       stream: false,
     },
   },
   "ollama stream": {
     path: "/api/chat",
     headers: bearer,
-    body: { model, messages: [system, ...turns], stream: true },
+    body: { model, messages: [system, ...turns], options: { num_ctx: 8192 }, stream: true },
     configured: {
       model,
       messages: [system, ...turns],
-      options: { num_predict: 9, temperature: 0.5 },
+      options: { num_ctx: 8192, num_predict: 9, temperature: 0.5 },
       stream: true,
     },
   },

@@ -15,12 +15,22 @@ import {
   webAddress,
 } from "../field_types.ts";
 
-/** A provider that takes over where those before it fail; its key is the one that `llm` has for its kind. */
+const contextTokens = () =>
+  integer(1024).optional().describe(
+    "Ollama's context window, in tokens; without it as large as the prompts need",
+  );
+
+/** A provider that takes over where those before it fail. */
 const fallback = section({
   provider: choice("anthropic", "openai", "gemini", "ollama"),
   model: text().describe("The provider's name for the model"),
   base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
+  api_key: apiKey().optional().describe("Its key; a file is safer"),
+  api_key_file: filePath().optional().describe(
+    "File that holds its key; without it the key for its kind, unless base_url is at another address",
+  ),
   headers: headerMap().optional().describe("HTTP headers sent to the provider"),
+  context_tokens: contextTokens(),
 });
 
 /** Completion provider of the tool server. */
@@ -44,14 +54,17 @@ export const llm = section({
   ollama_url: webAddress().optional().describe("Address of Ollama"),
   headers: headerMap().optional().describe("HTTP headers sent to the provider"),
   fallback: list(fallback).optional().describe("Further providers, each asked where those before it fail"),
-  max_tokens: integer(1).prefault(4096).describe("Longest answer, in tokens"),
+  max_tokens: integer(1).optional().describe(
+    "Longest answer, in tokens, a model's thoughts among them; without it 16000 where models think, else 4096",
+  ),
+  context_tokens: contextTokens(),
   temperature: temperature().optional().describe(
     "Sampling temperature; sent only where it is set, since some models refuse it",
   ),
-  request_timeout: timeout().prefault("120s").describe(
-    "Longest wait for an answer, attempts together; 0: no limit",
+  request_timeout: timeout().prefault("55s").describe(
+    "Longest wait for an answer, all providers and attempts together; 0: no limit",
   ),
-  per_attempt_timeout: timeout().prefault("60s").describe("Longest wait for one attempt; 0: no limit"),
+  per_attempt_timeout: timeout().prefault("55s").describe("Longest wait for one attempt; 0: no limit"),
   schema_token_budget: integer(500, 1_000_000).prefault(8000).describe(
     "Tokens of a prompt that describe tables",
   ),

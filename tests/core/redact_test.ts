@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { redactText } from "../../src/core/redact.ts";
+
+Deno.test("what is said of a key's file is no key", () => {
+  for (
+    const text of [
+      "Cannot use the key file /home/postern/.anthropic-api-key: expected one line of printable ASCII",
+      "Cannot use the key file /run/secrets/api_key: it is empty",
+      "Cannot read ./keys/token: permission denied",
+    ]
+  ) {
+    assert.equal(redactText(text), text);
+  }
+});
+
+Deno.test("what looks like a key is taken out after a file's name too", () => {
+  for (
+    const [text, expected] of [
+      ["/run/openai-api-key: zq7WvK2mXr9TbL4n", "/run/openai-api-key: [redacted]"],
+      ["/run/openai-api-key: correcthorsebattery", "/run/openai-api-key: [redacted]"],
+      ["/run/openai-api-key: hunter2", "/run/openai-api-key: [redacted]"],
+      ["/run/openai-api-key: a,b", "/run/openai-api-key: [redacted],b"],
+      ["https://host/?api_key=secretword", "https://host/?api_key=[redacted]"],
+      ["https://host/?api_key: word", "https://host/?api_key: [redacted]"],
+      ["x/y=1&token: word", "x/y=1&token: [redacted]"],
+      ["api-key: word", "api-key: [redacted]"],
+      ["password: correct horse", "password: [redacted] horse"],
+      ["and/or password: word", "and/or password: [redacted]"],
+    ] as const
+  ) {
+    assert.equal(redactText(text), expected);
+  }
+});
