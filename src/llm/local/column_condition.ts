@@ -1,6 +1,16 @@
 import type { CatalogColumn } from "../../core/catalog.ts";
 import { type ColumnKind, columnKind } from "./column_kind.ts";
-import { compareNumber, hasMember, isFlagged, oneOf, textEquals, textMatches } from "./conditions.ts";
+import {
+  compareNumber,
+  hasMember,
+  isFlagged,
+  isNamed,
+  oneOf,
+  textEquals,
+  textMatches,
+  type Value,
+} from "./conditions.ts";
+import { conceptColumn } from "./concept_columns.ts";
 import type { Scan } from "./draft.ts";
 import { valueAt } from "./filter_values.ts";
 import { labelsAt } from "./labels.ts";
@@ -44,8 +54,24 @@ const readText: Reader = (scan, at, column, { isNegated, takesValue }) => {
     };
   }
   if (!takesValue) return undefined;
-  return { condition: textEquals(column, found.value, isNegated), length: found.length };
+  const condition = textIs(scan, column, found.value, isNegated);
+  return condition === undefined ? undefined : { condition, length: found.length };
 };
+
+/** The characters that `character(2)` and the like have room for. */
+function longestText({ type }: CatalogColumn): number {
+  return Number(/^(?:character|varchar|char)\b.*\((\d+)\)/.exec(type)?.[1] ?? Infinity);
+}
+
+/** A word is a part of a name; of other columns it is the whole, and no answer where the column cannot hold it. */
+function textIs({ table }: Scan, column: CatalogColumn, value: Value, isNegated: boolean) {
+  const allowed = column.allowedValues.map((each) => each.toLowerCase());
+  const isAllowed = allowed.length === 0 || allowed.includes(value.text.toLowerCase());
+  if (value.text.length > longestText(column) || !isAllowed) return undefined;
+  const isName = column === conceptColumn(table.columns, "name", "compare");
+  if (!isName || value.isQuoted) return textEquals(column, value, isNegated);
+  return isNegated ? undefined : isNamed(column, value);
+}
 
 const readQuoted: Reader = ({ tokens }, at, column, { isNegated }) => {
   const token = tokens[at];

@@ -1,4 +1,5 @@
 import type { CatalogColumn } from "../../core/catalog.ts";
+import { columnKind } from "./column_kind.ts";
 import { escapePattern, quoteIdentifier, quoteLiteral } from "./quote_sql.ts";
 import type { Operator } from "./vocabulary.ts";
 
@@ -41,6 +42,14 @@ export function textEquals(column: CatalogColumn, value: Value, isNegated: boole
   return isNegated && column.nullable ? `(${test} OR ${name} IS NULL)` : test;
 }
 
+/** Whether a name holds some words as a whole: "Anna" is in "Anna Berg" and not in "Joanna". */
+export function isNamed(column: CatalogColumn, { text }: Value): string {
+  const literal = text.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&");
+  const start = /^[\p{L}\p{N}_]/u.test(text) ? "[[:<:]]" : "";
+  const end = /[\p{L}\p{N}_]$/u.test(text) ? "[[:>:]]" : "";
+  return `${quoteIdentifier(column.name)} ~* ${quoteLiteral(start + literal + end)}`;
+}
+
 export function textMatches(
   column: CatalogColumn,
   value: Value,
@@ -59,6 +68,29 @@ export function isFlagged(column: CatalogColumn, isNegated: boolean): string {
   return column.nullable ? `${name} IS NOT TRUE` : `NOT ${name}`;
 }
 
-export function isMissing(column: CatalogColumn): string {
-  return `${quoteIdentifier(column.name)} IS NULL`;
+/** Whether a date or the like is there at all. */
+export function isKnown(column: CatalogColumn, isNegated: boolean): string {
+  return `${quoteIdentifier(column.name)} IS ${isNegated ? "" : "NOT "}NULL`;
+}
+
+/** What "without" says of a column; undefined where it has more than one kind of nothing, as JSON does. */
+export function isMissing(column: CatalogColumn): string | undefined {
+  const name = quoteIdentifier(column.name);
+  const isReference = column.isPrimaryKey || column.reference !== "";
+  const orNull = column.nullable ? ` OR ${name} IS NULL` : "";
+  const orEmpty = (test: string) => orNull === "" ? test : `(${test}${orNull})`;
+  switch (columnKind(column)) {
+    case "flag":
+      return isFlagged(column, true);
+    case "number":
+      return isReference ? `${name} IS NULL` : orEmpty(`${numberSql(column)} = 0`);
+    case "text":
+      return isReference ? `${name} IS NULL` : orEmpty(`${name} = ''`);
+    case "list":
+      return orEmpty(`cardinality(${name}) = 0`);
+    case "other":
+      return undefined;
+    default:
+      return `${name} IS NULL`;
+  }
 }

@@ -56,6 +56,26 @@ export function hasBirthdays(columns: readonly CatalogColumn[]): boolean {
   );
 }
 
+const irregularParticiples = new Set(
+  "sent paid made sold built left done held given taken written won lost".split(" "),
+);
+
+/** Whether a word can tell that something was done; "due" and "end" cannot. */
+export function isParticiple(word: string): boolean {
+  return word.endsWith("ed") || irregularParticiples.has(word);
+}
+
+/** Ways in which a thing comes to be that is still there later: a customer of 2025 may have registered before. */
+const lastingBeginnings = new Set(
+  ("registered signed joined listed hired enrolled employed founded opened started since subscribed established " +
+    "launched published member").split(" "),
+);
+
+/** Whether the date tells when something began that lasts, so that a period alone need not be about it. */
+export function beginsWhatLasts(column: CatalogColumn): boolean {
+  return identifierWords(column.name).some((word) => lastingBeginnings.has(word));
+}
+
 /** The column of a participle: `shipped_at` or `shipped_date` for "shipped". */
 export function participleDate(
   columns: readonly CatalogColumn[],

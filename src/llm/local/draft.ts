@@ -19,6 +19,14 @@ export interface Grouping {
 export interface Ordering {
   readonly column: CatalogColumn;
   readonly direction: Direction;
+  /** "the cheapest": one row where the table is named in the singular. */
+  readonly isSuperlative: boolean;
+}
+
+export interface AssumedDate {
+  readonly column: CatalogColumn;
+  readonly use: "period" | "group";
+  readonly words: string;
 }
 
 /** What has been understood of a request so far; the recognisers fill it in from left to right. */
@@ -36,10 +44,15 @@ export interface Draft {
   /** "top" or "bottom", until something says by what. */
   rank?: Direction;
   limit?: number;
-  wantsAll: boolean;
   /** The date that the request speaks about, where it is not the one of a row's creation. */
   dateColumn?: CatalogColumn;
   mentions: { readonly isPlural: boolean }[];
+  /** Whether the row of one key is asked for. */
+  isOneRow: boolean;
+  /** Whether something said that rows came to be, as "placed" does. */
+  saysCreation: boolean;
+  /** The dates that periods and groups of time were taken to be about, where nothing said so. */
+  assumedDates: AssumedDate[];
   /** Reasons to refuse although every word is known. */
   problems: string[];
 }
@@ -66,8 +79,10 @@ export function createDraft(): Draft {
     projection: [],
     conditions: [],
     periods: new Set(),
-    wantsAll: false,
     mentions: [],
+    isOneRow: false,
+    saysCreation: false,
+    assumedDates: [],
     problems: [],
   };
 }

@@ -1,6 +1,8 @@
 import { cutToTokens } from "../../text/cut_to_budget.ts";
 import { splitSentences } from "../../text/sentences.ts";
+import { words } from "../../text/words.ts";
 import type { Grounding } from "../provider.ts";
+import { writeOutTables } from "./table_rows.ts";
 import { questionStems, rarities, topicStems } from "./term_rarity.ts";
 import type { createTurns } from "./turns.ts";
 
@@ -14,16 +16,31 @@ const sameWords = 0.7;
 const manyStems = 25;
 const mostRanked = 50;
 
-/** What a sentence inherits of the question's words from the one before it, a heading perhaps, and from its document. */
+/**
+ * What a sentence inherits of the question's words from its document's heading, from the one before it, and from anywhere
+ * in its document.
+ */
+const titleShare = 0.65;
 const neighbourShare = 0.5;
 const documentShare = 0.2;
+/** What a word of the sentence's own counts more where its document is about it. */
+const titleBonus = 0.15;
+/** Verbs that a question is put with: "what does parental leave look like", "who do I call". */
+const idleVerbs: ReadonlySet<string> = new Set(
+  ("look looks looking call calls get gets got getting do doing go goes happen happens need needs want wants know find " +
+    "tell mean means give gives make makes come comes say says try like").split(" "),
+);
 
 interface Candidate {
   /** From 0, in the order of all documents' sentences. */
   readonly order: number;
   readonly document: number;
   readonly text: string;
+  /** Whether it tells something, as no heading and no question does. */
+  readonly isStatement: boolean;
   readonly stems: ReadonlySet<string>;
+  /** The question's stems in the heading that the document begins with. */
+  readonly title: ReadonlySet<string>;
   /** The question's stems in the sentence before and in the heading or question above. */
   readonly near: ReadonlySet<string>;
   /** The question's stems anywhere in the document. */
@@ -45,7 +62,7 @@ export async function extractAnswer(
   { question, documents }: Grounding,
   nextTurn: ReturnType<typeof createTurns>,
 ): Promise<string | undefined> {
-  const stems = questionStems(question);
+  const stems = askedStems(question);
   const candidates: Candidate[] = [];
   for (const [index, document] of documents.entries()) {
     await nextTurn(document.length);
@@ -61,6 +78,12 @@ export async function extractAnswer(
   return inReadingOrder(chosen).map(({ text, document }) => `${quotable(text)} [${document + 1}]`).join(" ");
 }
 
+/** The question's stems without those of the verbs that it is put with, where others are left. */
+function askedStems(question: string): string[] {
+  const topics = words(question).filter((word) => !idleVerbs.has(word)).join(" ");
+  return topicStems(topics).length > 0 ? questionStems(topics) : questionStems(question);
+}
+
 /** Numbers in brackets would pass for ours. */
 function withoutNumbers(document: string): string {
   return document.replace(/\[[\d\s,]*\]/g, " ");
@@ -72,24 +95,40 @@ function addCandidates(
   asked: ReadonlySet<string>,
   candidates: Candidate[],
 ): void {
-  const sentences = splitSentences(document).map(({ text }) => {
-    const stems = new Set(topicStems(text));
-    return { text, stems, asked: stems.intersection(asked) };
+  const stemsOf = (text: string): ReadonlySet<string> => new Set(topicStems(text));
+  const parts = writeOutTables(splitSentences(document).map(({ text }) => text)).map((part) => {
+    const stems = stemsOf(part.text);
+    return { ...part, stems, own: stems.intersection(asked) };
   });
-  const around = new Set(sentences.flatMap((sentence) => [...sentence.asked]));
+  const around = new Set(parts.flatMap(({ own }) => [...own]));
+  const title = parts[0] !== undefined && isHeading(parts[0].text) ? parts[0].own : new Set<string>();
+  // of a table, the rows that are asked for, unless that is none
+  const asksRow = parts.some(({ isRow, own }) => isRow && own.size > 0);
   let heading: ReadonlySet<string> = new Set();
   let before = heading;
-  for (const { text, stems, asked } of sentences) {
-    const near = before.union(heading);
-    candidates.push({ order: candidates.length, document: index, text, stems, near, around });
-    if (!isStatement(text)) heading = asked;
-    before = asked;
+  for (const { text, stems, own, header, isRow } of parts) {
+    const near = (isRow ? stemsOf(header).intersection(asked) : before).union(heading);
+    const told = isRow ? !asksRow || own.size > 0 : isStatement(text);
+    candidates.push({
+      order: candidates.length,
+      document: index,
+      text,
+      isStatement: told,
+      stems,
+      title,
+      near,
+      around,
+    });
+    if (!told && !text.startsWith("|") && !isRow) heading = own;
+    before = own;
   }
 }
 
+const isHeading = (text: string): boolean => /^#{1,6}\s/.test(text);
+
 /** A heading or a question in a document says what follows it is about, and answers nothing. */
 function isStatement(text: string): boolean {
-  if (/[?？]["'”’»)]*$/.test(text) || /^#{1,6}\s/.test(text) || /^[\s|:=*_-]*$/.test(text)) return false;
+  if (/[?？]["'”’»)]*$/.test(text) || isHeading(text) || /^\||^[\s|:=*_-]*$/.test(text)) return false;
   return /[.!。！…:;|"”»)\d]$/.test(text) || /\d/.test(text) || text.length > 40;
 }
 
@@ -99,7 +138,8 @@ function fit(candidate: Candidate, question: Question, covered: ReadonlySet<stri
   let inherited = 0;
   for (const stem of question.stems) {
     const weight = (question.rarity.get(stem) ?? 0) * (covered.has(stem) ? 0.5 : 1);
-    if (candidate.stems.has(stem)) own += weight;
+    if (candidate.stems.has(stem)) own += weight * (candidate.title.has(stem) ? 1 + titleBonus : 1);
+    else if (candidate.title.has(stem)) inherited += weight * titleShare;
     else if (candidate.near.has(stem)) inherited += weight * neighbourShare;
     else if (candidate.around.has(stem)) inherited += weight * documentShare;
   }
@@ -112,7 +152,7 @@ function fit(candidate: Candidate, question: Question, covered: ReadonlySet<stri
 function choose(all: readonly Candidate[], question: Question): Candidate[] {
   const nothing = new Set<string>();
   const ranked = all
-    .filter(({ text }) => isStatement(text))
+    .filter(({ isStatement }) => isStatement)
     .map((candidate) => ({ candidate, fit: fit(candidate, question, nothing) }))
     .filter((scored) => scored.fit >= leastFit)
     .sort((one, other) => other.fit - one.fit || one.candidate.order - other.candidate.order)

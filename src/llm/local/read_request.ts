@@ -1,4 +1,7 @@
 import type { CatalogTable } from "../../core/catalog.ts";
+import { conceptColumn, conceptWords } from "./concept_columns.ts";
+import { readCostAsPrice } from "./cost_as_verb.ts";
+import { doubtsOf } from "./doubts.ts";
 import { createDraft, type Draft, isAggregated, type Recogniser, type Scan } from "./draft.ts";
 import { phraseAt } from "./phrases.ts";
 import { recogniseFilter, recogniseKey } from "./recognise_filter.ts";
@@ -10,7 +13,8 @@ import { recogniseLimit, recogniseOrder, recogniseSuperlative } from "./recognis
 import { createTableColumns } from "./table_columns.ts";
 import { tableMentionAt } from "./table_mentions.ts";
 import type { Token } from "./tokens.ts";
-import { everything, fillers, requestVerbs } from "./vocabulary.ts";
+import { isPlural } from "../../text/word_stem.ts";
+import { everything, fillers, politeWords, requestVerbs, uncountable } from "./vocabulary.ts";
 
 /** What a request says when it is about one table. */
 export interface Reading {
@@ -26,18 +30,22 @@ const recogniseTable: Recogniser = ({ tokens, table, columns, draft }, at) => {
   const mention = tableMentionAt(tokens, at, table);
   if (mention === undefined) return 0;
   // "product names" asks for the names of many.
-  const isCompound = columns.at(tokens, at + mention.length) !== undefined;
-  draft.mentions.push({ isPlural: mention.isPlural || isCompound });
+  const after = at + mention.length;
+  const column = columns.at(tokens, after);
+  const isCompound = column !== undefined && isPlural(tokens[after + column.length - 1]?.key ?? "");
+  draft.mentions.push({
+    isPlural: mention.isPlural || isCompound || uncountable.has(tokens[at + mention.length - 1]?.key ?? ""),
+  });
   return mention.length;
 };
 
-const recogniseVerb: Recogniser = ({ tokens }, at) => phraseAt(tokens, at, requestVerbs)?.length ?? 0;
-
-const recogniseEverything: Recogniser = ({ tokens, draft }, at) => {
-  if (!everything.has(tokens[at]?.key ?? "")) return 0;
-  draft.wantsAll = true;
-  return 1;
+/** What asks stands first: "how many return orders" is about returns. */
+const recogniseVerb: Recogniser = ({ tokens, takenBy }, at) => {
+  const isFirst = takenBy.every((name) => name === "" || name === "verb");
+  return phraseAt(tokens, at, isFirst ? requestVerbs : politeWords)?.length ?? 0;
 };
+
+const recogniseEverything: Recogniser = ({ tokens }, at) => everything.has(tokens[at]?.key ?? "") ? 1 : 0;
 
 /** In order of precedence: where two apply at the same token, the first takes it. */
 const recognisers: readonly (readonly [name: string, recognise: Recogniser])[] = [
@@ -65,12 +73,15 @@ function take(scan: Scan, at: number): { name: string; length: number } {
     if (length > 0) return { name, length };
   }
   const token = scan.tokens[at];
-  const isFiller = token !== undefined && token.kind !== "quoted" && fillers.has(token.key);
+  // a question that begins with it asks for a place
+  const isPlace = at === 0 && token?.key === "where";
+  const isFiller = token !== undefined && token.kind !== "quoted" && fillers.has(token.key) && !isPlace;
   return { name: "", length: isFiller ? 1 : 0 };
 }
 
 /** Reads a request against one table from left to right; what nothing takes is left as unknown. */
-export function readRequest(source: string, tokens: readonly Token[], table: CatalogTable): Reading {
+export function readRequest(source: string, said: readonly Token[], table: CatalogTable): Reading {
+  const tokens = readCostAsPrice(said, table);
   const scan: Scan = {
     source,
     tokens,
@@ -92,8 +103,22 @@ export function readRequest(source: string, tokens: readonly Token[], table: Cat
     for (let index = 0; index < taken; index++) scan.takenBy.push(name);
     at += taken;
   }
+  sumRevenue(scan);
   noteContradictions(scan.draft);
+  scan.draft.problems.push(...doubtsOf(scan));
   return { table, draft: scan.draft, unknown, ambiguity };
+}
+
+/** "revenue in 2025" asks for its sum, where no table is named of which it could be each row's. */
+function sumRevenue({ draft, table }: Scan): void {
+  const [column, ...others] = draft.projection;
+  const isAlone = others.length === 0 && draft.mentions.length === 0 && draft.measures.length === 0 &&
+    draft.ordering === undefined && draft.limit === undefined && !draft.counts;
+  const isSpread = draft.periods.size > 0 || draft.groups.length > 0;
+  if (column === undefined || !isAlone || !isSpread) return;
+  if (column !== conceptColumn(table.columns, "revenue", "order") || !conceptWords.has(column.name)) return;
+  draft.measures.push({ aggregate: "sum", column, isExact: true });
+  draft.projection = [];
 }
 
 function ambiguityAt({ tokens, columns }: Scan, at: number): string | undefined {

@@ -1,7 +1,7 @@
 import { columnKind } from "./column_kind.ts";
-import { type ColumnCondition, columnConditionAt } from "./column_condition.ts";
+import { type ColumnCondition, columnConditionAt, type Lead } from "./column_condition.ts";
 import { conceptColumn } from "./concept_columns.ts";
-import { compareNumber, hasMember, isMissing, textEquals } from "./conditions.ts";
+import { compareNumber, hasMember, isMissing, isNamed } from "./conditions.ts";
 import type { Recogniser, Scan } from "./draft.ts";
 import { valueAt } from "./filter_values.ts";
 import { numberTestAt } from "./number_test.ts";
@@ -16,6 +16,7 @@ import {
   filterLeads,
   filterLinks,
   namingWords,
+  possessives,
   taggingPhrases,
 } from "./vocabulary.ts";
 
@@ -33,7 +34,8 @@ const absenceAt: ConditionReader = (scan, at) => {
   }
   const match = scan.columns.at(scan.tokens, next);
   if (match === undefined || !("column" in match)) return undefined;
-  return { condition: isMissing(match.column), length: before + match.length };
+  const condition = isMissing(match.column);
+  return condition === undefined ? undefined : { condition, length: before + match.length };
 };
 
 /** "cheaper than 20", "rated at least 4". */
@@ -65,7 +67,7 @@ const starsAt: ConditionReader = ({ tokens, table }, at) => {
 const namingAt: ConditionReader = (scan, at) => {
   const column = conceptColumn(scan.table.columns, "name", "compare");
   const found = namingWords.has(scan.tokens[at]?.key ?? "") ? valueAt(scan, at + 1) : undefined;
-  return column && found && { condition: textEquals(column, found.value, false), length: 1 + found.length };
+  return column && found && { condition: isNamed(column, found.value), length: 1 + found.length };
 };
 
 /** "tagged summer". */
@@ -85,17 +87,20 @@ const readers: readonly ConditionReader[] = [
   starsAt,
   namingAt,
   taggingAt,
-  stateConditionAt,
 ];
 
 /** A condition that does not name its column. */
-function impliedConditionAt(scan: Scan, at: number): ColumnCondition | undefined {
+function impliedConditionAt(scan: Scan, at: number, { isNegated }: Lead): ColumnCondition | undefined {
+  const state = stateConditionAt(scan, at, isNegated);
+  if (state !== undefined || isNegated) return state;
   for (const read of readers) {
     const found = read(scan, at);
     if (found !== undefined) return found;
   }
   return undefined;
 }
+
+const keyWords = new Set(["number", "id", "no"]);
 
 /** "order 17": the row with that key. */
 const keyAt: ConditionReader = ({ tokens, table }, at) => {
@@ -105,7 +110,7 @@ const keyAt: ConditionReader = ({ tokens, table }, at) => {
   if (!mention || mention.isPlural || keys.length !== 1 || !key || columnKind(key) !== "number") {
     return undefined;
   }
-  const next = skipWords(tokens, at + mention.length, new Set(["number", "id", "no"]));
+  const next = skipWords(tokens, at + mention.length, keyWords);
   const number = tokens[next];
   if (number?.kind !== "number") return undefined;
   return { condition: compareNumber(key, "=", number.key), length: next + 1 - at };
@@ -117,6 +122,7 @@ export const recogniseKey: Recogniser = (scan, at) => {
   if (found === undefined) return 0;
   scan.draft.conditions.push(found.condition);
   scan.draft.mentions.push({ isPlural: false });
+  scan.draft.isOneRow = true;
   return found.length;
 };
 
@@ -126,8 +132,9 @@ export const recogniseFilter: Recogniser = (scan, start) => {
   const lead = { isIntroduced: false, isNegated: false };
   for (let at = start; at < tokens.length; at++) {
     const token = tokens[at];
+    const isOwned = possessives.has(tokens[at - 1]?.key ?? "");
     const found = columnConditionAt(scan, at, lead) ??
-      (lead.isNegated ? undefined : impliedConditionAt(scan, at));
+      (isOwned ? undefined : impliedConditionAt(scan, at, lead));
     if (found !== undefined) {
       draft.conditions.push(found.condition);
       return at + found.length - start;

@@ -1,12 +1,20 @@
 import { columnKind } from "./column_kind.ts";
 import { creationDate } from "./date_columns.ts";
+import { isKnown } from "./conditions.ts";
 import { type Grouping, isAggregated, type Recogniser, type Scan } from "./draft.ts";
 import { measuredColumnAt } from "./measured_column.ts";
 import { phraseAt, skipWords } from "./phrases.ts";
 import { articles, groupPhrases, joints, timeAdjectives, type TimeUnit, timeUnits } from "./vocabulary.ts";
 
 function timeGrouping({ draft, table }: Scan, unit: TimeUnit): Grouping | undefined {
-  const column = draft.dateColumn ?? creationDate(table.columns);
+  const event = draft.dateColumn;
+  // what was not shipped was shipped in no month
+  if (event?.nullable && !draft.periods.has(event)) draft.conditions.push(isKnown(event, false));
+  if (event !== undefined) return { column: event, unit };
+  const column = creationDate(table.columns);
+  if (column !== undefined && !draft.saysCreation) {
+    draft.assumedDates.push({ column, use: "group", words: `per ${unit}` });
+  }
   return column && { column, unit };
 }
 

@@ -60,8 +60,10 @@ export const recogniseAggregate: Recogniser = (scan, start) => {
   return near.end - start;
 };
 
-/** "how many", "count", "number of". */
-export const recogniseCount: Recogniser = ({ tokens, draft }, at) => {
+/** "how many", "count", "number of"; "total order count" is the same. */
+export const recogniseCount: Recogniser = ({ tokens, draft, table }, at) => {
+  const noun = tokens[at]?.key === "total" ? tableMentionAt(tokens, at + 1, table) : undefined;
+  if (noun !== undefined && tokens[at + 1 + noun.length]?.key === "count") return 1;
   const found = phraseAt(tokens, at, countPhrases);
   if (found !== undefined) draft.counts = true;
   return found?.length ?? 0;

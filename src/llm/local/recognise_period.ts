@@ -1,6 +1,6 @@
 import type { CatalogColumn } from "../../core/catalog.ts";
 import { columnKind } from "./column_kind.ts";
-import { creationDate, participleDate } from "./date_columns.ts";
+import { creationDate, hasBirthdays, participleDate } from "./date_columns.ts";
 import type { Recogniser, Scan } from "./draft.ts";
 import { phraseAt, phraseTable, skipWords } from "./phrases.ts";
 import { labelsAt } from "./labels.ts";
@@ -8,7 +8,7 @@ import { quoteIdentifier } from "./quote_sql.ts";
 import { ageAt, type TimeSpan, timeSpanAt } from "./time_span.ts";
 import type { Token } from "./tokens.ts";
 import { identifierWords, wordStem } from "../../text/word_stem.ts";
-import { creationWords, filterLinks, groupPhrases, timeUnits } from "./vocabulary.ts";
+import { creationWords, filterLinks, groupPhrases, type TimeUnit, timeUnits } from "./vocabulary.ts";
 
 /** Bounds of a date as SQL expressions; `until` is not part of the period. */
 interface Period {
@@ -81,12 +81,49 @@ function periodAt(tokens: readonly Token[], at: number): Period | undefined {
   return { ...(lead?.meaning.of ?? within)(span), length: length + span.length };
 }
 
+const lastUnit = /\bthe last (?:minute|hour|day|week|month|quarter|year)$/;
+
+/** The date that a period is about where no column is named. */
+function periodColumn({ draft, table, tokens }: Scan, at: number, period: Period): CatalogColumn | undefined {
+  const words = tokens.slice(at, at + period.length).map(({ key }) => key).join(" ");
+  if (lastUnit.test(words)) {
+    const unit = words.split(" ").at(-1);
+    draft.problems.push(
+      `"${words}" may be the calendar's or the time up to now: say "last ${unit}" or "past ${unit}"`,
+    );
+  }
+  if (draft.dateColumn !== undefined) return draft.dateColumn;
+  if (phraseAt(tokens, at, ages) !== undefined && hasBirthdays(table.columns)) {
+    draft.problems.push(`"${words}" may be the age of somebody`);
+  }
+  const column = creationDate(table.columns);
+  if (column !== undefined && !draft.saysCreation) draft.assumedDates.push({ column, use: "period", words });
+  return column;
+}
+
+const alignedDays: readonly (readonly [unit: TimeUnit, day: RegExp])[] = [
+  ["week", /^date_trunc\('week'/],
+  ["month", /^'\d{4}-\d\d-01'$|^date_trunc\('(?:month|quarter|year)'/],
+  ["quarter", /^'\d{4}-(?:01|04|07|10)-01'$|^date_trunc\('(?:quarter|year)'/],
+  ["year", /^'\d{4}-01-01'$|^date_trunc\('year'/],
+];
+
+/** Where the rows are one for each month or the like, a period has to begin and end with one. */
+function isAligned({ name }: CatalogColumn, { from, until }: Period): boolean {
+  const words = identifierWords(name);
+  const day = alignedDays.find(([unit]) => words.includes(unit))?.[1];
+  return day === undefined || [from, until].every((bound) => bound === undefined || day.test(bound));
+}
+
 function addPeriod(scan: Scan, column: CatalogColumn | undefined, period: Period, at: number): void {
   const { draft } = scan;
   const words = scan.tokens.slice(at, at + period.length).map(({ key }) => key).join(" ");
   if (column === undefined) {
     draft.problems.push(`${scan.table.name} has no one date column that "${words}" could mean`);
     return;
+  }
+  if (!isAligned(column, period)) {
+    draft.problems.push(`"${words}" begins or ends within a ${column.name}, and there is one row for each`);
   }
   if (draft.periods.has(column)) draft.problems.push(`two periods for ${column.name} are one too many`);
   draft.periods.add(column);
@@ -102,12 +139,13 @@ export const recognisePeriod: Recogniser = (scan, start) => {
   const at = isDate ? skipWords(scan.tokens, start + match.length, filterLinks) : start;
   const period = periodAt(scan.tokens, at);
   if (period === undefined) return 0;
-  const column = isDate ? match.column : scan.draft.dateColumn ?? creationDate(scan.table.columns);
+  const column = isDate ? match.column : periodColumn(scan, at, period);
   addPeriod(scan, column, period, start);
   return at + period.length - start;
 };
 
-function speaksOfTime(tokens: readonly Token[], at: number): boolean {
+/** Whether periods or groups of time follow. */
+export function speaksOfTime(tokens: readonly Token[], at: number): boolean {
   if (isPeriodAt(tokens, at)) return true;
   const group = phraseAt(tokens, at, groupPhrases);
   return group !== undefined && phraseAt(tokens, at + group.length, timeUnits) !== undefined;
@@ -124,11 +162,19 @@ export const recogniseEvent: Recogniser = (scan, at) => {
   const noun = wordStem(identifierWords(scan.table.name).at(-1) ?? "");
   const fits = creation !== undefined && (creation.meaning === "any" || creation.meaning.has(noun));
   const length = creation?.length ?? 1;
-  const column = participleDate(scan.table.columns, scan.tokens[at]?.key ?? "");
-  if (column === undefined || !speaksOfTime(scan.tokens, at + length)) {
-    return fits && !isLabel(scan, at) ? length : 0;
+  const { draft, tokens } = scan;
+  const column = participleDate(scan.table.columns, tokens[at]?.key ?? "");
+  if (column === undefined || !speaksOfTime(tokens, at + length)) {
+    // "who placed order 12" asks for somebody
+    const isAnswer = draft.mentions.length === 0 && tokens.slice(0, at).some(({ key }) => key === "who");
+    if (!fits || isLabel(scan, at) || isAnswer) return 0;
+    draft.saysCreation = true;
+    return length;
   }
-  scan.draft.dateColumn = column;
+  if (draft.saysCreation && draft.periods.size === 0 && column !== creationDate(scan.table.columns)) {
+    draft.problems.push(`it is not said which of two events the time of "${tokens[at]?.key}" is about`);
+  }
+  draft.dateColumn = column;
   return length;
 };
 

@@ -1,9 +1,9 @@
 import type { Recogniser, Scan } from "./draft.ts";
 import { tableMentionAt } from "./table_mentions.ts";
+import { possessives } from "./vocabulary.ts";
 import { isPlural } from "../../text/word_stem.ts";
 
 const betweenColumns = new Set(["and", ",", "&", "the", "a", "an"]);
-const possessives = new Set(["their", "its"]);
 const opens = new Set(["verb", "projection"]);
 
 /** Whether a column's name here asks to show it: after "show" or "their", or in "product names"; not in "products in stock". */

@@ -1,20 +1,13 @@
 import type { CatalogColumn } from "../../core/catalog.ts";
 import { columnKind } from "./column_kind.ts";
 import { conceptColumn } from "./concept_columns.ts";
-import { creationDate, hasBirthdays } from "./date_columns.ts";
-import type { Draft, Recogniser, Scan } from "./draft.ts";
+import { beginsWhatLasts, creationDate, hasBirthdays } from "./date_columns.ts";
+import type { Draft, Ordering, Recogniser, Scan } from "./draft.ts";
 import { columnNear } from "./measured_column.ts";
 import { phraseAt, skipWords } from "./phrases.ts";
 import { tableMentionAt } from "./table_mentions.ts";
 import type { Token } from "./tokens.ts";
-import {
-  type Direction,
-  directions,
-  orderPhrases,
-  rankWords,
-  type Superlative,
-  superlatives,
-} from "./vocabulary.ts";
+import { directions, orderPhrases, rankWords, type Superlative, superlatives } from "./vocabulary.ts";
 
 /** No answer holds more rows; the bound keeps the number within what LIMIT takes. */
 const largestLimit = 1_000_000;
@@ -32,12 +25,12 @@ function setLimit(draft: Draft, limit: number | undefined): void {
   draft.limit = limit;
 }
 
-function setOrdering(draft: Draft, column: CatalogColumn, direction: Direction): void {
+function setOrdering(draft: Draft, next: Ordering): void {
   const { ordering } = draft;
-  if (ordering !== undefined && (ordering.column !== column || ordering.direction !== direction)) {
+  if (ordering !== undefined && (ordering.column !== next.column || ordering.direction !== next.direction)) {
     draft.problems.push("rows can be in one order only");
   }
-  draft.ordering = { column, direction };
+  draft.ordering = next;
 }
 
 /** The column that a superlative speaks about without naming it. */
@@ -45,19 +38,38 @@ function impliedColumn(scan: Scan, superlative: Superlative): CatalogColumn | un
   if (superlative.by === undefined) return undefined;
   if (superlative.by === "age" && hasBirthdays(scan.table.columns)) return undefined;
   if (superlative.by === "date" || superlative.by === "age") {
-    return scan.draft.dateColumn ?? creationDate(scan.table.columns);
+    const column = scan.draft.dateColumn ?? creationDate(scan.table.columns);
+    // the oldest customer need not be the first that registered
+    const mayBeAge = superlative.by === "age" && column !== undefined && beginsWhatLasts(column);
+    return mayBeAge ? undefined : column;
   }
   return conceptColumn(scan.table.columns, superlative.by, "order");
 }
 
+/** Words that ask for a date's own bounds; "best month" and "highest month" ask for another column's. */
+const boundWords = new Set(["minimum", "min", "maximum", "max"]);
+
+/** Whether a superlative can be about a column: "cheapest" is not about a weight, nor "latest" about a total. */
+function canRank(
+  scan: Scan,
+  { superlative: { by }, words }: SuperlativeMatch,
+  column: CatalogColumn,
+): boolean {
+  const isTime = by === "date" || by === "age";
+  if (columnKind(column) === "date") return isTime || boundWords.has(words);
+  return by === undefined || by === "size" ||
+    (!isTime && column === conceptColumn(scan.table.columns, by, "order"));
+}
+
 /** "highest price": the rows that have it where the table is next to it or was named before, else the price itself. */
-function namedExtreme(scan: Scan, at: number, { direction }: Superlative, isLimited: boolean): number {
+function namedExtreme(scan: Scan, match: SuperlativeMatch): number {
+  const { end: at, limit, superlative: { direction } } = match;
   const near = columnNear(scan, at, ["number", "date"]);
-  if (near === undefined) return 0;
+  if (near === undefined || !canRank(scan, match, near.column)) return 0;
   const { column, isExact, end } = near;
-  const ranksRows = isLimited || scan.draft.mentions.length > 0 ||
+  const ranksRows = limit !== undefined || scan.draft.mentions.length > 0 ||
     tableMentionAt(scan.tokens, end, scan.table);
-  if (ranksRows) setOrdering(scan.draft, column, direction);
+  if (ranksRows) setOrdering(scan.draft, { column, direction, isSuperlative: true });
   else scan.draft.measures.push({ aggregate: direction === "DESC" ? "max" : "min", column, isExact });
   return end - at;
 }
@@ -93,11 +105,12 @@ export const recogniseSuperlative: Recogniser = (scan, start) => {
   const found = superlativeAt(scan, start);
   if (found === undefined) return 0;
   const { superlative, words, limit, end } = found;
-  const named = namedExtreme(scan, end, superlative, limit !== undefined);
+  const named = namedExtreme(scan, found);
   const implied = named === 0 ? impliedColumn(scan, superlative) : undefined;
   if (named === 0 && implied === undefined && !rankWords.has(words)) return 0;
-  if (implied !== undefined) setOrdering(draft, implied, superlative.direction);
-  else if (named === 0) draft.rank = superlative.direction;
+  const { direction } = superlative;
+  if (implied !== undefined) setOrdering(draft, { column: implied, direction, isSuperlative: true });
+  else if (named === 0) draft.rank = direction;
   setLimit(draft, limit);
   const isOrder = limit === undefined && named === 0 && scan.tokens[end]?.key === "first";
   return end + named + (isOrder ? 1 : 0) - start;
@@ -118,7 +131,11 @@ export const recogniseOrder: Recogniser = (scan, start) => {
   if (direction === undefined && lead.meaning === "sort or group" && isCategory(scan, near.column)) {
     draft.problems.push(`"by ${near.column.name}" may mean sorted by it or counted per it: say which`);
   }
-  setOrdering(draft, near.column, direction ?? "ASC");
+  setOrdering(draft, {
+    column: near.column,
+    direction: direction ?? "ASC",
+    isSuperlative: draft.rank !== undefined,
+  });
   return near.end + (ending?.length ?? 0) - start;
 };
 

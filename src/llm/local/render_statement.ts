@@ -1,13 +1,8 @@
 import type { CatalogColumn, CatalogTable } from "../../core/catalog.ts";
-import { columnKind, isBulky } from "./column_kind.ts";
+import { columnKind, isBulky, isOrderable } from "./column_kind.ts";
 import { numberSql } from "./conditions.ts";
-import { type Draft, type Grouping, isAggregated, type Measure } from "./draft.ts";
+import { type Draft, type Grouping, isAggregated, type Measure, type Ordering } from "./draft.ts";
 import { quoteIdentifier } from "./quote_sql.ts";
-
-/** Rows that are shown when the request names no number. */
-const defaultLimit = 20;
-/** Rows of a summary, and of "all" rows; the statement's reader has bounds of its own and says when they cut. */
-const wideLimit = 1000;
 
 interface StatementParts {
   readonly select: string;
@@ -42,6 +37,9 @@ function groupSql({ column: { name }, unit }: Grouping): string {
   return `date_trunc('${unit}', ${value})${isShort ? "" : "::date"} AS ${quoteIdentifier(unit)}`;
 }
 
+/** Rows that nobody asked to leave out are not left out: the statement's reader fetches page by page. */
+const limited = ({ limit }: Draft): { limit?: number } => limit === undefined ? {} : { limit };
+
 function summaryParts(draft: Draft): StatementParts {
   const measures = draft.measures.map(measureSql);
   const counts = draft.distinct === undefined
@@ -60,7 +58,7 @@ function summaryParts(draft: Draft): StatementParts {
     conditions: draft.conditions,
     groupBy: positions.join(", "),
     orderBy: [...(isRanked ? [byMeasure] : []), ...positions].join(", "),
-    limit: draft.limit ?? wideLimit,
+    ...limited(draft),
   };
 }
 
@@ -70,22 +68,39 @@ function distinctParts(draft: Draft, value: CatalogColumn): StatementParts {
     select: `DISTINCT ${column(value)}`,
     conditions: draft.conditions,
     orderBy: `${column(value)}${direction}`,
-    limit: draft.limit ?? wideLimit,
+    ...limited(draft),
   };
 }
 
-/** The primary key makes the order of equal rows certain, so that a second page goes on where the first ended. */
-function listOrder(draft: Draft, table: CatalogTable): string {
-  const keys = table.columns.filter((candidate) =>
-    candidate.isPrimaryKey && candidate !== draft.ordering?.column
-  );
-  const terms = keys.map(column);
-  if (draft.ordering !== undefined) {
-    const { column: by, direction } = draft.ordering;
+/**
+ * The primary key makes the order of equal rows certain, so that a second page goes on where the first ended. A view has
+ * none, and most begin with what their rows are of.
+ */
+function listOrder(ordering: Ordering | undefined, table: CatalogTable): string {
+  const isView = table.kind === "VIEW" || table.kind === "MATERIALIZED VIEW";
+  const keys = isView
+    ? table.columns.filter(isOrderable).slice(0, 1)
+    : table.columns.filter(({ isPrimaryKey }) => isPrimaryKey);
+  const terms = keys.filter((key) => key !== ordering?.column).map(column);
+  if (ordering !== undefined) {
+    const { column: by, direction } = ordering;
     const descending = by.nullable ? " DESC NULLS LAST" : " DESC";
     terms.unshift(`${column(by)}${direction === "DESC" ? descending : ""}`);
   }
   return terms.join(", ");
+}
+
+/** "the cheapest product": it, or all that are equally cheap, in place of the first of an order. */
+function extremeCondition({ ordering, limit, mentions, conditions }: Draft, table: CatalogTable) {
+  const isOne = ordering?.isSuperlative === true && mentions.some(({ isPlural }) => !isPlural);
+  // PostgreSQL knows no greatest of other types
+  const hasBounds = ordering !== undefined &&
+    ["number", "date", "text", "enum"].includes(columnKind(ordering.column));
+  if (!isOne || !hasBounds || limit !== undefined) return undefined;
+  const name = column(ordering.column);
+  const bound = `${ordering.direction === "DESC" ? "max" : "min"}(${name})`;
+  const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
+  return `${name} = (SELECT ${bound} FROM ${tableSql(table)}${where})`;
 }
 
 function listParts(draft: Draft, table: CatalogTable): StatementParts {
@@ -95,12 +110,12 @@ function listParts(draft: Draft, table: CatalogTable): StatementParts {
     : hidesColumns
     ? table.columns.filter((candidate) => !isBulky(candidate))
     : [];
-  const isOne = draft.ordering !== undefined && draft.mentions.some(({ isPlural }) => !isPlural);
+  const extreme = extremeCondition(draft, table);
   return {
     select: shown.length === 0 ? "*" : shown.map(column).join(", "),
-    conditions: draft.conditions,
-    orderBy: listOrder(draft, table),
-    limit: draft.limit ?? (draft.wantsAll ? wideLimit : isOne ? 1 : defaultLimit),
+    conditions: extreme === undefined ? draft.conditions : [...draft.conditions, extreme],
+    orderBy: listOrder(extreme === undefined ? draft.ordering : undefined, table),
+    ...limited(draft),
   };
 }
 

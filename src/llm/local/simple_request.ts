@@ -27,6 +27,9 @@ const refuse = (why: string): SimpleAnswer => ({
 });
 const isView = ({ kind }: CatalogTable): boolean => kind === "VIEW" || kind === "MATERIALIZED VIEW";
 const isClear = ({ unknown, draft }: Reading): boolean => unknown.length === 0 && draft.problems.length === 0;
+/** Whether a figure of a column's is asked for, which tells the table where none is named. */
+const asksFigure = ({ draft }: Reading): boolean => draft.measures.length > 0 || draft.distinct !== undefined;
+const isExact = ({ draft }: Reading): boolean => draft.measures.every(({ isExact }) => isExact);
 
 function enumerate(names: readonly string[]): string {
   const shown = names.slice(0, maxNamed).join(", ");
@@ -49,12 +52,17 @@ function candidates(tokens: readonly Token[], tables: readonly CatalogTable[]) {
   return { named, partlyNamed, byColumn };
 }
 
-/** The clear readings that say most exactly what the request says. */
+/** The clear readings where no table is named: by a column's own name where any table has one, else by what it may mean. */
+function clearFigures(readings: readonly Reading[]): readonly Reading[] {
+  const figures = readings.filter(asksFigure);
+  const exact = figures.filter((reading) => isExact(reading) && reading.unknown.length === 0);
+  return (exact.length > 0 ? exact : figures).filter(isClear);
+}
+
+/** A table tells what its name says more surely than a view does. */
 function closest(clear: readonly Reading[], isNamed: boolean): readonly Reading[] {
-  const closer = isNamed
-    ? clear.filter(({ table }) => !isView(table))
-    : clear.filter(({ draft }) => draft.measures.every(({ isExact }) => isExact));
-  return closer.length > 0 ? closer : clear;
+  const tables = isNamed ? clear.filter(({ table }) => !isView(table)) : [];
+  return tables.length > 0 ? tables : clear;
 }
 
 const refuseAmbiguous = (tables: readonly CatalogTable[]): SimpleAnswer =>
@@ -85,7 +93,7 @@ function explain(readings: readonly Reading[], tables: readonly CatalogTable[]):
   if (best.ambiguity !== undefined) return refuse(best.ambiguity);
   const words = [...new Set(best.unknown.map(({ key }) => `"${key}"`))];
   if (words.length > 0) return refuse(`not understood: ${enumerate(words)}`);
-  return refuse(best.draft.problems[0] ?? "the request is not clear");
+  return refuse(best.draft.problems[0] ?? "no table is named, nor a figure of one");
 }
 
 /**
@@ -104,7 +112,7 @@ export function writeStatement(request: string, catalog: Catalog): SimpleAnswer 
       return first.length > 0 ? explain(first, catalog.tables) : refuseAmbiguous(tables);
     }
     const readings = tables.map((table) => readRequest(request, tokens, table));
-    const clear = readings.filter(isClear);
+    const clear = belonging === byColumn ? clearFigures(readings) : readings.filter(isClear);
     if (clear.length > 0) return choose(clear, belonging !== byColumn);
     if (first.length === 0) first = readings;
   }

@@ -5,12 +5,17 @@ const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 /** Words that may stand anywhere without changing what is asked. */
 export const fillers = words(
   "the a an of in for from is are was were be been do does did have has had there that which who whose where having with and any some ever we" +
-    " only just our data database table row rows record records entry entries item items please , . ? ! : &",
+    " only just already yet our data database table row rows record records entry entries please , . ? ! : &",
 );
 
 /** What may stand between a comparison's or a filter's parts. */
 export const articles = words("the a an our");
 export const joints = words("and & ,");
+
+/** Nouns without a plural, which say nothing of how many rows are meant. */
+export const uncountable = words(
+  "staff equipment inventory stock news personnel crew feedback information traffic",
+);
 
 /** Ways to ask for rows; they say nothing that the rest of the request does not. */
 export const requestVerbs = phraseTable<true>([
@@ -22,6 +27,9 @@ export const requestVerbs = phraseTable<true>([
     true,
   ],
 ]);
+
+/** What may stand anywhere. */
+export const politeWords = phraseTable<true>([["please,thanks,thank you,which,who,what", true]]);
 
 export const countPhrases = phraseTable<true>([
   ["how many,count,count of,number of,total number of,total count of,how many total,the number of", true],
@@ -48,11 +56,11 @@ export interface Superlative {
   readonly by?: Concept | "date" | "age";
 }
 export const superlatives = phraseTable<Superlative>([
-  ["most expensive,priciest,most costly,costliest,dearest,highest priced,highest cost", {
+  ["most expensive,priciest,most costly,costliest,dearest,highest priced", {
     direction: "DESC",
     by: "price",
   }],
-  ["cheapest,least expensive,most affordable,lowest priced,lowest cost", { direction: "ASC", by: "price" }],
+  ["cheapest,least expensive,most affordable,lowest priced", { direction: "ASC", by: "price" }],
   ["newest,latest,most recent,recent,last,most recently", { direction: "DESC", by: "date" }],
   ["earliest,first,least recent", { direction: "ASC", by: "date" }],
   ["oldest", { direction: "ASC", by: "age" }],
@@ -161,8 +169,9 @@ export const currencyWords = words("dollar dollars euro euros usd eur");
 /** What leads into a filter; after one of `filterLeads` a bare "<column> <value>" is a condition. */
 export const filterLeads = words("with where whose having in of for and & , from by on");
 export const filterLinks = words(
-  "that which who are is were was be been has have had do does only the a an our their its",
+  "that which who are is were was be been has have had do does only already yet the a an our their its",
 );
+export const possessives = words("their its");
 export const absencePhrases = phraseTable<true>([
   [
     "without,without a,without an,without any,with no,missing,missing a,missing an,lacking,lacking a,lacking an",

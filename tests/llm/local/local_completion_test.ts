@@ -38,12 +38,53 @@ const answers: readonly (readonly [question: string, answer: string])[] = [
     "When does the Berlin office open?",
     "The office in Berlin opens at 8 a.m. and closes at 6 p.m. on weekdays. [5]",
   ],
-  ["How many days in Germany?", "| Germany | 30 | [6]"],
+  ["How many days in Germany?", "Germany: 30 Days [6]"],
   [
     "how to reset my password",
     'Open the login page and click "Forgot password". [4] A link arrives within five minutes. [4]',
   ],
 ];
+
+const chapters = [
+  "# Leave › Sick leave\n\nTell your team lead by 09:30 on the first day. A doctor's note is needed from day four.",
+  "# On-call › Pay\n\nWho is on call gets 200 euros a week. Each call of more than an hour is paid as overtime.",
+  "# Leave › Parental leave\n\nEach parent gets 16 weeks with full pay. Tell us 8 weeks before it starts.",
+  "# Loyalty › Losing a tier\n\nWe look at the past year. It does not look like much. Look again in spring.",
+  "# Shipping › Fees\n\n| parcel | fee | up to |\n| --- | --- | --- |\n| small | 4.90 euros | 2 kg |\n" +
+  "| medium | 6.90 euros | 10 kg |\n\nHeavier ones go by freight.",
+  "# Leave › Special leave\n\n| occasion | days |\n| --- | --- |\n| own wedding | 2 |\n| moving house | 1 |",
+];
+
+/** The first sentence of each answer. */
+const chapterAnswers: readonly (readonly [question: string, answer: string])[] = [
+  ["What does parental leave look like for fathers?", "Each parent gets 16 weeks with full pay. [3]"],
+  ["who do I call when I am sick", "Tell your team lead by 09:30 on the first day. [1]"],
+  ["What does a medium parcel cost?", "medium: fee 6.90 euros, up to 10 kg [5]"],
+  ["How many days for moving house?", "moving house: 1 day [6]"],
+  ["How many days for a wedding?", "own wedding: 2 days [6]"],
+];
+
+for (const [question, expected] of chapterAnswers) {
+  Deno.test(`localCompletion() answers from the chapter that is about it: ${question}`, async () => {
+    const text = await answer(question, chapters);
+    assert.equal(text.slice(0, expected.length), expected, text);
+    assert.doesNotMatch(text, /\|/);
+  });
+}
+
+Deno.test("localCompletion() quotes a row with a mark in a cell, an empty head, and no table's head or rule", async () => {
+  const table =
+    "|  | standard | gold |\n|:--|--:|---|\n| return window | 30 days | 60 \\| 90 days |\n| voucher |  | yes |";
+  assert.equal(
+    await answer("What is the return window?", [table]),
+    "return window: standard 30 days, gold 60 | 90 days [1]",
+  );
+  assert.equal(await answer("Is there a voucher?", [table]), "voucher: gold yes [1]");
+  assert.equal(
+    await answer("What is standard?", ["| standard | gold |\n| --- | --- |"]),
+    "The documents do not answer this.",
+  );
+});
 
 for (const [question, expected] of answers) {
   Deno.test(`localCompletion() answers: ${question}`, async () => {

@@ -128,7 +128,7 @@ Deno.test("writeStatement() refuses a column that two columns could be", () => {
   );
   assert.equal(
     statementOf("last name of customers", catalog),
-    "SELECT last_name\nFROM customers\nORDER BY id\nLIMIT 20",
+    "SELECT last_name\nFROM customers\nORDER BY id",
   );
 });
 
@@ -146,7 +146,7 @@ Deno.test("writeStatement() leaves out columns that only a machine reads, and pr
   const catalog = { tables: [{ ...customers, columns }] };
   assert.equal(
     statementOf("newest customer", catalog),
-    "SELECT id, name, birth_date, created_at\nFROM customers\nORDER BY created_at DESC, id\nLIMIT 1",
+    "SELECT id, name, birth_date, created_at\nFROM customers\nWHERE created_at = (SELECT max(created_at) FROM customers)\nORDER BY id",
   );
   assert.match(statementOf("oldest customer", catalog), /^refused: not understood: "oldest"\. /);
 });
@@ -170,10 +170,71 @@ Deno.test("writeStatement() compares money and prices in cents by what they hold
   );
   assert.match(
     statementOf("cheapest product", priced("price_cents", "integer")),
-    /ORDER BY price_cents, id\n/,
+    /WHERE price_cents = \(SELECT min\(price_cents\) FROM products\)\n/,
   );
   assert.match(statementOf("products under $20", priced("price_cents", "integer")), /^refused: /);
   assert.match(statementOf("products with price under 20", priced("price_cents", "integer")), /^refused: /);
+});
+
+Deno.test("writeStatement() asks the table that is named, not one with a column of that name", () => {
+  const [customers] = shopCatalog.tables.filter(({ name }) => name === "customers");
+  const [key, name] = customers?.columns ?? [];
+  assert.ok(customers && key && name);
+  const patients = { ...customers, name: "patient", columns: [key, name, { ...name, name: "sex" }] };
+  const nurses = { ...customers, name: "nurse", columns: [key, { ...name, name: "patient" }] };
+  const catalog = { tables: [nurses, patients] };
+  assert.match(statementOf("how many patients are M", catalog), /^refused: not understood: "m"/);
+  assert.equal(
+    statementOf("how many patients with sex M", catalog),
+    "SELECT count(*) AS count\nFROM patient\nWHERE lower(sex) = lower('M')",
+  );
+});
+
+Deno.test("writeStatement() shows all of what has no plural", () => {
+  const [products] = shopCatalog.tables.filter(({ name }) => name === "products");
+  assert.ok(products);
+  const catalog = { tables: [{ ...products, name: "equipment" }] };
+  assert.equal(
+    statementOf("cheapest equipment", catalog),
+    "SELECT *\nFROM equipment\nORDER BY price, id",
+  );
+});
+
+Deno.test("writeStatement() reads a participle by its date where no status could tell it", () => {
+  const orders = shopCatalog.tables.filter(({ name }) => name === "orders");
+  const withStatus = (
+    columns: (table: Catalog["tables"][number]) => Catalog["tables"][number]["columns"],
+  ) => ({
+    tables: orders.map((table) => ({ ...table, columns: columns(table) })),
+  });
+  const without = withStatus(({ columns }) => columns.filter(({ name }) => name !== "status"));
+  assert.equal(
+    statementOf("how many orders were delivered", without),
+    "SELECT count(*) AS count\nFROM orders\nWHERE delivered_at IS NOT NULL",
+  );
+  const withText = withStatus(({ columns }) =>
+    columns.map((column) => column.name === "status" ? { ...column, type: "text", labels: [] } : column)
+  );
+  assert.match(
+    statementOf("how many orders were delivered", withText),
+    /^refused: not understood: "delivered"/,
+  );
+});
+
+Deno.test("writeStatement() refuses a value that a column has no room for or does not allow", () => {
+  const changed = (more: object) =>
+    variant((tables) =>
+      tables.map((table) => ({
+        ...table,
+        columns: table.columns.map((column) => column.name === "country" ? { ...column, ...more } : column),
+      }))
+    );
+  const short = changed({ type: "character(2)" });
+  assert.match(statementOf("customers in country Germany", short), /^refused: not understood: "country"/);
+  assert.match(statementOf("customers in country DE", short), /lower\('DE'\)/);
+  const listed = changed({ allowedValues: ["Austria", "Germany"] });
+  assert.match(statementOf("customers in country germany", listed), /lower\('germany'\)/);
+  assert.match(statementOf("customers in country Norway", listed), /^refused: not understood: "country"/);
 });
 
 Deno.test("writeStatement() refuses what is too long, holds NUL, or has no tables", () => {
