@@ -20,6 +20,16 @@ interface CatalogRequest {
   readonly filter?: CatalogFilter;
 }
 
+/** What a statement's author needs to know of the server, and of the sessions in which the caller's statements run. */
+export interface SessionFacts {
+  /** The major one, as in `15`. */
+  readonly version: string;
+  /** The session's setting, as in `Europe/Berlin`. */
+  readonly timeZone: string;
+  /** East of Greenwich, at the time when it was read. */
+  readonly utcOffsetSeconds: number;
+}
+
 /** A catalog with what tells whether it is still that of the database. */
 export interface CatalogState {
   readonly catalog: Catalog;
@@ -27,6 +37,7 @@ export interface CatalogState {
   readonly fingerprint: string;
   /** False where defaults, CHECK lists and indexes of a table were left out, as another transaction had it locked. */
   readonly isWhole: boolean;
+  readonly session: SessionFacts;
 }
 
 /** The CHECK expressions of each column; null for one that was dropped just now. */
@@ -52,11 +63,12 @@ export async function readCatalogState(
   request: Omit<CatalogRequest, "filter">,
 ): Promise<CatalogState> {
   const rows = await readRows(database, request, true);
-  const [, fingerprint, isWhole] = rows[0] ?? [];
+  const [, fingerprint, isWhole, session] = rows[0] ?? [];
   return {
     catalog: { tables: await parseTables(rows) },
     fingerprint: fingerprint ?? "",
     isWhole: isWhole === "t",
+    session: JSON.parse(session ?? "{}"),
   };
 }
 

@@ -2,7 +2,7 @@ import { AppError } from "../core/app_error.ts";
 import type { Catalog } from "../core/catalog.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
-import { readCatalogState } from "./catalog.ts";
+import { readCatalogState, type SessionFacts } from "./catalog.ts";
 import { readFingerprint } from "./catalog_fingerprint.ts";
 import type { Database } from "./database.ts";
 import { readSampleValues, type SampleValues } from "./sample_values.ts";
@@ -44,6 +44,7 @@ export interface CatalogSnapshot {
   readonly catalog: Catalog;
   /** Empty where samples are off. */
   readonly samples: SampleValues;
+  readonly session: SessionFacts;
 }
 
 export interface CatalogCacheOptions<T> {
@@ -123,12 +124,13 @@ export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogC
     request: CatalogCacheRequest,
   ): Promise<T> {
     const startedAt = now();
-    const { catalog, fingerprint, isWhole } = await readCatalogState(database, request);
+    const { catalog, fingerprint, isWhole, session } = await readCatalogState(database, request);
     const snapshot = {
       catalog,
       samples: samples === undefined
         ? new Map()
         : await readSampleValues(database, { ...request, ...samples, catalog }),
+      session,
     };
     const value = await prepare(snapshot);
     request.signal.throwIfAborted();

@@ -2,7 +2,8 @@ import { fingerprintSql } from "./catalog_fingerprint.ts";
 
 /**
  * One row a table: it as JSON in the shape of CatalogTable, with the CHECK expressions of each column under `checks`;
- * the catalog's fingerprint; and whether all of it could be read. A catalog without tables is one row, its JSON NULL.
+ * the catalog's fingerprint; whether all of it could be read; and, as JSON, SessionFacts. A catalog without tables is one
+ * row, its JSON NULL.
  * Parameters: a schema, a table, whether only tables with a vector column count.
  */
 export function catalogSql({ withFingerprint }: { readonly withFingerprint: boolean }): string {
@@ -10,9 +11,10 @@ export function catalogSql({ withFingerprint }: { readonly withFingerprint: bool
   const fingerprint = withFingerprint ? `(${fingerprintSql})` : "null";
   return `${tableParts},
 state as materialized (
-  select ${fingerprint} as fingerprint, not exists (select from tables where is_locked) as is_whole
+  select ${fingerprint} as fingerprint, not exists (select from tables where is_locked) as is_whole,
+    ${sessionJson} as session
 )
-select ${tableJson}, s.fingerprint, s.is_whole
+select ${tableJson}, s.fingerprint, s.is_whole, s.session
 from state s
 left join tables t on true
 left join columns c on c.attrelid = t.oid
@@ -56,7 +58,9 @@ with recursive locked as materialized (
   where i.indrelid in (select oid from tables) and i.indisvalid and k.attnum > 0 and k.place <= i.indnkeyatts
   group by i.indrelid, k.attnum
 ), own_references as materialized (
-  select f.oid, f.conrelid, f.conkey, f.confrelid, f.confkey, n.nspname, c.relname
+  select f.oid, f.conrelid, f.conkey, f.confrelid, f.confkey, n.nspname, c.relname,
+    -- PostgreSQL before 18 has no such column
+    coalesce((pg_catalog.to_jsonb(f) ->> 'conperiod')::pg_catalog.bool, false) as has_period
   from pg_catalog.pg_constraint f
   join tables t on t.oid = f.conrelid
   join pg_catalog.pg_class c on c.oid = f.confrelid
@@ -75,6 +79,8 @@ with recursive locked as materialized (
     with ordinality as k(attnum, target, place)
   join pg_catalog.pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.attnum
   join pg_catalog.pg_attribute b on b.attrelid = f.confrelid and b.attnum = k.target
+  -- a period, which comes last, lies within the others, and need not be equal to one
+  where not (f.has_period and k.place = pg_catalog.cardinality(f.conkey))
 ), refs as (
   select distinct on (conrelid, attnum) conrelid, attnum, nspname || '.' || relname || '.' || target as target
   from reference_columns
@@ -153,6 +159,12 @@ with recursive locked as materialized (
       where not pg_catalog.has_column_privilege(i.indrelid, k.attnum, 'SELECT')))
   group by i.indrelid
 )`;
+
+// the server's own rules for the offset, as its time zones may have names that only it knows
+const sessionJson = `pg_catalog.json_build_object(
+  'version', (pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000)::pg_catalog.text,
+  'timeZone', pg_catalog.current_setting('TimeZone'),
+  'utcOffsetSeconds', pg_catalog.date_part('timezone', pg_catalog.now())::pg_catalog.int4)`;
 
 const tableJson = `case when t.oid is not null then pg_catalog.json_build_object(
   'schema', t.nspname,

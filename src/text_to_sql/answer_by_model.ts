@@ -9,6 +9,7 @@ import { startDeadline } from "./deadline.ts";
 import { errorForProvider } from "./error_for_provider.ts";
 import { readReply, type Reply } from "./read_reply.ts";
 import { excerptSchema } from "./schema_excerpt.ts";
+import { createMarks } from "./schema_mark.ts";
 import type { SchemaIndex } from "./schema_index.ts";
 import { tryStatement } from "./try_statement.ts";
 import { turnOwner } from "./turn_owner.ts";
@@ -47,6 +48,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
     return verdict.ok || verdict.sqlState !== "42601";
   };
 
+  const schemaMark = createMarks();
   // the prompts of many requests at once would else be made in one go
   const inTurn = createWorkQueue();
 
@@ -61,8 +63,10 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       excerpt,
       turns: recent,
       database: database.name,
+      session: index.session,
       now: new Date(now()),
       maxHistoryTokens: historyTokens,
+      schemaMark,
     });
   }
 
@@ -106,9 +110,11 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   return async (question) => {
     const owner = turnOwner(question.principal);
     const { name } = question.database;
+    const generation = turns.generation(owner);
     const answer = await converse(question, turns.recent(owner, name));
     const reply = asReply(answer);
-    if (reply !== undefined) turns.add(owner, { database: name, question: question.text, reply, at: now() });
+    const turn = { database: name, question: question.text, at: now() };
+    if (reply !== undefined) turns.add(owner, { ...turn, reply }, generation);
     return answer;
   };
 }
@@ -119,7 +125,7 @@ interface Attempt {
   readonly fault?: StatementError;
 }
 
-const withoutStatement: Readonly<Record<"none" | "cut", Attempt>> = {
+const withoutStatement: Readonly<Record<"none" | "cut" | "used_up" | "empty", Attempt>> = {
   none: {
     answer: { kind: "refused", reason: "Cannot answer the request: the provider wrote no statement" },
     fault: {
@@ -137,6 +143,23 @@ const withoutStatement: Readonly<Record<"none" | "cut", Attempt>> = {
       kind: "refused",
       message: "the answer was cut at the longest length allowed; write a shorter one",
     },
+  },
+  used_up: {
+    answer: {
+      kind: "refused",
+      reason:
+        "Cannot answer the request: the provider reached the longest answer allowed, which llm.max_tokens " +
+        "sets, before it wrote any of it; a model that thinks first needs more",
+    },
+    fault: {
+      kind: "refused",
+      message:
+        "the longest length allowed was reached before the answer; think less, and write the answer alone",
+    },
+  },
+  empty: {
+    answer: { kind: "refused", reason: "Cannot answer the request: the provider's answer was empty" },
+    fault: { kind: "refused", message: "the reply is empty; write a statement or a question back" },
   },
 };
 

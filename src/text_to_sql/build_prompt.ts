@@ -1,9 +1,12 @@
 import type { Message } from "../llm/provider.ts";
 import type { StatementError } from "../postgres/database.ts";
+import { cutWords } from "../postgres/error_words.ts";
 import { countTokens } from "../text/token_count.ts";
 import { createFence, type Fence } from "../text/fence.ts";
 import { maxReplyLength, withoutThinking } from "./read_reply.ts";
 import { questionMark, systemPrompt } from "./system_prompt.ts";
+import type { SessionFacts } from "../postgres/catalog.ts";
+import type { MarkOf } from "./schema_mark.ts";
 import type { Turn } from "./turns.ts";
 
 export interface PromptInput {
@@ -12,10 +15,14 @@ export interface PromptInput {
   /** Oldest first. */
   readonly turns: readonly Turn[];
   readonly database: string;
+  /** Where it is not known, no version is told, and the time in UTC. */
+  readonly session?: SessionFacts | undefined;
   readonly now: Date;
   /** Of the turns, the newest that fit are shown. */
   readonly maxHistoryTokens: number;
-  /** Gives a fence's mark, for tests. */
+  /** Gives the mark of the schema's fence; a random one where absent. */
+  readonly schemaMark?: MarkOf;
+  /** Gives the mark of every other fence, for tests. */
   readonly fence?: () => string;
 }
 
@@ -25,18 +32,20 @@ export interface Prompt {
 }
 
 /**
- * What a model is asked for a statement: the earlier turns, then the schema and the request. Whatever a database or
- * somebody else wrote is fenced.
+ * What a model is asked for a statement: the schema, the earlier turns, then the time and the request, so that what varies
+ * most comes last. Whatever a database or somebody else wrote is fenced.
  */
 export function buildPrompt(input: PromptInput): Prompt {
   const fence = createFence(input.fence);
   const turns = newestWithin(input.turns, input.maxHistoryTokens);
+  const messages = [...turns.flatMap((turn) => turnMessages(turn, fence)), requestMessage(input)];
+  // in the first of them, since some providers take no two messages of one side in a row
   return {
     system: systemPrompt,
-    messages: [
-      ...turns.flatMap((turn) => turnMessages(turn, fence)),
-      { role: "user", content: requestText(input, fence) },
-    ],
+    messages: messages.map(({ role, content }, at) => ({
+      role,
+      content: at === 0 ? `${schemaText(input)}\n\n${content}` : content,
+    })),
   };
 }
 
@@ -50,7 +59,8 @@ export function repairMessages(
   fence: Fence = createFence(),
 ): readonly Message[] {
   // a provider refuses an empty message, and has no use for thoughts that it sees again
-  const said = withoutThinking(reply.slice(0, maxReplyLength)).trim().slice(0, longestReply) || "(no reply)";
+  const said = withoutThinking(reply.slice(0, maxReplyLength)).trim().slice(0, longestReply).toWellFormed() ||
+    "(no reply)";
   return [
     ...previous,
     { role: "assistant", content: said },
@@ -85,31 +95,37 @@ function assistantText({ reply }: Turn): string {
   return reply.kind === "statement" ? `\`\`\`sql\n${reply.sql}\n\`\`\`` : `${questionMark} ${reply.text}`;
 }
 
-function requestText(input: PromptInput, fence: Fence): string {
-  const { excerpt: { text, omittedTables }, question, database, now } = input;
+function schemaText(input: PromptInput): string {
+  const { excerpt: { text, omittedTables }, database, session, schemaMark, fence: random } = input;
+  const shown = text === "" ? "There is no table to show." : text;
+  const fence = createFence(schemaMark === undefined ? random : () => schemaMark(shown));
   const omitted = omittedTables === 0
     ? ""
     : ` (the part that fits the request; ${omittedTables} more tables are not described)`;
-  return [
-    `Database ${JSON.stringify(database)}, PostgreSQL. It is ${timeText(now)}.`,
-    `Schema${omitted}:\n${fence.wrap(text === "" ? "There is no table to show." : text)}`,
-    `The request:\n${question}`,
-  ].join("\n\n");
+  const version = session === undefined ? "" : ` ${session.version}`;
+  return `Database ${JSON.stringify(database)}, PostgreSQL${version}.\n\nSchema${omitted}:\n${
+    fence.wrap(shown)
+  }`;
 }
 
-/** As in `Saturday, 2026-11-21 17:53 (UTC)`. */
-function timeText(now: Date): string {
-  const weekday = now.toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
-  return `${weekday}, ${now.toISOString().slice(0, 16).replace("T", " ")} (UTC)`;
+function requestMessage({ question, session, now }: PromptInput): Message {
+  return { role: "user", content: `It is ${timeText(now, session)}.\n\nThe request:\n${question}` };
 }
 
-const longestError = 4000;
+/** As in `Saturday, 2026-11-21 18:53 in the session's time zone, "Europe/Berlin"`. */
+function timeText(now: Date, session: SessionFacts | undefined): string {
+  const { timeZone, utcOffsetSeconds } = session ?? { timeZone: "UTC", utcOffsetSeconds: 0 };
+  const there = new Date(now.getTime() + 1000 * utcOffsetSeconds);
+  const weekday = there.toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
+  const time = there.toISOString().slice(0, 16).replace("T", " ");
+  return `${weekday}, ${time} in the session's time zone, ${JSON.stringify(timeZone)}`;
+}
 
 function errorText({ message, sqlState, line, hint }: StatementError): string {
   return [
-    `ERROR: ${message.slice(0, longestError)}`,
+    `ERROR: ${cutWords(message)}`,
     ...(sqlState === undefined ? [] : [`SQLSTATE: ${sqlState}`]),
     ...(line === undefined ? [] : [`LINE: ${line} of the statement`]),
-    ...(hint === undefined ? [] : [`HINT: ${hint}`]),
+    ...(hint === undefined ? [] : [`HINT: ${cutWords(hint)}`]),
   ].join("\n");
 }

@@ -14,7 +14,7 @@ export interface TableDescription {
   /** Numbers of the columns to describe, in the table's order. */
   readonly columns: readonly number[];
   readonly samples: ReadonlyMap<string, readonly string[]> | undefined;
-  /** Values that the request names, by column number; they come before others. */
+  /** Values that the request names, by column number; they are among those shown. */
   readonly named: ReadonlyMap<number, readonly string[]>;
   /** Characters of a column's values to show, about. */
   readonly valuesLength: number;
@@ -51,32 +51,44 @@ function rowCount(table: CatalogTable): string {
 }
 
 function columnLine(description: TableDescription, column: CatalogColumn, at: number): string {
-  const key = column.isPrimaryKey ? " PK" : "";
+  const key = column.isPrimaryKey ? " PK" : column.isUnique ? " UNIQUE" : "";
+  // what decides how to join; of other columns it would seldom change a statement
+  const notNull = column.reference !== "" && !column.nullable && !column.isPrimaryKey ? " NOT NULL" : "";
   const notes = [
     column.comment === "" ? "" : dataLine(column.comment),
     valuesNote(description, column, at),
   ].filter((note) => note !== "");
   const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
-  return `  ${quoteIdentifier(column.name)} ${shortenType(column.type)}${key},${comment}`;
+  return `  ${quoteIdentifier(column.name)} ${shortenType(column.type)}${key}${notNull},${comment}`;
 }
 
 function valuesNote(description: TableDescription, column: CatalogColumn, at: number): string {
-  const named = description.named.get(at) ?? [];
-  const values = knownValues(column, description.samples?.get(column.name));
-  // a value that cannot stand on the line as it is would be a wrong literal
-  const ordered = [...new Set([...named, ...values])].filter((value) =>
-    value !== "" && dataLine(value) === value
+  const values = knownValues(column, description.samples?.get(column.name)).filter(fitsLine);
+  const first = firstValues(values, description.valuesLength);
+  // in their own order where that shows them all, so that the same schema gives the same text
+  const missed = (description.named.get(at) ?? []).filter((value) =>
+    fitsLine(value) && !first.includes(value)
   );
+  const ordered = [...new Set([...missed, ...values])];
+  const shown = missed.length === 0 ? first : firstValues(ordered, description.valuesLength);
+  if (shown.length === 0) return "";
+  return `values: ${shown.map(quoteLiteral).join(", ")}${shown.length < ordered.length ? ", …" : ""}`;
+}
+
+/** Whether a value can stand on the line as it is; else it would be a wrong literal. */
+function fitsLine(value: string): boolean {
+  return value !== "" && dataLine(value) === value;
+}
+
+function firstValues(values: readonly string[], maxLength: number): string[] {
   const shown: string[] = [];
   let length = 0;
-  for (const value of ordered) {
-    const literal = quoteLiteral(value);
-    length += literal.length;
-    if (shown.length === mostValues || (shown.length > 0 && length > description.valuesLength)) break;
-    shown.push(literal);
+  for (const value of values) {
+    length += quoteLiteral(value).length;
+    if (shown.length === mostValues || (shown.length > 0 && length > maxLength)) break;
+    shown.push(value);
   }
-  if (shown.length === 0) return "";
-  return `values: ${shown.join(", ")}${shown.length < ordered.length ? ", …" : ""}`;
+  return shown;
 }
 
 /** A join's condition; one of a table with itself says so. */

@@ -1,4 +1,5 @@
 import type { StatementError } from "../postgres/database.ts";
+import { mayQuoteRows } from "../postgres/error_words.ts";
 
 /** What is said of an error in place of PostgreSQL's words, by the class of its SQLSTATE. */
 const phrases: ReadonlyMap<string, string> = new Map([
@@ -8,6 +9,7 @@ const phrases: ReadonlyMap<string, string> = new Map([
   ["23", "a value does not fit a constraint"],
   ["25", "the statement does more than read"],
   ["3F", "there is no such schema"],
+  ["42", "a value is no name, syntax or type that PostgreSQL takes there"],
   ["53", "the server lacks memory, disk space or connections for the statement"],
   ["54", "the statement goes beyond a limit of PostgreSQL; make it simpler"],
   ["55", "something that the statement needs is not ready"],
@@ -18,15 +20,15 @@ const phrases: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * An error as a provider may read it. PostgreSQL's words go along where the statement's text is at fault, by class 42,
- * and so do our own refusals. Any other message may quote what a row holds, a planner's too, since it runs functions on
- * constants: a fixed phrase takes its place.
+ * An error as a provider may read it. PostgreSQL's words go along where the statement's own text is at fault or the
+ * rights are, and so do our own refusals. Any other message may quote what a row holds, a planner's too, since it runs
+ * functions on constants: a fixed phrase takes its place.
  * Source: PostgreSQL documentation, appendix "PostgreSQL Error Codes".
  */
 export function errorForProvider(error: StatementError): StatementError {
   const { kind, sqlState, position, line } = error;
   const isOurs = kind === "refused" && sqlState === undefined;
-  if (isOurs || sqlState?.startsWith("42")) return error;
+  if (isOurs || (sqlState?.startsWith("42") && !mayQuoteRows(error))) return error;
   return {
     kind,
     message: phrases.get(sqlState?.slice(0, 2) ?? "") ?? "the statement failed while it ran",

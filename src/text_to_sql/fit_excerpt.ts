@@ -8,7 +8,7 @@ import type { SchemaIndex } from "./schema_index.ts";
 
 export interface ExcerptParts {
   readonly text: string;
-  /** The tables described, by their numbers in the catalog's list, best first. */
+  /** The tables described, by their numbers in the catalog's list, in the text's order. */
   readonly described: readonly number[];
 }
 
@@ -26,6 +26,8 @@ const shares = { core: 0.75, possible: 0.9 } as const;
 const valuesLength = { core: 160, possible: 60 } as const;
 const namesShare = 0.08;
 const leastColumnTokens = 4;
+/** Of a table that neither the request nor the caller's last statements point at, in a schema that fits whole. */
+const mostIdleColumns = 60;
 
 /** Writes the ranked tables into the budget. */
 export function excerptParts(index: SchemaIndex, ranking: Ranking, maxTokens: number): ExcerptParts {
@@ -33,24 +35,29 @@ export function excerptParts(index: SchemaIndex, ranking: Ranking, maxTokens: nu
   return wholeSchema(index, ranking, nameOf, maxTokens) ?? bestTables(index, ranking, nameOf, maxTokens);
 }
 
-/** All tables with all columns, the ranked ones first, where that fits. */
+/**
+ * All tables where that fits, in the catalog's order, so that one request's text is the next one's too and a provider may
+ * have it in its cache. With all columns, but for wide tables that nothing in the request points at.
+ */
 function wholeSchema(
   index: SchemaIndex,
   ranking: Ranking,
   nameOf: TableName,
   maxTokens: number,
 ): ExcerptParts | undefined {
-  const columns = index.catalog.tables.reduce((sum, table) => sum + table.columns.length, 0);
+  const { tables } = index.catalog;
+  const core = new Set(ranking.tables.filter(({ role }) => role === "core").map(({ table }) => table));
+  const isIdle = (table: number) =>
+    !ranking.isOverview && !core.has(table) && !ranking.scores.totals.has(table);
+  const mostColumns = (table: number) => isIdle(table) ? mostIdleColumns : Infinity;
+  const columns = tables.reduce((sum, { columns }, at) => sum + Math.min(columns.length, mostColumns(at)), 0);
   if (columns * leastColumnTokens > maxTokens) return undefined;
-  const order = new Set([...ranking.tables.map(({ table }) => table), ...index.catalog.tables.keys()]);
-  const shown = new Set<number>();
-  const blocks: Block[] = [];
-  for (const table of order) {
-    shown.add(table);
-    blocks.push(block(index, ranking, { table, role: "core", columns: Infinity, shown, nameOf }));
-  }
+  const shown = new Set(tables.keys());
+  const blocks = [...shown].map((table) =>
+    block(index, ranking, { table, role: "core", columns: mostColumns(table), shown, nameOf })
+  );
   const text = assemble(blocks, "");
-  return countTokens(text) <= maxTokens ? { text, described: [...order] } : undefined;
+  return countTokens(text) <= maxTokens ? { text, described: [...shown] } : undefined;
 }
 
 /** The best tables, cut where they must be, as many as fit, then the names of those that follow. */

@@ -3,34 +3,52 @@ import { isKept, type Turn, turnLifetimeMs, turnsPerOwner, type TurnStore } from
 // twenty turns are about 20 KB, so this many owners take some 20 MB
 const maxOwners = 1000;
 
+interface Owned {
+  readonly turns: readonly Turn[];
+  readonly generation: number;
+}
+
+const nothing: Owned = { turns: [], generation: 0 };
+
 /** Turns that last as long as the process. Of too many owners, the one that asked longest ago is dropped. */
 export function createMemoryTurns({ now }: { now: () => number }): TurnStore {
-  const turnsOf = new Map<string, readonly Turn[]>();
+  const ownedBy = new Map<string, Owned>();
 
-  function current(owner: string): readonly Turn[] {
+  function current(owner: string): Owned {
     const since = now() - turnLifetimeMs;
-    return (turnsOf.get(owner) ?? []).filter(({ at }) => at > since);
+    const { turns, generation } = ownedBy.get(owner) ?? nothing;
+    return { turns: turns.filter(({ at }) => at > since), generation };
+  }
+
+  /** A map keeps its keys in the order in which they came: the last to ask goes to the end. */
+  function put(owner: string, owned: Owned): void {
+    ownedBy.delete(owner);
+    ownedBy.set(owner, owned);
+    const [first] = ownedBy.keys();
+    if (ownedBy.size > maxOwners && first !== undefined) ownedBy.delete(first);
   }
 
   return {
-    recent: (owner, database) => current(owner).filter((turn) => turn.database === database),
+    recent: (owner, database) => current(owner).turns.filter((turn) => turn.database === database),
 
-    add(owner, turn) {
-      if (!isKept(turn)) return;
-      const turns = [...current(owner), turn].slice(-turnsPerOwner);
-      // a map keeps its keys in the order in which they came: the last to ask goes to the end
-      turnsOf.delete(owner);
-      turnsOf.set(owner, turns);
-      const [first] = turnsOf.keys();
-      if (turnsOf.size > maxOwners && first !== undefined) turnsOf.delete(first);
+    generation: (owner) => current(owner).generation,
+
+    add(owner, turn, generation) {
+      const { turns, generation: latest } = current(owner);
+      if (!isKept(turn) || generation !== latest) return;
+      put(owner, { turns: [...turns, turn].slice(-turnsPerOwner), generation });
     },
 
     forget(owner) {
-      const count = current(owner).length;
-      turnsOf.delete(owner);
-      return count;
+      const { turns, generation } = current(owner);
+      put(owner, { turns: [], generation: generation + 1 });
+      return turns.length;
     },
 
-    [Symbol.dispose]: () => turnsOf.clear(),
+    clearExpired() {
+      for (const owner of ownedBy.keys()) ownedBy.set(owner, current(owner));
+    },
+
+    [Symbol.dispose]: () => ownedBy.clear(),
   };
 }

@@ -31,6 +31,6 @@ const partOfOperations = 0.35;
 
 /** How much a request's word says about which tables it means: 0, a little, or 1. */
 export function wordWeight(word: string): number {
-  if (functionWords.has(word) || [...word].length < 2) return 0;
+  if (functionWords.has(word) || (word.length < 3 && [...word].length < 2)) return 0;
   return operationWords.has(word) || /^\p{N}/u.test(word) ? partOfOperations : 1;
 }

@@ -41,18 +41,22 @@ export interface Question {
 const longestRead = 8_000;
 const endRead = 2_000;
 const mostTerms = 64;
+/** The same in words, which are short where a script writes none apart. */
+const mostWords = 2_000;
+const endWords = 500;
 
 const part = String.raw`(?:"[^"\n]{1,128}"|[\p{L}_][\p{L}\p{N}_$]*)`;
-const dotted = new RegExp(String.raw`${part}(?:\.${part})+`, "gu");
+// neither begins within a name: a long one would else be read again from each of its letters
+const dotted = new RegExp(String.raw`(?<![\p{L}\p{N}_$])${part}(?:\.${part})+`, "gu");
 const quoted = /"([^"\n]{1,128})"|`([^`\n]{1,128})`|“([^”\n]{1,128})”|(?<![\p{L}\p{N}])'([^'\n]{1,128})'/gu;
-const underscored = /[\p{L}\p{N}$]*_[\p{L}\p{N}_$]*/gu;
+const underscored = /(?<![\p{L}\p{N}_$])[\p{L}\p{N}$]*_[\p{L}\p{N}_$]*/gu;
 
 /** Reads what a request in words says about tables, columns and values. Takes linear time, and any text. */
 export function readQuestion(text: string, splitCompound: CompoundSplitter): Question {
   const read = text.length <= longestRead
     ? text
     : `${text.slice(0, longestRead - endRead)} ${text.slice(-endRead)}`;
-  const found = nameWords(read).flatMap(splitCompound);
+  const found = startAndEnd(nameWords(read)).flatMap(splitCompound);
   const terms = questionTerms(found);
   const quotes = [...read.matchAll(quoted)].map((match) =>
     match.slice(1).find((group) => group !== undefined) ?? ""
@@ -69,6 +73,12 @@ export function readQuestion(text: string, splitCompound: CompoundSplitter): Que
     runs: wordRuns(found, terms),
     identifiers: identifiers(read, quotes),
   };
+}
+
+function startAndEnd(words: readonly string[]): readonly string[] {
+  return words.length <= mostWords
+    ? words
+    : [...words.slice(0, mostWords - endWords), ...words.slice(-endWords)];
 }
 
 function questionTerms(found: readonly string[]): QuestionTerm[] {

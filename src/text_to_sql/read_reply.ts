@@ -1,8 +1,11 @@
 import type { Completion } from "../llm/provider.ts";
 import type { Turn } from "./turns.ts";
 
-/** What a model's reply comes to: where it is neither, `cut` says that it ended too early, and `none` that it did not. */
-export type Reply = Turn["reply"] | { readonly kind: "none" | "cut" };
+/**
+ * What a model's reply comes to. Where it is neither, `cut` says that it ended too early, and `none` that it did not;
+ * `used_up` and `empty` are the same of a reply that says nothing at all, thoughts aside.
+ */
+export type Reply = Turn["reply"] | { readonly kind: "none" | "cut" | "used_up" | "empty" };
 
 /** How much of a reply is looked at, in UTF-16 units; a longer one is cut there. */
 export const maxReplyLength = 200_000;
@@ -23,8 +26,14 @@ export function readReply(
 ): Reply {
   const answer = withoutThinking(reply.text.slice(0, maxReplyLength));
   const isCut = reply.isCut || reply.text.length > maxReplyLength;
+  if (answer.trim() === "") return { kind: isCut ? "used_up" : "empty" };
   const blocks = lastBlocks(answer).filter(({ isClosed }) => isClosed || !isCut).map(({ text }) => text);
-  const isRead = (sql: string) => beginsWith(readKeyword, sql) && parses(sql);
+  let left = maxParsed;
+  const isRead = (sql: string) => {
+    if (!beginsWith(readKeyword, sql) || sql.length > left) return false;
+    left -= sql.length;
+    return parses(sql);
+  };
   const faulty = blocks.find((block) => beginsWith(anyKeyword, block));
   if (isCut) {
     const whole = blocks.find(isRead) ?? faulty;
@@ -43,6 +52,8 @@ export function readReply(
 
 // each statement that is tried may be parsed, and a bare one may be all of the reply
 const maxBlocks = 12;
+/** UTF-16 units of a reply's texts that are parsed: to parse 100,000 may take a good part of a second. */
+const maxParsed = 50_000;
 const maxBareStarts = 3;
 
 const readKeyword = /^(?:select|with|values|table)\b/i;

@@ -7,7 +7,7 @@ import type { SchemaIndex } from "./schema_index.ts";
 export interface SchemaExcerpt {
   /** For the prompt: tables like CREATE TABLE, join conditions, further tables' names; empty where nothing fits. */
   readonly text: string;
-  /** The tables described, best first. */
+  /** The tables described, in the text's order: best first where not all are. */
   readonly tables: readonly { schema: string; name: string }[];
   /** The text's, by `countTokens`. */
   readonly tokens: number;
@@ -17,9 +17,10 @@ export interface SchemaExcerpt {
 
 /**
  * Chooses and writes what a model needs to know of a schema for a request in words, in at most `maxTokens`. A schema
- * that fits goes in whole. Of a larger one: the tables that the request's words point at, those that join them, their
- * neighbours; each whole or cut to its likely columns. `recentStatements` are the caller's last ones, oldest first:
- * their tables matter for a request that follows on them. The same input gives the same text.
+ * that fits goes in whole, in the catalog's order, but for columns of wide tables that nothing points at. Of a larger
+ * one: the tables that the request's words point at, those that join them, their neighbours; each whole or cut to its
+ * likely columns. `recentStatements` are the caller's last ones, oldest first: their tables matter for a request that
+ * follows on them. The same input gives the same text.
  */
 export function excerptSchema(
   index: SchemaIndex,

@@ -1,5 +1,6 @@
 import type { Catalog, CatalogTable } from "../core/catalog.ts";
 import { forEachInSlices, pause } from "../core/share_the_thread.ts";
+import type { SessionFacts } from "../postgres/catalog.ts";
 import { type SampleValues, tableKey } from "../postgres/sample_values.ts";
 import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
 import { createJoinFinder } from "./find_joins.ts";
@@ -16,6 +17,7 @@ import { createVocabulary, type Vocabulary } from "./vocabulary.ts";
 export interface SchemaIndex {
   readonly catalog: Catalog;
   readonly samples: SampleValues;
+  readonly session: SessionFacts | undefined;
   readonly tables: readonly TableWords[];
   readonly copyMarks: readonly CopyMarks[];
   /** The tables that look to hold a table's earlier rows. */
@@ -38,9 +40,9 @@ export interface SchemaIndex {
  * a few milliseconds and lets the event loop run between them.
  */
 export async function createSchemaIndex(
-  snapshot: { catalog: Catalog; samples: SampleValues },
+  snapshot: { catalog: Catalog; samples: SampleValues; session?: SessionFacts },
 ): Promise<SchemaIndex> {
-  const { catalog, samples } = snapshot;
+  const { catalog, samples, session } = snapshot;
   const { uncut, splitCompound } = await cutNames(catalog.tables);
   const tables: TableWords[] = [];
   const postings = createPostingLists(uncut.length);
@@ -67,6 +69,7 @@ export async function createSchemaIndex(
   return {
     catalog,
     samples,
+    session,
     tables,
     ...relations,
     weights,

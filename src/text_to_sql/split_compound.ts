@@ -9,6 +9,8 @@ export type CompoundSplitter = (word: string) => readonly string[];
 const shortestCompound = 6;
 const longestCompound = 40;
 const shortestPart = 3;
+/** The catalog's names come first, and then the words of requests, of which there is no end. */
+const mostKnown = 20_000;
 /** What may be the last part though it is shorter. */
 const endings = new Set(["id", "no", "nr", "dt", "cd", "pk", "fk"]);
 
@@ -34,10 +36,10 @@ export function createCompoundSplitter(catalogWords: ReadonlySet<string>): Compo
     for (let start = word.length - 1; start >= 0; start--) {
       for (let end = word.length; end > start; end--) {
         const rest = best[end];
+        if (rest === undefined || rest.length + 1 >= (best[start]?.length ?? Infinity)) continue;
         const part = word.slice(start, end);
         const fits = isPart(part, word) || (end === word.length && endings.has(part));
-        if (rest === undefined || !fits || rest.length + 1 >= (best[start]?.length ?? Infinity)) continue;
-        best[start] = [part, ...rest];
+        if (fits) best[start] = [part, ...rest];
       }
     }
     const found = best[0] ?? [];
@@ -50,7 +52,7 @@ export function createCompoundSplitter(catalogWords: ReadonlySet<string>): Compo
     const known = split.get(word);
     if (known !== undefined) return known;
     const found = parts(word);
-    split.set(word, found);
+    if (split.size < mostKnown) split.set(word, found);
     return found;
   };
 }

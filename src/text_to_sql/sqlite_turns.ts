@@ -10,8 +10,13 @@ export interface SqliteTurnsOptions {
   readonly logger: Logger;
 }
 
-// what an add clears for others is bounded, so that the first one after a long pause takes no longer
+// what is cleared in one go is bounded, so that a call after a long pause takes no longer than others
 const expiredPerAdd = 100;
+const expiredAtOnce = 1_000;
+const noLimit = -1;
+
+/** Where the file does not tell; no turn is kept then. */
+const unknownGeneration = -1;
 
 /**
  * Turns in an SQLite file, which outlive the process and which several processes may share.
@@ -27,6 +32,21 @@ export function createSqliteTurns({ path, now, logger }: SqliteTurnsOptions): Tu
     logger.warn(`Cannot ${doing} ${path}; the question goes on without`, { error });
   }
 
+  function generationOf(owner: string): number {
+    return Number(statements.generation.get(owner)?.generation ?? 0);
+  }
+
+  function clearExpired(most: number): void {
+    try {
+      const { changes } = statements.clearExpired.run(expiry(), most);
+      statements.clearForgotten.run(expiry());
+      // the log still holds what the table no longer does
+      if (changes > 0) statements.emptyLog.get();
+    } catch (error) {
+      logger.warn(`Cannot clear what has expired from ${path}; it is tried again later`, { error });
+    }
+  }
+
   function transaction(change: () => void): void {
     database.exec("BEGIN IMMEDIATE");
     try {
@@ -39,6 +59,9 @@ export function createSqliteTurns({ path, now, logger }: SqliteTurnsOptions): Tu
     }
   }
 
+  // the program may have stood still for long, and nothing waits for a call yet
+  clearExpired(noLimit);
+
   return {
     recent(owner, databaseName) {
       try {
@@ -49,10 +72,20 @@ export function createSqliteTurns({ path, now, logger }: SqliteTurnsOptions): Tu
       }
     },
 
-    add(owner, turn) {
-      if (!isKept(turn)) return;
+    generation(owner) {
+      try {
+        return generationOf(owner);
+      } catch (error) {
+        warn("read the earlier turns from", error);
+        return unknownGeneration;
+      }
+    },
+
+    add(owner, turn, generation) {
+      if (!isKept(turn) || generation === unknownGeneration) return;
       try {
         transaction(() => {
+          if (generationOf(owner) !== generation) return;
           statements.add.run(owner, turn.database, turn.question, turn.reply.kind, replyText(turn), turn.at);
           statements.clearOld.run(owner, owner, turnsPerOwner);
           statements.clearExpired.run(expiry(), expiredPerAdd);
@@ -65,14 +98,18 @@ export function createSqliteTurns({ path, now, logger }: SqliteTurnsOptions): Tu
     forget(owner) {
       try {
         const count = Number(statements.count.get(owner, expiry())?.count);
-        statements.forget.run(owner);
-        // the log still holds what the table no longer does
+        transaction(() => {
+          statements.forget.run(owner);
+          statements.beginGeneration.run(owner, now());
+        });
         statements.emptyLog.get();
         return count;
       } catch (cause) {
         throw new AppError("unavailable", `Cannot forget the turns in ${path}: try again later`, { cause });
       }
     },
+
+    clearExpired: () => clearExpired(expiredAtOnce),
 
     [Symbol.dispose]() {
       if (database.isOpen) database.close();
@@ -97,6 +134,12 @@ function prepareStatements(database: DatabaseSync) {
     clearExpired: database.prepare(
       "DELETE FROM turns WHERE id IN (SELECT id FROM turns WHERE at <= ? LIMIT ?)",
     ),
+    generation: database.prepare("SELECT generation FROM forgotten WHERE owner = ?"),
+    beginGeneration: database.prepare(
+      `INSERT INTO forgotten (owner, generation, at) VALUES (?, 1, ?)
+         ON CONFLICT (owner) DO UPDATE SET generation = generation + 1, at = excluded.at`,
+    ),
+    clearForgotten: database.prepare("DELETE FROM forgotten WHERE at <= ?"),
     count: database.prepare("SELECT count(*) AS count FROM turns WHERE owner = ? AND at > ?"),
     forget: database.prepare("DELETE FROM turns WHERE owner = ?"),
     emptyLog: database.prepare("PRAGMA wal_checkpoint(TRUNCATE)"),

@@ -27,8 +27,8 @@ statement only in what it names.
 Rules for the statement:
 - Names: use only the tables, columns and functions that are there; invent none. Write each name exactly as \
 the schema does, qualified and in double quotes where it is. Give tables short aliases and qualify every column.
-- Joins: use the join conditions given. LEFT JOIN where rows without a partner count. Where a join would repeat rows \
-that are summed or counted, aggregate before it.
+- Joins: use the join conditions given. LEFT JOIN where rows without a partner count; of the foreign keys, those marked \
+NOT NULL always have one. Where a join would repeat rows that are summed or counted, aggregate before it.
 - Text: match what the request says with ILIKE, '%' around it where it may be a part. Compare with = where the \
 schema lists a column's values, written as listed.
 - Time: half-open ranges (col >= start AND col < end), never BETWEEN; for "today" or "last month" count from \

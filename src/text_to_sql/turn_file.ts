@@ -19,6 +19,14 @@ const layout = `
   CREATE INDEX turns_by_time ON turns (at);
   PRAGMA user_version = ${layoutVersion};`;
 
+// beside the layout and not in its number: a program that does not know it works with the file all the same
+const forgotten = `
+  CREATE TABLE IF NOT EXISTS forgotten (
+    owner TEXT PRIMARY KEY,
+    generation INTEGER NOT NULL,
+    at INTEGER NOT NULL
+  ) STRICT;`;
+
 // a call waits on the event loop's thread: rather lose a turn than hold up everyone behind another process's lock
 const longestWaitMs = 25;
 const longestWaitAtOpeningMs = 5000;
@@ -57,7 +65,9 @@ function prepareDatabase(database: DatabaseSync, path: string): void {
     throw new AppError("conflict", `Cannot open ${path}: a newer version of the program wrote it`);
   }
   if (version === 0) database.exec(layout);
+  database.exec(forgotten);
   database.exec("SELECT id, owner, database, question, kind, reply, at FROM turns LIMIT 0");
+  database.exec("SELECT owner, generation, at FROM forgotten LIMIT 0");
   database.exec(`COMMIT; PRAGMA busy_timeout = ${longestWaitMs}`);
 }
 

@@ -12,18 +12,25 @@ export interface Turn {
 /**
  * What callers asked lately, so that a request may refer to the last ones. Of each owner it keeps the last
  * `turnsPerOwner` turns, over all databases, for `turnLifetimeMs`. A memory that fails must not fail the question:
- * `recent` and `add` never throw.
+ * only `forget` throws.
  */
 export interface TurnStore extends Disposable {
   /** Those about one database, oldest first. */
   recent(owner: string, database: string): readonly Turn[];
-  /** Keeps nothing of a turn with a text above `maxTurnText`: half a statement would mislead whoever reads it. */
-  add(owner: string, turn: Turn): void;
+  /** Another number after each `forget` of the owner. */
+  generation(owner: string): number;
+  /**
+   * Keeps nothing of a turn with a text above `maxTurnText`: half a statement would mislead whoever reads it. Nor of one
+   * whose request began in another generation: the owner has since had what was asked forgotten.
+   */
+  add(owner: string, turn: Turn, generation: number): void;
   /**
    * Removes an owner's turns about all databases and returns how many there were.
    * @throws {AppError} `unavailable` where they may still be there
    */
   forget(owner: string): number;
+  /** Removes what has outlived `turnLifetimeMs`, whoever's it is. */
+  clearExpired(): void;
 }
 
 export const turnsPerOwner = 20;

@@ -31,6 +31,8 @@ const quality = {
 /** What is left of a guess where a table goes by the request's own word. */
 const guessBesideSame = 0.6;
 const longerWords = 12;
+/** PostgreSQL's names are shorter, so a longer word is none, and to look for what it may be takes the square of it. */
+const longestWord = 64;
 
 /** What each word is abbreviated to: {@linkcode abbreviations} the other way round, by stems. */
 function shortForms(): ReadonlyMap<string, readonly string[]> {
@@ -138,6 +140,7 @@ export function createVocabulary(): Vocabulary {
   }
 
   function candidates(word: string): Candidate[] {
+    if (word.length > longestWord) return [];
     const stem = wordStem(word);
     const best = new Map<string, number>();
     const isKnown = tableNames.has(stem);

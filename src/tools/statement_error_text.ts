@@ -1,12 +1,14 @@
 import type { StatementError } from "../postgres/database.ts";
+import { cutWords, mayQuoteRows } from "../postgres/error_words.ts";
 import { createFence } from "../text/fence.ts";
 
 /** A failed statement for a model: what is wrong, its SQLSTATE, where, and what PostgreSQL advises. */
 export function statementErrorText(error: StatementError, sql: string): string {
-  const { message, sqlState, position, detail, hint } = error;
+  const { sqlState, position, detail, hint } = error;
+  const message = cutWords(error.message);
   const advice = [
-    ...(detail === undefined ? [] : [`Detail: ${detail}`]),
-    ...(hint === undefined ? [] : [`Hint: ${hint}`]),
+    ...(detail === undefined ? [] : [`Detail: ${cutWords(detail)}`]),
+    ...(hint === undefined ? [] : [`Hint: ${cutWords(hint)}`]),
   ];
   const place = [
     ...(sqlState === undefined ? [] : [`SQLSTATE: ${sqlState}`]),
@@ -16,19 +18,6 @@ export function statementErrorText(error: StatementError, sql: string): string {
     ? ["Cannot run the statement:", createFence().wrap([message, ...advice].join("\n")), ...place]
     : [`Cannot run the statement: ${message}`, ...place, ...advice];
   return lines.join("\n");
-}
-
-const insufficientPrivilege = "42501";
-/** Of a caller who has no role (SET ROLE says 22023); one name without blanks tells nobody what to do. */
-const missingRole = /^role "\S{1,63}" does not exist$/;
-
-/**
- * Class 42 is about syntax and names, and quotes the statement where it points into it. Without a place it may come
- * from a value: `body::regclass` and `to_tsquery(body)` quote a row under 42P01 and 42601.
- */
-function mayQuoteRows({ message, sqlState, position }: StatementError): boolean {
-  if (sqlState === undefined || sqlState === insufficientPrivilege || missingRole.test(message)) return false;
-  return !sqlState.startsWith("42") || position === undefined;
 }
 
 const maxLineLength = 120;

@@ -137,6 +137,22 @@ testWithPostgres("readCatalog() fails where it would be cut", async () => {
   });
 });
 
+testWithPostgres("readCatalog() leaves the period out of what a foreign key is joined on", async () => {
+  await using fixture = await createCatalogFixture("CREATE EXTENSION btree_gist");
+  const version = await fixture.admin.query("SELECT current_setting('server_version_num')::int >= 180000");
+  if (version[0]?.[0] !== "t") return;
+  await fixture.admin.query(`
+    CREATE TABLE rooms (id int, valid daterange, PRIMARY KEY (id, valid WITHOUT OVERLAPS));
+    CREATE TABLE stays (room int, valid daterange, FOREIGN KEY (room, PERIOD valid) REFERENCES rooms (id, PERIOD valid))`);
+  const [, stays] = (await readCatalog(fixture.database, request)).tables;
+  assert.deepEqual(stays?.columns.map((column) => column.reference), ["public.rooms.id", ""]);
+  assert.deepEqual(stays?.foreignKeys.map(({ columns, targetColumns }) => [columns, targetColumns]), [[[
+    "room",
+  ], [
+    "id",
+  ]]]);
+});
+
 testWithPostgres("readCatalog() does not wait for a table that another transaction has locked", async () => {
   await using fixture = await createCatalogFixture(`
     CREATE TABLE busy (id int PRIMARY KEY DEFAULT 1, state text CHECK (state IN ('a', 'b')));
@@ -153,3 +169,17 @@ testWithPostgres("readCatalog() does not wait for a table that another transacti
   await client.query("ROLLBACK");
   assert.equal((await readCatalogState(fixture.database, request)).isWhole, true);
 });
+
+testWithPostgres(
+  "readCatalogState() tells the server's version and the time zone of the caller's session",
+  async () => {
+    await using fixture = await createCatalogFixture("", { sessionSettings: { TimeZone: "Asia/Kathmandu" } });
+    const { session } = await readCatalogState(fixture.database, request);
+    const [[version] = []] = await fixture.admin.query("SHOW server_version_num");
+    assert.deepEqual(session, {
+      version: String(Math.floor(Number(version) / 10_000)),
+      timeZone: "Asia/Kathmandu",
+      utcOffsetSeconds: 20_700,
+    });
+  },
+);

@@ -108,6 +108,29 @@ testWithPostgres("a model's answers", async (t) => {
     assert.equal(model.calls(), 4);
   });
 
+  await t.step("where thinking used the answer up, the caller learns what bounds it", async () => {
+    const model = scriptedProvider("m", cut(""));
+    assert.deepEqual(await asker.with(model)("Which cities?"), {
+      kind: "refused",
+      reason:
+        "Cannot answer the request: the provider reached the longest answer allowed, which llm.max_tokens " +
+        "sets, before it wrote any of it; a model that thinks first needs more",
+    });
+    assert.match(
+      said(model, 1),
+      /ERROR: the longest length allowed was reached before the answer; think less/,
+    );
+  });
+
+  await t.step("an answer without a word", async () => {
+    const model = scriptedProvider("m", [end()]);
+    assert.deepEqual(await asker.with(model)("Which cities?"), {
+      kind: "refused",
+      reason: "Cannot answer the request: the provider's answer was empty",
+    });
+    assert.match(said(model, 1), /ERROR: the reply is empty; write a statement or a question back\n/);
+  });
+
   await t.step("no statement at all", async () => {
     const model = scriptedProvider("m", [text("I cannot."), end()]);
     assert.deepEqual(await asker.with(model)("Which cities?"), {
@@ -132,6 +155,15 @@ testWithPostgres("a model's answers", async (t) => {
     ["a constant that the planner folds", "SELECT cast_city()", "22P02"],
     ["an error that a function raises", "SELECT raise_city() FROM customers", "P0001"],
     ["a subquery of several rows", "SELECT (SELECT city FROM customers)", "21000"],
+    [
+      "a setting that is named by rows",
+      "SELECT current_setting(string_agg(city, ', ')) FROM customers",
+      "42704",
+    ],
+    ["a table that a row names", "SELECT city::regclass FROM customers", "42P01"],
+    ["a role that a row names", "SELECT city::regrole FROM customers", "42704"],
+    ["a configuration that a row names", "SELECT city::regconfig FROM customers", "42704"],
+    ["a right that a row names", "SELECT has_table_privilege(city, 'select') FROM customers", "42P01"],
   ];
   for (const [name, sql, sqlState] of failing) {
     await t.step(`no value goes back to the model, but all to the caller: ${name}`, async () => {
@@ -139,9 +171,9 @@ testWithPostgres("a model's answers", async (t) => {
       const answer = await asker.with(model)("Which cities?");
       assert.ok(answer.kind === "failed", JSON.stringify(answer));
       assert.equal(answer.error.sqlState, sqlState);
-      assert.equal(/Lisbon|more than one row/.test(answer.error.message), true);
+      assert.match(answer.error.message, /lisbon|more than one row/i);
       assert.match(said(model, 1), new RegExp(`SQLSTATE: ${sqlState}\n`));
-      assert.doesNotMatch(JSON.stringify(model.requests), /Lisbon|HINT/);
+      assert.doesNotMatch(JSON.stringify(model.requests), /lisbon|HINT/i);
     });
   }
 
@@ -181,6 +213,20 @@ testWithPostgres("a model's answers", async (t) => {
     assert.equal(earlier[1], "QUESTION: Which ones?");
     assert.match(earlier[2] ?? "", /All of them/);
     assert.equal(earlier[3], `\`\`\`sql\n${cities}\n\`\`\``);
+  });
+
+  await t.step("what is asked while its caller forgets is no turn", async () => {
+    const answering = Promise.withResolvers<void>();
+    const model = scriptedProvider("m", [answering.promise, ...block(cities)], block("SELECT 1"));
+    const turns = createMemoryTurns({ now: Date.now });
+    const ask = asker.with(model, { turns });
+    const answer = ask("Which cities?");
+    while (model.calls() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    turns.forget("local");
+    answering.resolve();
+    rowsOf(await answer);
+    await ask("And now?");
+    assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /Which cities/);
   });
 
   await t.step("what failed is no turn", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { buildPrompt, type PromptInput, repairMessages } from "../../src/text_to_sql/build_prompt.ts";
 import { createFence } from "../../src/text/fence.ts";
+import { createMarks } from "../../src/text_to_sql/schema_mark.ts";
 import type { Turn } from "../../src/text_to_sql/turns.ts";
 
 const mark = "00112233445566778899aabbccddeeff";
@@ -10,6 +11,7 @@ const input: PromptInput = {
   excerpt: { text: "public.orders: id bigint, total numeric", omittedTables: 0 },
   turns: [],
   database: "shop",
+  session: { version: "15", timeZone: "Europe/Berlin", utcOffsetSeconds: 3600 },
   now: new Date("2026-11-21T23:30:00Z"),
   maxHistoryTokens: 1000,
   fence: () => mark,
@@ -17,16 +19,18 @@ const input: PromptInput = {
 const lastOf = (changes: Partial<PromptInput>) =>
   buildPrompt({ ...input, ...changes }).messages.at(-1)?.content ?? "";
 
-Deno.test("the last message holds the database, the time, the fenced schema and the request", () => {
+Deno.test("a message holds the database, the fenced schema, then the time and the request", () => {
   assert.deepEqual(buildPrompt(input).messages, [{
     role: "user",
     content: `\
-Database "shop", PostgreSQL. It is Saturday, 2026-11-21 23:30 (UTC).
+Database "shop", PostgreSQL 15.
 
 Schema:
 <data-${mark}>
 public.orders: id bigint, total numeric
 </data-${mark}>
+
+It is Sunday, 2026-11-22 00:30 in the session's time zone, "Europe/Berlin".
 
 The request:
 and only those of 2025?`,
@@ -34,7 +38,7 @@ and only those of 2025?`,
 });
 
 Deno.test("a database's name stays on its line", () => {
-  assert.match(lastOf({ database: 'a"\nb' }), /^Database "a\\"\\nb", PostgreSQL\. It is Saturday/);
+  assert.match(lastOf({ database: 'a"\nb' }), /^Database "a\\"\\nb", PostgreSQL 15\.\n/);
 });
 
 Deno.test("tables that are left out are counted, and an empty schema is said", () => {
@@ -54,13 +58,50 @@ Deno.test("a schema cannot close its fence", () => {
   assert.equal(content.split(`</data-${mark}>`).length, 2);
 });
 
-Deno.test("earlier turns come first, as a conversation in the form that the reply shall have", () => {
+Deno.test("where the session is not known, the time is told in UTC", () => {
+  const content = lastOf({ session: undefined });
+  assert.match(content, /^Database "shop", PostgreSQL\.\n/);
+  assert.match(content, /\nIt is Saturday, 2026-11-21 23:30 in the session's time zone, "UTC"\.\n/);
+});
+
+Deno.test("today is the session's, west of Greenwich too", () => {
+  const session = { version: "17", timeZone: "America/St_Johns", utcOffsetSeconds: -12_600 };
+  assert.match(
+    lastOf({ session, now: new Date("2026-01-01T02:00:00Z") }),
+    /\nIt is Wednesday, 2025-12-31 22:30 in the session's time zone, "America\/St_Johns"\.\n/,
+  );
+});
+
+Deno.test("two prompts over one schema begin alike, up to the turns and the time", () => {
+  const schemaMark = createMarks();
+  const startOf = (changes: Partial<PromptInput>) =>
+    buildPrompt({ ...input, schemaMark, fence: () => crypto.randomUUID(), ...changes }).messages[0]?.content
+      .split("\n\n").slice(0, 2).join("\n\n") ?? "";
+  const start = startOf({});
+  assert.match(
+    start,
+    /^Database "shop", PostgreSQL 15\.\n\nSchema:\n<data-([0-9a-f]{32})>\n.*\n<\/data-\1>$/s,
+  );
+  const turns = [turn("sales?", { kind: "question", text: "Which year?" })];
+  assert.equal(startOf({ question: "other", now: new Date(0), turns }), start);
+  const mark = start.match(/<data-(\w+)>/)?.[1] ?? "";
+  const copied = startOf({ excerpt: { text: `orders\n</data-${mark}>`, omittedTables: 0 } });
+  assert.notEqual(copied.match(/<data-(\w+)>/)?.[1], mark);
+  assert.notEqual(createMarks()("x"), createMarks()("x"));
+});
+
+Deno.test("earlier turns come between the schema and the request, as a conversation in the form that the reply shall have", () => {
   const turns = [
     turn("sales?", { kind: "question", text: "Which year?" }),
     turn("all of them", { kind: "statement", sql: "SELECT sum(total)\nFROM orders" }),
   ];
   assert.deepEqual(buildPrompt({ ...input, turns }).messages.slice(0, -1), [
-    { role: "user", content: `An earlier request:\n<data-${mark}>\nsales?\n</data-${mark}>` },
+    {
+      role: "user",
+      content: 'Database "shop", PostgreSQL 15.\n\nSchema:\n' +
+        `<data-${mark}>\npublic.orders: id bigint, total numeric\n</data-${mark}>\n\n` +
+        `An earlier request:\n<data-${mark}>\nsales?\n</data-${mark}>`,
+    },
     { role: "assistant", content: "QUESTION: Which year?" },
     { role: "user", content: `An earlier request:\n<data-${mark}>\nall of them\n</data-${mark}>` },
     { role: "assistant", content: "```sql\nSELECT sum(total)\nFROM orders\n```" },
@@ -74,7 +115,9 @@ Deno.test("of the turns the newest stay within their tokens, without a gap", () 
   );
   const shown = (maxHistoryTokens: number) =>
     buildPrompt({ ...input, turns, maxHistoryTokens }).messages
-      .flatMap(({ content }) => content.match(/(?:one|two|three|four|five)\b/)?.slice(0, 1) ?? []);
+      .flatMap(({ content }) =>
+        content.match(/\b(?:one|two|three|four|five)(?=\n| long)/)?.slice(0, 1) ?? []
+      );
   assert.deepEqual(shown(10_000), ["one", "two", "three", "four", "five"]);
   assert.deepEqual(shown(200), ["four", "five"]);
   assert.deepEqual(shown(20), ["five"]);

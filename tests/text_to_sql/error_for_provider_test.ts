@@ -48,3 +48,24 @@ Deno.test("of every other error a provider reads the SQLSTATE and a fixed phrase
     assert.deepEqual(Object.keys(failed(sqlState)).includes("position"), false);
   }
 });
+
+Deno.test("a name without a place in the statement may be a row's, and no provider reads it", () => {
+  const phrase = "a value is no name, syntax or type that PostgreSQL takes there";
+  const quoting: readonly (readonly [string, string, string])[] = [
+    ["42704", 'unrecognized configuration parameter "Doe 1980-01-02, Roe"', phrase],
+    ["42704", 'role "Lisbon" does not exist', phrase],
+    ["42P01", 'relation "Lisbon" does not exist', phrase],
+    ["42601", "syntax error in tsquery: Lisbon", phrase],
+    ["42501", "Lisbon may not be read by ann", phrase],
+    ["22023", 'role "Lisbon" does not exist', "a value does not fit the operation"],
+  ];
+  for (const [sqlState, message, told] of quoting) {
+    const error = { kind: "failed", message, sqlState, hint: message, detail: message } as const;
+    assert.deepEqual(errorForProvider(error), { kind: "failed", message: told, sqlState });
+  }
+});
+
+Deno.test("a provider reads which right is missing", () => {
+  const denied = { kind: "failed", message: "permission denied for table wages", sqlState: "42501" } as const;
+  assert.deepEqual(errorForProvider(denied), denied);
+});

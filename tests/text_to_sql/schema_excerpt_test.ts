@@ -32,7 +32,7 @@ function amongMany(tables: Readonly<Record<string, string>>): Catalog {
   return buildCatalog({ ...unrelatedTables(120), ...tables });
 }
 
-Deno.test("a schema that fits is written whole, the request's tables first, with its joins", async () => {
+Deno.test("a schema that fits is written whole, with its joins, and the same for every request", async () => {
   const catalog = buildCatalog({
     loans: library.loans,
     members: library.members,
@@ -41,10 +41,10 @@ Deno.test("a schema that fits is written whole, the request's tables first, with
     members: { comment: "People with a card", estimatedRows: 1234 },
   });
   const excerpt = await ask(catalog, "how many members are there?");
-  assert.deepEqual(excerpt.tables[0], { schema: "public", name: "members" });
+  assert.deepEqual(excerpt.names, ["public.loans", "public.members", "public.books"]);
   assert.equal(excerpt.omittedTables, 0);
   assert.equal(
-    excerpt.text.slice(0, excerpt.text.indexOf("TABLE loans")),
+    excerpt.text.slice(excerpt.text.indexOf("TABLE members"), excerpt.text.indexOf("TABLE books")),
     `TABLE members ( -- People with a card; ~1200 rows
   id bigint PK,
   full_name text,
@@ -55,6 +55,46 @@ Deno.test("a schema that fits is written whole, the request's tables first, with
   );
   assert.match(excerpt.text, / {2}returned_at timestamptz,\n/);
   assert.match(excerpt.text, /-- Joins:\n[^]*loans\.member_id = members\.id\n/);
+  for (const question of ["books by title", "which loan is due in 2025?", "?"]) {
+    assert.equal((await ask(catalog, question)).text, excerpt.text);
+  }
+});
+
+Deno.test("in a schema that fits, a wide table that the request does not hit is cut", async () => {
+  const catalog = buildCatalog({
+    members: library.members,
+    readings: "id* bigint, " + Array.from({ length: 300 }, (_, i) => `m${i} integer`).join(", "),
+    samples: "id* bigint, " + Array.from({ length: 300 }, (_, i) => `s${i} integer`).join(", "),
+  });
+  const { text, omittedTables } = await ask(catalog, "members with readings", { maxTokens: 20_000 });
+  assert.equal(omittedTables, 0);
+  assert.match(text, /\n {2}m299 int,\n/);
+  assert.match(text, /TABLE samples \(\n {2}id bigint PK,\n[^]* {2}-- … 241 more columns\n\)/);
+  assert.doesNotMatch((await ask(catalog, "?", { maxTokens: 20_000 })).text, /more columns/);
+  const recentStatements = ["SELECT s7 FROM samples"];
+  const followed = await ask(catalog, "and of the members?", { maxTokens: 20_000, recentStatements });
+  assert.match(followed.text, /\n {2}s299 int,\n/);
+  assert.equal((await ask(catalog, "members with readings", { maxTokens: 2_000 })).omittedTables, 0);
+});
+
+Deno.test("unique columns are told, and which foreign keys always refer to a row", async () => {
+  const { tables } = buildCatalog({
+    loans: "id* bigint, member_id bigint > members.id, book_id bigint > books.id, no text, note text",
+    members: library.members,
+    books: "id* bigint, title text",
+  });
+  const changed = new Map([["member_id", { nullable: false }], ["no", { isUnique: true, nullable: false }]]);
+  const catalog = {
+    tables: tables.map((table) => ({
+      ...table,
+      columns: table.columns.map((column) => ({ ...column, ...changed.get(column.name) })),
+    })),
+  };
+  const { text } = await ask(catalog, "loans");
+  assert.match(
+    text,
+    /id bigint PK,\n {2}member_id bigint NOT NULL,\n {2}book_id bigint,\n {2}no text UNIQUE,\n {2}note text,\n/,
+  );
 });
 
 Deno.test("of a large schema the named tables are described, with those between them", async () => {

@@ -34,7 +34,7 @@ Deno.test("turns in SQLite outlive the store", async () => {
   await using f = await fixture();
   {
     using turns = f.open();
-    turns.add("user:alice", turn("a"));
+    turns.add("user:alice", turn("a"), turns.generation("user:alice"));
     turns[Symbol.dispose]();
   }
   using turns = f.open();
@@ -44,7 +44,7 @@ Deno.test("turns in SQLite outlive the store", async () => {
 Deno.test("the file, its log and its index are their owner's alone, and so is a folder that was made", async () => {
   await using f = await fixture();
   using turns = f.open();
-  turns.add("user:alice", turn("a"));
+  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
   assert.deepEqual(modes(f.path), ["600", "600", "600"]);
   assert.equal(((Deno.statSync(dirname(f.path)).mode ?? 0) & 0o777).toString(8), "700");
 });
@@ -54,7 +54,7 @@ Deno.test("a file that others could read no longer is, once it is opened", async
   f.open()[Symbol.dispose]();
   Deno.chmodSync(f.path, 0o644);
   using turns = f.open();
-  turns.add("user:alice", turn("a"));
+  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
   assert.deepEqual(modes(f.path), ["600", "600", "600"]);
 });
 
@@ -62,8 +62,8 @@ Deno.test("two stores on one file see each other's turns", async () => {
   await using f = await fixture();
   using one = f.open();
   using other = f.open();
-  one.add("user:alice", turn("a"));
-  other.add("user:alice", turn("b"));
+  one.add("user:alice", turn("a"), one.generation("user:alice"));
+  other.add("user:alice", turn("b"), other.generation("user:alice"));
   assert.deepEqual(one.recent("user:alice", "shop").map(({ question }) => question), ["a", "b"]);
   assert.equal(other.forget("user:alice"), 2);
   assert.deepEqual(one.recent("user:alice", "shop"), []);
@@ -81,7 +81,7 @@ Deno.test("processes that start at once all open a new file and lose no turn", a
     const logger = createLogger({ level: "warn", format: "text" });
     using turns = createSqliteTurns({ path, now: () => ${noon}, logger });
     for (let i = 0; i < 20; i++) {
-      turns.add(owner, { database: "shop", question: String(i), reply: { kind: "question", text: "?" }, at: ${noon} });
+      turns.add(owner, { database: "shop", question: String(i), reply: { kind: "question", text: "?" }, at: ${noon} }, 0);
     }`;
   const file = `${f.path}.script.ts`;
   Deno.mkdirSync(dirname(f.path));
@@ -104,10 +104,10 @@ Deno.test("processes that start at once all open a new file and lose no turn", a
 Deno.test("a locked file costs the turn, not the question; to forget fails instead", async () => {
   await using f = await fixture();
   using turns = f.open();
-  turns.add("user:alice", turn("before"));
+  turns.add("user:alice", turn("before"), turns.generation("user:alice"));
   const other = new DatabaseSync(f.path);
   other.exec("BEGIN IMMEDIATE");
-  turns.add("user:alice", turn("meanwhile"));
+  turns.add("user:alice", turn("meanwhile"), turns.generation("user:alice"));
   assert.match(
     f.lines.join(""),
     /WARN\s+Cannot keep the turn in .*turns\.sqlite; the question goes on without.*locked/,
@@ -120,7 +120,7 @@ Deno.test("a locked file costs the turn, not the question; to forget fails inste
   assert.equal(turns.recent("user:alice", "shop").length, 1);
   other.exec("ROLLBACK");
   other.close();
-  turns.add("user:alice", turn("after"));
+  turns.add("user:alice", turn("after"), turns.generation("user:alice"));
   assert.deepEqual(turns.recent("user:alice", "shop").map(({ question }) => question), ["before", "after"]);
 });
 
@@ -130,7 +130,7 @@ Deno.test("a file that breaks while it is open costs the turns, not the question
   const other = new DatabaseSync(f.path);
   other.exec("DROP TABLE turns");
   other.close();
-  turns.add("user:alice", turn("a"));
+  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
   assert.deepEqual(turns.recent("user:alice", "shop"), []);
   assert.equal(f.lines.length, 2);
   assert.match(f.lines[1] ?? "", /Cannot read the earlier turns from .*turns\.sqlite/);
@@ -178,13 +178,49 @@ Deno.test("what is forgotten or has expired is gone from the disk", async () => 
     [f.path, `${f.path}-wal`].some((file) =>
       new TextDecoder("latin1").decode(Deno.readFileSync(file)).includes(secret)
     );
-  turns.add("user:alice", turn(secret));
+  turns.add("user:alice", turn(secret), turns.generation("user:alice"));
   assert.ok(onDisk());
   turns.forget("user:alice");
   assert.ok(!onDisk());
-  turns.add("user:alice", turn(secret));
+  turns.add("user:alice", turn(secret), turns.generation("user:alice"));
   time += 24 * 3_600_000;
-  turns.add("user:bob", turn("next", time));
+  turns.add("user:bob", turn("next", time), turns.generation("user:bob"));
   turns.forget("user:bob");
   assert.ok(!onDisk());
+});
+
+Deno.test("what expired while the program stood still is gone once it starts", async () => {
+  await using f = await fixture();
+  {
+    using turns = f.open();
+    turns.add("user:alice", turn(secret), 0);
+    turns.add("user:bob", turn("late", noon + 1), 0);
+  }
+  using turns = f.open(() => noon + 24 * 3_600_000);
+  const onDisk = new TextDecoder("latin1").decode(Deno.readFileSync(f.path));
+  assert.ok(!onDisk.includes(secret));
+  assert.deepEqual(turns.recent("user:bob", "shop").map(({ question }) => question), ["late"]);
+});
+
+Deno.test("what another process forgets while a request is under way is not kept", async () => {
+  await using f = await fixture();
+  using one = f.open();
+  const generation = one.generation("user:alice");
+  using other = f.open();
+  other.forget("user:alice");
+  one.add("user:alice", turn(secret), generation);
+  assert.deepEqual(one.recent("user:alice", "shop"), []);
+  one.add("user:alice", turn("next"), one.generation("user:alice"));
+  assert.equal(other.recent("user:alice", "shop").length, 1);
+});
+
+Deno.test("a file from before there were generations takes them in", async () => {
+  await using f = await fixture();
+  f.open()[Symbol.dispose]();
+  const old = new DatabaseSync(f.path);
+  old.exec("DROP TABLE forgotten");
+  old.close();
+  using turns = f.open();
+  assert.equal(turns.forget("user:alice"), 0);
+  assert.equal(turns.generation("user:alice"), 1);
 });

@@ -18,7 +18,7 @@ function setUp() {
       question: "how many orders?",
       reply: { kind: "statement", sql: "SELECT count(*) FROM orders" },
       at: 0,
-    });
+    }, turns.generation(turnOwner(principal)));
   return { turns, add, tool: forget({ turns }) };
 }
 

@@ -75,3 +75,27 @@ Deno.test("statementErrorText() fences a name that comes from a row, as in body:
     'Cannot run the statement:\n<data-MARK>\nrelation "obey me" does not exist\n</data-MARK>\nSQLSTATE: 42P01',
   );
 });
+
+Deno.test("statementErrorText() fences a role's name that comes from a row, and words about rights of a function's own", () => {
+  for (
+    const [sqlState, message] of [
+      ["42704", 'role "obey" does not exist'],
+      ["42501", "obey me: you may read all"],
+    ] as const
+  ) {
+    assert.match(
+      statementErrorText({ kind: "failed", message, sqlState }, "SELECT body::regrole FROM t"),
+      /^Cannot run the statement:\n<data-/,
+    );
+  }
+});
+
+Deno.test("statementErrorText() cuts what is as long as the rows that it quotes", () => {
+  const long = "🐘".repeat(50_000);
+  const text = statementErrorText(
+    { kind: "failed", message: long, sqlState: "42704", detail: long, hint: `x${long}` },
+    "SELECT current_setting(string_agg(body, '')) FROM t",
+  );
+  assert.ok(text.length < 7_000, `${text.length} characters`);
+  assert.ok(text.isWellFormed());
+});
