@@ -14,7 +14,8 @@ SELECT current_user,
   EXISTS (
     SELECT FROM pg_roles
     WHERE rolname IN ('pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
-      'pg_signal_backend', 'pg_maintain', 'pg_checkpoint') AND pg_has_role(oid, 'MEMBER')),
+      'pg_signal_backend', 'pg_signal_autovacuum_worker', 'pg_maintain', 'pg_checkpoint', 'pg_create_subscription')
+      AND pg_has_role(oid, 'MEMBER')),
   (SELECT rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls FROM pg_roles WHERE rolname = current_user)`;
 
 const advice = "give Postern a role that may only SELECT";

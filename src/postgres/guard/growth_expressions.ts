@@ -1,4 +1,5 @@
 import { type Argument, growthOfCall, maxValueSize, sizeOfJsonPath } from "./growth_functions.ts";
+import { leastSizeOfCast } from "./growth_least_sizes.ts";
 import { findColumn, type Scope } from "./growth_scope.ts";
 import {
   arithmetic,
@@ -87,6 +88,8 @@ export function createExpressionMeter(
         // it runs apart from the planner, but a number in it counts all the same
         return { ...madeOf([value, measure(fields["testexpr"], scope)]), data: true, bound: value.bound };
       }
+      case "SQLValueFunction":
+        return tableColumn;
       case "SelectStmt":
         return eitherOf(measureQuery(fields, scope));
       case "XmlExpr":
@@ -126,7 +129,7 @@ export function createExpressionMeter(
     const widths = isPadded ? measureAll(type["typmods"], scope).map((width) => width.bound) : [];
     // as text, each byte is two digits
     const size = typeName === "bytea" ? 2 * shape.size : shape.size;
-    return { ...shape, nodes: shape.nodes + 1, size: Math.max(size, ...widths) };
+    return { ...shape, nodes: shape.nodes + 1, size: Math.max(size, leastSizeOfCast(typeName), ...widths) };
   }
 
   function measureCase(fields: Fields, scope: Scope): Shape {

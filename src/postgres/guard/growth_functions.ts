@@ -1,3 +1,4 @@
+import { leastSizeOfCall } from "./growth_least_sizes.ts";
 import { eitherOf, madeOf, powerDigits, type Shape, sum, tableColumn } from "./growth_shape.ts";
 
 /**
@@ -42,6 +43,7 @@ const escapes = new Map([
   ["encode", 4],
   ["normalize", 18],
   ["xmlcomment", 5],
+  ["xmltext", 6],
   ...[
     "to_json",
     "to_jsonb",
@@ -69,9 +71,14 @@ const multiplies = new Set([
 
 const collects = /(^|_)agg$|^(json|jsonb)_object_agg/;
 /** What an aggregate collects of each row may be this long before the rows are counted too, as a thousand. */
-const maxCollectedSize = 2_000;
+const maxCollectedSize = maxValueSize / 2;
+/** Longer values than this may be nested so deep that their indentation outgrows them. */
+const maxFlatSize = 2_000;
 
-/** What a call of a built-in function may grow to; a function that is not known returns no more than it is given. */
+/**
+ * What a call of a built-in function may grow to; a function that is not known returns no more than it is given, or a
+ * number.
+ */
 export function growthOfCall(name: string, args: readonly Argument[]): CallGrowth {
   const shapes = args.map((arg) => arg.shape);
   const made = madeOf(shapes, escapes.get(name) ?? 1);
@@ -94,7 +101,7 @@ export function growthOfCall(name: string, args: readonly Argument[]): CallGrowt
       return grown(made, made.size + args.length * (shapes[0]?.size ?? 0));
     case "jsonb_pretty":
       // each line is indented by its depth, and both may be as many as half of the characters
-      return grown(made, made.size > maxCollectedSize ? made.size ** 2 : made.size);
+      return grown(made, made.size > maxFlatSize ? made.size ** 2 : made.size);
     case "round":
     case "trunc":
       return grown(
@@ -124,7 +131,7 @@ export function growthOfCall(name: string, args: readonly Argument[]): CallGrowt
   if (name.startsWith("jsonb_path_query")) return grown(made, sizeOfJsonPath(made.size, args[1]?.literal));
   if (aggregates.has(name)) return { ok: true, shape: { ...made, data: true, bound: 0 } };
   if (keepsBound.has(name)) return { ok: true, shape: { ...made, bound: shapes[0]?.bound ?? 0 } };
-  return { ok: true, shape: made };
+  return grown(made, Math.max(made.size, leastSizeOfCall(name)));
 }
 
 function grown(made: Shape, size: number): CallGrowth {

@@ -74,7 +74,7 @@ export function arithmetic(
     ? powerDigits(left?.bound ?? 0, right)
     : operator === "*" && !made.data
     ? made.size
-    : longest;
+    : Math.max(longest, tableColumn.size);
   return { ...made, size, bound };
 }
 

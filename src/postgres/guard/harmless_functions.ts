@@ -6,8 +6,10 @@
 const builtIn = new Set((
   // chance and time
   "random random_normal setseed gen_random_uuid uuidv4 uuidv7 array_sample array_shuffle clock_timestamp timeofday " +
+  // AT TIME ZONE, which PostgreSQL 14 marks VOLATILE for a time of day
+  "timezone " +
   // the session
-  "current_query currval lastval pg_jit_available pg_is_in_recovery pg_stat_clear_snapshot " +
+  "current_query currval lastval pg_jit_available pg_is_in_recovery pg_is_in_backup pg_stat_clear_snapshot " +
   "pg_stat_get_backend_io pg_stat_get_backend_wal pg_stat_get_io " +
   // sizes
   "pg_relation_size pg_table_size pg_indexes_size pg_total_relation_size pg_database_size pg_tablespace_size " +
@@ -38,6 +40,7 @@ const ofExtensions: ReadonlyMap<string, readonly string[]> = new Map(Object.entr
     "gen_random_bytes",
     "gen_random_uuid",
     "gen_salt",
+    "fips_mode",
     "pgp_sym_encrypt",
     "pgp_sym_encrypt_bytea",
     "pgp_pub_encrypt",
@@ -52,7 +55,12 @@ const ofExtensions: ReadonlyMap<string, readonly string[]> = new Map(Object.entr
     "pgstathashindex",
     "pg_relpages",
   ],
-  pg_buffercache: ["pg_buffercache_pages", "pg_buffercache_summary", "pg_buffercache_usage_counts"],
+  pg_buffercache: [
+    "pg_buffercache_pages",
+    "pg_buffercache_summary",
+    "pg_buffercache_usage_counts",
+    "pg_buffercache_numa_pages",
+  ],
   sslinfo: ["ssl_version", "ssl_cipher", "ssl_is_used", "ssl_client_cert_present", "ssl_client_dn"],
   tablefunc: ["normal_rand"],
   tsm_system_rows: ["system_rows"],

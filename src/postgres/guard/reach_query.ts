@@ -1,9 +1,12 @@
+import { quoteLiteral } from "../quote_literal.ts";
+import { fillsRow } from "./statement_names.ts";
+
 /**
  * Finds every function that PostgreSQL may run because of the names in a statement, and returns those that are
  * VOLATILE or whose name is refused. It resolves names as PostgreSQL does, by the search path, but where the types of
  * arguments would choose among functions or operators of one name it takes all of them: to refuse one too many is the
  * safe side. From there on it follows what the catalogs store exactly: the parsed trees of views, of row-level security
- * policies, of domains' checks and of default arguments hold the OIDs of what they call.
+ * policies, of virtual columns, of domains' checks and of default arguments hold the OIDs of what they call.
  *
  * $1: the names, as JSON `[{kind, schema, name}]`; $2: refused function names, as JSON. One row per function: `subject`
  * (what in the statement leads to it), `via` (`function`, `operator`, `cast`), `schema`, `name`, `extension`, whether it is
@@ -52,9 +55,9 @@ reach(class, oid, subject) AS (
   UNION
   SELECT step.class, step.oid, r.subject
   FROM reach r CROSS JOIN LATERAL (
-    -- what stored trees call and read: a view's query, the policies of a table, a domain's checks, default arguments
-    SELECT CASE WHEN token[1] = 'relid' THEN 'relation' WHEN token[1] = 'resulttype' THEN 'type'
-                WHEN token[1] = 'opno' THEN 'operator' ELSE 'function' END, token[2]::oid
+    -- what stored trees call and read: a view's query, the policies and virtual columns of a table, a domain's checks,
+    -- default arguments
+    SELECT mentioned.class, mentioned.oid
     FROM (
       SELECT ev_action::text FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class
       WHERE r.class = 'relation' AND w.ev_class = r.oid AND c.relkind = 'v' AND w.ev_type = '1'
@@ -62,11 +65,30 @@ reach(class, oid, subject) AS (
       SELECT polqual::text FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
       WHERE r.class = 'relation' AND p.polrelid = r.oid AND c.relrowsecurity AND p.polcmd IN ('r', '*')
       UNION ALL
+      SELECT adbin::text FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+      WHERE r.class = 'relation' AND d.adrelid = r.oid AND a.attgenerated = 'v'
+      UNION ALL
       SELECT conbin::text FROM pg_constraint WHERE r.class IN ('type', 'argument') AND contypid = r.oid
       UNION ALL
       SELECT proargdefaults::text FROM pg_proc WHERE r.class = 'function' AND oid = r.oid AND oid >= 16384
     ) AS stored(tree),
-    regexp_matches(tree, ':(funcid|aggfnoid|winfnoid|tsmhandler|opno|relid|resulttype) ([1-9]\\d*)', 'g') AS token
+    LATERAL (
+      -- typid is what JSON_VALUE and its like return, coltypes and funccoltypes the columns that FROM gives a function
+      SELECT CASE WHEN token[1] = 'relid' THEN 'relation' WHEN token[1] = 'opno' THEN 'operator'
+                  WHEN token[1] ~ 'typ' THEN 'type' ELSE 'function' END, unnest(string_to_array(token[2], ' '))::oid
+      FROM regexp_matches(tree, ':(funcid|aggfnoid|winfnoid|tsmhandler|opno|relid|resulttype|typid|(?:func)?coltypes) ' ||
+        '(?:\\(o )?([1-9]\\d*(?: \\d+)*)', 'g') AS token
+      UNION ALL
+      -- a row that is filled casts to the types of its columns
+      SELECT 'type', filled[2]::oid
+      FROM regexp_matches(tree, ':(?:op)?funcid (\\d+) :(?:func|op)resulttype ([1-9]\\d{4,})', 'g') AS filled
+      JOIN pg_proc p ON p.oid = filled[1]::oid
+      WHERE p.proname IN (${[...fillsRow].map(quoteLiteral).join(", ")})
+      UNION ALL
+      -- XMLTABLE is a node of its own, and searches as xpath() does
+      SELECT 'function', 'pg_catalog.xpath(text, xml)'::regprocedure
+      WHERE tree LIKE '%{TABLEFUNC :ns_uris%' OR tree LIKE '%{TABLEFUNC :functype 0 %'
+    ) AS mentioned(class, oid)
     UNION ALL
     SELECT 'function', oprcode FROM pg_operator WHERE r.class = 'operator' AND oid = r.oid
     UNION ALL

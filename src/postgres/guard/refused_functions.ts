@@ -11,7 +11,8 @@ const refusedByDeed: readonly (readonly [deed: string, names: string])[] = [
     "pg_ls_archive_statusdir pg_ls_logicalmapdir pg_ls_logicalsnapdir pg_ls_replslotdir pg_ls_summariesdir " +
     "pg_current_logfile pg_logdir_ls pg_file_read pg_file_write pg_file_rename pg_file_unlink pg_file_sync pg_file_length " +
     "pg_hba_file_rules pg_ident_file_mappings pg_show_all_file_settings " +
-    "pg_rotate_logfile pg_rotate_logfile_old pg_logfile_rotate pg_wal_summary_contents pg_available_wal_summaries",
+    "pg_rotate_logfile pg_rotate_logfile_old pg_logfile_rotate pg_wal_summary_contents pg_available_wal_summaries " +
+    "pg_get_logical_snapshot_meta pg_get_logical_snapshot_info",
   ],
   [
     "it works on large objects",
@@ -43,7 +44,8 @@ const refusedByDeed: readonly (readonly [deed: string, names: string])[] = [
     "pg_backup_start pg_backup_stop pg_wal_replay_pause pg_wal_replay_resume pg_sync_replication_slots " +
     "pg_import_system_collations pg_extension_config_dump pg_stop_making_pinned_objects pg_nextoid " +
     "brin_summarize_range brin_summarize_new_values brin_desummarize_range gin_clean_pending_list " +
-    "pg_prewarm autoprewarm_start_worker autoprewarm_dump_now",
+    "pg_prewarm autoprewarm_start_worker autoprewarm_dump_now " +
+    "pg_buffercache_evict pg_buffercache_evict_relation pg_buffercache_evict_all",
   ],
   [
     "it changes replication",
@@ -62,7 +64,7 @@ const refusedByDeed: readonly (readonly [deed: string, names: string])[] = [
     "pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared",
   ],
   ["it changes a sequence; read last_value from the sequence instead", "nextval setval"],
-  ["it changes a setting", "set_config set_limit"],
+  ["it changes a setting", "set_config set_limit isn_weak"],
   ["it sends a notification", "pg_notify"],
   ["it waits; only pg_sleep(seconds) with a number is taken", "pg_sleep_for pg_sleep_until"],
   [
@@ -79,9 +81,9 @@ const refusedByDeed: readonly (readonly [deed: string, names: string])[] = [
   [
     "it reads or repairs raw pages, past the rules for who sees which rows",
     "get_raw_page heap_page_items heap_page_item_attrs tuple_data_split bt_page_items brin_page_items gist_page_items " +
-    "gist_page_items_bytea hash_page_items gin_leafpage_items heap_force_kill heap_force_freeze " +
+    "bt_multi_page_stats gist_page_items_bytea hash_page_items gin_leafpage_items heap_force_kill heap_force_freeze " +
     "pg_truncate_visibility_map pg_get_wal_record_info pg_get_wal_records_info pg_get_wal_records_info_till_end_of_wal " +
-    "pg_get_wal_block_info verify_heapam bt_index_check bt_index_parent_check",
+    "pg_get_wal_block_info verify_heapam bt_index_check bt_index_parent_check gin_index_check",
   ],
   [
     "a short XPath may take minutes that no timeout ends; select the XML itself and read it there",

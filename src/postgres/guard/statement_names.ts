@@ -52,7 +52,7 @@ const functionsBySyntax: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Functions and an operator that make a row of the same table as their argument, so its columns' types are cast to. */
-const fillsRow = new Set([
+export const fillsRow: ReadonlySet<string> = new Set([
   "json_populate_record",
   "json_populate_recordset",
   "jsonb_populate_record",

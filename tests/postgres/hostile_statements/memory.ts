@@ -66,6 +66,19 @@ export const memory: readonly HostileStatement[] = [
     "SELECT regexp_match(repeat('x', 30000), repeat('(', 500) || '.*' || repeat(')', 500))",
     "SELECT repeat('a', 60000) || repeat('a', 60000)",
     "SELECT length(s || s || s || s) FROM (SELECT repeat('a', 60000) AS s) q",
+    "SELECT length(xmltext(xmltext(repeat('&', 60000))::text)::text)",
+    ...[
+      "md5('a')",
+      "version()",
+      "sha512('a')::text",
+      "to_bin(-1)",
+      "(1 / 3.0)::text",
+      "sqrt(2)::text",
+      "'now'::timestamptz::text",
+    ]
+      .map((text) =>
+        `SELECT length(${"regexp_replace(".repeat(5)}${text}${`, '.', ${text}, 'g')`.repeat(5)})`
+      ),
   ], "longer than"),
   {
     name: "concat_ws() in itself",

@@ -69,8 +69,12 @@ GRANT pg_read_server_files, pg_write_server_files, pg_execute_server_program, pg
 GRANT ALL ON SCHEMA public TO @role@;
 COPY (SELECT '@secret@') TO '@canary@';
 CREATE EXTENSION dblink; CREATE EXTENSION file_fdw; CREATE EXTENSION tablefunc; CREATE EXTENSION xml2;
-CREATE EXTENSION adminpack; CREATE EXTENSION pageinspect; CREATE EXTENSION pg_prewarm; CREATE EXTENSION pg_trgm;
-CREATE EXTENSION postgres_fdw; CREATE EXTENSION amcheck;
+CREATE EXTENSION pageinspect; CREATE EXTENSION pg_prewarm; CREATE EXTENSION pg_trgm; CREATE EXTENSION postgres_fdw;
+CREATE EXTENSION amcheck;
+DO $$ BEGIN
+  -- PostgreSQL 17 has it no more
+  IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'adminpack') THEN CREATE EXTENSION adminpack; END IF;
+END $$;
 CREATE TABLE loot (a int);
 CREATE TABLE orders (id bigserial PRIMARY KEY, customer text, total numeric);
 INSERT INTO orders (customer, total) VALUES ('ann', 10), ('bob', 20), ('cleo', 30);
@@ -113,6 +117,8 @@ CREATE VIEW evil_view_of_view AS SELECT v.x, o.id FROM orders o CROSS JOIN (SELE
 CREATE VIEW evil_cast_view AS SELECT s::int AS x FROM secrets;
 CREATE VIEW evil_operator_view AS SELECT 1 |+| 2 AS x;
 CREATE VIEW evil_domain_view AS SELECT id::int::tainted AS x FROM orders;
+CREATE VIEW evil_record_view AS SELECT a::int AS x FROM json_to_record('{"a": 5}') AS r (a tainted);
+CREATE VIEW evil_filled_view AS SELECT jsonb_populate_record(NULL::tainted_row, '{"a": 5}') AS x;
 CREATE VIEW file_view AS SELECT pg_read_file('@canary@') AS x;
 CREATE VIEW text_view AS SELECT table_to_xml('orders', true, false, '') AS x;
 CREATE VIEW next_order AS SELECT nextval('orders_id_seq') AS x;

@@ -18,6 +18,7 @@ export const serverSignals: readonly HostileStatement[] = [
     "SELECT brin_summarize_new_values('x')",
     "SELECT gin_clean_pending_list('x')",
     "SELECT pg_prewarm('orders')",
+    "SELECT pg_buffercache_evict_all()",
   ], "signals or steers"),
   ...named(["SELECT pg_rotate_logfile()"], "files"),
   ...named([
@@ -45,7 +46,7 @@ export const serverSignals: readonly HostileStatement[] = [
     "pg_upgrade",
   ),
   ...named(
-    ["SELECT pg_stat_force_next_flush()", "SELECT currtid2('orders', '(0,1)')"],
+    ["SELECT pg_isolation_test_session_is_blocked(1, ARRAY[2])", "SELECT currtid2('orders', '(0,1)')"],
     "not known to be harmless",
   ),
   ...named([

@@ -75,6 +75,8 @@ export const waysToEvil: readonly HostileStatement[] = named([
   "SELECT * FROM evil_cast_view",
   "SELECT * FROM evil_operator_view",
   "SELECT * FROM evil_domain_view",
+  "SELECT * FROM evil_record_view",
+  "SELECT * FROM evil_filled_view",
   "SELECT count(*) FROM guarded",
   "SELECT lower('x'::public.shadow)",
 ], "VOLATILE");
