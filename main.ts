@@ -1,11 +1,14 @@
 import denoConfig from "./deno.json" with { type: "json" };
 import { runCommandLine } from "./src/cli/run_command_line.ts";
+import { createStreamWriter } from "./src/cli/stream_writer.ts";
 
-const encoder = new TextEncoder();
+const stdout = createStreamWriter(Deno.stdout, "standard output");
+const stderr = createStreamWriter(Deno.stderr, "standard error");
 
-Deno.exit(
-  await runCommandLine(Deno.args, { name: "postern", title: "Postern", version: denoConfig.version }, {
-    print: (line) => void Deno.stdout.writeSync(encoder.encode(`${line}\n`)),
-    warn: (line) => void Deno.stderr.writeSync(encoder.encode(`${line}\n`)),
-  }),
+const exitCode = await runCommandLine(
+  Deno.args,
+  { name: "postern", title: "Postern", version: denoConfig.version },
+  { print: stdout.writeLine, warn: stderr.writeLine },
 );
+// what a shell shows of a program that SIGPIPE ended
+Deno.exit(exitCode === 0 && stdout.isClosed() ? 128 + 13 : exitCode);

@@ -10,6 +10,7 @@ import { readTable } from "../rag/read_table.ts";
 import type { SearchedTableSettings } from "../rag/open_searched_table.ts";
 import type { Print } from "./operation_output.ts";
 import type { Progress } from "./progress_bar.ts";
+import { isOfRights } from "./role_hint.ts";
 
 export interface IndexOperation {
   readonly named: NamedPipeline;
@@ -68,7 +69,10 @@ async function forEachTable(
   if (first === undefined) return;
   throw failures.length === 1
     ? first
-    : new AppError(first.code, failures.map(({ message }) => message).join("; "));
+    : new AppError(first.code, failures.map(({ message }) => message).join("; "), {
+      cause: failures,
+      data: failures.find(isOfRights)?.data ?? {},
+    });
 }
 
 async function indexKeywords(

@@ -1,4 +1,4 @@
-import { openNamedPipeline, openPipelines } from "../app/rag/named_pipeline.ts";
+import { type NamedPipeline, openNamedPipeline, openPipelines } from "../app/rag/named_pipeline.ts";
 import type { Config } from "../config/mod.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { doctor } from "../rag/doctor/doctor.ts";
@@ -12,6 +12,8 @@ import { ingestOperation } from "./ingest_operation.ts";
 import type { Print } from "./operation_output.ts";
 import type { ParsedFlags } from "./parse_flags.ts";
 import { createProgress, type Progress } from "./progress_bar.ts";
+import { withRoleHint } from "./role_hint.ts";
+import { createStreamWriter } from "./stream_writer.ts";
 import { untilInterrupted } from "./until_interrupted.ts";
 
 /** Where an operation's texts go. */
@@ -28,8 +30,6 @@ interface Context {
   readonly signal: AbortSignal;
 }
 
-const encoder = new TextEncoder();
-
 /**
  * Does an administrator's operation on pipelines.
  * @returns the exit code
@@ -42,25 +42,38 @@ export async function ragOperation(
 ): Promise<number> {
   const progress = createProgress({
     isTerminal: Deno.stderr.isTerminal(),
-    write: (text) => void Deno.stderr.writeSync(encoder.encode(text)),
+    write: createStreamWriter(Deno.stderr, "standard error").write,
     now: () => performance.now(),
   });
   const logger = createLogger(config.log);
   return await untilInterrupted(async (signal) => {
     const context = { flags, config, print, logger, progress, signal };
     if (flags.operation === "doctor") return await lookInto(context);
-    await usePipeline(context);
+    await openPipeline(context);
     return 0;
   });
 }
 
-async function usePipeline(context: Context): Promise<void> {
-  const { flags, config, print, logger, progress, signal } = context;
+async function openPipeline(context: Context): Promise<void> {
+  const { flags, config, logger } = context;
   const role = {
     ...given("user", flags.settings.get("databases[0].user")?.text),
     ...given("password", flags.settings.get("databases[0].password")?.text),
   };
   await using named = await openNamedPipeline(flags.pipeline ?? "", { config, role, logger });
+  try {
+    await usePipeline(named, context);
+  } catch (error) {
+    // only reads, as the pipeline's own role
+    if (flags.operation === "evaluate") throw error;
+    throw withRoleHint(error, role.user ?? named.pipeline.databaseOptions.user);
+  }
+}
+
+async function usePipeline(
+  named: NamedPipeline,
+  { flags, print, logger, progress, signal }: Context,
+): Promise<void> {
   switch (flags.operation) {
     case "index-pipeline":
       return await indexPipeline({ named, progress, print, signal });

@@ -4,6 +4,7 @@ import { type ConfigDocument, readConfigDocument } from "./config_document.ts";
 import { readConfigFile } from "./config_file.ts";
 import { configSchema, type ParsedConfig } from "./config_schema.ts";
 import { ConfigError, type Fault } from "./fault.ts";
+import { narrowSettings } from "./narrowed_settings.ts";
 import { normalizeTree } from "./normalize_tree.ts";
 import { applyOverrides } from "./overrides.ts";
 import { pipelineSettings } from "./pipeline_settings.ts";
@@ -69,6 +70,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     home: env["HOME"],
     ...document,
   }) as ValueMap;
+  const narrowed = narrowSettings(tree, document.place);
   const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
   if (flags.demo) applyDemoDefaults(tree);
   const parsed = validate(tree, document, origins, faults, file?.path, {
@@ -77,7 +79,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   });
   return {
     config: finishConfig(parsed, folder, env),
-    warnings: [...replaced, ...warnings, ...unusedPartWarnings(tree), ...passwordWarning(flags)],
+    warnings: [...replaced, ...narrowed, ...warnings, ...unusedPartWarnings(tree), ...passwordWarning(flags)],
     path: file?.path,
   };
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { pathFields } from "./field_types.ts";
 import { listElement, ownField, recordValue, sectionFields, writtenSchema } from "./schema_walk.ts";
 import type { SettingPath } from "./setting_path.ts";
+import { toggleFromText } from "./toggle_text.ts";
 import { isMap, type ValueMap } from "./value_tree.ts";
 
 export interface NormalizeOptions {
@@ -16,8 +17,8 @@ export interface NormalizeOptions {
 
 /**
  * Brings what was written to the form that the schema validates, with the meaning that the two Go programs give it:
- * an empty value is the same as none, a number where text is expected is its digits, `yes` and `on` are true. Paths
- * become absolute. What does not fit stays as it is, for validation to report.
+ * an empty value is the same as none, a number where text is expected is its digits, `yes` and `on` are true, a word of
+ * a choice may be in any case. Paths become absolute. What does not fit stays as it is, for validation to report.
  */
 export function normalizeTree(
   value: unknown,
@@ -32,6 +33,7 @@ export function normalizeTree(
     return value.map((item, index) => normalizeTree(item, element, options, [...path, index]));
   }
   if (written instanceof z.ZodBoolean && typeof value === "string") return toggleFromText(value) ?? value;
+  if (written instanceof z.ZodEnum) return chosenWord(value, written.options.map(String)) ?? value;
   if (!(written instanceof z.ZodString)) return value;
   const isOtherScalar = typeof value === "number" || typeof value === "boolean";
   const text = isOtherScalar ? options.sourceText?.(path) ?? String(value) : value;
@@ -52,9 +54,12 @@ function normalizeMap(
     if (schema === undefined) return [[key, item]];
     // in a mapping of free names an empty text is a value like any other
     if (fields === undefined) return [[key, normalizeTree(item ?? "", schema, options, [...path, key])]];
+    if (writtenSchema(schema) instanceof z.ZodUnknown) return [[key, item]];
     if (isEmpty(item)) return [];
     const entry = normalizeTree(item, schema, options, [...path, key]);
-    return isEmpty(entry) ? [] : [[key, entry]];
+    // a filter in which nothing is left is a mistake: without one all rows would take part
+    const mayVanish = !(writtenSchema(schema) instanceof z.ZodUnion);
+    return mayVanish && isEmpty(entry) ? [] : [[key, entry]];
   });
   return Object.fromEntries(entries);
 }
@@ -70,8 +75,7 @@ function absolutePath(text: string, { folder, home }: NormalizeOptions): string 
   return isAbsolute(text) ? text : resolve(folder, text);
 }
 
-function toggleFromText(text: string): boolean | undefined {
-  if (/^(true|yes|on|1)$/i.test(text)) return true;
-  if (/^(false|no|off|0)$/i.test(text)) return false;
-  return undefined;
+function chosenWord(value: unknown, words: readonly string[]): string | undefined {
+  if (typeof value !== "string") return undefined;
+  return words.find((word) => word.toLowerCase() === value.toLowerCase());
 }

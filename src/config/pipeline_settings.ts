@@ -16,6 +16,7 @@ interface ParsedProvider<Kind extends string> {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly request_timeout?: number | undefined;
   readonly per_attempt_timeout?: number | undefined;
+  readonly api_key_file?: string | undefined;
 }
 
 /** How to reach a provider, with every level of the configuration laid over the one below. Times in milliseconds. */
@@ -28,12 +29,15 @@ export interface ProviderSettings<Kind extends string> {
   readonly request_timeout: number;
   /** 0: no limit. */
   readonly per_attempt_timeout: number;
-  /** The file that holds the key: of the pipeline, else of `defaults`, else of `api_keys`. */
+  /** The file that holds the key of the provider's kind: of the pipeline, else of `defaults`, else of `api_keys`. */
   readonly api_key_file?: string;
+  /** The file that the provider's own section names, which counts before the kind's. */
+  readonly own_api_key_file?: string;
 }
 
 export interface CompletionSettings extends ProviderSettings<CompletionKind> {
   readonly max_tokens?: number;
+  readonly context_tokens?: number;
   readonly temperature?: number;
 }
 
@@ -78,9 +82,10 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     rag_llm: completionSettings(layered(pipeline.rag_llm, defaults.rag_llm), settings),
     ...(rerank.provider === undefined
       ? {}
-      : { rerank: { ...settings(rerank), ...(top_k === undefined ? {} : { top_k }) } }),
-    token_budget: pipeline.token_budget ?? defaults.token_budget ?? 4000,
-    top_n: pipeline.top_n ?? defaults.top_n ?? 10,
+      : { rerank: { ...settings(rerank), ...(top_k ? { top_k } : {}) } }),
+    // pgEdge's server takes 0 for a number that is left out
+    token_budget: pipeline.token_budget || defaults.token_budget || 4000,
+    top_n: pipeline.top_n || defaults.top_n || 10,
     ...(pipeline.system_prompt === undefined ? {} : { system_prompt: pipeline.system_prompt }),
     search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,
@@ -120,6 +125,7 @@ function completionSettings(completion: ParsedCompletion, settle: Settle): Compl
   const { fallback = [], max_tokens, temperature, ...first } = completion;
   return [first, ...fallback].map((provider) => ({
     ...settle<CompletionKind>(provider),
+    ...(provider.context_tokens === undefined ? {} : { context_tokens: provider.context_tokens }),
     ...(max_tokens === undefined ? {} : { max_tokens }),
     ...(temperature === undefined ? {} : { temperature }),
   }));
@@ -146,6 +152,7 @@ function providerSettings<Kind extends string>(
     request_timeout: section.request_timeout ?? defaultRequestTimeoutMs,
     per_attempt_timeout: section.per_attempt_timeout ?? 0,
     ...(keyFile === undefined ? {} : { api_key_file: keyFile }),
+    ...(section.api_key_file === undefined ? {} : { own_api_key_file: section.api_key_file }),
   };
 }
 

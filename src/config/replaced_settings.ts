@@ -2,7 +2,9 @@ import type { Place } from "./config_document.ts";
 import type { Fault } from "./fault.ts";
 import type { SettingPath } from "./setting_path.ts";
 import { formatPath } from "./setting_path.ts";
-import { isMap, valueAt, type ValueMap } from "./value_tree.ts";
+import { settingsOf } from "./setting_pattern.ts";
+import { toggleFromText } from "./toggle_text.ts";
+import { isMap, type ValueMap } from "./value_tree.ts";
 
 /**
  * Keys of the two Go programs' files that Postern does not need, and what is in their place. `[]` is every element
@@ -33,25 +35,23 @@ export function takeReplacedSettings(
   tree: ValueMap,
   place: (path: SettingPath) => { line: number } | undefined,
 ): string[] {
-  return Object.entries(replacedSettings).flatMap(([pattern, instead]) => {
-    const keys = pattern.split(/\.|(?=\[\])/);
-    return holders(tree, keys.slice(0, -1), []).flatMap(([holder, path]) => {
-      const key = keys.at(-1) ?? "";
-      if (!Object.hasOwn(holder, key)) return [];
-      const line = place([...path, key])?.line;
+  return Object.entries(replacedSettings).flatMap(([pattern, instead]) =>
+    settingsOf(tree, pattern).map(({ holder, key, path }) => {
+      const line = place(path)?.line;
       delete holder[key];
       const at = line === undefined ? "" : ` (line ${line})`;
-      return [`${formatPath([...path, key])}${at} is not used: ${instead}`];
-    });
-  });
+      return `${formatPath(path)}${at} is not used: ${instead}`;
+    })
+  );
 }
 
 /**
  * The fault of a file that relies on rows being filtered by who asks: served without it, everyone would read all of
- * them. To be looked for before those keys are taken out.
+ * them. Whatever does not plainly say that they are not counts as such a file. To be looked for before those keys are
+ * taken out.
  */
 export function identityFaults(tree: ValueMap, place: (path: SettingPath) => Place | undefined): Fault[] {
-  if (valueAt(tree, ["identity", "enabled"]) !== true) return [];
+  if (isSwitchedOff(tree["identity"])) return [];
   return [{
     path: "identity",
     ...place(["identity"]),
@@ -60,12 +60,9 @@ export function identityFaults(tree: ValueMap, place: (path: SettingPath) => Pla
   }];
 }
 
-/** The maps that a pattern's keys lead to, with their paths. */
-function holders(value: unknown, keys: readonly string[], path: SettingPath): [ValueMap, SettingPath][] {
-  const [key, ...rest] = keys;
-  if (key === undefined) return isMap(value) ? [[value, path]] : [];
-  if (key === "[]") {
-    return Array.isArray(value) ? value.flatMap((item, index) => holders(item, rest, [...path, index])) : [];
-  }
-  return isMap(value) ? holders(value[key], rest, [...path, key]) : [];
+function isSwitchedOff(section: unknown): boolean {
+  if (section === undefined || section === null) return true;
+  if (!isMap(section)) return false;
+  const enabled = section["enabled"] ?? false;
+  return enabled === false || (typeof enabled === "string" && toggleFromText(enabled) === false);
 }

@@ -84,7 +84,14 @@ const modelIsOptional: readonly unknown[] = [undefined, "local", "anthropic"];
 /** No default would stay right, since models come and go; Anthropic's is the one that files for pgEdge's server leave out. */
 function checkModel(llm: unknown, report: Report): void {
   const provider = valueAt(llm, ["provider"]);
-  if (modelIsOptional.includes(provider) || valueAt(llm, ["enabled"]) === false) return;
+  if (valueAt(llm, ["enabled"]) === false) return;
+  if (provider === "local" && valueAt(llm, ["fallback"]) !== undefined) {
+    report(
+      ["llm", "fallback"],
+      "cannot be given for local, which answers by rules and asks no other provider",
+    );
+  }
+  if (modelIsOptional.includes(provider)) return;
   if (valueAt(llm, ["model"]) === undefined) report(["llm", "model"], `is required for ${provider}`);
 }
 

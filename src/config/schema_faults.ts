@@ -13,13 +13,23 @@ export type Locate = (path: SettingPath, part?: "value" | "key") => Origin;
 
 /** The schema's issues as faults, each setting once. */
 export function schemaFaults(issues: readonly z.core.$ZodIssue[], tree: unknown, locate: Locate): Fault[] {
-  const faults = issues.flatMap((issue) => {
+  const faults = issues.flatMap((issue) => issuesWithin(issue, tree)).flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== "symbol");
     if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(path, key, locate));
     const message = withValue(issue.message, path, valueAt(tree, path));
     return [{ path: formatPath(path), ...locate(path), message }];
   });
   return [...new Map(faults.map((fault) => [fault.path, fault])).values()];
+}
+
+/** What is wrong inside of a section that text may be written in place of, where a section is what was written. */
+function issuesWithin(issue: z.core.$ZodIssue, tree: unknown): z.core.$ZodIssue[] {
+  const path = issue.path.filter((part) => typeof part !== "symbol");
+  if (issue.code !== "invalid_union" || !isMap(valueAt(tree, path))) return [issue];
+  const ofSection = issue.errors.find((errors) =>
+    !errors.some(({ code, path }) => code === "invalid_type" && path.length === 0)
+  );
+  return ofSection?.map((inner) => ({ ...inner, path: [...path, ...inner.path] })) ?? [issue];
 }
 
 function unknownKey(parent: SettingPath, key: string, locate: Locate): Fault {

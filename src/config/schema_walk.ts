@@ -11,10 +11,14 @@ export function writtenSchema(schema: Schema): Schema {
   return schema instanceof z.ZodPipe ? writtenSchema(schema.in) : schema;
 }
 
-/** The keys of a section with their schemas; undefined where the schema is of something else. */
+/**
+ * The keys of a section with their schemas, also of one that text may be written in place of; undefined where the schema
+ * is of something else.
+ */
 export function sectionFields(schema: Schema): Readonly<Record<string, Schema>> | undefined {
   const written = writtenSchema(schema);
-  return written instanceof z.ZodObject ? written.shape : undefined;
+  const options = written instanceof z.ZodUnion ? written.options : [written];
+  return options.find((option) => option instanceof z.ZodObject)?.shape;
 }
 
 /** A section's field; keys such as `constructor` are no fields, whatever JavaScript finds under them. */

@@ -1,5 +1,5 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
-import { type Failure, internalFailure, timeoutFailure } from "./rag_reply.ts";
+import { type Failure, hostFailure, internalFailure, timeoutFailure } from "./rag_reply.ts";
 import {
   type ErrorReply,
   errorReply,
@@ -38,6 +38,7 @@ const faults: Readonly<Record<number, readonly [description: string, ...errors: 
     "The body or a field of it is not as described, or a column of the filter does not exist",
     { code: "INVALID_REQUEST", message: "top_n: expected an integer from 1 to 100" },
   ],
+  403: ["The server may not be called by the host that the Host header names", hostFailure],
   404: [
     "No pipeline of that name",
     { code: "PIPELINE_NOT_FOUND", message: 'there is no pipeline "handbok"' },
@@ -124,7 +125,7 @@ const readings: Readonly<
 export function ragOpenApi(version: string): object {
   const app = new OpenAPIHono();
   for (const [path, { reply, ...reading }] of Object.entries(readings)) {
-    const responses = { ...success(reading.summary, reply), ...failures(405, 500) };
+    const responses = { ...success(reading.summary, reply), ...failures(403, 405, 500) };
     app.openAPIRegistry.registerPath({ method: "get", path, ...reading, responses });
   }
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
@@ -146,7 +147,7 @@ export function ragOpenApi(version: string): object {
     },
     responses: {
       200: { ...answered, content: { ...answered.content, ...events } },
-      ...failures(400, 404, 405, 413, 500, 504),
+      ...failures(400, 403, 404, 405, 413, 500, 504),
     },
   });
   return app.getOpenAPIDocument({

@@ -10,6 +10,7 @@ export interface Failure {
 
 const statuses: Readonly<Record<RagErrorCode, number>> = {
   INVALID_REQUEST: 400,
+  FORBIDDEN: 403,
   NOT_FOUND: 404,
   PIPELINE_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
@@ -23,6 +24,12 @@ const internalPhrase = "an internal error occurred";
 const timeoutPhrase = "the request took too long";
 
 export const internalFailure: Failure = { code: "INTERNAL_ERROR", message: internalPhrase };
+export const hostFailure: Failure = {
+  code: "FORBIDDEN",
+  message:
+    "the Host header names a host that this server is not called by; behind a proxy that passes Host on, " +
+    "list the proxy's host name in server.allowed_hosts",
+};
 export const timeoutFailure: Failure = { code: "REQUEST_TIMEOUT", message: timeoutPhrase };
 
 // RFC 8631: where the description of the API is

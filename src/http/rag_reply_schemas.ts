@@ -98,6 +98,7 @@ export const errorReply = z.object({
   error: z.object({
     code: z.enum([
       "INVALID_REQUEST",
+      "FORBIDDEN",
       "NOT_FOUND",
       "PIPELINE_NOT_FOUND",
       "METHOD_NOT_ALLOWED",

@@ -2,10 +2,11 @@ import { type Context, Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
 import type { Pipelines, Reachability, UsageCount } from "../rag/pipelines.ts";
 import type { CoarseTimeout } from "./coarse_timeout.ts";
+import { createHostCheck, type HostOptions } from "./host_and_origin.ts";
 import { createOpenCrossOrigin } from "./open_cross_origin.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
 import { ragOpenApi } from "./rag_openapi.ts";
-import { failureReply, internalFailure, jsonReply } from "./rag_reply.ts";
+import { failureReply, hostFailure, internalFailure, jsonReply } from "./rag_reply.ts";
 import type { HealthReply, LiveReply, PipelinesReply, StatsReply } from "./rag_reply_schemas.ts";
 import type { RunningQueries } from "./running_queries.ts";
 
@@ -17,6 +18,8 @@ export interface RagRoutesOptions {
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: CoarseTimeout;
+  /** Where it listens, and under which other names it may be called. */
+  readonly host: HostOptions;
   readonly cors: { readonly enabled: boolean; readonly allowedOrigins: readonly string[] };
   readonly version: string;
   readonly logger: Logger;
@@ -26,6 +29,9 @@ export interface RagRoutesOptions {
 export function createRagRoutes(options: RagRoutesOptions): Hono {
   const { pipelines, cors, logger } = options;
   const app = new Hono();
+  const hostIsAllowed = createHostCheck(options.host);
+  // before anything else: a page that a refused name led here may read nothing, not even whose origins are allowed
+  app.use(async ({ req }, next) => hostIsAllowed(req.raw) ? await next() : failureReply(hostFailure));
   if (cors.enabled) allowOrigins(app, cors.allowedOrigins);
 
   const description = JSON.stringify(ragOpenApi(options.version));

@@ -21,4 +21,11 @@ Deno.test("configJsonSchema() describes the file as it is written", () => {
     default: "30s",
     type: "string",
   });
+  assert.deepEqual(valueAt(schema, ["properties", "server", "properties", "allowed_hosts"]), {
+    description:
+      "Host names under which the server may be called, besides its own; a proxy's where it passes Host on",
+    default: [],
+    type: "array",
+    items: { type: "string" },
+  });
 });

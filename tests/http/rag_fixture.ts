@@ -27,11 +27,15 @@ export interface RagFixtureOptions {
   readonly pipelines: Pipelines | (() => Pipelines);
   readonly requestTimeoutMs?: number;
   readonly allowedOrigins?: readonly string[];
+  /** Where it listens; on every interface where it is absent. */
+  readonly listenAddress?: string;
+  readonly allowedHosts?: readonly string[];
 }
 
 /** The RAG server's routes over pipelines of a test. */
 export function createRagFixture(options: RagFixtureOptions): RagFixture {
   const { pipelines, requestTimeoutMs = 60_000, allowedOrigins } = options;
+  const address = { host: options.listenAddress ?? "0.0.0.0", port: 8080 };
   const log: string[] = [];
   const runningQueries = createRunningQueries();
   const bodyTimeout = createCoarseTimeout({ timeoutMs: 60_000 });
@@ -41,6 +45,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
     runningQueries,
     requestTimeoutMs,
     bodyTimeout,
+    host: { address, allowedHosts: options.allowedHosts ?? [] },
     cors: { enabled: allowedOrigins !== undefined, allowedOrigins: allowedOrigins ?? [] },
     version: "1.2.3",
     logger: createLogger({

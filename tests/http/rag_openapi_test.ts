@@ -32,7 +32,12 @@ Deno.test("every path, status and media type is described", () => {
     );
     return [`${method} ${path}`, ...replies];
   });
-  const reading = ["200 application/json", "405 application/json", "500 application/json"];
+  const reading = [
+    "200 application/json",
+    "403 application/json",
+    "405 application/json",
+    "500 application/json",
+  ];
   assert.deepEqual(described, [
     ["get /v1/openapi.json", ...reading],
     ["get /v1/live", ...reading],
@@ -43,6 +48,7 @@ Deno.test("every path, status and media type is described", () => {
       "post /v1/pipelines/{name}",
       "200 application/json text/event-stream",
       "400 application/json",
+      "403 application/json",
       "404 application/json",
       "405 application/json",
       "413 application/json",
@@ -52,6 +58,7 @@ Deno.test("every path, status and media type is described", () => {
   ]);
   assert.deepEqual(components.schemas.ErrorResponse?.properties?.error?.properties?.code?.enum, [
     "INVALID_REQUEST",
+    "FORBIDDEN",
     "NOT_FOUND",
     "PIPELINE_NOT_FOUND",
     "METHOD_NOT_ALLOWED",

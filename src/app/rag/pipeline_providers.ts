@@ -1,20 +1,24 @@
 import type { FolderWatch } from "../../auth/folder_watch.ts";
 import type { Config, PipelineConfig, ProviderSettings } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
-import { createCircuitBreaker } from "../../llm/circuit_breaker.ts";
 import {
   createCompletionProvider,
   createEmbeddingProvider,
   createRerankProvider,
 } from "../../llm/create_provider.ts";
+import { demandText } from "../../llm/demand_text.ts";
 import { withFallback } from "../../llm/fallback.ts";
 import { guardCompletion, guardEmbedding, guardRerank } from "../../llm/guarded_provider.ts";
+import { longestAnswer } from "../../llm/longest_answer.ts";
 import { mergeHeaders } from "../../llm/merge_headers.ts";
 import { meterCompletion, meterEmbedding, meterRerank } from "../../llm/metered_provider.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../../llm/provider.ts";
 import type { ProviderKind, ProviderOptions } from "../../llm/provider_options.ts";
 import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
-import { type ApiKey, missingKeyWarning, openApiKey } from "../api_key.ts";
+import { vendorAddress } from "../../llm/vendor_address.ts";
+import { type WatchedProvider, watchedProvider } from "../../llm/watched_provider.ts";
+import type { ApiKey, ApiKeySources } from "../api_key.ts";
+import { type KeyedProvider, openProviderKey, type ProviderKeySources } from "../provider_key.ts";
 import { longestDelayBeforeFallbackMs } from "../open_completion.ts";
 
 export interface PipelineProvidersOptions {
@@ -48,48 +52,84 @@ export async function openPipelineProviders(
   const { ledger, logger } = options;
   await using opening = new AsyncDisposableStack();
   const counter = (part: string) => ledger.counter(`${name}/${part}`);
-  const breaker = (provider: string) =>
-    createCircuitBreaker({ now: () => performance.now(), logger, provider });
-  const open = async (settings: ProviderSettings<ProviderKind>, more: Partial<ProviderOptions> = {}) => {
-    const key = opening.use(await openKey(settings, options));
-    const warning = missingKeyWarning(settings.provider, settings.base_url, key);
-    if (warning !== undefined) logger.warn(warning);
-    return providerOptions(settings, key, options, more);
-  };
+  const primaries = [embedding_llm, ...rag_llm.slice(0, 1), ...(rerank === undefined ? [] : [rerank])];
+  const open: OpenProvider = (settings, more) => openProvider(settings, primaries, options, opening, more);
 
-  const embedding = createEmbeddingProvider(await open(embedding_llm));
-  const completions: CompletionProvider[] = [];
-  for (const [at, settings] of rag_llm.entries()) {
-    const { max_tokens: maxTokens, temperature } = settings;
-    const created = createCompletionProvider(
-      await open(settings, {
-        ...(maxTokens === undefined ? {} : { maxTokens }),
-        ...(temperature === undefined ? {} : { temperature }),
-        ...(at < rag_llm.length - 1 ? { longestAskedDelayMs: longestDelayBeforeFallbackMs } : {}),
-      }),
-    );
-    const metered = meterCompletion(created, counter("completion"));
-    completions.push(guardCompletion(metered, breaker(created.name)));
-  }
-  const reranker = rerank && createRerankProvider(await open(rerank));
+  const embedding = await open(embedding_llm);
+  const completions = await openCompletions(rag_llm, open, counter("completion"));
+  const reranker = rerank && await open(rerank);
   const stack = opening.move();
+  const timeoutMs = rag_llm[0]?.request_timeout ?? 0;
   return {
-    embedding: guardEmbedding(meterEmbedding(embedding, counter("embedding")), breaker(embedding.name)),
-    completion: withFallback(completions, logger),
+    embedding: guardEmbedding(
+      meterEmbedding(createEmbeddingProvider(embedding.options), counter("embedding")),
+      embedding.breaker,
+    ),
+    completion: demandText(withFallback(completions, logger, { timeoutMs }), logger),
     completions,
-    ...(reranker === undefined
-      ? {}
-      : { rerank: guardRerank(meterRerank(reranker, counter("rerank")), breaker(reranker.name)) }),
+    ...(reranker === undefined ? {} : {
+      rerank: guardRerank(
+        meterRerank(createRerankProvider(reranker.options), counter("rerank")),
+        reranker.breaker,
+      ),
+    }),
     embeddingUsage: counter("embedding"),
     completionUsage: counter("completion"),
     keyFiles: [embedding_llm, ...rag_llm, ...(rerank === undefined ? [] : [rerank])]
-      .flatMap(({ api_key_file }) => api_key_file ?? []),
+      .flatMap(({ own_api_key_file, api_key_file }) => own_api_key_file ?? api_key_file ?? []),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
+type Settings = ProviderSettings<ProviderKind>;
+
+type OpenProvider = (settings: Settings, more?: Partial<ProviderOptions>) => Promise<WatchedProvider>;
+
+async function openProvider(
+  settings: Settings,
+  primaries: readonly Settings[],
+  options: PipelineProvidersOptions,
+  opening: AsyncDisposableStack,
+  more: Partial<ProviderOptions> = {},
+): Promise<WatchedProvider> {
+  const keyed: KeyedProvider = {
+    kind: settings.provider,
+    baseUrl: settings.base_url,
+    sources: keySourcesOf(settings, primaries, options),
+  };
+  const key = opening.use(await openProviderKey(keyed, options));
+  return watchedProvider(providerOptions(settings, key, options, more));
+}
+
+/** The one to ask and its fallbacks, each behind its breaker and counted. */
+async function openCompletions(
+  all: PipelineConfig["rag_llm"],
+  open: OpenProvider,
+  counter: UsageCounter,
+): Promise<CompletionProvider[]> {
+  const completions: CompletionProvider[] = [];
+  for (const [at, each] of all.entries()) {
+    const isLast = at === all.length - 1;
+    const { options, breaker } = await open(each, {
+      ...answerOptions(each),
+      ...(isLast ? {} : { longestAskedDelayMs: longestDelayBeforeFallbackMs }),
+    });
+    completions.push(guardCompletion(meterCompletion(createCompletionProvider(options), counter), breaker));
+  }
+  return completions;
+}
+
+function answerOptions(settings: PipelineConfig["rag_llm"][number]): Partial<ProviderOptions> {
+  const { provider, model, max_tokens, context_tokens: contextTokens, temperature } = settings;
+  return {
+    ...(max_tokens === undefined ? {} : { maxTokens: longestAnswer(provider, model, max_tokens) }),
+    ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+  };
+}
+
 function providerOptions(
-  settings: ProviderSettings<ProviderKind>,
+  settings: Settings,
   key: ApiKey,
   { vendors, logger }: PipelineProvidersOptions,
   more: Partial<ProviderOptions>,
@@ -109,11 +149,31 @@ function providerOptions(
   };
 }
 
-function openKey(
-  { provider, api_key_file: file }: ProviderSettings<ProviderKind>,
-  { vendors, folders, logger }: PipelineProvidersOptions,
-): Promise<ApiKey> {
-  if (provider === "ollama" || provider === "local") return openApiKey({}, { folders, logger });
-  const { api_key: environment, api_key_file: homeFile } = vendors.keys[provider];
-  return openApiKey({ file, environment, homeFile }, { folders, logger });
+/** @param primaries the providers that take no other one's place: they get the keys of their kinds wherever they are */
+function keySourcesOf(
+  settings: Settings,
+  primaries: readonly Settings[],
+  { vendors }: PipelineProvidersOptions,
+): ProviderKeySources {
+  const { provider: kind, own_api_key_file, api_key_file } = settings;
+  const vendorsOwn = kind === "local" ? "" : vendorAddress(kind);
+  return {
+    own: { file: own_api_key_file },
+    ofKind: kindKeySources(kind, api_key_file, vendors),
+    address: settings.base_url ?? vendorsOwn,
+    kindAddresses: [
+      vendorsOwn,
+      ...primaries.flatMap(({ provider, base_url }) => provider === kind ? base_url ?? [] : []),
+    ],
+  };
+}
+
+function kindKeySources(
+  kind: ProviderKind,
+  file: string | undefined,
+  vendors: Config["vendors"],
+): ApiKeySources {
+  if (kind === "ollama" || kind === "local") return {};
+  const { api_key: environment, api_key_file: homeFile } = vendors.keys[kind];
+  return { file, environment, homeFile };
 }

@@ -23,6 +23,7 @@ const bodyTimeoutMs = 30_000;
  * @throws {AppError} `invalid` for TLS files that do not fit, `unavailable` where the address is taken
  */
 export async function serveRag({ server, pipelines, version, logger }: ServeRagOptions): Promise<HttpServer> {
+  const address = { host: server.listen_address, port: server.port };
   const runningQueries = createRunningQueries();
   const bodyTimeout = createCoarseTimeout({ timeoutMs: bodyTimeoutMs });
   const routes = createRagRoutes({
@@ -30,13 +31,14 @@ export async function serveRag({ server, pipelines, version, logger }: ServeRagO
     runningQueries,
     requestTimeoutMs: server.request_timeout,
     bodyTimeout,
+    host: { address, allowedHosts: server.allowed_hosts },
     cors: { enabled: server.cors.enabled, allowedOrigins: server.cors.allowed_origins },
     version,
     logger,
   });
   const tls = server.tls.enabled ? await readTls(server.tls, "server.tls") : undefined;
   const listener = startListener({
-    address: { host: server.listen_address, port: server.port },
+    address,
     ...(tls === undefined ? {} : { tls }),
     handle: (request) => routes.fetch(request),
     logger,

@@ -17,6 +17,9 @@ import {
 export const server = section({
   listen_address: host().prefault("0.0.0.0").describe("Address of the interface to listen on"),
   port: integer(0, 65535).prefault(8080).describe("Port to listen on; 0: one that is free"),
+  allowed_hosts: list(text()).prefault([]).describe(
+    "Host names under which the server may be called, besides its own; a proxy's where it passes Host on",
+  ),
   request_timeout: timeout().prefault("120s").describe("Longest run of one query"),
   tls: section({
     enabled: toggle().prefault(false).describe("Serve HTTPS"),
@@ -46,6 +49,7 @@ export const rerankKinds = ["voyage", "cohere", "local"] as const;
 const connection = {
   model: text().optional().describe("The provider's name for the model"),
   base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
+  api_key_file: filePath().optional().describe("File that holds its key, in place of the one in api_keys"),
   headers: headerMap().optional().describe("HTTP headers sent to the provider"),
   request_timeout: timeout().optional().describe("Longest wait for an answer, attempts together"),
   per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt; without it, no limit"),
@@ -57,11 +61,17 @@ export const embeddingProvider = section({
   ...connection,
 });
 
+const contextTokens = () =>
+  integer(1024).optional().describe(
+    "Ollama's context window, in tokens; without it as large as the prompts need",
+  );
+
 /** The provider of answers; what a pipeline leaves out it takes from `defaults`. */
 export const completionProvider = section({
   provider: choice(...completionKinds).optional().describe("Kind of provider"),
   ...connection,
-  max_tokens: integer(1).optional().describe("Longest answer, in tokens"),
+  max_tokens: integer(1).optional().describe("Longest answer, in tokens, a model's thoughts among them"),
+  context_tokens: contextTokens(),
   temperature: temperature().optional().describe(
     "Sampling temperature; sent only where it is set",
   ),
@@ -69,11 +79,14 @@ export const completionProvider = section({
     provider: choice(...completionKinds),
     ...connection,
     model: text().optional().describe("The provider's name for the model"),
+    context_tokens: contextTokens(),
   })).optional().describe("Further providers, each asked where those before it fail"),
 });
 
-export const tokenBudget = () => integer(1).optional().describe("Tokens of context in a prompt");
-export const topN = () => integer(1, 100).optional().describe("Documents that a question retrieves");
+export const tokenBudget = () =>
+  integer(0).optional().describe("Tokens of context in a prompt; 0: the default");
+export const topN = () =>
+  integer(0, 100).optional().describe("Documents that a question retrieves; 0: the default");
 
 /** What pipelines have in common. */
 export const defaults = section({

@@ -1,20 +1,25 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteLiteral } from "../../postgres/quote_literal.ts";
 import type { SqlSession } from "../keyword/sql_session.ts";
+import { takeLock } from "../take_lock.ts";
 
 /**
- * Runs `work` while no other session ingests into the table.
+ * Runs `work` while no other session ingests into the table, which it waits for a little.
  *
- * @throws {AppError} `conflict` where one does
+ * @throws {AppError} `conflict` where one goes on
  */
 export async function asOnlyIngest<T>(
   session: SqlSession,
-  { table, relation }: { readonly table: string; readonly relation: string },
+  options: {
+    readonly table: string;
+    readonly relation: string;
+    readonly lockPatienceMs?: number | undefined;
+  },
   work: () => Promise<T>,
 ): Promise<T> {
+  const { table, relation, lockPatienceMs } = options;
   const key = `hashtextextended(${quoteLiteral(`postern ingest ${relation}`)}, 0)`;
-  const [row] = await session.query(`SELECT pg_try_advisory_lock(${key})::int`);
-  if (row?.[0] !== "1") {
+  if (!await takeLock(session, key, lockPatienceMs)) {
     throw new AppError("conflict", `Cannot ingest into "${table}": another process is at it`);
   }
   try {

@@ -42,6 +42,8 @@ export interface IngestOptions {
   readonly maxFileBytes?: number;
   /** A file that takes longer to read counts as failed. */
   readonly readTimeoutMs?: number;
+  /** How long to wait for another run to end. */
+  readonly lockPatienceMs?: number;
 }
 
 /** What a run did. */
@@ -81,11 +83,11 @@ export const ingestDefaults = {
  * aborts
  */
 export async function ingest(options: IngestOptions): Promise<IngestSummary> {
-  const { connection, table, paths, signal } = options;
+  const { connection, table, paths, signal, lockPatienceMs } = options;
   const found = await findFiles(paths, signal);
   const session = createSqlSession(connection, signal, `ingest into "${table.table}"`);
   const { relation } = await findRelation(session, table.table);
-  return await asOnlyIngest(session, { table: table.table, relation }, async () => {
+  return await asOnlyIngest(session, { table: table.table, relation, lockPatienceMs }, async () => {
     // again, as another run may have made it meanwhile
     const named = await findRelation(session, table.table);
     return await run(options, session, found, named);

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
+import { takeLock } from "../take_lock.ts";
 import { copyDocuments, dropOrphans } from "./copy_documents.ts";
 import { grantToReaders } from "./grant_to_readers.ts";
 import { indexFormat, indexTable, oldestFormat } from "./index_objects.ts";
@@ -28,6 +29,8 @@ export interface BuildKeywordIndexOptions extends KeywordIndexRequest {
   readonly onProgress?: (progress: BuildProgress) => void;
   /** Documents in one transaction. */
   readonly batchRows?: number;
+  /** How long to wait for another process to end. */
+  readonly lockPatienceMs?: number;
 }
 
 export interface BuiltKeywordIndex {
@@ -71,16 +74,19 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
   });
 }
 
-/** Runs `work` while no other session builds or drops an index of this table. */
+/**
+ * Runs `work` while no other session builds or drops an index of this table, which it waits for a little.
+ *
+ * @throws {AppError} `conflict` where one goes on
+ */
 export async function asOnlyBuilder<T>(
   session: SqlSession,
   oid: number,
-  { table }: { readonly table: string },
+  { table, lockPatienceMs }: { readonly table: string; readonly lockPatienceMs?: number | undefined },
   work: () => Promise<T>,
 ): Promise<T> {
   const key = `hashtextextended('postern keyword index', ${oid})`;
-  const [row] = await session.query(`SELECT pg_try_advisory_lock(${key})`);
-  if (row?.[0] !== "t") {
+  if (!await takeLock(session, key, lockPatienceMs)) {
     throw new AppError("conflict", `Cannot index the keywords of "${table}": another process is at it`);
   }
   try {

@@ -133,7 +133,7 @@ testWithPostgres("ingest() says why it cannot use a table or a path", async () =
   });
 });
 
-testWithPostgres("ingest() lets one run at a time write to a table", async () => {
+testWithPostgres("ingest() lets one run at a time write to a table, and waits for it a little", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(files(3));
   const entered = Promise.withResolvers<void>();
@@ -150,13 +150,15 @@ testWithPostgres("ingest() lets one run at a time write to a table", async () =>
     },
   });
   await entered.promise;
-  await assert.rejects(fixture.ingest({ table: { ...table, table: "public.docs" } }), {
+  const other = { table: { ...table, table: "public.docs" } };
+  await assert.rejects(fixture.ingest({ ...other, lockPatienceMs: 0 }), {
     code: "conflict",
     message: 'Cannot ingest into "public.docs": another process is at it',
   });
+  const second = fixture.ingest(other);
   goOn.resolve();
   assert.equal((await first).added, 3);
-  assert.equal((await fixture.ingest()).unchanged, 3);
+  assert.equal((await second).unchanged, 3);
 });
 
 testWithPostgres("ingest() reports a file that the table does not take, and writes the others", async () => {

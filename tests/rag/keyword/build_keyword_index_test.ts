@@ -101,11 +101,33 @@ testWithPostgres("only one process builds an index at a time", async () => {
   const onProgress = () => {
     if (isAsked) return;
     isAsked = true;
-    buildKeywordIndex({ connection, signal, ...columns }).then(second.resolve, second.resolve);
+    buildKeywordIndex({ connection, signal, ...columns, lockPatienceMs: 0 }).then(
+      second.resolve,
+      second.resolve,
+    );
   };
   await fixture.build({ batchRows: 100, onProgress });
   assert.match(String(await second.promise), /Cannot index the keywords of "docs": another process is at it/);
   await connection.close();
+});
+
+testWithPostgres("a build waits a little for one that was killed", async () => {
+  await using fixture = await createKeywordFixture(docs);
+  const killed = await connect(databaseOptions(fixture.url), { signal, logger: silentLogger });
+  const entered = Promise.withResolvers<void>();
+  const ended = assert.rejects(buildKeywordIndex({
+    connection: killed,
+    signal,
+    ...columns,
+    batchRows: 100,
+    onProgress: () => entered.resolve(),
+  }));
+  await entered.promise;
+  const next = fixture.build();
+  await fixture.query(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+  await ended;
+  assert.equal((await next).documents, 3_000);
 });
 
 testWithPostgres("a second build takes what is recent into the lists", async () => {
