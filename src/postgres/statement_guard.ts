@@ -1,5 +1,5 @@
 import { findGrowth } from "./guard/growth.ts";
-import { loadParser, type Parser } from "./guard/parser.ts";
+import { loadParser, maxStatementLength, type Parser } from "./guard/parser.ts";
 import { whyRefused } from "./guard/refused_functions.ts";
 import { describeForeignPart } from "./guard/statement_faults.ts";
 import { createNameCollector, type StatementNames, typeNamedByArgument } from "./guard/statement_names.ts";
@@ -62,10 +62,27 @@ const kinds: Readonly<Record<string, StatementKind>> = {
 const maxDepth = 500;
 const tooDeep = "the statement nests too deep; split it with WITH";
 
+/** Of the latest statements: each is checked where it is told from words, and again where it runs. */
+const rememberedVerdicts = 32;
+
 /** Loads PostgreSQL's grammar, which takes some milliseconds. */
 export async function createStatementGuard(): Promise<StatementGuard> {
   const parser = await loadParser();
-  return { check: (sql) => checkStatement(parser, sql), fingerprint: parser.fingerprint };
+  const verdicts = new Map<string, GuardVerdict>();
+
+  function check(sql: string): GuardVerdict {
+    const known = verdicts.get(sql);
+    if (known !== undefined) return known;
+    const verdict = checkStatement(parser, sql);
+    // what is too long is refused at once, and not worth its memory
+    if (sql.length > maxStatementLength) return verdict;
+    verdicts.set(sql, verdict);
+    const [oldest] = verdicts.keys();
+    if (verdicts.size > rememberedVerdicts && oldest !== undefined) verdicts.delete(oldest);
+    return verdict;
+  }
+
+  return { check, fingerprint: parser.fingerprint };
 }
 
 function checkStatement(parser: Parser, sql: string): GuardVerdict {

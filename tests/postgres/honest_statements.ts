@@ -141,6 +141,11 @@ export const honestStatements: readonly string[] = [
   "SELECT status, rpad(repeat('█', (50 * count(*) / max(count(*)) OVER ())::int), 50) FROM orders GROUP BY status",
   "SELECT repeat('★', rating) || repeat('☆', least(5 - rating, 5)) FROM reviews",
   "SELECT lpad(id::text, 8, '0'), rpad(name, 20) FROM products",
+  `SELECT json_agg(json_build_object(${
+    Array.from({ length: 40 }, (_, at) => `'field ${at}', name || ' ' || to_char(joined, 'YYYY-MM-DD')`).join(
+      ", ",
+    )
+  })) FROM customers`,
   "SELECT repeat('-', 80)",
   "SELECT round(avg(price), 2), ceil(3.2), power(1.05, 12), 2 ^ 10, sqrt(2), ln(10), mod(7, 3), width_bucket(5, 0, 10, 5), random() < 2 FROM products",
   "SELECT replace(replace(replace(name, 'P', 'p'), ' ', '_'), '1', 'one') FROM products",

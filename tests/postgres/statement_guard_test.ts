@@ -19,6 +19,16 @@ Deno.test("check() says what kind of read a statement is", () => {
   }
 });
 
+Deno.test("check() remembers its verdicts on the latest statements, and on no others", () => {
+  const verdict = guard.check("SELECT 'remembered'");
+  assert.equal(guard.check("SELECT 'remembered'"), verdict);
+  for (let other = 0; other < 32; other++) guard.check(`SELECT 'another', ${other}`);
+  assert.notEqual(guard.check("SELECT 'remembered'"), verdict);
+  assert.deepEqual(guard.check("SELECT 'remembered'"), verdict);
+  const tooLong = `SELECT '${"x".repeat(100_000)}'`;
+  assert.notEqual(guard.check(tooLong), guard.check(tooLong));
+});
+
 Deno.test("check() gives a reason that tells what to write instead", () => {
   const reasons: [string, string][] = [
     ["", "there is no statement; write a SELECT"],
