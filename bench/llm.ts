@@ -7,7 +7,6 @@ import { createCompletionProvider, createEmbeddingProvider } from "../src/llm/cr
 import { createCircuitBreaker } from "../src/llm/circuit_breaker.ts";
 import { withFallback } from "../src/llm/fallback.ts";
 import { guardCompletion } from "../src/llm/guarded_provider.ts";
-import { meterCompletion } from "../src/llm/metered_provider.ts";
 import type { ProviderOptions } from "../src/llm/provider_options.ts";
 import { createUsageLedger } from "../src/llm/usage_ledger.ts";
 import { buildPrompt } from "../src/text_to_sql/build_prompt.ts";
@@ -32,11 +31,14 @@ const options: ProviderOptions = {
   logger: silentLogger,
 };
 const now = () => performance.now();
-const created = createCompletionProvider(options);
+const created = createCompletionProvider({
+  ...options,
+  onUsage: createUsageLedger().counter("bench").add,
+});
 // as the server puts them together
 const completion = withFallback([
   guardCompletion(
-    meterCompletion(created, createUsageLedger().counter("bench")),
+    created,
     createCircuitBreaker({ now, logger: silentLogger, provider: created.name }),
   ),
 ], silentLogger);

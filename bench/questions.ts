@@ -12,7 +12,6 @@ import { loadConfig, processEnvironment } from "../src/config/mod.ts";
 import { createLogger } from "../src/core/logger.ts";
 import type { CompletionProvider, Usage } from "../src/llm/provider.ts";
 import { createUsageLedger } from "../src/llm/usage_ledger.ts";
-import { meterCompletion } from "../src/llm/metered_provider.ts";
 import type { Question, QuestionTag } from "../tests/questions/question.ts";
 import { createQuestionFixture, type QuestionFixture } from "../tests/questions/question_fixture.ts";
 import { questions } from "../tests/questions/question_set.ts";
@@ -28,12 +27,12 @@ const { config } = await loadConfig({
 });
 const logger = createLogger({ level: "warn", format: "text" });
 await using folders = createFolderWatch({ logger });
-await using opened = await openCompletion({ config, folders, logger });
+const counter = createUsageLedger().counter("questions");
+await using opened = await openCompletion({ config, folders, onUsage: counter.add, logger });
 if (opened === undefined) throw new Error(`${configPath} names no provider that is a model`);
 await using fixture = await createQuestionFixture();
 
-const counter = createUsageLedger().counter("questions");
-const outcomes = await askAll(fixture, meterCompletion(opened.completion, counter));
+const outcomes = await askAll(fixture, opened.completion);
 report(outcomes, counter.read(), opened.completion.name);
 
 interface Outcome {

@@ -7,6 +7,7 @@ import { guardCompletion } from "../llm/guarded_provider.ts";
 import { longestAnswer } from "../llm/longest_answer.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import type { ProviderOptions } from "../llm/provider_options.ts";
+import type { OnUsage } from "../llm/read_completion.ts";
 import { vendorAddress } from "../llm/vendor_address.ts";
 import { watchedProvider } from "../llm/watched_provider.ts";
 import type { ApiKey, ApiKeySources } from "./api_key.ts";
@@ -18,6 +19,8 @@ type ModelKind = NonNullable<LlmConfig["fallback"]>[number]["provider"];
 export interface OpenCompletionOptions {
   readonly config: Config;
   readonly folders: FolderWatch;
+  /** Told what each request uses. */
+  readonly onUsage?: OnUsage;
   readonly logger: Logger;
 }
 
@@ -67,7 +70,7 @@ interface ProviderEntry {
 function providerOptions(
   { provider, model, base_url, headers, context_tokens }: ProviderEntry,
   key: ApiKey,
-  { config, logger }: OpenCompletionOptions,
+  { config, onUsage, logger }: OpenCompletionOptions,
 ): ProviderOptions {
   const { llm } = config;
   const baseUrl = base_url ?? ownAddress(config, provider);
@@ -83,6 +86,7 @@ function providerOptions(
     ...(llm.temperature === undefined ? {} : { temperature: llm.temperature }),
     requestTimeoutMs: llm.request_timeout,
     perAttemptTimeoutMs: llm.per_attempt_timeout,
+    ...(onUsage === undefined ? {} : { onUsage }),
     logger,
   };
 }

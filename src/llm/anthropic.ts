@@ -2,9 +2,8 @@ import { z } from "zod";
 import { longestAnswer } from "./longest_answer.ts";
 import { parseItem, replyReader } from "./parse_reply.ts";
 import type { CompletionProvider, CompletionRequest, Usage } from "./provider.ts";
-import { declined } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
-import { readCompletion, readCompletionStream, type StreamDelta } from "./read_completion.ts";
+import { type CompletionDelta, readCompletion, readCompletionStream } from "./read_completion.ts";
 import { maxCompletionBytes } from "./read_reply.ts";
 import { createVendorExchange, providerName, versionedUrl } from "./vendor_exchange.ts";
 import { vendorAddress } from "./vendor_address.ts";
@@ -64,7 +63,7 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
         read: (json) => {
           const { content, stop_reason, usage } = readMessage(json);
           const text = content.map((block) => block.type === "text" ? block.text ?? "" : "").join("");
-          return readCompletion(text, readUsage(usage), readStop(stop_reason));
+          return readCompletion({ text, usage: readUsage(usage), ...readStop(stop_reason) }, options.onUsage);
         },
       }),
     stream: ({ signal, timeoutMs, ...request }) =>
@@ -78,6 +77,7 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
           body: { ...messagesBody(request, options), stream: true },
           read: createEventReader(),
         }),
+        options.onUsage,
       ),
   };
 }
@@ -93,7 +93,7 @@ function messagesBody({ system, messages }: Omit<CompletionRequest, "signal">, o
   };
 }
 
-function createEventReader(): (item: { readonly data: string }) => StreamDelta {
+function createEventReader(): (item: { readonly data: string }) => CompletionDelta {
   let usage: WireUsage = {};
   return ({ data }) => {
     const event = readEvent(parseItem(data));
@@ -105,7 +105,7 @@ function createEventReader(): (item: { readonly data: string }) => StreamDelta {
         return event.delta?.type === "text_delta" ? { text: event.delta.text ?? "" } : {};
       case "message_delta":
         usage = merged(usage, event.usage);
-        return { usage: readUsage(usage), isCut: readStop(event.delta?.stop_reason) };
+        return { usage: readUsage(usage), ...readStop(event.delta?.stop_reason) };
       case "message_stop":
         return { isEnd: true };
       case "error":
@@ -122,10 +122,12 @@ function merged(earlier: WireUsage, later: WireUsage | null | undefined): WireUs
   return { ...earlier, ...Object.fromEntries(given) };
 }
 
-// Whether the answer was cut. After a refusal the documentation has what was said thrown away.
-function readStop(stopReason: string | null | undefined): boolean {
-  if (stopReason === "refusal") throw declined("the model declined to answer: refusal");
-  return stopReason === "max_tokens" || stopReason === "model_context_window_exceeded";
+// After a refusal the documentation has what was said thrown away.
+function readStop(stopReason: string | null | undefined): Pick<CompletionDelta, "isCut" | "declined"> {
+  return {
+    isCut: stopReason === "max_tokens" || stopReason === "model_context_window_exceeded",
+    declined: stopReason === "refusal" ? "the model declined to answer: refusal" : undefined,
+  };
 }
 
 function readUsage(usage: WireUsage): Usage {

@@ -25,7 +25,7 @@ export function createCompletionProvider(options: ProviderOptions): CompletionPr
     case "ollama":
       return createOllamaCompletion(options);
     case "local":
-      return localCompletion();
+      return localCompletion(options.onUsage);
     case "voyage":
     case "cohere": {
       const { name, refuse } = unsupported(options, "completions");
@@ -51,7 +51,7 @@ export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProv
     case "ollama":
       return createOllamaEmbedding(options);
     case "local":
-      return localEmbedding();
+      return localEmbedding(options.onUsage);
     case "anthropic":
     case "cohere": {
       const { name, refuse } = unsupported(options, "embeddings");
@@ -79,7 +79,7 @@ export function createRerankProvider(options: ProviderOptions): RerankProvider {
       );
     }
     case "local":
-      return localRerank();
+      return localRerank(options.onUsage);
     default: {
       const { name, refuse } = unsupported(options, "reranking");
       return { name, ping: refuse, rerank: refuse };

@@ -1,5 +1,6 @@
 import { type EmbeddingRequest, type Embeddings, noUsage } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
+import type { OnUsage } from "./read_completion.ts";
 
 /** What a vendor takes in one request. */
 export interface BatchLimits {
@@ -16,6 +17,8 @@ export interface EmbeddedBatch {
 export interface BatchedEmbedding {
   readonly limits: BatchLimits;
   readonly dimensions?: number | undefined;
+  /** Told of each batch, also where another fails. */
+  readonly onUsage?: OnUsage | undefined;
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbeddedBatch>;
 }
 
@@ -29,7 +32,7 @@ const concurrency = 4;
  */
 export async function embedInBatches(
   request: EmbeddingRequest,
-  { limits, dimensions, embed }: BatchedEmbedding,
+  { limits, dimensions, onUsage, embed }: BatchedEmbedding,
 ): Promise<Embeddings> {
   const pending = batches(request.texts, limits);
   const vectors: Float32Array[] = new Array(request.texts.length);
@@ -41,6 +44,7 @@ export async function embedInBatches(
   const work = async () => {
     for (const { first, texts } of pending) {
       const embedded = await embed(texts, signal);
+      onUsage?.({ ...noUsage, promptTokens: embedded.promptTokens });
       demandCount(embedded.vectors.length, texts.length);
       embedded.vectors.forEach((vector, index) => vectors[first + index] = vector);
       promptTokens += embedded.promptTokens;

@@ -7,9 +7,8 @@ import type {
   EmbeddingProvider,
   EmbeddingRequest,
 } from "./provider.ts";
-import { declined } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
-import { readCompletion, readCompletionStream } from "./read_completion.ts";
+import { type CompletionDelta, readCompletion, readCompletionStream } from "./read_completion.ts";
 import { maxCompletionBytes } from "./read_reply.ts";
 import { readVector, wireVector } from "./read_vector.ts";
 import { createVendorExchange, providerName, type VendorExchange, versionedUrl } from "./vendor_exchange.ts";
@@ -60,10 +59,7 @@ export function createGeminiCompletion(options: ProviderOptions): CompletionProv
         timeoutMs,
         maxBytes: maxCompletionBytes,
         body: generateBody(request, options),
-        read: (json) => {
-          const { text, usage, isCut } = readAnswer(json);
-          return readCompletion(text, usage, isCut);
-        },
+        read: (json) => readCompletion(readAnswer(json), options.onUsage),
       }),
     stream: ({ signal, timeoutMs, ...request }) =>
       readCompletionStream(
@@ -75,6 +71,7 @@ export function createGeminiCompletion(options: ProviderOptions): CompletionProv
           body: generateBody(request, options),
           read: ({ data }) => readAnswer(parseItem(data)),
         }),
+        options.onUsage,
       ),
   };
 }
@@ -93,6 +90,7 @@ export function createGeminiEmbedding(options: ProviderOptions): EmbeddingProvid
       embedInBatches(request, {
         limits: { texts: 100, bytes: 2_000_000 },
         dimensions: options.dimensions,
+        onUsage: options.onUsage,
         embed: (texts, signal) =>
           exchange.send({
             path: `/${model}:batchEmbedContents`,
@@ -163,23 +161,26 @@ function embeddedContent(model: string, text: string, purpose: EmbeddingRequest[
   };
 }
 
-function readAnswer(json: unknown) {
+function readAnswer(json: unknown): CompletionDelta {
   const { candidates, promptFeedback, usageMetadata, error } = readGenerated(json);
   if (error) throw vendorFault(error.message, error.status, error.code);
-  if (promptFeedback?.blockReason) {
-    throw declined(`the prompt was blocked: ${promptFeedback.blockReason.slice(0, 40)}`);
-  }
   const candidate = candidates?.[0];
   const reason = candidate?.finishReason;
-  if (reason !== undefined && reason !== "STOP" && reason !== "MAX_TOKENS") {
-    throw declined(`the answer was broken off: ${reason.slice(0, 40)}`);
-  }
   return {
     text: (candidate?.content?.parts ?? []).map(({ text, thought }) => thought ? "" : text ?? "").join(""),
     isCut: reason === "MAX_TOKENS",
     isEnd: reason !== undefined,
+    declined: readRefusal(promptFeedback?.blockReason, reason),
     usage: usageMetadata ? readUsage(usageMetadata) : {},
   };
+}
+
+function readRefusal(blockReason: string | undefined, finishReason: string | undefined): string | undefined {
+  if (blockReason) return `the prompt was blocked: ${blockReason.slice(0, 40)}`;
+  if (finishReason === undefined || finishReason === "STOP" || finishReason === "MAX_TOKENS") {
+    return undefined;
+  }
+  return `the answer was broken off: ${finishReason.slice(0, 40)}`;
 }
 
 function readUsage(usage: z.infer<typeof wireUsage>) {

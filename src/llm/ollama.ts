@@ -3,7 +3,7 @@ import { embedInBatches } from "./embed_in_batches.ts";
 import { parseItem, replyReader } from "./parse_reply.ts";
 import type { CompletionProvider, CompletionRequest, EmbeddingProvider, Usage } from "./provider.ts";
 import type { ProviderOptions } from "./provider_options.ts";
-import { readCompletion, readCompletionStream } from "./read_completion.ts";
+import { type CompletionDelta, readCompletion, readCompletionStream } from "./read_completion.ts";
 import { maxCompletionBytes } from "./read_reply.ts";
 import { createOllamaContext, type OllamaWindow } from "./ollama_context.ts";
 import { readVector, wireVector } from "./read_vector.ts";
@@ -45,10 +45,7 @@ export function createOllamaCompletion(options: ProviderOptions): CompletionProv
         timeoutMs,
         maxBytes: maxCompletionBytes,
         body: { ...chatBody(request, options, window), stream: false },
-        read: (json) => {
-          const { text, usage, isCut } = readAnswer(json, window);
-          return readCompletion(text, usage, isCut);
-        },
+        read: (json) => readCompletion(readAnswer(json, window), options.onUsage),
       });
     },
     stream({ signal, timeoutMs, ...request }) {
@@ -62,6 +59,7 @@ export function createOllamaCompletion(options: ProviderOptions): CompletionProv
           body: { ...chatBody(request, options, window), stream: true },
           read: ({ data }) => readAnswer(parseItem(data), window),
         }),
+        options.onUsage,
       );
     },
   };
@@ -83,6 +81,7 @@ export function createOllamaEmbedding(options: ProviderOptions): EmbeddingProvid
         // no limit is documented; a small batch keeps one request on a slow machine within its time
         limits: { texts: 32, bytes: 1_000_000 },
         dimensions: options.dimensions,
+        onUsage: options.onUsage,
         embed: (input, signal) =>
           exchange.send({
             path: "/api/embed",
@@ -122,7 +121,7 @@ function chatBody(
   };
 }
 
-function readAnswer(json: unknown, window: OllamaWindow) {
+function readAnswer(json: unknown, window: OllamaWindow): CompletionDelta {
   const { error, message, done, done_reason, prompt_eval_count, eval_count } = readChat(json);
   if (error !== undefined) throw vendorFault(error);
   // only the last line counts; old versions do not count a prompt that they held in memory whole

@@ -3,9 +3,9 @@ import { embedInBatches } from "./embed_in_batches.ts";
 import { isOpenaiThinker } from "./longest_answer.ts";
 import { parseItem, replyReader } from "./parse_reply.ts";
 import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from "./provider.ts";
-import { declined, ProviderError } from "./provider_error.ts";
+import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
-import { readCompletion, readCompletionStream } from "./read_completion.ts";
+import { type CompletionDelta, readCompletion, readCompletionStream } from "./read_completion.ts";
 import { maxCompletionBytes } from "./read_reply.ts";
 import { readNumberedVectors, wireVector } from "./read_vector.ts";
 import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
@@ -64,24 +64,27 @@ export function createOpenaiCompletion(options: ProviderOptions): CompletionProv
           timeoutMs,
           maxBytes: maxCompletionBytes,
           body: chatBody(request, options, limitName),
-          read: readAnswer,
+          read: (json) => readCompletion(readAnswer(json), options.onUsage),
         })
       ),
     stream: ({ signal, timeoutMs, ...request }) =>
-      readCompletionStream(limitNames.stream((limitName) =>
-        exchange.stream({
-          path,
-          signal,
-          timeoutMs,
-          format: "events",
-          body: {
-            ...chatBody(request, options, limitName),
-            stream: true,
-            stream_options: { include_usage: true },
-          },
-          read: ({ data }) => data === "[DONE]" ? { isEnd: true } : readDelta(parseItem(data)),
-        })
-      )),
+      readCompletionStream(
+        limitNames.stream((limitName) =>
+          exchange.stream({
+            path,
+            signal,
+            timeoutMs,
+            format: "events",
+            body: {
+              ...chatBody(request, options, limitName),
+              stream: true,
+              stream_options: { include_usage: true },
+            },
+            read: ({ data }) => data === "[DONE]" ? { isEnd: true } : readDelta(parseItem(data)),
+          })
+        ),
+        options.onUsage,
+      ),
   };
 }
 
@@ -102,6 +105,7 @@ export function createOpenaiEmbedding(options: ProviderOptions): EmbeddingProvid
       embedInBatches(request, {
         limits,
         dimensions: options.dimensions,
+        onUsage: options.onUsage,
         embed: (input, signal) =>
           exchange.send({
             path: "/embeddings",
@@ -162,33 +166,35 @@ function chatBody(
   };
 }
 
-function readAnswer(json: unknown) {
+function readAnswer(json: unknown): CompletionDelta {
   const { error, choices, usage } = readChat(json);
   if (error) throw vendorFault(error.message, error.code, error.type);
   const choice = choices?.[0];
-  return readCompletion(
-    textSaid(choice?.message),
-    usage ? readUsage(usage) : {},
-    readFinish(choice?.finish_reason),
-  );
+  return {
+    text: textSaid(choice?.message),
+    usage: usage ? readUsage(usage) : {},
+    ...readFinish(choice?.finish_reason),
+  };
 }
 
-function readDelta(json: unknown) {
+function readDelta(json: unknown): CompletionDelta {
   const { error, choices, usage } = readChunk(json);
   if (error) throw vendorFault(error.message, error.code, error.type);
   const choice = choices?.[0];
   return {
     text: textSaid(choice?.delta),
-    isCut: readFinish(choice?.finish_reason),
     usage: usage ? readUsage(usage) : {},
+    ...readFinish(choice?.finish_reason),
   };
 }
 
-// Whether the answer was cut. A refusal in words is an answer; what the filter took away leaves half of one.
-function readFinish(finishReason: string | null | undefined): boolean {
-  if (finishReason === "content_filter") throw declined("the answer was broken off: content_filter");
+// A refusal in words is an answer; what the filter took away leaves half of one.
+function readFinish(finishReason: string | null | undefined): Pick<CompletionDelta, "isCut" | "declined"> {
   if (finishReason === "error") throw new ProviderError("provider", "the answer was broken off: error");
-  return finishReason === "length";
+  return {
+    isCut: finishReason === "length",
+    declined: finishReason === "content_filter" ? "the answer was broken off: content_filter" : undefined,
+  };
 }
 
 function readUsage(usage: z.infer<typeof wireUsage>) {

@@ -1,5 +1,6 @@
 import type { Logger } from "../core/logger.ts";
 import type { ProviderError } from "./provider_error.ts";
+import type { OnUsage } from "./read_completion.ts";
 
 /**
  * `openai` and `cohere` with a `baseUrl` are whatever speaks those vendors' interfaces; `local` needs neither network nor
@@ -35,6 +36,8 @@ export interface ProviderOptions {
   readonly stallTimeoutMs?: number;
   /** The longest wait that the vendor may ask for; less where another provider stands by. */
   readonly longestAskedDelayMs?: number;
+  /** Told what each request used, failed ones and pings among them. */
+  readonly onUsage?: OnUsage;
   /** Told where the provider sent nothing until its caller gave up. */
   readonly onSilence?: (failure: ProviderError) => void;
   /** From how long a silence on, in milliseconds; 20,000 where absent. */

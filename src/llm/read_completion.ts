@@ -1,49 +1,66 @@
 import { type Completion, type CompletionPart, noUsage, type Usage } from "./provider.ts";
-import { ProviderError } from "./provider_error.ts";
+import { declined, ProviderError } from "./provider_error.ts";
 
-/**
- * A whole answer. One that was cut may have no text: a model that thinks can use up the longest one allowed before it.
- * @throws {ProviderError} `provider` where there is no text and it was not cut: nobody asked for nothing
- */
-export function readCompletion(text: string, usage: Partial<Usage>, isCut: boolean): Completion {
-  if (text === "" && !isCut) throw emptyAnswer("it holds no text");
-  return { text, usage: { ...noUsage, ...usage }, isCut };
-}
-
-/** What one item of a vendor's stream adds to the answer. */
-export interface StreamDelta {
+/** What a vendor's reply, or one item of its stream, says. */
+export interface CompletionDelta {
   readonly text?: string;
   /** Counts so far; they replace earlier ones. */
   readonly usage?: Partial<Usage>;
   readonly isCut?: boolean;
-  /** The vendor's own mark that the answer is complete. */
+  /** Why there is no answer, where the model refused it or a filter took it away. */
+  readonly declined?: string | undefined;
+  /** Of a stream: the vendor's own mark that the answer is complete. */
   readonly isEnd?: boolean;
+}
+
+/** Told what a request used, however it ended: an answer that is none costs all the same. */
+export type OnUsage = (usage: Usage) => void;
+
+/**
+ * A whole answer. One that was cut may have no text: a model that thinks can use up the longest one allowed before it.
+ * @throws {ProviderError} where it was declined; `provider` where there is no text and it was not cut: nobody asked for
+ * nothing
+ */
+export function readCompletion(reply: CompletionDelta, onUsage: OnUsage | undefined): Completion {
+  const { text = "", isCut = false } = reply;
+  const usage = { ...noUsage, ...reply.usage };
+  onUsage?.(usage);
+  if (reply.declined !== undefined) throw declined(reply.declined);
+  if (text === "" && !isCut) throw emptyAnswer("it holds no text");
+  return { text, usage, isCut };
 }
 
 /**
  * An answer as it comes.
- * @throws {ProviderError} `provider` where the deltas end before the vendor's end mark, or without any text though
- * nothing was cut
+ * @param onUsage told once, with the last counts, also where the stream breaks or its reader leaves
+ * @throws {ProviderError} where it was declined; `provider` where the deltas end before the vendor's end mark, or without
+ * any text though nothing was cut
  */
 export async function* readCompletionStream(
-  deltas: AsyncIterable<StreamDelta>,
+  deltas: AsyncIterable<CompletionDelta>,
+  onUsage: OnUsage | undefined,
 ): AsyncGenerator<CompletionPart, void, undefined> {
   let usage = noUsage;
   let isCut = false;
   let hasText = false;
-  for await (const delta of deltas) {
-    if (delta.text) {
-      hasText = true;
-      yield { type: "text", text: delta.text };
+  try {
+    for await (const delta of deltas) {
+      usage = { ...usage, ...delta.usage };
+      if (delta.declined !== undefined) throw declined(delta.declined);
+      if (delta.text) {
+        hasText = true;
+        yield { type: "text", text: delta.text };
+      }
+      isCut ||= delta.isCut ?? false;
+      if (!delta.isEnd) continue;
+      if (!hasText && !isCut) throw emptyAnswer("it holds no text");
+      yield { type: "end", usage, isCut };
+      return;
     }
-    usage = { ...usage, ...delta.usage };
-    isCut ||= delta.isCut ?? false;
-    if (!delta.isEnd) continue;
-    if (!hasText && !isCut) throw emptyAnswer("it holds no text");
-    yield { type: "end", usage, isCut };
-    return;
+    throw new ProviderError("provider", "the stream ended before the answer did");
+  } finally {
+    onUsage?.(usage);
   }
-  throw new ProviderError("provider", "the stream ended before the answer did");
 }
 
 /** The error for an answer without a text. */

@@ -34,9 +34,10 @@ export function createRerank(
       body: { model: options.model, query, documents, [topName]: wanted },
       read: (json) => {
         const reply = readReply(json);
-        const results = best(reply.results ?? reply.data ?? [], documents.length, wanted);
         const promptTokens = reply.usage?.total_tokens ?? reply.meta?.tokens?.input_tokens ?? 0;
-        return { results, usage: { ...noUsage, promptTokens } };
+        const usage = { ...noUsage, promptTokens };
+        options.onUsage?.(usage);
+        return { results: best(reply.results ?? reply.data ?? [], documents.length, wanted), usage };
       },
     });
   }

@@ -25,6 +25,7 @@ export function createVoyageEmbedding(options: ProviderOptions): EmbeddingProvid
       // 120,000 tokens with the models that take the fewest; hardly a text has a token for every two bytes
       limits: { texts: 1000, bytes: 240_000 },
       dimensions: options.dimensions,
+      onUsage: options.onUsage,
       embed: (input, signal) =>
         exchange.send({
           path: "/embeddings",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createCircuitBreaker } from "../../src/llm/circuit_breaker.ts";
 import { createCompletionProvider } from "../../src/llm/create_provider.ts";
 import { guardCompletion } from "../../src/llm/guarded_provider.ts";
+import type { Usage } from "../../src/llm/provider.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
 import { capturedLogger } from "../llm/raw_server.ts";
 import { neverAborted, optionsFor } from "./provider_subjects.ts";
@@ -29,9 +30,13 @@ for (const [vendor, status, reply, noAnswer, message] of replies) {
       () => Response.json(reply, { status }),
     );
     const { logger, lines } = capturedLogger();
+    let promptTokens = 0;
+    const onUsage = (told: Usage) => void (promptTokens += told.promptTokens);
     const breaker = createCircuitBreaker({ now: () => 0, logger, provider: vendor });
     const provider = guardCompletion(
-      createCompletionProvider(optionsFor(vendor, `http://127.0.0.1:${server.addr.port}`, { logger })),
+      createCompletionProvider(
+        optionsFor(vendor, `http://127.0.0.1:${server.addr.port}`, { logger, onUsage }),
+      ),
       breaker,
     );
     for (let count = 0; count < 6; count++) {
@@ -45,6 +50,7 @@ for (const [vendor, status, reply, noAnswer, message] of replies) {
       assert.doesNotMatch(thrown.detail, /^not tried/);
     }
     assert.ok(!lines.some((line) => line.includes("circuit opened")));
+    assert.equal(promptTokens, 6 * ("usage" in reply ? usage.input_tokens : 0));
     await server.shutdown();
   });
 }

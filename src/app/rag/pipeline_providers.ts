@@ -11,7 +11,6 @@ import { withFallback } from "../../llm/fallback.ts";
 import { guardCompletion, guardEmbedding, guardRerank } from "../../llm/guarded_provider.ts";
 import { longestAnswer } from "../../llm/longest_answer.ts";
 import { mergeHeaders } from "../../llm/merge_headers.ts";
-import { meterCompletion, meterEmbedding, meterRerank } from "../../llm/metered_provider.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../../llm/provider.ts";
 import type { ProviderKind, ProviderOptions } from "../../llm/provider_options.ts";
 import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
@@ -51,27 +50,22 @@ export async function openPipelineProviders(
 ): Promise<PipelineProviders> {
   const { ledger, logger } = options;
   await using opening = new AsyncDisposableStack();
-  const counter = (part: string) => ledger.counter(`${name}/${part}`);
+  const counter = (part: Part) => ledger.counter(`${name}/${part}`);
   const primaries = [embedding_llm, ...rag_llm.slice(0, 1), ...(rerank === undefined ? [] : [rerank])];
-  const open: OpenProvider = (settings, more) => openProvider(settings, primaries, options, opening, more);
+  const open: OpenProvider = (settings, part, more) =>
+    openProvider(settings, primaries, options, opening, { onUsage: counter(part).add, ...more });
 
-  const embedding = await open(embedding_llm);
-  const completions = await openCompletions(rag_llm, open, counter("completion"));
-  const reranker = rerank && await open(rerank);
+  const embedding = await open(embedding_llm, "embedding");
+  const completions = await openCompletions(rag_llm, open);
+  const reranker = rerank && await open(rerank, "rerank");
   const stack = opening.move();
   const timeoutMs = rag_llm[0]?.request_timeout ?? 0;
   return {
-    embedding: guardEmbedding(
-      meterEmbedding(createEmbeddingProvider(embedding.options), counter("embedding")),
-      embedding.breaker,
-    ),
+    embedding: guardEmbedding(createEmbeddingProvider(embedding.options), embedding.breaker),
     completion: demandText(withFallback(completions, logger, { timeoutMs }), logger),
     completions,
     ...(reranker === undefined ? {} : {
-      rerank: guardRerank(
-        meterRerank(createRerankProvider(reranker.options), counter("rerank")),
-        reranker.breaker,
-      ),
+      rerank: guardRerank(createRerankProvider(reranker.options), reranker.breaker),
     }),
     embeddingUsage: counter("embedding"),
     completionUsage: counter("completion"),
@@ -83,14 +77,19 @@ export async function openPipelineProviders(
 
 type Settings = ProviderSettings<ProviderKind>;
 
-type OpenProvider = (settings: Settings, more?: Partial<ProviderOptions>) => Promise<WatchedProvider>;
+type Part = "embedding" | "completion" | "rerank";
+type OpenProvider = (
+  settings: Settings,
+  part: Part,
+  more?: Partial<ProviderOptions>,
+) => Promise<WatchedProvider>;
 
 async function openProvider(
   settings: Settings,
   primaries: readonly Settings[],
   options: PipelineProvidersOptions,
   opening: AsyncDisposableStack,
-  more: Partial<ProviderOptions> = {},
+  more: Partial<ProviderOptions>,
 ): Promise<WatchedProvider> {
   const keyed: KeyedProvider = {
     kind: settings.provider,
@@ -105,16 +104,15 @@ async function openProvider(
 async function openCompletions(
   all: PipelineConfig["rag_llm"],
   open: OpenProvider,
-  counter: UsageCounter,
 ): Promise<CompletionProvider[]> {
   const completions: CompletionProvider[] = [];
   for (const [at, each] of all.entries()) {
     const isLast = at === all.length - 1;
-    const { options, breaker } = await open(each, {
+    const { options, breaker } = await open(each, "completion", {
       ...answerOptions(each),
       ...(isLast ? {} : { longestAskedDelayMs: longestDelayBeforeFallbackMs }),
     });
-    completions.push(guardCompletion(meterCompletion(createCompletionProvider(options), counter), breaker));
+    completions.push(guardCompletion(createCompletionProvider(options), breaker));
   }
   return completions;
 }

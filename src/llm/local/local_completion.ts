@@ -1,6 +1,7 @@
 import { countTokens } from "../../text/token_count.ts";
 import type { CompletionProvider, CompletionRequest, Usage } from "../provider.ts";
 import { noUsage } from "../provider.ts";
+import type { OnUsage } from "../read_completion.ts";
 import { extractAnswer } from "./extract_answer.ts";
 import { createTurns } from "./turns.ts";
 
@@ -14,22 +15,29 @@ const notAModel =
  * best, or says that none does. Without `grounding` it says what it is. It reads no instructions, neither in messages nor
  * in documents. The usage is `countTokens`'s estimate.
  */
-export function localCompletion(): CompletionProvider {
+export function localCompletion(onUsage?: OnUsage): CompletionProvider {
+  async function answered(request: CompletionRequest): Promise<{ text: string; usage: Usage }> {
+    const text = await answer(request);
+    const usage = usageOf(request, text);
+    onUsage?.(usage);
+    return { text, usage };
+  }
+
   return {
     name: "local/extractive",
     ping: (signal) => Promise.resolve(signal).then((given) => given.throwIfAborted()),
     async complete(request) {
-      const text = await answer(request);
-      return { text, usage: usageOf(request, text), isCut: false };
+      const { text, usage } = await answered(request);
+      return { text, usage, isCut: false };
     },
     async *stream(request) {
-      const text = await answer(request);
+      const { text, usage } = await answered(request);
       for (const [piece] of text.matchAll(/\S+\s*/g)) {
         request.signal.throwIfAborted();
         yield { type: "text", text: piece };
       }
       request.signal.throwIfAborted();
-      yield { type: "end", usage: usageOf(request, text), isCut: false };
+      yield { type: "end", usage, isCut: false };
     },
   };
 }

@@ -3,6 +3,7 @@ import { searchStem } from "../../text/search_stem.ts";
 import { countTokens } from "../../text/token_count.ts";
 import { words } from "../../text/words.ts";
 import { type EmbeddingProvider, noUsage } from "../provider.ts";
+import type { OnUsage } from "../read_completion.ts";
 import { createTurns } from "./turns.ts";
 
 // promised: users' tables are made for vectors of this length
@@ -20,7 +21,7 @@ const longestPiece = 8192;
  * words; it knows nothing of meaning. The same text gives the same bits everywhere. A text without words is equally far
  * (cosine 0) from every text that has some. The usage is `countTokens`'s estimate.
  */
-export function localEmbedding(): EmbeddingProvider {
+export function localEmbedding(onUsage?: OnUsage): EmbeddingProvider {
   return {
     name: "local/hashed-256",
     ping: (signal) => Promise.resolve(signal).then((given) => given.throwIfAborted()),
@@ -38,7 +39,9 @@ export function localEmbedding(): EmbeddingProvider {
         }
         vectors.push(vectorOf(weights));
       }
-      return { vectors, usage: { ...noUsage, promptTokens } };
+      const usage = { ...noUsage, promptTokens };
+      onUsage?.(usage);
+      return { vectors, usage };
     },
   };
 }

@@ -2,6 +2,7 @@ import { countTokens } from "../../text/token_count.ts";
 import { searchStem } from "../../text/search_stem.ts";
 import { words } from "../../text/words.ts";
 import { noUsage, type RerankProvider } from "../provider.ts";
+import type { OnUsage } from "../read_completion.ts";
 import { smallestWindow } from "./smallest_window.ts";
 import { questionStems, rarities } from "./term_rarity.ts";
 import { createTurns } from "./turns.ts";
@@ -22,7 +23,7 @@ interface Candidate {
  * near to each other its words stand. Scores are from 0, for nothing in common, to 1; equal ones keep the documents'
  * order. The usage is `countTokens`'s estimate.
  */
-export function localRerank(): RerankProvider {
+export function localRerank(onUsage?: OnUsage): RerankProvider {
   return {
     name: "local/bm25",
     ping: (signal) => Promise.resolve(signal).then((given) => given.throwIfAborted()),
@@ -36,10 +37,12 @@ export function localRerank(): RerankProvider {
         candidates.push(readCandidate(document, index, new Set(stems)));
         promptTokens += countTokens(document);
       }
+      const usage = { ...noUsage, promptTokens };
+      onUsage?.(usage);
       const results = scores(candidates, stems)
         .sort((one, other) => other.score - one.score || one.index - other.index)
         .slice(0, topK);
-      return { results, usage: { ...noUsage, promptTokens } };
+      return { results, usage };
     },
   };
 }
