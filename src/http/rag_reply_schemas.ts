@@ -89,8 +89,13 @@ const usage = z.object({
 
 export const statsReply = z.object({
   pipelines: z.array(
-    z.object({ name: z.string(), description: z.string(), embedding: usage, completion: usage })
-      .openapi("PipelineStats"),
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      embedding: usage,
+      completion: usage,
+      rerank: usage.optional(),
+    }).openapi("PipelineStats"),
   ),
 }).openapi("StatsResponse");
 

@@ -95,11 +95,12 @@ function listOf(pipelines: Pipelines): PipelinesReply {
 
 function statsOf(pipelines: Pipelines): StatsReply {
   return {
-    pipelines: pipelines.stats().map(({ name, description, embedding, completion }) => ({
+    pipelines: pipelines.stats().map(({ name, description, embedding, completion, rerank }) => ({
       name,
       description,
       embedding: wireUsage(embedding),
       completion: wireUsage(completion),
+      ...(rerank !== undefined && { rerank: wireUsage(rerank) }),
     })),
   };
 }

@@ -7,6 +7,7 @@ export interface PipelineEntry {
   readonly pipeline: Pipeline;
   readonly embedding: { readonly provider: Pingable; readonly usage: UsageCounter };
   readonly completion: { readonly provider: Pingable; readonly usage: UsageCounter };
+  readonly rerankUsage?: UsageCounter;
 }
 
 /** The pipelines of one configuration. */
@@ -33,11 +34,12 @@ export function createPipelines(entries: readonly PipelineEntry[]): Pipelines {
       return flight;
     },
     stats: () =>
-      entries.map(({ pipeline: { name, description }, embedding, completion }) => ({
+      entries.map(({ pipeline: { name, description }, embedding, completion, rerankUsage }) => ({
         name,
         description,
         embedding: embedding.usage.read(),
         completion: completion.usage.read(),
+        ...(rerankUsage !== undefined && { rerank: rerankUsage.read() }),
       })),
   };
 }

@@ -41,6 +41,8 @@ export interface PipelineStats {
   readonly description: string;
   readonly embedding: UsageCount;
   readonly completion: UsageCount;
+  /** Absent where the pipeline reranks nothing. */
+  readonly rerank?: UsageCount;
 }
 
 /** The pipelines of one configuration, in its order. */

@@ -330,6 +330,12 @@ testWithPostgres("a configuration written for pgEdge's RAG server is served", as
   });
 
   await t.step("a reranker orders what the search found", async () => {
+    const counted = async () => {
+      const ranked = (await client.get("/v1/stats")).body.pipelines?.find(({ name }) => name === "ranked");
+      const counts = [ranked?.embedding, ranked?.completion, ranked?.rerank];
+      return counts.reduce((sum, count) => sum + Number(count?.["total_tokens"]), 0);
+    };
+    const before = await counted();
     const reply = await client.ask("ranked", mentionsSources);
     assert.equal(reply.sources?.length, 3);
     assert.deepEqual([reply.sources?.[0]?.id, reply.sources?.[0]?.score], ["5", 0.9]);
@@ -337,6 +343,7 @@ testWithPostgres("a configuration written for pgEdge's RAG server is served", as
     assert.equal((body as { readonly documents: unknown[] }).documents.length, 7);
     // its tokens count too: 5 for each document
     assert.equal(reply.tokens_used, 130 + 35);
+    assert.equal(await counted() - before, 130 + 35);
   });
 
   await t.step("a reranker that fails costs the order and no more", async () => {

@@ -81,6 +81,7 @@ Deno.test("GET /v1/stats leaves out the cache's counters where they are 0", asyn
         cacheCreationInputTokens: 3,
         cacheReadInputTokens: 9,
       },
+      rerank: { ...noTokens, promptTokens: 2, totalTokens: 2 },
     }],
   });
   const { status, text } = await createRagFixture({ pipelines: busy }).send("GET", "/v1/stats");
@@ -90,7 +91,8 @@ Deno.test("GET /v1/stats leaves out the cache's counters where they are 0", asyn
     '{"pipelines":[{"name":"handbook","description":"The handbook",' +
       '"embedding":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7},' +
       '"completion":{"prompt_tokens":20,"completion_tokens":5,"total_tokens":25,' +
-      '"cache_creation_input_tokens":3,"cache_read_input_tokens":9}}]}',
+      '"cache_creation_input_tokens":3,"cache_read_input_tokens":9},' +
+      '"rerank":{"prompt_tokens":2,"completion_tokens":0,"total_tokens":2}}]}',
   );
 });
 

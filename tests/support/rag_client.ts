@@ -23,6 +23,7 @@ export interface RagPipeline {
   /** Of a health reply `reachable` and `error`, of a stats reply the counts. */
   readonly embedding?: Readonly<Record<string, unknown>>;
   readonly completion?: Readonly<Record<string, unknown>>;
+  readonly rerank?: Readonly<Record<string, unknown>>;
 }
 
 export interface RagReply {

@@ -85,6 +85,7 @@ export async function openPipeline(
     pipeline,
     embedding: { provider: providers.embedding, usage: providers.embeddingUsage },
     completion: { provider: providers.completion, usage: providers.completionUsage },
+    ...(providers.rerankUsage !== undefined && { rerankUsage: providers.rerankUsage }),
     databaseOptions,
     database,
     tables,

@@ -37,6 +37,7 @@ export interface PipelineProviders extends AsyncDisposable {
   readonly rerank?: RerankProvider;
   readonly embeddingUsage: UsageCounter;
   readonly completionUsage: UsageCounter;
+  readonly rerankUsage?: UsageCounter;
   /** Named by the configuration. */
   readonly keyFiles: readonly string[];
 }
@@ -66,6 +67,7 @@ export async function openPipelineProviders(
     completions,
     ...(reranker === undefined ? {} : {
       rerank: guardRerank(createRerankProvider(reranker.options), reranker.breaker),
+      rerankUsage: counter("rerank"),
     }),
     embeddingUsage: counter("embedding"),
     completionUsage: counter("completion"),
