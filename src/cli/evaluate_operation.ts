@@ -1,7 +1,9 @@
 import { AppError } from "../core/app_error.ts";
 import type { EvaluateOptions, Evaluation } from "../rag/evaluate/evaluate.ts";
+import { fewestQuestions, type PairedDifference } from "../rag/evaluate/paired_difference.ts";
 import { parseQrels } from "../rag/evaluate/parse_qrels.ts";
 import { parseQueries } from "../rag/evaluate/parse_queries.ts";
+import type { WeighedArms } from "../rag/evaluate/weigh_arms.ts";
 import { jsonText, type Print } from "./operation_output.ts";
 import { tableLines } from "./print_table.ts";
 
@@ -45,7 +47,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function jsonEvaluation({ queries, unjudgedQueries, arms, difference, weights = [] }: Evaluation): unknown {
+function jsonEvaluation({ queries, unjudgedQueries, arms, difference, weighed }: Evaluation): unknown {
   return {
     queries,
     unjudged_queries: unjudgedQueries,
@@ -60,17 +62,25 @@ function jsonEvaluation({ queries, unjudgedQueries, arms, difference, weights = 
     difference: difference === undefined ? null : {
       arm: difference.arm,
       against: difference.against,
-      ndcg_at_10: difference.mean,
-      interval: { confidence: 0.95, low: difference.low, high: difference.high },
+      ...jsonDifference(difference),
     },
-    weights: weights.map(({ vectorWeight, ndcgAt10 }) => ({
+    weights: (weighed?.weights ?? []).map(({ vectorWeight, ndcgAt10 }) => ({
       vector_weight: vectorWeight,
       ndcg_at_10: ndcgAt10,
     })),
+    best_weight: weighed === undefined ? null : {
+      vector_weight: weighed.best.vectorWeight,
+      against: weighed.best.configured,
+      ...jsonDifference(weighed.best.difference),
+    },
   };
 }
 
-function evaluationLines({ queries, unjudgedQueries, arms, difference, weights = [] }: Evaluation): string[] {
+function jsonDifference({ mean, interval }: PairedDifference) {
+  return { ndcg_at_10: mean, interval: interval === undefined ? null : { confidence: 0.95, ...interval } };
+}
+
+function evaluationLines({ queries, unjudgedQueries, arms, difference, weighed }: Evaluation): string[] {
   const rows = arms.map(({ arm, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs: { p50, p95, p99 } }) => [
     arm,
     ...[ndcgAt10, recallAt10, recallAt100, mrr].map((share) => share.toFixed(4)),
@@ -78,31 +88,46 @@ function evaluationLines({ queries, unjudgedQueries, arms, difference, weights =
   ]);
   const left = unjudgedQueries === 0 ? "" : `; ${unjudgedQueries} without a relevant document were left out`;
   return [
-    `${queries} questions${left}`,
+    `${queries} ${queries === 1 ? "question" : "questions"}${left}`,
     "",
     ...tableLines(["arm", "nDCG@10", "recall@10", "recall@100", "MRR", "p50 ms", "p95 ms", "p99 ms"], rows),
     "",
     "Times are of a search for ten documents, one at a time, without the embedding of the question.",
     ...(difference === undefined ? [] : [differenceLine(difference)]),
-    ...bestWeightLines(weights),
+    ...(weighed === undefined || weighed.best.ndcgAt10 === 0 ? [] : [bestWeightLine(weighed.best)]),
+    ...(queries < fewestQuestions && (difference ?? weighed) !== undefined ? [tooFew] : []),
     ...(arms.every(({ recallAt100 }) => recallAt100 === 0)
       ? ["No judged document was found at all: do the judgements name the documents by the tables' ids?"]
       : []),
   ];
 }
 
-function differenceLine({ arm, against, mean, low, high }: NonNullable<Evaluation["difference"]>): string {
-  const verdict = low > 0 ? "it is better" : high < 0 ? "it is worse" : "that may be chance";
-  return `${arm} against ${against}: nDCG@10 ${signed(mean)} (95 % interval ${signed(low)} to ${
-    signed(high)
-  }): ${verdict}.`;
+const tooFew =
+  `That is too few questions to tell a difference from chance: it takes ${fewestQuestions} at least.`;
+
+function differenceLine({ arm, against, mean, interval }: NonNullable<Evaluation["difference"]>): string {
+  return `${arm} against ${against}: nDCG@10 ${signed(mean)}${
+    verdictOn(interval, "it is better", "it is worse")
+  }.`;
 }
 
-function bestWeightLines(weights: NonNullable<Evaluation["weights"]>): string[] {
-  const [best] = weights.toSorted((a, b) => b.ndcgAt10 - a.ndcgAt10);
-  if (best === undefined || best.ndcgAt10 === 0) return [];
-  const { vectorWeight, ndcgAt10 } = best;
-  return [`For these questions vector_weight ${vectorWeight} does best: nDCG@10 ${ndcgAt10.toFixed(4)}.`];
+function bestWeightLine({ vectorWeight, ndcgAt10, configured, difference }: WeighedArms["best"]): string {
+  const line = `For these questions vector_weight ${vectorWeight} does best: nDCG@10 ${ndcgAt10.toFixed(4)}`;
+  if (vectorWeight === configured) return `${line}, and it is the configured one.`;
+  // the best of many weights for some questions is a little less good for others
+  const verdict = verdictOn(
+    difference.interval,
+    "it is better, if a little less for other questions",
+    "it is worse",
+  );
+  return `${line}, ${signed(difference.mean)} against ${configured}${verdict}.`;
+}
+
+function verdictOn(interval: PairedDifference["interval"], better: string, worse: string): string {
+  if (interval === undefined) return "";
+  const { low, high } = interval;
+  const verdict = low > 0 ? better : high < 0 ? worse : "that may be chance";
+  return ` (95 % interval ${signed(low)} to ${signed(high)}): ${verdict}`;
 }
 
 function signed(value: number): string {

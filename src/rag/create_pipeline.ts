@@ -45,21 +45,28 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const { signal, filter, messages } = query;
     checkLength(query.query, options.tokenBudget);
     const retriever = await options.retriever(signal);
-    if (filter !== undefined) retriever.checkFilter(filter);
+    if (filter !== undefined) await retriever.checkFilter(filter, signal);
     const question = searchText(query.query, messages);
-    const embedded = await embedding.embed({ texts: [question], purpose: "query", signal });
-    const [vector] = embedded.vectors;
-    if (vector === undefined) throw new ProviderError("provider", "no vector for the question");
+    const usages: Usage[] = [];
+    const embed = once(async () => {
+      const { vectors: [vector], usage } = await embedding.embed({
+        texts: [question],
+        purpose: "query",
+        signal,
+      });
+      usages.push(usage);
+      if (vector === undefined) throw new ProviderError("provider", "no vector for the question");
+      return vector;
+    });
     const topN = query.topN ?? options.topN;
     const found = await retriever.retrieve({
       question,
-      embedding: vector,
+      embedding: embed,
       limit: rerank === undefined ? topN : topN * rerankDepth,
       hybrid: !query.disableHybrid,
       signal,
       ...(filter === undefined ? {} : { filter }),
     });
-    const usages = [embedded.usage];
     let documents = found;
     if (rerank !== undefined) {
       const topK = Math.min(topN, rerank.topK ?? topN);
@@ -110,6 +117,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       yield { type: "done", ...ending(query, prepared, completed) };
     },
   };
+}
+
+/** The same promise for every caller. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => made ??= make();
 }
 
 function checkLength(question: string, tokenBudget: number): void {

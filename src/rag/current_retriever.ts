@@ -1,7 +1,9 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
+import { ProviderError } from "../llm/provider_error.ts";
 import { untilAborted } from "../postgres/deadline.ts";
 import { createSharedFlight } from "../postgres/shared_flight.ts";
+import type { Filter } from "./query.ts";
 import type { RetrievedDocument, Retriever, RetrieveRequest } from "./retrieve.ts";
 
 export interface CurrentRetrieverOptions {
@@ -17,6 +19,9 @@ export interface CurrentRetrieverOptions {
 /** What has become of a table since may be a minute old; a new index is not missed for longer. */
 const maxAgeMs = 60_000;
 
+/** A filter may name a column that is newer than the last look; whoever invents columns has no more looks than this. */
+const doubtMs = 5_000;
+
 /** What a query waits for a new look while there is an old one. */
 const patienceMs = 1_000;
 
@@ -29,8 +34,9 @@ const absentStates: readonly unknown[] = ["42P01", "42703", "42883", "42704"];
 /**
  * A pipeline's retriever over its tables as they are. They are looked at when they are first needed, so that a database
  * which is down at the start stops only the queries that come before it is back; again once that is a minute ago, for
- * which a query waits a second at most; and where a search has failed, since a table may have changed: at once, to
- * search it again, where something is no longer there, else before the next query.
+ * which a query waits a second at most; where a filter does not fit them, for as long, unless that look is fresh; and
+ * where a search has failed, since a table may have changed: at once, to search it again, where something is no longer
+ * there, else before the next query.
  */
 export function createCurrentRetriever(
   { pipeline, open, now, logger }: CurrentRetrieverOptions,
@@ -62,7 +68,8 @@ export function createCurrentRetriever(
     try {
       return await opened.retrieve(request);
     } catch (error) {
-      const isDoubtful = error instanceof AppError && error.code === "upstream";
+      const isOfTables = error instanceof AppError && !(error instanceof ProviderError);
+      const isDoubtful = isOfTables && error.code === "upstream";
       if (isDoubtful && current === opened) current = undefined;
       throw error;
     }
@@ -97,11 +104,31 @@ export function createCurrentRetriever(
     return waited.promise;
   }
 
+  /** The retriever whose tables a filter fits: the one that was opened, or a newer one. */
+  async function fitting(opened: Retriever, filter: Filter, signal: AbortSignal): Promise<Retriever> {
+    try {
+      await opened.checkFilter(filter, signal);
+      return opened;
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "invalid") throw error;
+      if (now() - openedAt >= doubtMs) look = lookAgain();
+      await untilAborted(look, signal);
+      if (current === undefined || current === opened) throw error;
+      await current.checkFilter(filter, signal);
+      return current;
+    }
+  }
+
   return async (signal) => {
     if (current !== undefined && now() - openedAt >= maxAgeMs) look = lookAgain();
     await untilAborted(look, signal);
-    const opened = current ?? await flight.join(signal, reopen);
-    return { checkFilter: opened.checkFilter, retrieve: (request) => retrieve(opened, request) };
+    let opened = current ?? await flight.join(signal, reopen);
+    return {
+      async checkFilter(filter, signal) {
+        opened = await fitting(opened, filter, signal);
+      },
+      retrieve: (request) => retrieve(opened, request),
+    };
   };
 }
 

@@ -11,6 +11,8 @@ export interface VectorIndex {
   readonly distance: Distance;
   /** The type that the column is cast to in the index's key, such as `public.halfvec(3072)`; absent where it is the column itself. */
   readonly castTo?: string;
+  /** Which rows it holds, as SQL; absent where it holds all. */
+  readonly condition?: string;
   /** Of ivfflat. */
   readonly lists?: number;
 }

@@ -12,7 +12,9 @@ export async function findVectorIndex(
   isView: boolean,
 ): Promise<VectorIndex | undefined> {
   const typeName = vector.type.split(".").at(-1) ?? "";
-  for (const [method, operatorClass, key, isColumn, options] of await read(vectorIndexSql, [oid])) {
+  for (
+    const [method, operatorClass, key, isColumn, options, condition] of await read(vectorIndexSql, [oid])
+  ) {
     const [, type, distance] = /^([a-z]+)_([a-z0-9]+)_ops$/.exec(operatorClass ?? "") ?? [];
     if (!method || !key || !isDistance(distance)) continue;
     const castTo = isColumn === "t" ? undefined : castIn(key, vector.column);
@@ -25,6 +27,7 @@ export async function findVectorIndex(
       method,
       distance,
       ...(castTo !== undefined && { castTo }),
+      ...(typeof condition === "string" && { condition }),
       ...(lists !== undefined && { lists: Number(lists) }),
     };
   }
@@ -35,9 +38,14 @@ function isDistance(name: string | undefined): name is Distance {
   return name === "cosine" || name === "l2" || name === "ip" || name === "l1";
 }
 
-/** The type in a key such as `((embedding)::halfvec(3072))`, which is how long vectors are indexed. */
+/**
+ * The type in a key such as `((embedding)::halfvec(3072))`, which is how long vectors are indexed, and those of a column
+ * without a length.
+ */
 function castIn(key: string, column: string): string | undefined {
   const bare = key.replace(/^\(+/, "").replace(/\)+$/, "");
   if (!bare.startsWith(column)) return undefined;
-  return /^\)?::((?:\S+\.)?halfvec\(\d+)$/.exec(bare.slice(column.length))?.[1]?.concat(")");
+  return /^\)?::((?:\S+\.)?(?:vector|halfvec|sparsevec)\(\d+)$/.exec(bare.slice(column.length))?.[1]?.concat(
+    ")",
+  );
 }

@@ -52,14 +52,12 @@ export function fuseTables(
     weight: 1 - vectorWeight,
     ranks: matching,
   }]);
-  // the same text twice would take the room of another in a prompt
-  const seen = new Set<string>();
-  return fused.flatMap(({ key, score }) => {
+  const ranked = fused.flatMap(({ key, score }) => {
     const candidate = keyed.get(key);
-    if (candidate === undefined || seen.has(candidate.digest)) return [];
-    seen.add(candidate.digest);
-    return [documentOf(candidate, score)];
+    return candidate === undefined ? [] : [{ ...candidate, score }];
   });
+  // the same text twice would take the room of another in a prompt
+  return [...Map.groupBy(ranked, ({ digest }) => digest).values()].flatMap(documentOf);
 }
 
 /** A text that several rows without an id have takes the best place of any of them. */
@@ -73,12 +71,16 @@ function nearerCount(tables: readonly (readonly Candidate[])[], similarity: numb
   return tables.reduce((count, candidates) => count + candidates.filter(isNearer).length, 0);
 }
 
-function documentOf({ table, id, content, similarity }: Candidate, score: number): RetrievedDocument {
-  return {
+/** Of a text's copies, the best first: at the best one's place, the best that a client can name. */
+function documentOf(copies: readonly (Candidate & { readonly score: number })[]): RetrievedDocument[] {
+  const [best] = copies;
+  if (best === undefined) return [];
+  const { table, id, content, similarity } = copies.find((copy) => copy.id !== undefined) ?? best;
+  return [{
     table,
     ...(id !== undefined && { id }),
     content,
-    score,
+    score: best.score,
     ...(similarity !== undefined && { similarity }),
-  };
+  }];
 }

@@ -33,10 +33,14 @@ export async function openSearchedTable(
     signal,
   });
   const isScanned = index.kind === "tsvector" && index.vector === undefined;
-  if (isScanned && await isLarge(database, table.relation, signal)) return { table, needsKeywordIndex: true };
+  const scanned = isScanned ? await volumeOf(database, table.relation, signal) : nothing;
+  if (scanned.rows > maxScannedRows || scanned.bytes > maxScannedBytes) {
+    return { table, needsKeywordIndex: true };
+  }
   const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
   return {
     table,
+    ...(scanned.rows > fewTexts && { readsTexts: true }),
     keywordArm: ({ question, limit, filter }) =>
       keywordArm(keyed, { question, limit, ...(filter !== undefined && { filter }) }),
   };
@@ -45,8 +49,17 @@ export async function openSearchedTable(
 /** What a query may have to read of texts that no index holds the words of: each is analysed anew. */
 const maxScannedRows = 10_000;
 const maxScannedBytes = 128 * 1_048_576;
+/** Rows up to which that takes no time that anyone would notice. */
+const fewTexts = 1_000;
 
-async function isLarge(database: Database, relation: string, signal: AbortSignal): Promise<boolean> {
+interface Volume {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+const nothing: Volume = { rows: 0, bytes: 0 };
+
+async function volumeOf(database: Database, relation: string, signal: AbortSignal): Promise<Volume> {
   const outcome = await database.read({
     principal: { kind: "local" },
     trusted: true,
@@ -57,5 +70,5 @@ async function isLarge(database: Database, relation: string, signal: AbortSignal
   signal.throwIfAborted();
   // what cannot be told is tried; a search that takes too long goes on without the words
   const [rows, bytes] = outcome.ok ? outcome.rows[0] ?? [] : [];
-  return Number(rows ?? 0) > maxScannedRows || Number(bytes ?? 0) > maxScannedBytes;
+  return { rows: Number(rows ?? 0), bytes: Number(bytes ?? 0) };
 }

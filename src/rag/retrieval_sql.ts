@@ -8,7 +8,8 @@ import { embeddingSql, similaritySql, trimmedSql, vectorArm } from "./vector_arm
 export interface RetrievalSearch {
   readonly table: DocumentTable;
   readonly question: string;
-  readonly embedding: Float32Array;
+  /** Absent where only the words of the question count. */
+  readonly embedding: Float32Array | undefined;
   readonly filter: SqlText | undefined;
   /** How far down each arm goes. */
   readonly depth: number;
@@ -28,28 +29,32 @@ export interface RetrievalSearch {
 /**
  * Both arms, their fusion and the text of what came first, in one statement: `id` (NULL where it means nothing to a
  * client), `content` up to its bound, `digest` of the whole text without the blanks around it, `nearest_rank`,
- * `matching_rank`, `similarity`, `is_crowded`; the best first, each text once. The fusion is `fuseRankings`' rule. Where
- * ids are not unique, a document is the row of its id that is nearest. `is_crowded` says that repeats took the room of
- * candidates which were not looked at.
+ * `matching_rank`, `similarity`, `is_crowded`, `is_ambiguous`; the best first, each text once. The fusion is
+ * `fuseRankings`' rule. Where ids are not unique, a document is the row of its id that is nearest; `is_ambiguous` says
+ * that there was such an id and no embedding to choose by. `is_crowded` says that repeats took the room of candidates
+ * which were not looked at.
  */
 export function retrievalSql(search: RetrievalSearch): SqlText {
   const { table, filter, depth, limit, maxCharacters, minSimilarity } = search;
   const { key, textColumn, relation } = table;
   const embedding = sql`(SELECT embedding FROM postern_question)`;
+  const question = search.embedding && sql`postern_question AS MATERIALIZED (
+      SELECT ${embeddingSql(table, search.embedding)} AS embedding
+    ),`;
+  const similarity = search.embedding && similaritySql(table, embedding, search.embedding.length);
+  const mayBeAmbiguous = search.embedding === undefined && key.isId;
   // where a least similarity may drop some of them, all candidates are looked at
   const areAllSeen = search.isThorough || minSimilarity !== undefined;
   const candidates = areAllSeen ? sql`` : sql`LIMIT ${limit}`;
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
-  return sql`WITH postern_question AS MATERIALIZED (SELECT ${
-    embeddingSql(table, search.embedding)
-  } AS embedding),
-    ${armsSql(search, embedding)},
+  return sql`WITH ${question ?? sql``} ${armsSql(search, embedding)},
     postern_fused AS MATERIALIZED (${fusionSql(search)} ${candidates}),
     postern_found AS (
-      SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity
+      SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity,
+        ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous
       FROM postern_fused f JOIN (
         SELECT ${verbatim(quoteIdentifier(key.name))} AS id, ${verbatim(textColumn)}::text AS content,
-          ${similaritySql(table, embedding)} AS similarity
+          ${similarity ?? sql`NULL::float8`} AS similarity
         FROM ${verbatim(relation)} AS source WHERE ${filter ?? verbatim("true")}
       ) t ON t.id = f.id::${verbatim(key.type)} ${least}
       ORDER BY f.id, t.similarity DESC NULLS LAST
@@ -60,12 +65,14 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
     )
     SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest, nearest_rank,
       matching_rank, similarity, (SELECT count(*) FROM postern_fused) >= ${areAllSeen ? depth : limit}
-        AND (SELECT count(*) FROM postern_found) > (SELECT count(*) FROM postern_distinct) AS is_crowded
+        AND (SELECT count(*) FROM postern_found) > (SELECT count(*) FROM postern_distinct) AS is_crowded, is_ambiguous
     FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
 }
 
 function armsSql(search: RetrievalSearch, embedding: SqlText): SqlText {
   const { table, question, filter, depth, keywordArm, vectorWeight } = search;
+  const nearestTo = { table, embedding, limit: depth, filter };
+  const length = search.embedding && { dimensions: search.embedding.length };
   const ranked = (name: string, order: string, arm: SqlText) =>
     sql`${verbatim(name)} AS MATERIALIZED (
       SELECT id, row_number() OVER (ORDER BY ${
@@ -74,7 +81,7 @@ function armsSql(search: RetrievalSearch, embedding: SqlText): SqlText {
     )`;
   const nearest = vectorWeight === 0
     ? []
-    : [ranked("postern_nearest", "min(distance)", vectorArm({ table, embedding, limit: depth, filter }))];
+    : [ranked("postern_nearest", "min(distance)", vectorArm({ ...nearestTo, ...length }))];
   const matching = keywordArm === undefined
     ? []
     : [ranked("postern_matching", "max(score) DESC", keywordArm({ question, limit: depth, filter }))];

@@ -4,7 +4,9 @@ import type { Database } from "../postgres/database.ts";
 import type { Row } from "../postgres/portal.ts";
 import type { StatementError } from "../postgres/statement_error.ts";
 import type { DocumentTable } from "./document_table.ts";
+import { checkValues } from "./filter/check_values.ts";
 import { compileFilter } from "./filter/compile_filter.ts";
+import { isFaultOfValue, misfit } from "./filter/value_fault.ts";
 import { type Candidate, fuseTables, type RetrievedDocument } from "./fuse_tables.ts";
 import type { KeywordArm } from "./keyword_arm.ts";
 import type { Filter } from "./query.ts";
@@ -21,6 +23,8 @@ export interface SearchedTable {
   readonly keywordArm?: KeywordArm;
   /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
   readonly needsKeywordIndex?: boolean;
+  /** Whether a question reads so many texts for want of one that it is felt. */
+  readonly readsTexts?: boolean;
 }
 
 export interface SearchSettings {
@@ -45,7 +49,8 @@ interface RetrieverOptions {
 
 export interface RetrieveRequest {
   readonly question: string;
-  readonly embedding: Float32Array;
+  /** The question's, or how to get it where a search turns out to need it, which may be asked for more than once. */
+  readonly embedding: Float32Array | (() => Promise<Float32Array>);
   /** Documents at most; 1 or more. */
   readonly limit: number;
   readonly filter?: Filter;
@@ -57,13 +62,15 @@ export interface RetrieveRequest {
 export interface Retriever {
   /**
    * Says whether a filter fits all tables, so that nothing is spent on a request that cannot be answered: a column that
-   * only some of them have would let rows of the others through unseen.
+   * only some of them have would let rows of the others through unseen. The database is asked only about values of types
+   * that it alone can judge.
    *
-   * @throws {AppError} `invalid`, naming the field
+   * @throws {AppError} `invalid`, naming the field; `unavailable` without a connection; the signal's reason
    */
-  checkFilter(filter: Filter): void;
+  checkFilter(filter: Filter, signal: AbortSignal): Promise<void>;
   /**
-   * The documents that answer a question best, the best first, none twice.
+   * The documents that answer a question best, the best first, none twice. The embedding is not asked for where only the
+   * words count, there is no least similarity, ids are unique and the words are found in time.
    *
    * @throws {AppError} `invalid` for a filter that does not fit, `unavailable` without a connection, `timeout`,
    * `upstream` where a statement fails; the signal's reason where that aborts
@@ -105,16 +112,27 @@ export function createRetriever(
 
   /** The search of one table. Throws what is wrong with the request, so that nothing is sent for any table. */
   function plan({ table, keywordArm }: SearchedTable, request: RetrieveRequest): TablePlan {
-    checkDimensions(table, request.embedding);
     const asked = request.filter && compileFilter(request.filter, table.columns);
     const vectorWeight = keywordArm === undefined ? 1 : weightOfVectors(request);
     return {
       table,
       filter: both(table.filter, asked?.condition),
-      unchecked: asked?.unchecked ?? [],
+      unchecked: asked?.unchecked.map(({ place }) => place) ?? [],
       vectorWeight,
       keywordArm: vectorWeight < 1 ? keywordArm : undefined,
+      embedding: undefined,
     };
+  }
+
+  async function withEmbedding(planned: TablePlan, { embedding }: RetrieveRequest): Promise<TablePlan> {
+    const vector = embedding instanceof Float32Array ? embedding : await embedding();
+    checkDimensions(planned.table, vector);
+    return { ...planned, embedding: vector };
+  }
+
+  async function withWhatItNeeds(planned: TablePlan, request: RetrieveRequest): Promise<TablePlan> {
+    const needsEmbedding = planned.vectorWeight > 0 || search.minSimilarity !== undefined;
+    return needsEmbedding ? await withEmbedding(planned, request) : planned;
   }
 
   /** Searches a table once, and once more as deep as can be where repeats left too few documents. */
@@ -131,7 +149,7 @@ export function createRetriever(
     signal: AbortSignal,
   ): Promise<Found> {
     const { table, keywordArm, unchecked, ...parts } = planned;
-    const { question, embedding } = request;
+    const { question } = request;
     const depth = isThorough ? maxDepth : depthOf(request.limit);
     const limit = request.limit + spareRows;
     const { minSimilarity } = search;
@@ -141,7 +159,6 @@ export function createRetriever(
         table,
         keywordArm,
         question,
-        embedding,
         depth,
         limit,
         isThorough,
@@ -158,7 +175,11 @@ export function createRetriever(
       ...(keywordArm !== undefined && { timeoutMs: hybridTimeoutMs }),
       ...renderSql(statement),
     });
-    if (outcome.ok) return foundOf(planned, outcome.rows);
+    if (outcome.ok) {
+      const found = foundOf(planned, outcome.rows);
+      if (!found.isAmbiguous) return found;
+      return await run(await withEmbedding(planned, request), request, isThorough, signal);
+    }
     signal.throwIfAborted();
     if (outcome.error.kind !== "timeout" || keywordArm === undefined) {
       throw failure(table, outcome.error, unchecked);
@@ -167,7 +188,8 @@ export function createRetriever(
       database: database.name,
       table: table.name,
     });
-    return await run({ ...planned, vectorWeight: 1, keywordArm: undefined }, request, isThorough, signal);
+    const alone = await withEmbedding({ ...planned, vectorWeight: 1, keywordArm: undefined }, request);
+    return await run(alone, request, isThorough, signal);
   }
 
   function weightOfVectors({ hybrid }: RetrieveRequest): number {
@@ -176,8 +198,7 @@ export function createRetriever(
 
   function failure(table: DocumentTable, error: StatementError, unchecked: readonly string[]): AppError {
     if (unchecked.length > 0 && isFaultOfValue(error)) {
-      const place = unchecked.length === 1 ? unchecked[0] : "filter";
-      return new AppError("invalid", `${place}: the operator or the value does not fit the column's type`);
+      return misfit(unchecked.length === 1 ? unchecked[0] ?? "filter" : "filter");
     }
     logger.warn("search failed", { database: database.name, table: table.name, error });
     return error.kind === "timeout"
@@ -188,11 +209,13 @@ export function createRetriever(
   }
 
   return {
-    checkFilter(filter) {
-      for (const { table } of tables) compileFilter(filter, table.columns);
+    async checkFilter(filter, signal) {
+      const compiled = tables.map(({ table }) => compileFilter(filter, table.columns));
+      await Promise.all(compiled.map(({ unchecked }) => checkValues(database, unchecked, signal)));
     },
     async retrieve(request) {
-      const plans = tables.map((searched) => plan(searched, request));
+      const planned = tables.map((searched) => plan(searched, request));
+      const plans = await Promise.all(planned.map((one) => withWhatItNeeds(one, request)));
       // the failure of one table ends the search of the others
       const failed = new AbortController();
       const signal = AbortSignal.any([request.signal, failed.signal]);
@@ -219,6 +242,8 @@ interface TablePlan {
   readonly vectorWeight: number;
   /** Absent where the vectors alone are searched. */
   readonly keywordArm: KeywordArm | undefined;
+  /** Absent where it is not needed. */
+  readonly embedding: Float32Array | undefined;
 }
 
 interface Found {
@@ -227,6 +252,8 @@ interface Found {
   readonly candidates: readonly Candidate[];
   /** Whether repeats took the room of others. */
   readonly isCrowded: boolean;
+  /** Whether only an embedding could tell which of several rows with one id is meant. */
+  readonly isAmbiguous: boolean;
 }
 
 /** Deep enough to find what is good in both arms and best in neither. */
@@ -249,7 +276,12 @@ function checkDimensions({ name, vector: { dimensions } }: DocumentTable, embedd
 function foundOf(planned: TablePlan, rows: readonly Row[]): Found {
   const candidates = rows.map((row) => candidateOf(row, planned.table))
     .filter(({ content }) => content.trim() !== "");
-  return { planned, candidates, isCrowded: rows.some((row) => row[6] === "t") };
+  return {
+    planned,
+    candidates,
+    isCrowded: rows.some((row) => row[6] === "t"),
+    isAmbiguous: rows.some((row) => row[7] === "t"),
+  };
 }
 
 function candidateOf(
@@ -265,9 +297,4 @@ function candidateOf(
     ...(typeof matching === "string" && { matchingRank: Number(matching) }),
     ...(typeof similarity === "string" && { similarity: Number(similarity) }),
   };
-}
-
-/** Class 22 is about data; 42883, 42804 and 42846 are operators and casts that do not exist. */
-function isFaultOfValue({ sqlState }: StatementError): boolean {
-  return sqlState !== undefined && /^(22|42883|42804|42846|42725)/.test(sqlState);
 }

@@ -1,11 +1,13 @@
 import { quoteIdentifier } from "../postgres/quote_identifier.ts";
-import type { Distance, DocumentTable } from "./document_table.ts";
+import type { Distance, DocumentTable, VectorIndex } from "./document_table.ts";
 import { sql, type SqlText, verbatim } from "./sql_text.ts";
 
 export interface VectorSearch {
   readonly table: DocumentTable;
   /** SQL of the column's type that reads no row of the table, such as a parameter or a scalar subquery. */
   readonly embedding: SqlText;
+  /** Of the embedding: vectors of another length, which a column without one may hold, are left out where it is given. */
+  readonly dimensions?: number;
   readonly limit: number;
   /** Over the table's columns, by their bare names. */
   readonly filter: SqlText | undefined;
@@ -24,13 +26,16 @@ const fewRows = 2_000;
  * {@linkcode vectorSettings}.
  */
 export function vectorArm(search: VectorSearch): SqlText {
-  const { table, embedding, limit, filter } = search;
-  const { index } = table.vector;
+  const { table, embedding, dimensions, limit, filter } = search;
+  const index = indexFor(table, dimensions);
   const column = verbatim(table.vector.column);
   const key = verbatim(quoteIdentifier(table.key.name));
-  const distance = distanceSql(table, column, embedding);
+  const distanceOf = (vector: SqlText) => distanceSql(table, index, vector, embedding);
+  const distance = distanceOf(column);
   const source = sql`FROM ${verbatim(table.relation)} AS source
-    WHERE ${filter ?? verbatim("true")} AND ${column} IS NOT NULL AND ${saysSomethingSql(table)}`;
+    WHERE ${filter ?? verbatim("true")} AND ${column} IS NOT NULL AND ${
+    hasLengthSql(table, dimensions) ?? verbatim("true")
+  } AND ${saysSomethingSql(table)}`;
   const rows = sql`SELECT ${key}::text AS id, ${distance} AS distance ${source}`;
   const order = sql`ORDER BY ${distance} LIMIT ${limit}`;
   if (index === undefined) return sql`${rows} ${order}`;
@@ -45,7 +50,7 @@ export function vectorArm(search: VectorSearch): SqlText {
     SELECT id, distance FROM postern_indexed WHERE ${found} >= ${limit}
     UNION ALL SELECT id, distance FROM postern_compared`;
   if (filter === undefined) return all;
-  const few = sql`SELECT id::text, ${distanceSql(table, verbatim("embedding"), embedding)} AS distance
+  const few = sql`SELECT id::text, ${distanceOf(verbatim("embedding"))} AS distance
     FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${limit}`;
   return sql`WITH postern_probe AS MATERIALIZED (
       SELECT ${key} AS id, ${column} AS embedding ${source} LIMIT ${fewRows + 1}
@@ -68,18 +73,60 @@ export function trimmedSql(text: SqlText): SqlText {
   return sql`btrim(${text}, E' \\t\\n\\v\\f\\r')`;
 }
 
-function distanceSql({ vector, extension }: DocumentTable, column: SqlText, embedding: SqlText): SqlText {
-  const { index } = vector;
+/** The index, but one over vectors cast to another length than an embedding's. */
+export function indexFor(
+  { vector: { index } }: DocumentTable,
+  dimensions: number | undefined,
+): VectorIndex | undefined {
+  const isOther = index?.castTo !== undefined && dimensions !== undefined &&
+    !index.castTo.endsWith(`(${dimensions})`);
+  return isOther ? undefined : index;
+}
+
+/**
+ * Whether a row's vector has the embedding's length; undefined where the column's type says so. An index over the vectors
+ * of one length alone has `vector_dims(column) = 3` for its condition, which PostgreSQL must find in this. Otherwise it
+ * would take that for few rows, and rather compare them than walk an index, so it gets a form that it makes no guess of.
+ */
+function hasLengthSql(table: DocumentTable, dimensions: number | undefined): SqlText | undefined {
+  if (dimensions === undefined || table.vector.dimensions !== undefined) return undefined;
+  const isEqual = sql`${lengthSql(table)} = ${verbatim(`${dimensions}`)}`;
+  const isOfIndex = table.vector.index?.condition?.includes("vector_dims(") ?? false;
+  return isOfIndex ? isEqual : sql`CASE WHEN ${isEqual} THEN true END`;
+}
+
+/** How many dimensions a row's vector has. */
+export function lengthSql({ vector: { column, type }, extension }: DocumentTable): SqlText {
+  // sparse vectors have no function for it; their text ends with it, as in {1:2}/3
+  return verbatim(
+    type.endsWith("sparsevec")
+      ? `split_part(${column}::text, '/', 2)::int`
+      : `${extension.schema}.vector_dims(${column})`,
+  );
+}
+
+function distanceSql(
+  { extension }: DocumentTable,
+  index: VectorIndex | undefined,
+  column: SqlText,
+  embedding: SqlText,
+): SqlText {
   const cast = index?.castTo === undefined ? "" : `::${index.castTo}`;
   const operator = vectorOperator(extension.schema, index?.distance ?? "cosine");
   return sql`(${column}${verbatim(cast)} ${operator} ${embedding}${verbatim(cast)})`;
 }
 
-/** Of a row, from -1 to 1; NULL where it has no vector, or one without a direction. */
-export function similaritySql({ vector, extension }: DocumentTable, embedding: SqlText): SqlText {
-  const distance = sql`(${verbatim(vector.column)} ${
-    vectorOperator(extension.schema, "cosine")
-  } ${embedding})`;
+/**
+ * Of a row, from -1 to 1; NULL where it has no vector, or one without a direction.
+ *
+ * @param dimensions of the embedding: a vector of another length counts as none where they are given
+ */
+export function similaritySql(table: DocumentTable, embedding: SqlText, dimensions?: number): SqlText {
+  const { vector, extension } = table;
+  const hasLength = hasLengthSql(table, dimensions);
+  const column = verbatim(vector.column);
+  const operand = hasLength === undefined ? column : sql`CASE WHEN ${hasLength} THEN ${column} END`;
+  const distance = sql`(${operand} ${vectorOperator(extension.schema, "cosine")} ${embedding})`;
   return sql`(1 - nullif(${distance}, 'NaN'))`;
 }
 

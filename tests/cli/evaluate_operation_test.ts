@@ -10,12 +10,22 @@ const evaluation: Evaluation = {
     { arm: "keyword", ndcgAt10: 0.36541, recallAt10: 0.4, recallAt100: 0.7, mrr: 0.5, latencyMs },
     { arm: "hybrid", ndcgAt10: 0.38, recallAt10: 0.42, recallAt100: 0.75, mrr: 0.55, latencyMs },
   ],
-  difference: { arm: "hybrid", against: "keyword", mean: 0.01459, low: -0.002, high: 0.0312 },
-  weights: [{ vectorWeight: 0, ndcgAt10: 0.36541 }, { vectorWeight: 0.15, ndcgAt10: 0.39 }, {
-    vectorWeight: 0.5,
-    ndcgAt10: 0.38,
-  }],
+  difference: { arm: "hybrid", against: "keyword", mean: 0.01459, interval: { low: -0.002, high: 0.0312 } },
+  weighed: {
+    weights: [{ vectorWeight: 0, ndcgAt10: 0.36541 }, { vectorWeight: 0.15, ndcgAt10: 0.39 }, {
+      vectorWeight: 0.5,
+      ndcgAt10: 0.38,
+    }],
+    best: {
+      vectorWeight: 0.15,
+      ndcgAt10: 0.39,
+      configured: 0.5,
+      difference: { mean: 0.01, interval: { low: 0.001, high: 0.02 } },
+    },
+  },
 };
+const { weighed } = evaluation;
+assert.ok(weighed);
 
 async function run(changes: Partial<Evaluation>, json = false) {
   const folder = await Deno.makeTempDir();
@@ -50,28 +60,58 @@ Deno.test("-evaluate reads the files and prints a table", async () => {
     "",
     "Times are of a search for ten documents, one at a time, without the embedding of the question.",
     "hybrid against keyword: nDCG@10 +0.0146 (95 % interval -0.0020 to +0.0312): that may be chance.",
-    "For these questions vector_weight 0.15 does best: nDCG@10 0.3900.",
+    "For these questions vector_weight 0.15 does best: nDCG@10 0.3900, +0.0100 against 0.5 " +
+    "(95 % interval +0.0010 to +0.0200): it is better, if a little less for other questions.",
   ]);
 });
 
 Deno.test("-evaluate says what a difference means, what was left out and what looks wrong", async () => {
-  const difference = { arm: "hybrid", against: "vector", mean: 0.02, low: 0.01, high: 0.03 } as const;
-  const better = await run({ difference, weights: [], unjudgedQueries: 3 });
+  const interval = { low: 0.01, high: 0.03 };
+  const difference = { arm: "hybrid", against: "vector", mean: 0.02, interval } as const;
+  const unweighed = { weighed: { ...weighed, best: { ...weighed.best, ndcgAt10: 0 } } };
+  const better = await run({ difference, ...unweighed, unjudgedQueries: 3 });
   assert.equal(better.lines[0], "225 questions; 3 without a relevant document were left out");
   assert.equal(
     better.lines.at(-1),
     "hybrid against vector: nDCG@10 +0.0200 (95 % interval +0.0100 to +0.0300): it is better.",
   );
   const worse = await run({
-    weights: [],
-    difference: { ...difference, mean: -0.02, low: -0.03, high: -0.01 },
+    ...unweighed,
+    difference: { ...difference, mean: -0.02, interval: { low: -0.03, high: -0.01 } },
   });
   assert.ok(worse.lines.at(-1)?.endsWith("(95 % interval -0.0300 to -0.0100): it is worse."));
   const nothing = { arm: "vector", ndcgAt10: 0, recallAt10: 0, recallAt100: 0, mrr: 0, latencyMs } as const;
-  const strange = await run({ arms: [nothing], weights: [{ vectorWeight: 0, ndcgAt10: 0 }] });
+  const strange = await run({ arms: [nothing], ...unweighed });
   assert.equal(
     strange.lines.at(-1),
     "No judged document was found at all: do the judgements name the documents by the tables' ids?",
+  );
+});
+
+Deno.test("-evaluate says of a few questions that they are too few, and recommends nothing by chance", async () => {
+  const { best } = weighed;
+  const few = {
+    queries: 1,
+    difference: { arm: "hybrid", against: "keyword", mean: 0.3049 } as const,
+    weighed: { ...weighed, best: { ...best, difference: { mean: 0.01 } } },
+  };
+  assert.deepEqual((await run(few)).lines.toSpliced(1, 6), [
+    "1 question",
+    "hybrid against keyword: nDCG@10 +0.3049.",
+    "For these questions vector_weight 0.15 does best: nDCG@10 0.3900, +0.0100 against 0.5.",
+    "That is too few questions to tell a difference from chance: it takes 20 at least.",
+  ]);
+  const json = JSON.parse((await run(few, true)).lines.join("\n"));
+  assert.deepEqual([json.difference.interval, json.best_weight.interval], [null, null]);
+  const chance = { ...best, difference: { mean: 0.01, interval: { low: -0.01, high: 0.02 } } };
+  assert.match(
+    (await run({ weighed: { ...weighed, best: chance } })).lines.at(-1) ?? "",
+    /: that may be chance\.$/,
+  );
+  const own = { ...best, configured: 0.15 };
+  assert.equal(
+    (await run({ weighed: { ...weighed, best: own } })).lines.at(-1),
+    "For these questions vector_weight 0.15 does best: nDCG@10 0.3900, and it is the configured one.",
   );
 });
 
@@ -108,6 +148,12 @@ Deno.test("-evaluate -json prints one object", async () => {
       { vector_weight: 0.15, ndcg_at_10: 0.39 },
       { vector_weight: 0.5, ndcg_at_10: 0.38 },
     ],
+    best_weight: {
+      vector_weight: 0.15,
+      against: 0.5,
+      ndcg_at_10: 0.01,
+      interval: { confidence: 0.95, low: 0.001, high: 0.02 },
+    },
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../src/core/app_error.ts";
 import { silentLogger } from "../../src/core/logger.ts";
+import { ProviderError } from "../../src/llm/provider_error.ts";
 import { createCurrentRetriever } from "../../src/rag/current_retriever.ts";
 import { openSearchedTable } from "../../src/rag/open_searched_table.ts";
 import { createRetriever, type Retriever, type RetrieveRequest } from "../../src/rag/retrieve.ts";
@@ -28,7 +29,7 @@ function numbered(outcomes: readonly ("works" | "fails" | "breaks" | "changed" |
       if (outcome === "hangs") return new Promise<never>(() => {});
       if (outcome === "fails") return Promise.reject(new AppError("unavailable", "Cannot connect"));
       const retriever: Retriever = {
-        checkFilter() {},
+        checkFilter: () => Promise.resolve(),
         retrieve: () =>
           outcome === "breaks" || outcome === "changed"
             ? Promise.reject(
@@ -88,6 +89,24 @@ Deno.test("a search that the database refuses has the tables looked at again", a
   const { ask } = numbered(["breaks", "works"]);
   await assert.rejects(ask(), { code: "upstream" });
   assert.equal(await ask(), "2");
+});
+
+Deno.test("a provider that fails during a search is no reason to look at the tables again", async () => {
+  const error = new ProviderError("provider", "no vector");
+  let opened = 0;
+  const current = createCurrentRetriever({
+    pipeline: "docs",
+    open() {
+      opened++;
+      return Promise.resolve({ checkFilter: () => Promise.resolve(), retrieve: () => Promise.reject(error) });
+    },
+    now: () => 0,
+    logger: silentLogger,
+  });
+  for (let query = 0; query < 2; query++) {
+    await assert.rejects(async () => await (await current(signal)).retrieve(request), error);
+  }
+  assert.equal(opened, 1);
 });
 
 testWithPostgres("the first query after a column was renamed is answered", async () => {

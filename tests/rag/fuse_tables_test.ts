@@ -57,3 +57,18 @@ Deno.test("fuseTables() tells a text once, at its best place", () => {
   ]);
   assert.deepEqual(fuseTables([[], []], 0.5), []);
 });
+
+Deno.test("fuseTables() tells a text that several tables have by a copy with an id, at the best copy's place", () => {
+  const fused = fuseTables([
+    [{ table: "bare", content: "same", digest: "same", nearestRank: 1, similarity: 0.9 }],
+    [
+      { table: "named", id: "4", content: "other", digest: "other", nearestRank: 1, similarity: 0.8 },
+      { table: "named", id: "7", content: "same ", digest: "same", nearestRank: 2, similarity: 0.7 },
+      { table: "named", id: "9", content: "same", digest: "same", nearestRank: 3, similarity: 0.6 },
+    ],
+  ], 1);
+  assert.deepEqual(fused, [
+    { table: "named", id: "7", content: "same ", score: 1 / 61, similarity: 0.7 },
+    { table: "named", id: "4", content: "other", score: 1 / 62, similarity: 0.8 },
+  ]);
+});

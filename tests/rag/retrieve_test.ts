@@ -146,6 +146,20 @@ testWithPostgres("a filter's column must be there in every table", async () => {
   assert.equal(fixture.reads(), 0);
 });
 
+testWithPostgres(
+  "a vector of another length costs its row the vector arm, and nobody the answer",
+  async () => {
+    await using fixture = await createRetrieverFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector);
+    INSERT INTO docs VALUES (1, 'far', '[0,1]'), (2, 'near', '[1,0]'), (3, 'red fox', '[1,0,0]')`);
+    const told = async (request: Partial<RetrieveRequest>, search: Partial<SearchSettings> = {}) =>
+      (await fixture.retrieve(["docs"], search, request)).map(({ id, similarity }) => [id, similarity]);
+    assert.deepEqual(await told({}), [["2", 1], ["3", undefined], ["1", 0]]);
+    assert.deepEqual(await told({}, { minSimilarity: 0 }), [["2", 1], ["1", 0]]);
+    assert.deepEqual(await told({ embedding: Float32Array.of(1, 0, 0), hybrid: false }), [["3", 1]]);
+  },
+);
+
 testWithPostgres("a document without id is known by its text, which is told once", async () => {
   const rows = `('same', '[1,0]'::vector), ('same ', '[1,0]'), ('red other', '[0,1]')`;
   await using fixture = await createRetrieverFixture(`
@@ -187,7 +201,7 @@ testWithPostgres("ids of every type find their rows again", async () => {
 
 testWithPostgres("a failing statement is told in the log alone", async () => {
   await using fixture = await createRetrieverFixture(
-    `${docs} ALTER TABLE docs ADD address cidr, ADD age interval`,
+    `${docs} ALTER TABLE docs ADD address cidr, ADD age interval, ADD words tsvector`,
   );
   const log: string[] = [];
   const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line) });
@@ -204,6 +218,13 @@ testWithPostgres("a failing statement is told in the log alone", async () => {
   await assert.rejects(ask({ conditions: [condition, { ...condition, column: "age" }], logic: "OR" }), {
     message: "filter: the operator or the value does not fit the column's type",
   });
+  await assert.rejects(
+    ask({ conditions: [{ column: "words", operator: "=", value: "abc\\" }], logic: "AND" }),
+    {
+      code: "invalid",
+      message: "filter.conditions[0]: the operator or the value does not fit the column's type",
+    },
+  );
   assert.deepEqual(log, []);
   await fixture.open({ table: "docs" });
   const search = await fixture.prepare(["docs"], {}, logger);

@@ -4,7 +4,7 @@ import { openSearchedTable, type SearchedTableSettings } from "../../src/rag/ope
 import { createRetriever, type RetrieveRequest, type SearchSettings } from "../../src/rag/retrieve.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
-type TableOption = string | (Partial<SearchedTableSettings> & { readonly table: string });
+export type TableOption = string | (Partial<SearchedTableSettings> & { readonly table: string });
 
 /** A database as `createSearchFixture()` makes it, with a retriever over its tables that counts statements. */
 export async function createRetrieverFixture(

@@ -129,6 +129,61 @@ testWithPostgres("distance is the index's own, similarity the cosine, for every 
   }
 });
 
+testWithPostgres("a column without a length is searched by vectors of the embedding's length", async () => {
+  await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, plain vector, half halfvec, sparse sparsevec, model text);
+    INSERT INTO docs SELECT n, 'x', v, v::halfvec, v::sparsevec, 'new' FROM (VALUES
+      (1, '[0,1]'::vector), (2, '[1,0,0]'), (3, '[1,1]'), (4, NULL), (5, '[1]')) t(n, v)`);
+  for (const vectorColumn of ["plain", "half", "sparse"]) {
+    const filters = [{}, { filter: "model = 'new'" }];
+    for (const settings of filters) {
+      const table = await fixture.readTable({ table: "docs", vectorColumn, ...settings });
+      const embedding = sql`'[1,0]'::public.vector::${verbatim(table.vector.type)}`;
+      assert.deepEqual(await idsOf(fixture, table, embedding, 2), ["3", "1"], vectorColumn);
+      const similarity = similaritySql(table, embedding, 2);
+      const rows = await fixture.rows(sql`SELECT round(${similarity}::numeric, 2) FROM docs ORDER BY id`);
+      assert.deepEqual(rows.map(([value]) => value), ["0.00", null, "0.71", null, null], vectorColumn);
+    }
+  }
+});
+
+testWithPostgres(
+  "an index over the vectors of one length is used for embeddings of that length",
+  async () => {
+    await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector, half halfvec, model text);
+    INSERT INTO docs SELECT n, repeat('x ', 200), format('[%s,1]', n)::vector, format('[%s,1]', n)::halfvec, 'new'
+      FROM generate_series(1, 9000) n`);
+    const plan = async (vectorColumn: string, dimensions: number, filter?: string) => {
+      const table = await fixture.readTable({
+        table: "docs",
+        vectorColumn,
+        ...(filter !== undefined && { filter }),
+      });
+      const embedding = sql`${`[${Array(dimensions).fill(1)}]`}::public.vector::${
+        verbatim(table.vector.type)
+      }`;
+      const search = { table, embedding, dimensions, limit: depth, filter: table.filter };
+      return (await fixture.rows(sql`EXPLAIN ${vectorArm(search)}`, vectorSettings(search))).join("\n");
+    };
+    const cases = [
+      ["embedding", "(embedding::vector(2)) vector_cosine_ops", undefined],
+      ["embedding", "(embedding::vector(2)) vector_l2_ops) WHERE (vector_dims(embedding) = 2", undefined],
+      ["embedding", "(embedding::halfvec(2)) halfvec_cosine_ops) WHERE (model = 'new'", "model = 'new'"],
+      ["half", "(half::halfvec(2)) halfvec_cosine_ops) WHERE (vector_dims(half) = 2", undefined],
+    ] as const;
+    for (const [column, key, filter] of cases) {
+      await fixture.admin.query(`CREATE INDEX nearest ON docs USING hnsw (${key}); ANALYZE docs`);
+      if (key.includes("vector_dims")) {
+        await fixture.admin.query(`INSERT INTO docs VALUES (0, 'x', '[1,2,3]', '[1,2,3]')`);
+      }
+      assert.match(await plan(column, 2, filter), /Index Scan using nearest/, key);
+      assert.doesNotMatch(await plan(column, 3, filter), /Index Scan using nearest/, key);
+      await fixture.admin.query("DROP INDEX nearest; DELETE FROM docs WHERE id = 0");
+    }
+  },
+);
+
 testWithPostgres("an index that is made after the table was read is used", async () => {
   await using fixture = await createSearchFixture(clusteredDocuments.replaceAll(/CREATE INDEX [^;]*;/g, ""));
   const table = await fixture.readTable({ table: "docs" });
@@ -163,8 +218,14 @@ function embeddingOf({ vector }: DocumentTable, id: number): SqlText {
   return sql`(SELECT ${verbatim(vector.column)} FROM docs WHERE id = ${id}::int)`;
 }
 
-async function idsOf(fixture: Fixture, table: DocumentTable, embedding: SqlText): Promise<string[]> {
-  const arm = vectorArm({ table, embedding, limit: depth, filter: table.filter });
+async function idsOf(
+  fixture: Fixture,
+  table: DocumentTable,
+  embedding: SqlText,
+  dimensions?: number,
+): Promise<string[]> {
+  const length = dimensions === undefined ? {} : { dimensions };
+  const arm = vectorArm({ table, embedding, ...length, limit: depth, filter: table.filter });
   const rows = await fixture.rows(
     sql`SELECT id FROM (${arm}) a ORDER BY distance, id`,
     vectorSettings({ table, limit: depth, filter: table.filter }),

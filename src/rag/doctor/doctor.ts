@@ -78,9 +78,10 @@ function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: Abort
     if (vector === undefined) throw new ProviderError("provider", "no vector for a text");
     return vector;
   });
-  const tableChecks = tables.map((settings) =>
+  const tableChecks = tables.map((settings, at) =>
     tableCheck({
       pipeline: name,
+      isIngestTarget: at === 0,
       database,
       settings,
       isHybrid,

@@ -1,6 +1,7 @@
 import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
 import { type Check, type Finding, note, warning } from "./check.ts";
 import { readRows } from "./read_rows.ts";
+import { addIdColumn } from "./add_id_column.ts";
 import { createIndexOn, type TableSubject } from "./table_subject.ts";
 
 const sampleRows = 10_000;
@@ -12,20 +13,34 @@ export function idCheck(subject: TableSubject): Check {
     name: `id of ${settings.table}`,
     async run(signal) {
       if (!key.isId) return { findings: [missingId(subject)] };
-      if (await hasUniqueIndex(subject, signal)) return { findings: [note(`${key.name}, unique`)] };
+      const index = await indexOf(subject, signal);
+      if (index === "unique") return { findings: [note(`${key.name}, unique`)] };
       const repeated = await repeatedId(subject, signal);
       if (repeated !== undefined) return { findings: [repeatedIds(subject, repeated)] };
+      if (facts.kind === "p") {
+        return { findings: [index === "other" ? note(`${key.name}, with an index`) : missingIndex(subject)] };
+      }
       // of a view, only the table below it can have an index
-      if (facts.kind !== "r" && facts.kind !== "p" && facts.kind !== "m") return { findings: [] };
-      const create = createIndexOn(facts).replace("CREATE INDEX", "CREATE UNIQUE INDEX");
-      return {
-        findings: [warning(
-          `No unique index is on "${key.name}" alone: each answer reads the table to find its documents`,
-          `${create} (${quoteIdentifier(key.name)});`,
-        )],
-      };
+      const mayHaveIndex = facts.kind === "r" || facts.kind === "m";
+      return { findings: mayHaveIndex ? [missingUniqueIndex(subject)] : [] };
     },
   };
+}
+
+function missingUniqueIndex({ table: { key }, facts }: TableSubject): Finding {
+  const create = createIndexOn(facts).replace("CREATE INDEX", "CREATE UNIQUE INDEX");
+  return warning(
+    `No unique index is on "${key.name}" alone: each answer reads the table to find its documents`,
+    `${create} (${quoteIdentifier(key.name)});`,
+  );
+}
+
+/** Of a partitioned table, whose unique indexes must have all columns that it is partitioned by. */
+function missingIndex({ table: { key }, facts }: TableSubject): Finding {
+  return warning(
+    `No index begins with "${key.name}": each answer reads the table to find its documents`,
+    `${createIndexOn(facts)} (${quoteIdentifier(key.name)});`,
+  );
 }
 
 function missingId({ settings, facts }: TableSubject): Finding {
@@ -36,11 +51,10 @@ function missingId({ settings, facts }: TableSubject): Finding {
   const column = facts.hasPrimaryKey || facts.columns.some(({ name }) => name === "id")
     ? "document_id"
     : "id";
-  const constraint = facts.hasPrimaryKey ? "UNIQUE" : "PRIMARY KEY";
   return warning(
     finding,
     `-- Set id_column of ${settings.table} to a column that tells the documents apart, or add one and set id_column: ${column}
-ALTER TABLE ${facts.relation} ADD COLUMN ${column} bigint GENERATED ALWAYS AS IDENTITY ${constraint};`,
+${addIdColumn(facts, column)}`,
   );
 }
 
@@ -55,15 +69,19 @@ SELECT ${column}, count(*) FROM ${relation} GROUP BY ${column} HAVING count(*) >
   );
 }
 
-async function hasUniqueIndex({ database, facts, table: { key } }: TableSubject, signal: AbortSignal) {
-  const [row] = await readRows(database, signal, uniqueSql, [facts.oid, key.name]);
-  return row !== undefined;
+/** The kind of index that finds a document by its id. */
+async function indexOf({ database, facts, table: { key } }: TableSubject, signal: AbortSignal) {
+  const [row] = await readRows(database, signal, indexSql, [facts.oid, key.name]);
+  if (row === undefined) return undefined;
+  return row[0] === "t" ? "unique" : "other";
 }
 
-const uniqueSql = `SELECT 1 FROM pg_index i
+const indexSql = `SELECT i.indisunique AND i.indnkeyatts = 1 AS is_unique FROM pg_index i
   JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-  WHERE i.indrelid = $1::oid AND a.attname = $2 AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
-    AND i.indnkeyatts = 1`;
+  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+  WHERE i.indrelid = $1::oid AND a.attname = $2 AND i.indisvalid AND i.indpred IS NULL
+    AND m.amname IN ('btree', 'hash')
+  ORDER BY is_unique DESC LIMIT 1`;
 
 async function repeatedId(
   { database, table: { key, relation } }: TableSubject,

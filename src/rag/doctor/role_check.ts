@@ -1,10 +1,11 @@
 import type { Database } from "../../postgres/database.ts";
 import { type Check, warning } from "./check.ts";
+import { type RelationName, relationName } from "./relation_name.ts";
 
 /**
  * Whether the role may do more than read.
  *
- * @param tables as SQL calls them; all of schema `public` where there are none
+ * @param tables as they are configured; all of schema `public` where there are none
  */
 export function roleCheck(database: Database, tables: readonly string[] = []): Check {
   return {
@@ -17,10 +18,19 @@ export function roleCheck(database: Database, tables: readonly string[] = []): C
   };
 }
 
+function nameOf(table: string): RelationName[] {
+  const [first = "", second] = table.split(".");
+  // it may be folded to small letters, which quotes would prevent
+  if (/^[\w$.]+$/.test(table)) {
+    return [second === undefined ? { relation: table } : { relation: table, schema: first }];
+  }
+  const name = relationName(table);
+  return name === undefined ? [] : [name];
+}
+
 function readerSql(tables: readonly string[]): string {
-  const schemas = new Set(
-    tables.map((table) => table.includes(".") ? table.slice(0, table.indexOf(".")) : "public"),
-  );
+  const names = tables.flatMap(nameOf);
+  const schemas = new Set(names.map(({ schema = "public" }) => schema));
   const grants = tables.length === 0
     ? [
       "GRANT USAGE ON SCHEMA public TO postern_reader;",
@@ -28,7 +38,9 @@ function readerSql(tables: readonly string[]): string {
     ]
     : [
       ...Array.from(schemas, (schema) => `GRANT USAGE ON SCHEMA ${schema} TO postern_reader;`),
-      `GRANT SELECT ON ${tables.join(", ")} TO postern_reader;`,
+      ...(names.length === 0
+        ? []
+        : [`GRANT SELECT ON ${names.map(({ relation }) => relation).join(", ")} TO postern_reader;`]),
     ];
   return [
     "CREATE ROLE postern_reader LOGIN PASSWORD '…';",

@@ -18,6 +18,8 @@ import { vectorIndexCheck } from "./vector_index_check.ts";
 export interface TableCheckOptions {
   /** Its name. */
   readonly pipeline: string;
+  /** Whether it is the pipeline's first, which `-ingest` writes to. */
+  readonly isIngestTarget: boolean;
   readonly database: Database;
   readonly settings: SearchedTableSettings;
   /** Whether its words are searched. */
@@ -28,7 +30,7 @@ export interface TableCheckOptions {
 
 /** Whether a table can be searched at all; how well follows. */
 export function tableCheck(options: TableCheckOptions): Check {
-  const { pipeline, database, settings, embedding } = options;
+  const { pipeline, isIngestTarget, database, settings, embedding } = options;
   const dimensions = async () => (await embedding())?.length;
   return {
     name: `table ${settings.table}`,
@@ -40,7 +42,7 @@ export function tableCheck(options: TableCheckOptions): Check {
       }
       try {
         const table = await readTable(database, settings, signal);
-        const subject = { pipeline, database, settings, table, facts, embedding };
+        const subject = { pipeline, isIngestTarget, database, settings, table, facts, embedding };
         return { findings: [note(rowsText(facts.rows))], next: checksOf(subject, options.isHybrid) };
       } catch (thrown) {
         if (thrown instanceof AppError && thrown.code === "invalid") {

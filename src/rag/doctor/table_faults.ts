@@ -1,6 +1,9 @@
 import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
 import type { SearchedTableSettings } from "../open_searched_table.ts";
+import { addIdColumn } from "./add_id_column.ts";
 import { error, type Finding } from "./check.ts";
+import { isWritable } from "./ingest_knowledge.ts";
+import { relationName } from "./relation_name.ts";
 import type { ColumnFacts, TableFacts } from "./table_facts.ts";
 
 /** A guess for where the provider does not tell. */
@@ -10,12 +13,19 @@ const vectorTypes = ["vector", "halfvec", "sparsevec"];
 /** There is no such table: as it would be made. */
 export function missingTable(settings: SearchedTableSettings, dimensions = usualDimensions): Finding {
   const { table, textColumn, vectorColumn, idColumn = "id" } = settings;
-  const isPlain = /^[\w$.]+$/.test(table) || table.includes('"');
-  const name = isPlain ? table : quoteIdentifier(table);
+  const finding = `There is no table or view "${table}"`;
+  const name = relationName(table);
+  if (name === undefined) {
+    return error(
+      finding,
+      `-- No table can have this name: write it as documents, app.documents, or quoted as in "App"."Odd ""Name"""`,
+    );
+  }
+  const schema = name.schema === undefined ? "" : `CREATE SCHEMA IF NOT EXISTS ${name.schema};\n`;
   return error(
-    `There is no table or view "${table}"`,
+    finding,
     `-- Correct the table's name in the configuration, or make it:
-CREATE TABLE ${name} (
+${schema}CREATE TABLE ${name.relation} (
   ${quoteIdentifier(idColumn)} bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   ${quoteIdentifier(textColumn)} text NOT NULL,
   ${quoteIdentifier(vectorColumn)} vector(${dimensions})
@@ -46,46 +56,65 @@ export function tableFaults(
   const find = (column: string) => found.find(({ name }) => name === column);
   return [
     ...rights,
-    ...textFaults(relation, textColumn, find(textColumn)),
-    ...vectorFaults(relation, vectorColumn, find(vectorColumn), dimensions),
-    ...(idColumn === undefined || find(idColumn) !== undefined ? [] : [missingColumn(
-      relation,
-      idColumn,
-      `bigint GENERATED ALWAYS AS IDENTITY ${facts.hasPrimaryKey ? "UNIQUE" : "PRIMARY KEY"}`,
-    )]),
+    ...textFaults(facts, textColumn, find(textColumn)),
+    ...vectorFaults(facts, vectorColumn, find(vectorColumn), dimensions),
+    ...(idColumn === undefined || find(idColumn) !== undefined ? [] : [missingIdColumn(facts, idColumn)]),
   ];
 }
 
-function textFaults(relation: string, name: string, column: ColumnFacts | undefined): Finding[] {
-  if (column === undefined) return [missingColumn(relation, name, "text")];
-  return column.isText || column.isDomain ? [] : [otherType(relation, column, "text", "text")];
+function textFaults(facts: TableFacts, name: string, column: ColumnFacts | undefined): Finding[] {
+  if (column === undefined) return [missingColumn(facts, name, "text")];
+  return column.isText || column.isDomain ? [] : [otherType(facts, column, "text", "text")];
 }
 
 function vectorFaults(
-  relation: string,
+  facts: TableFacts,
   name: string,
   column: ColumnFacts | undefined,
   dimensions: number,
 ): Finding[] {
-  if (column === undefined) return [missingColumn(relation, name, `vector(${dimensions})`)];
+  if (column === undefined) return [missingColumn(facts, name, `vector(${dimensions})`)];
   if (vectorTypes.includes(column.typeName) || column.isDomain) return [];
-  return [otherType(relation, column, "vector, halfvec or sparsevec", `vector(${dimensions})`)];
+  return [otherType(facts, column, "vector, halfvec or sparsevec", `vector(${dimensions})`)];
 }
 
-function missingColumn(relation: string, name: string, definition: string): Finding {
+function missingColumn({ relation, kind }: TableFacts, name: string, definition: string): Finding {
+  const finding = `${relation} has no column "${name}"`;
+  if (!isWritable(kind)) {
+    return error(
+      finding,
+      `-- Correct the column's name in the configuration, or change what ${relation} reads`,
+    );
+  }
   return error(
-    `${relation} has no column "${name}"`,
+    finding,
     `-- Correct the column's name in the configuration, or add it:
 ALTER TABLE ${relation} ADD COLUMN ${quoteIdentifier(name)} ${definition};`,
   );
 }
 
-function otherType(relation: string, { name, type }: ColumnFacts, expected: string, better: string): Finding {
+function missingIdColumn(facts: TableFacts, name: string): Finding {
+  return error(
+    `${facts.relation} has no column "${name}"`,
+    `-- Correct the column's name in the configuration, or add it:\n${addIdColumn(facts, name)}`,
+  );
+}
+
+function otherType(
+  { relation, kind }: TableFacts,
+  { name, type }: ColumnFacts,
+  expected: string,
+  better: string,
+): Finding {
+  const finding = `Column "${name}" of ${relation} has type ${type}; expected ${expected}`;
+  if (!isWritable(kind)) {
+    return error(finding, `-- Name another column in the configuration, or change what ${relation} reads`);
+  }
   const column = quoteIdentifier(name);
   // a list of numbers is cast as it is, text by way of its own form
   const value = type.endsWith("[]") || better === "text" ? column : `${column}::text`;
   return error(
-    `Column "${name}" of ${relation} has type ${type}; expected ${expected}`,
+    finding,
     `-- Name another column in the configuration, or change its type:
 ALTER TABLE ${relation} ALTER COLUMN ${column} TYPE ${better} USING ${value}::${better};`,
   );

@@ -1,4 +1,5 @@
 import type { Database } from "../../postgres/database.ts";
+import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
 import type { DocumentTable } from "../document_table.ts";
 import type { SearchedTableSettings } from "../open_searched_table.ts";
 import type { TableFacts } from "./table_facts.ts";
@@ -7,6 +8,8 @@ import type { TableFacts } from "./table_facts.ts";
 export interface TableSubject {
   /** The pipeline's name. */
   readonly pipeline: string;
+  /** Whether `-ingest` writes to it: it is the pipeline's first. */
+  readonly isIngestTarget: boolean;
   readonly database: Database;
   readonly settings: SearchedTableSettings;
   readonly table: DocumentTable;
@@ -28,6 +31,21 @@ export function createIndexOn({ base, relation }: TableFacts): string {
   // a partitioned table's indexes cannot be made CONCURRENTLY
   const how = base?.kind === "p" ? "" : "CONCURRENTLY ";
   return `CREATE INDEX ${how}ON ${base?.relation ?? relation}`;
+}
+
+/** The statement that shows which of the documents meet a condition. */
+export function selectRows(
+  { settings, table: { relation, key, textColumn } }: TableSubject,
+  where: string,
+): string {
+  const column = key.isId ? quoteIdentifier(key.name) : textColumn;
+  // the line ends keep a comment at the text's end from taking the parenthesis with it
+  const own = typeof settings.filter === "string" ? ` AND (\n${settings.filter}\n)` : "";
+  return `SELECT ${column} FROM ${relation} AS source WHERE ${where}${own};`;
+}
+
+export function ingestCommand({ pipeline }: TableSubject): string {
+  return `server -ingest ${shellWord(pipeline)} FOLDER`;
 }
 
 /** A setting of the command line, quoted where a shell would read more into it. */

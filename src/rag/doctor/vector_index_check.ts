@@ -1,3 +1,4 @@
+import { indexFor } from "../vector_arm.ts";
 import { type Check, type Finding, note, warning } from "./check.ts";
 import { readJson } from "./read_rows.ts";
 import { basesSql } from "./table_facts.ts";
@@ -24,13 +25,14 @@ export function vectorIndexCheck(subject: TableSubject): Check {
       const indexes = await readJson<IndexFacts[]>(database, signal, indexSql, [facts.oid, vector.column]) ??
         [];
       const broken = indexes.filter(({ isValid, isBuilding }) => !isValid && !isBuilding).map(brokenIndex);
-      if (vector.index === undefined) {
-        const dimensions = vector.dimensions ?? (await subject.embedding())?.length;
+      const dimensions = vector.dimensions ?? (await subject.embedding())?.length;
+      const index = indexFor(subject.table, dimensions);
+      if (index === undefined) {
         return { findings: [...broken, ...missingIndex(subject, indexes, broken.length > 0, dimensions)] };
       }
       const findings = [...broken, ...otherDistance(subject, indexes), ...unsuitableLists(subject, indexes)];
       return {
-        findings: findings.length > 0 ? findings : [note(`${vector.index.method}, ${vector.index.distance}`)],
+        findings: findings.length > 0 ? findings : [note(`${index.method}, ${index.distance}`)],
       };
     },
   };
@@ -68,7 +70,7 @@ function missingIndex(
   const [unused] = indexes;
   if (unused !== undefined) {
     return [warning(
-      `Index ${unused.name} on ${unused.key} serves no question: expected the column itself, or a cast of it to halfvec`,
+      `Index ${unused.name} on ${unused.key} serves no question: expected the column itself, or it cast to the provider's length`,
       createVectorIndex(subject, dimensions),
     )];
   }
@@ -87,19 +89,19 @@ function createVectorIndex({ table: { vector, extension }, facts }: TableSubject
   const schema = extension.schema === "public" ? "" : `${extension.schema}.`;
   const { column } = vector;
   const create = createIndexOn(facts);
+  if (typeName !== "sparsevec" && dimensions > 4_000) {
+    return "-- pgvector indexes at most 4,000 dimensions: use a model, or its setting dimensions, with fewer";
+  }
   if (typeName !== "sparsevec" && vector.dimensions === undefined) {
-    return `ALTER TABLE ${
-      facts.base?.relation ?? facts.relation
-    } ALTER COLUMN ${column} TYPE ${schema}${typeName}(${dimensions || "DIMENSIONS"});
-${create} USING hnsw (${column} ${schema}${typeName}_cosine_ops);`;
+    const indexed = dimensions <= (longestOf[typeName] ?? 0) ? typeName : "halfvec";
+    const length = dimensions || "DIMENSIONS";
+    return `${create} USING hnsw ((${column}::${schema}${indexed}(${length})) ${schema}${indexed}_cosine_ops)
+  WHERE ${schema}vector_dims(${column}) = ${length};`;
   }
   if (dimensions <= (longestOf[typeName] ?? 0)) {
     return `${create} USING hnsw (${column} ${schema}${typeName}_cosine_ops);`;
   }
-  if (dimensions <= 4_000) {
-    return `${create} USING hnsw ((${column}::${schema}halfvec(${dimensions})) ${schema}halfvec_cosine_ops);`;
-  }
-  return "-- pgvector indexes at most 4,000 dimensions: use a model, or its setting dimensions, with fewer";
+  return `${create} USING hnsw ((${column}::${schema}halfvec(${dimensions})) ${schema}halfvec_cosine_ops);`;
 }
 
 const distanceNames = { cosine: "cosine", l2: "Euclidean", ip: "inner product", l1: "taxicab" } as const;

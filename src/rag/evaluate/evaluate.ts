@@ -3,7 +3,7 @@ import { type Judgements, mean, ndcgAt, percentile, recallAt, reciprocalRank } f
 import { type PairedDifference, pairedDifference } from "./paired_difference.ts";
 import type { EvaluationQuery } from "./parse_queries.ts";
 import type { Qrels } from "./parse_qrels.ts";
-import { weighArms, type WeighedFusion } from "./weigh_arms.ts";
+import { weighArms, type WeighedArms } from "./weigh_arms.ts";
 
 export type ArmName = "vector" | "keyword" | "hybrid";
 
@@ -16,6 +16,8 @@ export interface RetrievalArm {
 
 export interface EvaluateOptions {
   readonly arms: readonly RetrievalArm[];
+  /** The configured weight of the vector arm, from 0 to 1. */
+  readonly vectorWeight: number;
   readonly queries: readonly EvaluationQuery[];
   readonly qrels: Qrels;
   /** Gets the questions that are done, and all that take part. */
@@ -44,7 +46,7 @@ export interface Evaluation {
   /** What the fusion is worth over the better of the other arms, in nDCG@10. */
   readonly difference?: PairedDifference & { readonly arm: "hybrid"; readonly against: ArmName };
   /** What other weights of the vector arm would give; where there are both arms. */
-  readonly weights?: readonly WeighedFusion[];
+  readonly weighed?: WeighedArms;
 }
 
 interface Sample {
@@ -86,17 +88,18 @@ export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
   const difference = await fusionDifference(evaluated, samples);
   const listsOf = (name: ArmName) => samples[arms.findIndex((arm) => arm.name === name)];
   const [nearest, matching] = [listsOf("vector"), listsOf("keyword")];
-  const weights = nearest && matching && await weighArms(judged.map(({ judgements }, at) => ({
+  const lists = nearest && matching && judged.map(({ judgements }, at) => ({
     nearest: nearest[at]?.hundred ?? [],
     matching: matching[at]?.hundred ?? [],
     judgements,
-  })));
+  }));
+  const weighed = lists && await weighArms(lists, options.vectorWeight);
   return {
     queries: judged.length,
     unjudgedQueries: queries.length - judged.length,
     arms: evaluated,
     ...(difference !== undefined && { difference }),
-    ...(weights !== undefined && { weights }),
+    ...(weighed !== undefined && { weighed }),
   };
 }
 

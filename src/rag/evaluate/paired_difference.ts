@@ -4,10 +4,12 @@ import { mean } from "./metrics.ts";
 
 export interface PairedDifference {
   readonly mean: number;
-  /** Where 95 % of the means would lie, had other questions of the same kind been asked. */
-  readonly low: number;
-  readonly high: number;
+  /** Where 95 % of the means would lie, had other questions of the same kind been asked; absent of too few to say. */
+  readonly interval?: { readonly low: number; readonly high: number };
 }
+
+/** Questions below which an interval would be narrower than what it stands for: of one it would have no width at all. */
+export const fewestQuestions = 20;
 
 const resamples = 4_000;
 const tail = 0.025;
@@ -18,6 +20,7 @@ const tail = 0.025;
  * give the same interval.
  */
 export async function pairedDifference(differences: readonly number[]): Promise<PairedDifference> {
+  if (differences.length < fewestQuestions) return { mean: mean(differences) };
   const random = createRandomNumbers(1);
   const means: number[] = [];
   await forEachInSlices(Array(resamples).keys(), () => {
@@ -25,10 +28,10 @@ export async function pairedDifference(differences: readonly number[]): Promise<
     for (let drawn = 0; drawn < differences.length; drawn++) {
       sum += differences[Math.floor(random() * differences.length)] ?? 0;
     }
-    means.push(sum / Math.max(1, differences.length));
+    means.push(sum / differences.length);
   });
   means.sort((a, b) => a - b);
   const low = means[Math.floor(tail * resamples)] ?? 0;
   const high = means[Math.ceil((1 - tail) * resamples) - 1] ?? 0;
-  return { mean: mean(differences), low, high };
+  return { mean: mean(differences), interval: { low, high } };
 }

@@ -7,11 +7,21 @@ import { findColumn } from "./find_column.ts";
 import { jsonPathCondition, jsonValueCondition } from "./json_condition.ts";
 import { scalarCondition } from "./scalar_condition.ts";
 
+/** A condition over a type that only PostgreSQL can judge a value of. */
+export interface UncheckedCondition {
+  /** What errors call it. */
+  readonly place: string;
+  /** Of the column, not quoted. */
+  readonly column: string;
+  readonly type: ColumnType;
+  readonly condition: SqlText;
+}
+
 export interface CompiledFilter {
   /** In parentheses; refers to columns by their bare names. */
   readonly condition: SqlText;
-  /** Conditions over types that only PostgreSQL can judge a value of: a failing statement may be their fault. */
-  readonly unchecked: readonly string[];
+  /** A failing statement may be their fault. */
+  readonly unchecked: readonly UncheckedCondition[];
 }
 
 /**
@@ -28,11 +38,14 @@ export function compileFilter(
   columns: ReadonlyMap<string, ColumnType>,
   path = "filter",
 ): CompiledFilter {
-  const unchecked: string[] = [];
+  const unchecked: UncheckedCondition[] = [];
   const conditions = filter.conditions.map((condition, index) => {
     const place = `${path}.conditions[${index}]`;
     const compiled = compileCondition(condition, columns, place);
-    if (compiled.isUnchecked) unchecked.push(place);
+    if (compiled.uncheckedType !== undefined) {
+      const { column } = condition;
+      unchecked.push({ place, column, type: compiled.uncheckedType, condition: compiled.sql });
+    }
     return compiled.sql;
   });
   // as of nothing in general: AND of no conditions holds, OR of none does not
@@ -46,7 +59,7 @@ function compileCondition(
   condition: Condition,
   columns: ReadonlyMap<string, ColumnType>,
   place: string,
-): { readonly sql: SqlText; readonly isUnchecked: boolean } {
+): { readonly sql: SqlText; readonly uncheckedType?: ColumnType } {
   const found = findColumn(condition.column, columns);
   if (found === undefined) {
     throw new AppError("invalid", `${place}.column: there is no column "${condition.column}"`);
@@ -56,16 +69,14 @@ function compileCondition(
   const fail = (field: "operator" | "value", reason: string) =>
     new AppError("invalid", `${place}.${field}: ${reason}`);
   if (keys.length > 0) {
-    return { sql: jsonPathCondition({ column, type, operator, value, fail, keys }), isUnchecked: false };
+    return { sql: jsonPathCondition({ column, type, operator, value, fail, keys }) };
   }
   if (operator === "IS NULL" || operator === "IS NOT NULL") {
-    return { sql: sql`(${column} ${verbatim(operator)})`, isUnchecked: false };
+    return { sql: sql`(${column} ${verbatim(operator)})` };
   }
   const compare = { column, type, operator, value, fail };
-  if (type.kind === "json") return { sql: jsonValueCondition(compare), isUnchecked: false };
+  if (type.kind === "json") return { sql: jsonValueCondition(compare) };
   const { element } = type;
-  if (element !== undefined) {
-    return { sql: arrayCondition({ ...compare, element }), isUnchecked: element.kind === "other" };
-  }
-  return { sql: scalarCondition(compare), isUnchecked: type.kind === "other" };
+  const compiled = element === undefined ? scalarCondition(compare) : arrayCondition({ ...compare, element });
+  return { sql: compiled, ...((element ?? type).kind === "other" && { uncheckedType: type }) };
 }

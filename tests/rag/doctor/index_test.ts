@@ -34,6 +34,7 @@ testWithPostgres(
     CREATE TABLE parted (id int PRIMARY KEY, body text, embedding halfvec(3)) PARTITION BY RANGE (id);
     CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (20000);
     INSERT INTO parted SELECT id, body, embedding::halfvec(3) FROM docs;
+    INSERT INTO docs VALUES (20000, 'of another length', '[1]');
     ANALYZE;
     UPDATE pg_class SET reltuples = 12000 WHERE relname = 'long'`);
     for (const table of ["docs", "long", "parted"]) {
@@ -41,7 +42,12 @@ testWithPostgres(
       await fixture.apply(assertFault(await look(), "warning", /^There is no vector index/));
       assertFine(await look());
     }
-    await fixture.admin.query("DROP INDEX docs_embedding_idx; CREATE VIEW seen AS SELECT * FROM docs");
+    await fixture.admin.query(
+      "DROP INDEX docs_embedding_idx; CREATE INDEX other ON docs USING hnsw ((embedding::vector(1)) vector_cosine_ops) WHERE vector_dims(embedding) = 1",
+    );
+    const other = /^Index public\.other on .*vector\(1\).* serves no question: expected the column itself/;
+    assertFault(await fixture.look(vectorIndex), "warning", other);
+    await fixture.admin.query("DROP INDEX other; CREATE VIEW seen AS SELECT * FROM docs");
     const seen = () => fixture.look("vector index of seen", { table: "seen", idColumn: "id" });
     await fixture.apply(assertFault(await seen(), "warning", /^There is no vector index/));
     assertFine(await seen());

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../../../src/core/logger.ts";
+import { createLogger, silentLogger } from "../../../src/core/logger.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import type { EmbeddingProvider } from "../../../src/llm/provider.ts";
 import type { KeywordArm } from "../../../src/rag/keyword_arm.ts";
 import { evaluatePipeline } from "../../../src/rag/evaluate/evaluate_pipeline.ts";
+import { openSearchedTable } from "../../../src/rag/open_searched_table.ts";
+import type { SearchedTable } from "../../../src/rag/retrieve.ts";
 import { sql } from "../../../src/rag/sql_text.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
@@ -81,6 +83,36 @@ testWithPostgres(
     assert.deepEqual((await evaluatePipeline(extreme)).arms.map(({ arm }) => arm), ["vector", "keyword"]);
   },
 );
+
+testWithPostgres("evaluatePipeline() names tables whose words no index holds, once", async () => {
+  const { fixture, table, embedding } = await createFixture();
+  await using _ = fixture;
+  const log: string[] = [];
+  const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line.trim()) });
+  const open = () =>
+    openSearchedTable(
+      fixture.database,
+      { table: "docs", textColumn: "body", vectorColumn: "embedding" },
+      signal,
+    );
+  const run = async (searched: SearchedTable) => {
+    const search = { hybridEnabled: true, vectorWeight: 0.5 };
+    const options = { database: fixture.database, embedding, queries, qrels, logger, signal, search };
+    await evaluatePipeline({ ...options, tables: [searched] });
+    return log.splice(0).join("\n");
+  };
+  assert.equal(await run(await open()), "");
+  assert.match(
+    await run({ table, needsKeywordIndex: true }),
+    /^[^\n]*not measured[^\n]*-index-pipeline[^\n]*docs[^\n]*$/,
+  );
+  await fixture.admin.query(
+    "INSERT INTO docs SELECT n, 'filler ' || n, array_fill(n, '{256}')::vector FROM generate_series(10, 1200) n; ANALYZE docs",
+  );
+  assert.match(await run(await open()), /^[^\n]*slow[^\n]*-index-pipeline[^\n]*docs[^\n]*$/);
+  await fixture.admin.query("CREATE INDEX ON docs USING gin (to_tsvector('english', body))");
+  assert.equal(await run(await open()), "");
+});
 
 testWithPostgres("evaluatePipeline() needs ids", async () => {
   const { fixture, embedding } = await createFixture();

@@ -24,6 +24,7 @@ Deno.test("evaluate() gives means over the questions that have a relevant docume
       arm("keyword", { one: [...filler, "a"], two: ["c"] }),
       arm("hybrid", { one: ["a", "b"], two: ["c"] }),
     ],
+    vectorWeight: 0.5,
     queries,
     qrels,
     signal,
@@ -37,29 +38,38 @@ Deno.test("evaluate() gives means over the questions that have a relevant docume
     { arm: "keyword", ndcgAt10: 0.5, recallAt10: 0.5, recallAt100: 0.75, mrr: 0.5 },
     { arm: "hybrid", ndcgAt10: 1, recallAt10: 1, recallAt100: 1, mrr: 1 },
   ]);
-  const { arm: name, against, mean, low, high } = evaluation.difference ?? {};
-  assert.deepEqual([name, against, low, high], ["hybrid", "vector", 0, 1 - second]);
+  const { arm: name, against, mean, interval } = evaluation.difference ?? {};
+  assert.deepEqual([name, against, interval], ["hybrid", "vector", undefined]);
   assert.ok(Math.abs((mean ?? 0) - (1 - second) / 2) < 1e-12);
   // of one arm alone as that arm; half and half, "c" is in both lists and comes first
   const weighed = (weight: number) =>
-    evaluation.weights?.find(({ vectorWeight }) => vectorWeight === weight)?.ndcgAt10;
+    evaluation.weighed?.weights.find(({ vectorWeight }) => vectorWeight === weight)?.ndcgAt10;
   assert.deepEqual([weighed(1), weighed(0)], [(1 + second) / 2, 0.5]);
-  assert.equal(evaluation.weights?.length, 21);
+  assert.equal(evaluation.weighed?.weights.length, 21);
   assert.ok((weighed(0.5) ?? 0) > (1 + second) / 2);
 });
 
 Deno.test("evaluate() without a fusion has no difference", async () => {
-  const { difference } = await evaluate({ arms: [arm("vector", {})], queries, qrels, signal });
+  const { difference } = await evaluate({
+    arms: [arm("vector", {})],
+    vectorWeight: 1,
+    queries,
+    qrels,
+    signal,
+  });
   assert.equal(difference, undefined);
 });
 
 Deno.test("evaluate() refuses questions and judgements that have nothing to do with each other", async () => {
   for (const strange of [new Map([["q1", new Map([["a", 1]])]]), new Map([["1", new Map([["a", 0]])]])]) {
-    await assert.rejects(evaluate({ arms: [arm("vector", {})], queries, qrels: strange, signal }), {
-      code: "invalid",
-      message:
-        "Cannot evaluate: no question has a relevant document; the two files must call the questions by the same ids",
-    });
+    await assert.rejects(
+      evaluate({ arms: [arm("vector", {})], vectorWeight: 1, queries, qrels: strange, signal }),
+      {
+        code: "invalid",
+        message:
+          "Cannot evaluate: no question has a relevant document; the two files must call the questions by the same ids",
+      },
+    );
   }
 });
 
@@ -68,6 +78,7 @@ Deno.test("evaluate() ends where it is told to, or an arm fails", async () => {
   const onProgress = () => controller.abort(new Error("enough"));
   const stopped = evaluate({
     arms: [arm("vector", {})],
+    vectorWeight: 1,
     queries,
     qrels,
     signal: controller.signal,
@@ -75,5 +86,7 @@ Deno.test("evaluate() ends where it is told to, or an arm fails", async () => {
   });
   await assert.rejects(stopped, { message: "enough" });
   const failing: RetrievalArm = { name: "vector", retrieve: () => Promise.reject(new Error("down")) };
-  await assert.rejects(evaluate({ arms: [failing], queries, qrels, signal }), { message: "down" });
+  await assert.rejects(evaluate({ arms: [failing], vectorWeight: 1, queries, qrels, signal }), {
+    message: "down",
+  });
 });

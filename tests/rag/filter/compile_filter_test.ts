@@ -298,8 +298,8 @@ testWithPostgres("a value that does not fit its column is refused before anythin
         value: "x",
       }],
       logic: "AND",
-    }, columns).unchecked,
-    ["filter.conditions[1]"],
+    }, columns).unchecked.map(({ place, column, type }) => [place, column, type.sqlType]),
+    [["filter.conditions[1]", "an_interval", "interval"]],
   );
 });
 
