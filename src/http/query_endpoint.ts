@@ -32,11 +32,7 @@ export function createQueryEndpoint(
   let lastRequest = 0;
 
   return async (request, name) => {
-    const pipeline = options.pipelines().find(name);
-    if (pipeline === undefined) {
-      const shown = JSON.stringify(name.slice(0, namedCharacters));
-      return failureReply({ code: "PIPELINE_NOT_FOUND", message: `there is no pipeline ${shown}` });
-    }
+    if (options.pipelines().find(name) === undefined) return notFound(name);
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") {
       return failureReply({ code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" });
@@ -44,6 +40,9 @@ export function createQueryEndpoint(
     if (body.kind !== "text") return invalid(`the body: ${bodyFaults[body.kind]}`);
     const read = readQuery(body.text);
     if (read.kind === "fault") return invalid(read.message);
+    // a body may take its time, and pipelines that were replaced meanwhile have ended
+    const pipeline = options.pipelines().find(name);
+    if (pipeline === undefined) return notFound(name);
 
     const requestId = String(++lastRequest);
     const logger = options.logger.with({ request: requestId });
@@ -64,6 +63,11 @@ const bodyFaults = {
   not_utf8: "expected JSON in UTF-8",
   broken: "it did not arrive as a whole",
 } as const;
+
+function notFound(name: string): Response {
+  const shown = JSON.stringify(name.slice(0, namedCharacters));
+  return failureReply({ code: "PIPELINE_NOT_FOUND", message: `there is no pipeline ${shown}` });
+}
 
 function invalid(message: string): Response {
   return failureReply({ code: "INVALID_REQUEST", message });

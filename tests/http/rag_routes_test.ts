@@ -178,16 +178,31 @@ Deno.test("a pipeline's name may need escapes in a path", async () => {
   assert.equal(status, 200);
 });
 
-Deno.test("a query keeps the pipelines that it began with", async () => {
-  const old = scriptedPipeline({ name: "handbook", script: script({ type: "chunk", content: "old" }, done) });
-  const renewed = scriptedPipeline({
-    name: "handbook",
-    script: script({ type: "chunk", content: "new" }, done),
-  });
-  let current = scriptedPipelines([old]);
-  const { ask } = createRagFixture({ pipelines: () => current });
-  const first = ask({ query: "q" });
-  current = scriptedPipelines([renewed]);
-  assert.equal((await first).text, '{"answer":"old","tokens_used":0}');
+Deno.test("a query is answered by the pipelines of the moment when it is whole, and keeps them", async () => {
+  const answering = (text: string, before = () => {}) =>
+    scriptedPipelines([scriptedPipeline({
+      name: "handbook",
+      async *script() {
+        before();
+        yield { type: "chunk", content: text };
+        await Promise.resolve();
+        yield done;
+      },
+    })]);
+  const renewed = answering("new");
+  let current = answering("old", () => current = renewed);
+  const { ask, send } = createRagFixture({ pipelines: () => current });
+  const old = current;
+  assert.equal((await ask({ query: "q" })).text, '{"answer":"old","tokens_used":0}');
   assert.equal((await ask({ query: "q" })).text, '{"answer":"new","tokens_used":0}');
+
+  // what has ended must not be asked by a body that took its time
+  current = old;
+  const sending = new TransformStream<Uint8Array, Uint8Array>();
+  const asked = send("POST", "/v1/pipelines/handbook", { body: sending.readable });
+  current = renewed;
+  const writer = sending.writable.getWriter();
+  await writer.write(new TextEncoder().encode('{"query":"q"}'));
+  await writer.close();
+  assert.equal((await asked).text, '{"answer":"new","tokens_used":0}');
 });

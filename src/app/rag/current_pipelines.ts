@@ -1,56 +1,72 @@
 import type { Logger } from "../../core/logger.ts";
 import type { Pipelines } from "../../rag/pipelines.ts";
+import { type CountedPipelines, countQueries } from "./count_queries.ts";
 import type { PipelineSet } from "./pipeline_set.ts";
 
 /** The pipelines that new queries are answered by. */
 export interface CurrentPipelines extends AsyncDisposable {
   current(): Pipelines;
-  /** From now on queries are answered by `next`; those under way finish on the set that they began with. */
+  /**
+   * From now on queries are answered by `next`; those under way finish on the set that they began with, which ends after
+   * the last of them.
+   */
   replace(next: PipelineSet): void;
 }
 
-export function createCurrentPipelines(
-  first: PipelineSet,
-  { longestQueryMs, logger }: { readonly longestQueryMs: number; readonly logger: Logger },
-): CurrentPipelines {
-  let set = first;
-  const retiring = new Map<PipelineSet, ReturnType<typeof setTimeout>>();
-  checkTables(set, logger);
-
-  function retire(old: PipelineSet): void {
-    async function end(): Promise<void> {
-      retiring.delete(old);
-      try {
-        await old[Symbol.asyncDispose]();
-      } catch (error) {
-        logger.warn("Cannot end replaced pipelines", { error });
-      }
-    }
-    const timer = setTimeout(end, longestQueryMs);
-    Deno.unrefTimer(timer);
-    retiring.set(old, timer);
-  }
-
-  return {
-    current: () => set.pipelines,
-    replace(next) {
-      retire(set);
-      set = next;
-      checkTables(set, logger);
-    },
-    async [Symbol.asyncDispose]() {
-      for (const timer of retiring.values()) clearTimeout(timer);
-      await Promise.all([set, ...retiring.keys()].map((each) => each[Symbol.asyncDispose]()));
-    },
-  };
+interface CurrentPipelinesOptions {
+  /** A set that was replaced ends after so long whatever it still does. */
+  readonly longestQueryMs: number;
+  readonly logger: Logger;
 }
 
 const longestCheckMs = 30_000;
 
-function checkTables({ list }: PipelineSet, logger: Logger): void {
-  for (const { config, check } of list) {
-    check(AbortSignal.timeout(longestCheckMs)).catch((error) =>
-      logger.warn("A pipeline cannot answer yet", { pipeline: config.name, error })
-    );
+interface Serving extends CountedPipelines {
+  readonly set: PipelineSet;
+}
+
+export function createCurrentPipelines(
+  first: PipelineSet,
+  { longestQueryMs, logger }: CurrentPipelinesOptions,
+): CurrentPipelines {
+  let serving = serve(first);
+  const retiring = new Map<PipelineSet, ReturnType<typeof setTimeout>>();
+
+  function serve(set: PipelineSet): Serving {
+    for (const { config, check } of set.list) {
+      check(AbortSignal.timeout(longestCheckMs)).catch((error) => {
+        if (serving.set !== set) return;
+        logger.warn("A pipeline cannot answer yet", { pipeline: config.name, error });
+      });
+    }
+    return { set, ...countQueries(set.pipelines) };
   }
+
+  async function end(set: PipelineSet): Promise<void> {
+    const timer = retiring.get(set);
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    retiring.delete(set);
+    try {
+      await set[Symbol.asyncDispose]();
+    } catch (error) {
+      logger.warn("Cannot end replaced pipelines", { error });
+    }
+  }
+
+  return {
+    current: () => serving.pipelines,
+    replace(next) {
+      const { set, settled } = serving;
+      const timer = setTimeout(() => end(set), longestQueryMs);
+      Deno.unrefTimer(timer);
+      retiring.set(set, timer);
+      serving = serve(next);
+      settled().then(() => end(set));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const timer of retiring.values()) clearTimeout(timer);
+      await Promise.all([serving.set, ...retiring.keys()].map((set) => set[Symbol.asyncDispose]()));
+    },
+  };
 }
