@@ -73,5 +73,9 @@ function oneLine(text: string): string {
 const encoder = new TextEncoder();
 
 function writeToStderr(line: string): void {
-  Deno.stderr.writeSync(encoder.encode(line));
+  try {
+    Deno.stderr.writeSync(encoder.encode(line));
+  } catch {
+    // nobody reads it any more, or its disk is full: no reason to fail what the line tells of
+  }
 }

@@ -55,7 +55,11 @@ function usingSql(
   const type = castTo ?? `${vector.type}(${dimensions})`;
   const key = needsCast ? `(${vector.column}::${type})` : vector.column;
   const operators = `${extension.schema}.${isHalf || castTo !== undefined ? "halfvec" : "vector"}_cosine_ops`;
-  return `USING hnsw (${key} ${operators})`;
+  // a column without a length may hold others, which no cast takes
+  const rows = vector.dimensions === undefined
+    ? ` WHERE ${extension.schema}.vector_dims(${vector.column}) = ${dimensions}`
+    : "";
+  return `USING hnsw (${key} ${operators})${rows}`;
 }
 
 async function buildOnPartitions(

@@ -51,6 +51,14 @@ testWithPostgres("every partition gets a vector index, and those to come", async
   assert.equal((await fixture.indexes()).length, 5);
 });
 
+testWithPostgres("of a column without a length, vectors of the provider's length are indexed", async () => {
+  await using fixture = await createFixture(`CREATE TABLE docs (id int, body text, embedding vector);
+    INSERT INTO docs VALUES (1, 'one', '[1,2,3]'), (2, 'of another model', '[1]')`);
+  assert.equal(await fixture.build("docs"), "built");
+  assert.deepEqual(await fixture.indexes(), [["docs", "t", "f"]]);
+  assert.equal(await fixture.build("docs"), "was there");
+});
+
 testWithPostgres("a run that was stopped among the partitions is gone on with", async () => {
   await using fixture = await createFixture(partitioned);
   await fixture.build("docs_1");

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
-import { indexFormat, indexTable } from "../keyword/index_objects.ts";
+import { indexFormat, indexTable, oldestFormat } from "../keyword/index_objects.ts";
 import type { KeywordIndex } from "../keyword/keyword_index.ts";
 import { mayReadSql } from "../keyword/may_read_sql.ts";
 import { type Check, type Finding, note, warning } from "./check.ts";
@@ -73,12 +73,17 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
       remake,
     );
   }
-  if (record.format !== indexFormat || record.idColumn !== subject.table.key.name) {
+  const isReadable = record.format >= oldestFormat && record.format <= indexFormat;
+  if (!isReadable || record.idColumn !== subject.table.key.name) {
     return warning("The keyword index has another id column or format than this version reads", remake);
   }
-  return record.state === "ready"
-    ? undefined
-    : warning("The keyword index is unfinished, or being made right now", make);
+  if (record.state !== "ready") {
+    return warning("The keyword index is unfinished, or being made right now", make);
+  }
+  return record.format === indexFormat ? undefined : warning(
+    "The keyword index was made by an earlier version, and knows no word inside of compounds such as input/output",
+    make,
+  );
 }
 
 async function findIndex(subject: TableSubject, signal: AbortSignal): Promise<KeywordIndex | AppError> {

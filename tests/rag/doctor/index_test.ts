@@ -122,7 +122,17 @@ testWithPostgres(
     await fixture.indexKeywords();
     assertFine(await look());
 
-    await fixture.admin.query("UPDATE postern.keyword_indexes SET state = 'lists'");
+    await fixture.admin.query("UPDATE postern.keyword_indexes SET format = 1");
+    assert.equal(
+      assertFault(await look(), "warning", /^The keyword index was made by an earlier version/),
+      make,
+    );
+    await fixture.indexKeywords();
+    assertFine(await look());
+    await fixture.admin.query("UPDATE postern.keyword_indexes SET format = 99");
+    assert.equal(assertFault(await look(), "warning", /format than this version reads$/), remake);
+
+    await fixture.admin.query("UPDATE postern.keyword_indexes SET format = 2, state = 'lists'");
     assert.equal(
       assertFault(await look(), "warning", "The keyword index is unfinished, or being made right now"),
       make,
