@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ProviderError } from "../llm/provider_error.ts";
+import { type NoAnswer, ProviderError } from "../llm/provider_error.ts";
 import type { StatementGuard } from "../postgres/statement_guard.ts";
 import { jsonValue, typeName } from "../postgres/type_names.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords, type StatementReading } from "../text/sql_or_words.ts";
@@ -161,9 +161,15 @@ async function answerInWords(
     return await answerQuestion(question);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    return { kind: "refused", reason: `Cannot answer the request in natural language: ${error.message}` };
+    const reason = error.noAnswer === undefined ? error.message : noAnswers[error.noAnswer];
+    return { kind: "refused", reason: `Cannot answer the request in natural language: ${reason}` };
   }
 }
+
+const noAnswers: Readonly<Record<NoAnswer, string>> = {
+  declined: "the model declined to answer it",
+  empty: "the provider's answer was empty",
+};
 
 /** The model has read what others wrote, so its words may be theirs. */
 function questionText(words: string): string {

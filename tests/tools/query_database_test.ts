@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Catalog } from "../../src/core/catalog.ts";
 import { silentLogger } from "../../src/core/logger.ts";
+import { declined, ProviderError } from "../../src/llm/provider_error.ts";
 import { createCatalogCache } from "../../src/postgres/catalog_cache.ts";
 import { createAnswerByRules } from "../../src/text_to_sql/answer_by_rules.ts";
 import type { Answer, AnswerQuestion } from "../../src/text_to_sql/answer.ts";
@@ -263,4 +264,19 @@ testWithPostgres("query_database tells words that parse from SQL", async (t) => 
       assert.doesNotMatch(own.text, /SQL Query:/);
     },
   );
+});
+
+testWithPostgres("query_database says of a model that gave no answer what it did", async () => {
+  await using database = await createTestDatabase();
+  await using fixture = await createToolFixture({ library: { database } });
+  const errors = [
+    [declined("refusal"), "the model declined to answer it"],
+    [new ProviderError("provider", "", { noAnswer: "empty" }), "the provider's answer was empty"],
+    [new ProviderError("timeout", "secret detail"), "the request took too long"],
+  ] as const;
+  for (const [error, reason] of errors) {
+    const tool = queryDatabase({ ...fixture, answerQuestion: () => Promise.reject(error) });
+    const { text, isError } = await callTool(tool, { query: "how many books are there" });
+    assert.deepEqual([isError, text], [true, `Cannot answer the request in natural language: ${reason}`]);
+  }
 });
