@@ -87,6 +87,12 @@ export const host = () =>
     return value.startsWith("/") || /^[^\s,@/?]+$/.test(value);
   });
 
+/** What a request's Host may say. */
+export const hostName = () =>
+  checked("a host's name or address, with or without a port", (value) => {
+    return /^(?:[\da-f:.]*:[\da-f:.]*:[\da-f:.]*|(?:\[[\da-f:.]+\]|[a-z\d._-]+)(?::\d{1,5})?)$/i.test(value);
+  });
+
 export const list = <T extends z.ZodType>(element: T) => z.array(element, { error: "expected a list" });
 
 /** HTTP headers: names are tokens (RFC 9110, section 5.6.2), values what a header can carry. */

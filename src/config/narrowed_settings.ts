@@ -18,7 +18,7 @@ export function narrowSettings(
   return Object.entries(highest).flatMap(([pattern, most]) =>
     settingsOf(tree, pattern).flatMap(({ holder, key, path }) => {
       const value = holder[key];
-      if (typeof value !== "number" || value <= most) return [];
+      if (typeof value !== "number" || !Number.isInteger(value) || value <= most) return [];
       holder[key] = most;
       const line = place(path)?.line;
       const at = line === undefined ? "" : ` (line ${line})`;

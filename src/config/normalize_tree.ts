@@ -55,10 +55,10 @@ function normalizeMap(
     // in a mapping of free names an empty text is a value like any other
     if (fields === undefined) return [[key, normalizeTree(item ?? "", schema, options, [...path, key])]];
     if (writtenSchema(schema) instanceof z.ZodUnknown) return [[key, item]];
-    if (isEmpty(item)) return [];
-    const entry = normalizeTree(item, schema, options, [...path, key]);
     // a filter in which nothing is left is a mistake: without one all rows would take part
-    const mayVanish = !(writtenSchema(schema) instanceof z.ZodUnion);
+    const mayVanish = !(isMap(item) && writtenSchema(schema) instanceof z.ZodUnion);
+    if (mayVanish && isEmpty(item)) return [];
+    const entry = normalizeTree(item, schema, options, [...path, key]);
     return mayVanish && isEmpty(entry) ? [] : [[key, entry]];
   });
   return Object.fromEntries(entries);

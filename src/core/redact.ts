@@ -8,10 +8,10 @@ const secretTexts: readonly [RegExp, string][] = [
   [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/@]{0,256}:)[^\s@/]{1,1024}@/gi, `$1${redacted}@`],
   // an Authorization header's value
   [/\b(bearer|basic)\s+[A-Za-z0-9\-._~+/]{8,}=*/gi, `$1 ${redacted}`],
-  // keyword=value connection strings and query strings; an API token's id is no secret, and neither is the plain word that
-  // follows a file's name, as in "/run/openai-api-key: expected one line"
+  // keyword=value connection strings and query strings; an API token's id is no secret, and neither is what our own
+  // messages say of a file, as in "/run/openai-api-key: expected one line"
   [
-    /\b(password|passwd|api[_-]?key|secret|token)(\s{0,16}[=:]\s{0,16})(["']?)(?!token-\d+\b)(?!(?<=\/[^\s?&=:"']{0,200}: )[A-Za-z]{1,12}(?!\S))[^\s"'&,;]+\3/gi,
+    /\b(password|passwd|api[_-]?key|secret|token)(\s{0,16}[=:]\s{0,16})(["']?)(?!token-\d+\b)(?!(?<=\/[^\s?&=:"']{0,200}: )(?:expected|permission|no|not|it|is|cannot) )[^\s"'&,;]+\3/gi,
     `$1$2${redacted}`,
   ],
   // our tokens and the keys of well-known vendors

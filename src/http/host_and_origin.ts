@@ -20,17 +20,25 @@ export interface HostAndOriginOptions extends Omit<HostOptions, "always"> {
  */
 export function createHostCheck(options: HostOptions): (request: Request) => boolean {
   const { address, always = false } = options;
-  const allowedHosts = new Set(options.allowedHosts.map((host) => host.toLowerCase()));
-  const own = formatListenAddress(address).toLowerCase();
+  const allowedHosts = new Set(options.allowedHosts.flatMap(namesOf));
+  const own = new Set([...namesOf(formatListenAddress(address)), ...namesOf(address.host)]);
   if (!always && allowedHosts.size === 0 && !isLoopback(address.host)) return () => true;
 
   return (request) => {
-    const host = hostOf(request);
-    const hostname = hostnameOf(host);
-    if (hostname === undefined) return false;
-    return isLoopback(hostname) || host === own || hostname === address.host.toLowerCase() ||
-      allowedHosts.has(host) || allowedHosts.has(hostname);
+    const names = readHost(hostOf(request));
+    if (names === undefined) return false;
+    const { hostname, withPorts } = names;
+    return isLoopback(hostname) ||
+      [hostname, ...withPorts].some((name) => own.has(name) || allowedHosts.has(name));
   };
+}
+
+/** What an entry allows: a host with its port where it names one, else the host on any. */
+function namesOf(entry: string): string[] {
+  const written = entry.toLowerCase();
+  const names = readHost(written) ?? readHost(`[${written}]`);
+  if (names === undefined) return [];
+  return names.hasPort ? names.withPorts : [names.hostname];
 }
 
 /**
@@ -62,9 +70,23 @@ function hostOf({ headers, url }: Request): string {
   return (headers.get("host") ?? new URL(url).host).toLowerCase();
 }
 
-function hostnameOf(host: string): string | undefined {
-  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/.exec(host);
-  return match === null ? undefined : match[1] ?? match[2];
+interface HostNames {
+  /** Without brackets, in the one form that names and addresses have. */
+  readonly hostname: string;
+  readonly hasPort: boolean;
+  /** The same with its port, or with those that may be left out. */
+  readonly withPorts: string[];
+}
+
+function readHost(host: string): HostNames | undefined {
+  const [, address, name, port] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::(\d{1,5}))?$/.exec(host) ??
+    [];
+  if (address !== undefined && !URL.canParse(`http://[${address}]`)) return undefined;
+  const hostname = address === undefined ? name : new URL(`http://[${address}]`).hostname.slice(1, -1);
+  if (hostname === undefined) return undefined;
+  const written = address === undefined ? hostname : `[${hostname}]`;
+  const ports = port === undefined ? ["80", "443"] : [port];
+  return { hostname, hasPort: port !== undefined, withPorts: ports.map((each) => `${written}:${each}`) };
 }
 
 function hostOfOrigin(origin: string): string | undefined {

@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import { ProviderError } from "../rag/provider_failure.ts";
+import { pacedBody } from "./paced_body.ts";
 import type { ErrorReply, RagErrorCode } from "./rag_reply_schemas.ts";
 
 /** An error as a caller sees it. */
@@ -46,7 +47,11 @@ export function jsonReply(
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(text, { status, headers: { ...replyHeaders, ...headers } });
+  const { body, length } = pacedBody(text);
+  return new Response(body, {
+    status,
+    headers: { ...replyHeaders, ...headers, ...(length === undefined ? {} : { "content-length": length }) },
+  });
 }
 
 export function failureReply(

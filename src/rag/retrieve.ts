@@ -89,6 +89,9 @@ const defaultMaxCharacters = 64_000;
 
 const defaultHybridTimeoutMs = 5_000;
 
+/** Too little to change the order of what both arms found. */
+const leastVectorWeight = 1e-9;
+
 /** What comes over the wire for one table at most. */
 const maxBytes = 64 * 1_048_576;
 
@@ -221,16 +224,24 @@ export function createRetriever(
       const signal = AbortSignal.any([request.signal, failed.signal]);
       try {
         const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
-        // of tables that were searched by their vectors alone, those are all that counts
-        const isByWords = found.some(({ planned }) => planned.keywordArm !== undefined);
-        const candidates = found.map((one) => one.candidates);
-        return fuseTables(candidates, isByWords ? weightOfVectors(request) : 1).slice(0, request.limit);
+        const vectorWeight = weightOver(found.map(({ planned }) => planned), weightOfVectors(request));
+        return fuseTables(found.map((one) => one.candidates), vectorWeight).slice(0, request.limit);
       } catch (error) {
         failed.abort(error);
         throw error;
       }
     },
   };
+}
+
+/**
+ * Of tables that were searched by their vectors alone, those are all that counts; beside others they give the order below
+ * what words found.
+ */
+function weightOver(plans: readonly TablePlan[], vectorWeight: number): number {
+  const byWords = plans.filter(({ keywordArm }) => keywordArm !== undefined).length;
+  if (byWords === 0) return 1;
+  return byWords === plans.length ? vectorWeight : Math.max(vectorWeight, leastVectorWeight);
 }
 
 interface TablePlan {

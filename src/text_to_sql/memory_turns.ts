@@ -8,15 +8,15 @@ interface Owned {
   readonly generation: number;
 }
 
-const nothing: Owned = { turns: [], generation: 0 };
-
 /** Turns that last as long as the process. Of too many owners, the one that asked longest ago is dropped. */
 export function createMemoryTurns({ now }: { now: () => number }): TurnStore {
   const ownedBy = new Map<string, Owned>();
+  // the latest of those who were dropped, so that what they had forgotten does not come back with them
+  let generationOfAbsent = 0;
 
   function current(owner: string): Owned {
     const since = now() - turnLifetimeMs;
-    const { turns, generation } = ownedBy.get(owner) ?? nothing;
+    const { turns, generation } = ownedBy.get(owner) ?? { turns: [], generation: generationOfAbsent };
     return { turns: turns.filter(({ at }) => at > since), generation };
   }
 
@@ -24,8 +24,11 @@ export function createMemoryTurns({ now }: { now: () => number }): TurnStore {
   function put(owner: string, owned: Owned): void {
     ownedBy.delete(owner);
     ownedBy.set(owner, owned);
-    const [first] = ownedBy.keys();
-    if (ownedBy.size > maxOwners && first !== undefined) ownedBy.delete(first);
+    const [first] = ownedBy;
+    if (ownedBy.size <= maxOwners || first === undefined) return;
+    const [longestAgo, { generation }] = first;
+    ownedBy.delete(longestAgo);
+    generationOfAbsent = Math.max(generationOfAbsent, generation);
   }
 
   return {

@@ -27,6 +27,7 @@ export function createSqliteTurns({ path, now, logger }: SqliteTurnsOptions): Tu
   const database = openTurnFile(path);
   const statements = prepareStatements(database);
   const expiry = () => now() - turnLifetimeMs;
+  let isClosed = false;
 
   function warn(doing: string, error: unknown): void {
     logger.warn(`Cannot ${doing} ${path}; the question goes on without`, { error });
@@ -47,14 +48,21 @@ export function createSqliteTurns({ path, now, logger }: SqliteTurnsOptions): Tu
     }
   }
 
+  function rollBack(): void {
+    try {
+      database.exec("ROLLBACK");
+    } catch {
+      // SQLite has done so by itself, as where the disk is full; Deno before 2.9 cannot tell whether it has
+    }
+  }
+
   function transaction(change: () => void): void {
     database.exec("BEGIN IMMEDIATE");
     try {
       change();
       database.exec("COMMIT");
     } catch (error) {
-      // SQLite may have rolled back by itself, as where the disk is full
-      if (database.isTransaction) database.exec("ROLLBACK");
+      rollBack();
       throw error;
     }
   }
@@ -112,7 +120,9 @@ export function createSqliteTurns({ path, now, logger }: SqliteTurnsOptions): Tu
     clearExpired: () => clearExpired(expiredAtOnce),
 
     [Symbol.dispose]() {
-      if (database.isOpen) database.close();
+      if (isClosed) return;
+      isClosed = true;
+      database.close();
     },
   };
 }

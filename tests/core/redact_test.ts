@@ -24,6 +24,8 @@ Deno.test("what looks like a key is taken out after a file's name too", () => {
       ["https://host/?api_key: word", "https://host/?api_key: [redacted]"],
       ["x/y=1&token: word", "x/y=1&token: [redacted]"],
       ["api-key: word", "api-key: [redacted]"],
+      ["cannot read /etc/postern/db-password: hunter", "cannot read /etc/postern/db-password: [redacted]"],
+      ["POST https://h/login/password: letmein refused", "POST https://h/login/password: [redacted] refused"],
       ["password: correct horse", "password: [redacted] horse"],
       ["and/or password: word", "and/or password: [redacted]"],
     ] as const

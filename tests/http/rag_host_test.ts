@@ -39,6 +39,29 @@ Deno.test("on a loopback address its own names and those of the list pass", asyn
   assert.equal((await send("GET", "/v1/live", { headers: { host: "port.example.com" } })).status, 403);
 });
 
+Deno.test("an address or a name is one whichever way it is written", async () => {
+  const { send } = createRagFixture({
+    pipelines,
+    listenAddress: "2001:DB8:0::1",
+    allowedHosts: ["rag.example.com:443", "[fd00::1]", "FD00::0:2", "other.example."],
+  });
+  const statusOf = async (host: string) => (await send("GET", "/v1/live", { headers: { host } })).status;
+  const passing = [
+    "[2001:db8::1]:8080",
+    "rag.example.com",
+    "rag.example.com.:443",
+    "[fd00::1]:8080",
+    "[fd00:0::1]",
+    "[fd00::2]",
+    "other.example:80",
+    "localhost.",
+  ];
+  for (const host of passing) assert.equal(await statusOf(host), 200, host);
+  for (const host of ["rag.example.com:8443", "[fd00::3]", "[::zz]", "example", "rag.example.com.evil"]) {
+    assert.equal(await statusOf(host), 403, host);
+  }
+});
+
 Deno.test("on other addresses Host is checked only where the list is set", async () => {
   for (const listenAddress of ["0.0.0.0", "192.0.2.7"]) {
     const open = createRagFixture({ pipelines, listenAddress });

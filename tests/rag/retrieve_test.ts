@@ -135,6 +135,29 @@ testWithPostgres("tables are searched at the same time, and fused by what can be
   assert.deepEqual(await fixture.retrieve(["empty"], {}, {}), []);
 });
 
+testWithPostgres(
+  "with weight 0 a table without words to search keeps its vectors' order, below the others",
+  async () => {
+    await using fixture = await createRetrieverFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
+    INSERT INTO docs SELECT n, 'fox ' || n, '[1,1]' FROM generate_series(1, 3) n;
+    CREATE TABLE big (id int PRIMARY KEY, body text, embedding vector(2));
+    INSERT INTO big SELECT n, 'fox number ' || n, format('[1,%s]', 20 - n / 1000.0)::vector
+      FROM generate_series(1, 12000) n;
+    UPDATE big SET embedding = '[1,0]' WHERE id = 500;
+    ANALYZE`);
+    const retrieve = await fixture.prepare(["docs", "big"], { vectorWeight: 0 });
+    const found = await retrieve({ limit: 5 });
+    assert.deepEqual(found.map(({ table, id }) => `${table} ${id}`), [
+      "docs 1",
+      "docs 2",
+      "docs 3",
+      "big 500",
+      "big 12000",
+    ]);
+  },
+);
+
 testWithPostgres("a filter's column must be there in every table", async () => {
   await using fixture = await createRetrieverFixture(`${docs}
     CREATE TABLE notes (id int PRIMARY KEY, body text, embedding vector(2));`);

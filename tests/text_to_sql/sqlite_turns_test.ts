@@ -224,3 +224,18 @@ Deno.test("a file from before there were generations takes them in", async () =>
   assert.equal(turns.forget("user:alice"), 0);
   assert.equal(turns.generation("user:alice"), 1);
 });
+
+Deno.test("a write that fails holds up neither the next one nor another process", async () => {
+  await using f = await fixture();
+  using turns = f.open();
+  const other = new DatabaseSync(f.path);
+  other.exec("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(FAIL, 'the disk is full'); END");
+  turns.add("user:alice", turn("lost"), turns.generation("user:alice"));
+  assert.match(f.lines.join(""), /the disk is full/);
+  other.exec("DROP TRIGGER full");
+  other.close();
+  turns.add("user:alice", turn("kept"), turns.generation("user:alice"));
+  assert.deepEqual(turns.recent("user:alice", "shop").map(({ question }) => question), ["kept"]);
+  assert.equal(turns.forget("user:alice"), 1);
+  assert.equal(f.lines.length, 1);
+});

@@ -144,3 +144,14 @@ Deno.test("turns in memory: of more than 1,000 owners the one that asked longest
   assert.equal(turns.recent("user:0", "shop").length, 2);
   assert.equal(turns.recent("user:1000", "shop").length, 1);
 });
+
+Deno.test("turns in memory: what was forgotten does not come back after its owner was dropped", () => {
+  using turns = createMemoryTurns({ now: () => noon });
+  const before = turns.generation("user:alice");
+  turns.forget("user:alice");
+  for (let i = 0; i < 1000; i++) turns.add(`user:${i}`, turn("a"), turns.generation(`user:${i}`));
+  turns.add("user:alice", turn("forgotten"), before);
+  assert.deepEqual(turns.recent("user:alice", "shop"), []);
+  turns.add("user:alice", turn("new"), turns.generation("user:alice"));
+  assert.equal(turns.recent("user:alice", "shop").length, 1);
+});

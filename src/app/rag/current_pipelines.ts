@@ -20,6 +20,8 @@ interface CurrentPipelinesOptions {
 }
 
 const longestCheckMs = 30_000;
+/** A timer for longer would fire at once. */
+const longestTimerMs = 2 ** 31 - 1;
 
 interface Serving extends CountedPipelines {
   readonly set: PipelineSet;
@@ -58,7 +60,7 @@ export function createCurrentPipelines(
     current: () => serving.pipelines,
     replace(next) {
       const { set, settled } = serving;
-      const timer = setTimeout(() => end(set), longestQueryMs);
+      const timer = setTimeout(() => end(set), Math.min(longestQueryMs, longestTimerMs));
       Deno.unrefTimer(timer);
       retiring.set(set, timer);
       serving = serve(next);

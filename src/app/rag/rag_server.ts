@@ -48,7 +48,7 @@ export async function startRagServer(options: RagServerOptions): Promise<HttpSer
     });
   const pipelines = opening.use(
     createCurrentPipelines(await open(config), {
-      longestQueryMs: config.server.request_timeout + retireMarginMs,
+      longestQueryMs: (config.server.request_timeout || Infinity) + retireMarginMs,
       logger,
     }),
   );

@@ -5,11 +5,11 @@ import {
   choice,
   duration,
   filePath,
+  hostName,
   integer,
   list,
   origin,
   section,
-  text,
   toggle,
 } from "../field_types.ts";
 
@@ -57,7 +57,7 @@ export const http = section({
   allowed_origins: list(origin()).prefault([]).describe(
     "Web origins other than the server's own that may call it",
   ),
-  allowed_hosts: list(text()).prefault([]).describe("Host names under which the server may be called"),
+  allowed_hosts: list(hostName()).prefault([]).describe("Host names under which the server may be called"),
 });
 
 export type HttpConfig = z.output<typeof http>;

@@ -3,6 +3,7 @@ import {
   filePath,
   headerMap,
   host,
+  hostName,
   integer,
   list,
   section,
@@ -17,7 +18,7 @@ import {
 export const server = section({
   listen_address: host().prefault("0.0.0.0").describe("Address of the interface to listen on"),
   port: integer(0, 65535).prefault(8080).describe("Port to listen on; 0: one that is free"),
-  allowed_hosts: list(text()).prefault([]).describe(
+  allowed_hosts: list(hostName()).prefault([]).describe(
     "Host names under which the server may be called, besides its own; a proxy's where it passes Host on",
   ),
   request_timeout: timeout().prefault("120s").describe("Longest run of one query"),

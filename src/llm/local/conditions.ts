@@ -1,4 +1,5 @@
 import type { CatalogColumn } from "../../core/catalog.ts";
+import { identifierWords } from "../../text/word_stem.ts";
 import { columnKind } from "./column_kind.ts";
 import { escapePattern, quoteIdentifier, quoteLiteral } from "./quote_sql.ts";
 import type { Operator } from "./vocabulary.ts";
@@ -73,6 +74,15 @@ export function isKnown(column: CatalogColumn, isNegated: boolean): string {
   return `${quoteIdentifier(column.name)} IS ${isNegated ? "" : "NOT "}NULL`;
 }
 
+const amounts = new Set(
+  "stock quantity qty inventory balance discount amount units fee fees tax tip votes points".split(" "),
+);
+
+/** Whether 0 of it is none: a temperature of 0 is one. */
+function isAmount({ name }: CatalogColumn): boolean {
+  return identifierWords(name).some((word) => amounts.has(word));
+}
+
 /** What "without" says of a column; undefined where it has more than one kind of nothing, as JSON does. */
 export function isMissing(column: CatalogColumn): string | undefined {
   const name = quoteIdentifier(column.name);
@@ -83,7 +93,7 @@ export function isMissing(column: CatalogColumn): string | undefined {
     case "flag":
       return isFlagged(column, true);
     case "number":
-      return isReference ? `${name} IS NULL` : orEmpty(`${numberSql(column)} = 0`);
+      return isReference || !isAmount(column) ? `${name} IS NULL` : orEmpty(`${numberSql(column)} = 0`);
     case "text":
       return isReference ? `${name} IS NULL` : orEmpty(`${name} = ''`);
     case "list":

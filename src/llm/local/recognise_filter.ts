@@ -1,7 +1,7 @@
 import { columnKind } from "./column_kind.ts";
 import { type ColumnCondition, columnConditionAt, type Lead } from "./column_condition.ts";
 import { conceptColumn } from "./concept_columns.ts";
-import { compareNumber, hasMember, isMissing, isNamed } from "./conditions.ts";
+import { compareNumber, hasMember, isMissing, isNamed, textEquals } from "./conditions.ts";
 import type { Recogniser, Scan } from "./draft.ts";
 import { valueAt } from "./filter_values.ts";
 import { numberTestAt } from "./number_test.ts";
@@ -67,7 +67,10 @@ const starsAt: ConditionReader = ({ tokens, table }, at) => {
 const namingAt: ConditionReader = (scan, at) => {
   const column = conceptColumn(scan.table.columns, "name", "compare");
   const found = namingWords.has(scan.tokens[at]?.key ?? "") ? valueAt(scan, at + 1) : undefined;
-  return column && found && { condition: isNamed(column, found.value), length: 1 + found.length };
+  if (column === undefined || found === undefined) return undefined;
+  const { value } = found;
+  const condition = value.isQuoted ? textEquals(column, value, false) : isNamed(column, value);
+  return { condition, length: 1 + found.length };
 };
 
 /** "tagged summer". */

@@ -49,8 +49,8 @@ function checkSql(conditions: readonly UncheckedCondition[]): SqlText {
 
 /**
  * Whether a failure is one of the values or operators: data and its bounds, names that a value stands for, what does not
- * exist. Others, such as a time that ran out, are for the search itself to meet.
+ * exist, what an extension's type calls an internal error. Others, such as a time that ran out, are for the search itself to meet.
  */
 function isRefusal({ kind, sqlState = "" }: StatementError): boolean {
-  return kind === "failed" && /^(22|23|42|54|0A|3F)/.test(sqlState) && sqlState !== "42501";
+  return kind === "failed" && /^(22|23|42|54|0A|3F|XX)/.test(sqlState) && sqlState !== "42501";
 }

@@ -46,6 +46,9 @@ export function jsonPathCondition(comparison: JsonPathComparison): SqlText {
 
 const expected = "expected a text, a number, or true or false";
 
+/** What JSON writes as an escape and PostgreSQL has no place for: NUL, and half of a surrogate pair. */
+const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
+
 /**
  * A condition over a whole JSON column: whether it is a value or not.
  *
@@ -59,9 +62,8 @@ export function jsonValueCondition({ column, operator, value, fail }: Comparison
     );
   }
   const text = JSON.stringify(value);
-  // JSON writes NUL as an escape that PostgreSQL has no place for
-  if (text === undefined || text.includes("\\u0000")) {
-    throw fail("value", "expected a JSON value without NUL");
+  if (text === undefined || unstorable.test(text)) {
+    throw fail("value", "expected a JSON value without NUL and halves of characters");
   }
   return binarySql(sql`${column}::jsonb`, operator, parameterSql(text, "jsonb"));
 }

@@ -3,11 +3,11 @@ import type { StatementError } from "../../postgres/statement_error.ts";
 
 /**
  * Whether a failed search may be the fault of a value that only PostgreSQL could judge. Class 22 is about data; 42601 is
- * bad syntax, which of our own SQL only a value such as one of tsvector can have; the others are operators and casts that
+ * bad syntax, which of our own SQL only a value such as one of tsvector can have; XX000 is what types of extensions report; the others are operators and casts that
  * do not exist. https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 export function isFaultOfValue({ sqlState }: StatementError): boolean {
-  return sqlState !== undefined && /^(22|42601|42883|42804|42846|42725)/.test(sqlState);
+  return sqlState !== undefined && /^(22|XX000|42601|42883|42804|42846|42725)/.test(sqlState);
 }
 
 /** @param place the condition's, or the whole filter's where there are several that it may be */

@@ -89,6 +89,19 @@ Deno.test("a stream that its reader leaves is over", async () => {
   assert.equal(first.ended, true);
 });
 
+Deno.test("where queries have no longest time, a replaced set ends with the last of them", async () => {
+  const [first, next] = [createSet(), createSet()];
+  await using pipelines = createCurrentPipelines(first, { longestQueryMs: Infinity, logger: silentLogger });
+  const answer = pipelines.current().find("docs")?.answer(query);
+  pipelines.replace(next);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.equal(first.ended, false);
+  first.release();
+  assert.equal((await answer)?.answer, "yes");
+  await turn();
+  assert.equal(first.ended, true);
+});
+
 Deno.test("a replaced set ends in the end whatever it still does, and with the server", async () => {
   const [stuck, next] = [createSet(), createSet()];
   {

@@ -218,7 +218,9 @@ testWithPostgres(
       ["meta.kind", "IN", "a", "value: expected a list"],
       ["meta.kind", "IN", ["a", 1], "value: expected texts, numbers or booleans, all of one kind"],
       ["meta", "<", 1, "operator: < is not for a column of JSON as a whole; name a path such as column.key"],
-      ["meta", "=", { a: "\0" }, "value: expected a JSON value without NUL"],
+      ["meta", "=", { a: "\0" }, "value: expected a JSON value without NUL and halves of characters"],
+      ["meta", "=", { a: "\ud800" }, "value: expected a JSON value without NUL and halves of characters"],
+      ["meta", "=", { "\udc00": 1 }, "value: expected a JSON value without NUL and halves of characters"],
     ] as const;
     for (const [column, operator, value, message] of faults) {
       await assert.rejects(at(column, operator, value), { message: `filter.conditions[0].${message}` });

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { pacedBody } from "../../src/http/paced_body.ts";
+
+Deno.test("a short text is a body as it is", () => {
+  assert.deepEqual(pacedBody("short"), { body: "short" });
+});
+
+Deno.test("a long text is handed over no faster than it is taken, with its length in bytes", async () => {
+  const text = "ünï".repeat(100_000);
+  const { body, length } = pacedBody(text);
+  assert.equal(length, "500000");
+  assert.equal(await new Response(body).text(), text);
+
+  const { body: other } = pacedBody(text);
+  assert.ok(other instanceof ReadableStream);
+  const reader = other.getReader();
+  const { value } = await reader.read();
+  assert.equal(value?.length, 65_536);
+});
+
+Deno.test("a long reply has its length on the wire", async () => {
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => {
+    const { body, length } = pacedBody("x".repeat(200_000));
+    return new Response(body, { headers: { "content-length": length ?? "" } });
+  });
+  const reply = await fetch(`http://127.0.0.1:${server.addr.port}`);
+  assert.equal(reply.headers.get("content-length"), "200000");
+  assert.equal((await reply.text()).length, 200_000);
+  await server.shutdown();
+});
