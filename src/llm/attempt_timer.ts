@@ -7,8 +7,6 @@ export interface AttemptTimer {
   elapsedMs(): number;
   /** Something arrived. */
   hear(): void;
-  /** Since something arrived last, in this attempt or in one before. */
-  silenceMs(): number;
   /** The limit on the whole attempt holds no longer. */
   lift(): void;
   /** Waits for what the provider owes, at most so long. */
@@ -19,21 +17,16 @@ export interface AttemptTimer {
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** When something arrived last, or the first attempt began. */
-export interface LastArrival {
-  at: number;
-}
-
 /**
  * Starts an attempt's time.
  * @param caller ends the attempt early, with its reason
  * @param totalMs of the whole attempt, in milliseconds; Infinity: no limit
- * @param arrival shared by all attempts of a request
+ * @param hear told of all that arrives
  */
 export function createAttemptTimer(
   caller: AbortSignal,
   totalMs: number,
-  arrival: LastArrival,
+  hear = () => {},
 ): AttemptTimer {
   const controller = new AbortController();
   const startedAt = performance.now();
@@ -52,8 +45,7 @@ export function createAttemptTimer(
   return {
     signal: controller.signal,
     elapsedMs: () => Math.round(performance.now() - startedAt),
-    hear: () => void (arrival.at = performance.now()),
-    silenceMs: () => Math.round(performance.now() - arrival.at),
+    hear,
     lift: stopTotal,
     async awaitAtMost(ms, owed) {
       const stop = startTimer(ms, `nothing arrived for ${ms} ms`);

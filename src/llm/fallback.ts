@@ -7,6 +7,9 @@ import { ProviderError } from "./provider_error.ts";
 // that it does not know, another may take, and a request that all refuse costs one refusal more for each. An answer that
 // is none leads nowhere: a request that one model declines is not to be passed round until another takes it.
 
+/** With a share below this, in milliseconds, the next provider would fail at the time alone. */
+const shortestShareMs = 100;
+
 export interface FallbackLimits {
   /** For all providers together, in milliseconds; 0 or absent: as long as each one's own limits allow. */
   readonly timeoutMs?: number;
@@ -18,7 +21,8 @@ export interface FallbackLimits {
  * Several providers as one: the first that does not fail answers. A stream goes to the next only before its first text.
  * `ping` succeeds where any of them answers, since then a request would. What all of them fail at is the first one's
  * fault: the one that is meant to answer. Each takes at most its share of the time that is left, so that the last one
- * still has some when those before it hang. There is no such thing for embeddings: the vectors of two models do not mix.
+ * still has some when those before it hang; where hardly any is left, no other is asked. There is no such thing for
+ * embeddings: the vectors of two models do not mix.
  * @param providers in order of preference, one or more
  */
 export function withFallback(
@@ -43,11 +47,12 @@ function firstOf(providers: readonly CompletionProvider[]): CompletionProvider {
 
 interface Turn {
   readonly provider: CompletionProvider;
-  readonly next: CompletionProvider | undefined;
+  /** The one that was asked before. */
+  readonly previous: CompletionProvider | undefined;
   readonly request: CompletionRequest;
 }
 
-/** The providers in order, each with the request as it is to get it at that moment. */
+/** The providers in order, each with the request as it is to get it at that moment; none more where the time is up. */
 function* turnsOf(
   providers: readonly CompletionProvider[],
   request: CompletionRequest,
@@ -56,9 +61,10 @@ function* turnsOf(
   const deadline = now() + (timeoutMs || Infinity);
   for (const [index, provider] of providers.entries()) {
     const shareMs = (deadline - now()) / (providers.length - index);
+    if (index > 0 && shareMs < shortestShareMs) return;
     yield {
       provider,
-      next: providers[index + 1],
+      previous: providers[index - 1],
       request: Number.isFinite(shareMs) ? { ...request, timeoutMs: shareMs } : request,
     };
   }
@@ -66,13 +72,12 @@ function* turnsOf(
 
 async function completeFromEach(turns: Iterable<Turn>, logger: Logger): Promise<Completion> {
   const faults: ProviderError[] = [];
-  for (const { provider, next, request } of turns) {
+  for (const { provider, previous, request } of turns) {
+    logFallback(logger, faults.at(-1), previous, provider);
     try {
       return await provider.complete(request);
     } catch (thrown) {
-      const fault = demandFault(thrown, request.signal);
-      faults.push(fault);
-      logFallback(logger, fault, provider, next);
+      faults.push(demandFault(thrown, request.signal));
     }
   }
   throw faults[0];
@@ -83,7 +88,8 @@ async function* streamFromEach(
   logger: Logger,
 ): AsyncGenerator<CompletionPart, void, void> {
   const faults: ProviderError[] = [];
-  for (const { provider, next, request } of turns) {
+  for (const { provider, previous, request } of turns) {
+    logFallback(logger, faults.at(-1), previous, provider);
     let hasText = false;
     try {
       for await (const part of provider.stream(request)) {
@@ -93,9 +99,7 @@ async function* streamFromEach(
       return;
     } catch (thrown) {
       if (hasText) throw thrown;
-      const fault = demandFault(thrown, request.signal);
-      faults.push(fault);
-      logFallback(logger, fault, provider, next);
+      faults.push(demandFault(thrown, request.signal));
     }
   }
   throw faults[0];
@@ -123,10 +127,11 @@ function demandFault(thrown: unknown, signal: AbortSignal): ProviderError {
 
 function logFallback(
   logger: Logger,
-  { fault }: ProviderError,
-  from: CompletionProvider,
-  to: CompletionProvider | undefined,
+  failure: ProviderError | undefined,
+  from: CompletionProvider | undefined,
+  to: CompletionProvider,
 ): void {
-  if (to === undefined) return;
+  if (failure === undefined || from === undefined) return;
+  const { fault } = failure;
   logger.warn("falling back to another provider", { provider: from.name, next: to.name, fault });
 }

@@ -45,7 +45,7 @@ async function* guardStream(
 ): AsyncGenerator<CompletionPart, void, void> {
   const pass = breaker.enter();
   // a reader that went away may never ask for the next part, and would hold a probe's place
-  request.signal.addEventListener("abort", pass.abandon, { once: true });
+  request.signal.addEventListener("abort", pass.leave, { once: true });
   try {
     for await (const part of provider.stream(request)) {
       if (part.type === "end") pass.succeed();
@@ -56,6 +56,6 @@ async function* guardStream(
     throw thrown;
   } finally {
     pass.abandon();
-    request.signal.removeEventListener("abort", pass.abandon);
+    request.signal.removeEventListener("abort", pass.leave);
   }
 }

@@ -1,5 +1,5 @@
 import { asBrokenConnection, AttemptFailure } from "./attempt_failure.ts";
-import { type AttemptTimer, createAttemptTimer, type LastArrival } from "./attempt_timer.ts";
+import { type AttemptTimer, createAttemptTimer } from "./attempt_timer.ts";
 import { faultOfStatus, isPassingStatus } from "./classify_status.ts";
 import { cutOutEcho } from "./cut_out_echo.ts";
 import type { ExchangeRequest, HttpExchangeOptions } from "./http_exchange.ts";
@@ -15,7 +15,6 @@ export interface Call {
   /** The media type that is wanted. */
   readonly accept: string;
   readonly body: string | undefined;
-  readonly arrival: LastArrival;
 }
 
 export interface Attempt {
@@ -27,7 +26,7 @@ export interface Attempt {
    */
   fetch(): Promise<Response>;
   /**
-   * Ends an attempt that failed, and logs it unless it was the caller who ended it, in less than the longest silence.
+   * Ends an attempt that failed, and logs it unless it was the caller who ended it.
    * @param isFinal no other attempt follows
    * @returns what to throw: the fault, or the reason of the caller's signal
    */
@@ -36,7 +35,6 @@ export interface Attempt {
 
 const longestDetail = 1000;
 const longestRequestId = 100;
-const defaultLongestSilenceMs = 20_000;
 /** Configured headers whose values are no secrets. */
 const plainHeaders = new Set(["accept", "content-type", "user-agent"]);
 
@@ -52,7 +50,7 @@ export function startAttempt(
   limitMs: number,
 ): Attempt {
   const caller = call.request.signal;
-  const timer = createAttemptTimer(caller, limitMs, call.arrival);
+  const timer = createAttemptTimer(caller, limitMs, call.body === undefined ? undefined : options.onReply);
   // kept, since the key may be replaced before the reply that echoes the old one
   let authHeaders: HeaderRecord = {};
 
@@ -83,10 +81,7 @@ export function startAttempt(
     fail({ fault, message, facts }, isFinal) {
       const elapsedMs = timer.elapsedMs();
       timer.end();
-      if (caller.aborted) {
-        tellSilence(options, caller.reason, timer.silenceMs());
-        return caller.reason;
-      }
+      if (caller.aborted) return caller.reason;
       const detail = scrub(message, longestDetail);
       const fields = {
         provider: options.provider,
@@ -118,17 +113,6 @@ function prepare(
     // followed, it could hand the key to another origin
     redirect: "manual",
   });
-}
-
-/** Callers seldom wait for our own limits, and one that is gone cannot tell that it waited in vain. */
-function tellSilence(options: HttpExchangeOptions, reason: unknown, silentMs: number): void {
-  const { provider, logger, onSilence, longestSilenceMs = defaultLongestSilenceMs } = options;
-  // an abort by another fault, as that of another batch, was not for want of patience
-  const isImpatience = !(reason instanceof ProviderError) || reason.fault === "timeout";
-  if (silentMs < longestSilenceMs || !isImpatience) return;
-  const detail = `nothing arrived for ${silentMs} ms, then the caller gave up`;
-  logger.warn("provider was silent until its caller gave up", { provider, silentMs });
-  onSilence?.(new ProviderError("timeout", detail));
 }
 
 async function failedReply(

@@ -1,6 +1,5 @@
 import type { Logger } from "../core/logger.ts";
 import { asFailure, AttemptFailure } from "./attempt_failure.ts";
-import type { ProviderError } from "./provider_error.ts";
 import { readItems, type StreamItem } from "./read_items.ts";
 import { maxJsonBytes, readChunks, readJson } from "./read_reply.ts";
 import { runAttempts } from "./run_attempts.ts";
@@ -33,10 +32,8 @@ export interface HttpExchangeOptions {
   readonly longestAskedDelayMs?: number;
   /** What to think of where an address is not found. */
   readonly notFoundHint?: string | undefined;
-  /** Told where nothing arrived until the caller gave up. */
-  readonly onSilence?: (failure: ProviderError) => void;
-  /** From how long a silence on, in milliseconds; 20,000 where absent. */
-  readonly longestSilenceMs?: number;
+  /** Told of each piece of a reply; of nothing that answers a GET, which says little about POSTs. */
+  readonly onReply?: () => void;
   readonly logger: Logger;
   /** From 0 to below 1. */
   readonly random?: () => number;

@@ -24,6 +24,10 @@ export interface OllamaWindow {
 }
 
 const stepTokens = 8192;
+/** The largest window that is kept for later requests; each takes memory for as long as the model is loaded. */
+const largestKeptTokens = 32_768;
+/** The largest that is asked for: what most models were made for at most. */
+const largestTokens = 131_072;
 const defaultAnswerTokens = 4096;
 /** What the model's template puts around a message. */
 const tokensPerMessage = 16;
@@ -32,20 +36,22 @@ const margin = 1.3;
 
 /**
  * The context windows that Ollama is asked for. Its own is small, and of a longer prompt it drops the beginning in silence.
- * They grow by steps and never shrink, since Ollama loads the model again for each size.
+ * They grow by steps and do not shrink, since Ollama loads the model again for each size; a prompt that is much longer than
+ * others gets a window of its own.
  * Source: Ollama documentation, "Context length", and API, "Generate a chat message".
  */
 export function createOllamaContext(
   { contextTokens, maxTokens = defaultAnswerTokens, provider, logger }: OllamaContextOptions,
 ): (prompt: Pick<CompletionRequest, "system" | "messages">) => OllamaWindow {
-  let largest = 0;
+  const largestKept = Math.max(largestKeptTokens, 2 * maxTokens);
+  let kept = 0;
   return ({ system = "", messages }) => {
     const texts = [system, ...messages.map(({ content }) => content)];
     const promptTokens = texts.reduce((sum, text) => sum + countTokens(text) + tokensPerMessage, 0);
     const needed = Math.ceil((promptTokens * margin + maxTokens) / stepTokens) * stepTokens;
-    largest = Math.max(largest, needed);
+    if (needed <= largestKept) kept = Math.max(kept, needed);
     return {
-      size: contextTokens ?? largest,
+      size: contextTokens ?? Math.min(Math.max(kept, needed), largestTokens),
       check(readTokens) {
         if (!readTokens || readTokens * 2 >= promptTokens) return;
         const advice = "set context_tokens, choose a model with a longer context, or lower the token budget";

@@ -1,5 +1,4 @@
 import type { Logger } from "../core/logger.ts";
-import type { ProviderError } from "./provider_error.ts";
 import type { OnUsage } from "./read_completion.ts";
 
 /**
@@ -38,10 +37,8 @@ export interface ProviderOptions {
   readonly longestAskedDelayMs?: number;
   /** Told what each request used, failed ones and pings among them. */
   readonly onUsage?: OnUsage;
-  /** Told where the provider sent nothing until its caller gave up. */
-  readonly onSilence?: (failure: ProviderError) => void;
-  /** From how long a silence on, in milliseconds; 20,000 where absent. */
-  readonly longestSilenceMs?: number;
+  /** Told of each piece of a reply; of nothing that answers a GET, which says little about POSTs. */
+  readonly onReply?: () => void;
   readonly logger: Logger;
   /** 0 up to 1, for the pauses between attempts. */
   readonly random?: () => number;

@@ -24,14 +24,13 @@ export async function runAttempts<T>(
   const { longestAskedDelayMs = defaultLongestAskedDelayMs } = options;
   const { requestTimeoutMs, perAttemptTimeoutMs } = options;
   const timeoutMs = Math.min(requestTimeoutMs || Infinity, request.timeoutMs ?? Infinity);
-  const arrival = { at: performance.now() };
-  const deadline = arrival.at + timeoutMs;
+  const deadline = performance.now() + timeoutMs;
   const body = request.body === undefined ? undefined : JSON.stringify(request.body);
 
   for (let number = 1;; number++) {
     request.signal.throwIfAborted();
     const limitMs = Math.min(perAttemptTimeoutMs || Infinity, deadline - performance.now());
-    const attempt = startAttempt(options, { request, accept, body, arrival }, number, limitMs);
+    const attempt = startAttempt(options, { request, accept, body }, number, limitMs);
     try {
       return await operation(attempt);
     } catch (thrown) {

@@ -5,7 +5,10 @@ export type TokenLimitName = "max_tokens" | "max_completion_tokens";
 
 /** Finds out which name a server takes. */
 export interface TokenLimitNames {
-  /** Sends a request, and once more under the other name where the server asks for that. */
+  /**
+   * Sends a request, and once more under the other name where the server asks for that. Where it refuses both, the first
+   * refusal is thrown.
+   */
   send<T>(request: (name: TokenLimitName) => Promise<T>): Promise<T>;
   /** As `send`, where the refusal comes before the first item. */
   stream<T>(request: (name: TokenLimitName) => AsyncIterable<T>): AsyncGenerator<T, void, undefined>;
@@ -17,18 +20,25 @@ export function createTokenLimitNames(first: TokenLimitName): TokenLimitNames {
   return {
     async send(request) {
       const name = current;
+      let refusal: unknown;
       try {
         return await request(name);
       } catch (thrown) {
         if (!asksForOther(thrown, name)) throw thrown;
+        refusal = thrown;
       }
-      const result = await request(otherThan(name));
-      current = otherThan(name);
-      return result;
+      try {
+        const result = await request(otherThan(name));
+        current = otherThan(name);
+        return result;
+      } catch (thrown) {
+        throw isRefusal(thrown) ? refusal : thrown;
+      }
     },
     async *stream(request) {
       const name = current;
       let hasItem = false;
+      let refusal: unknown;
       try {
         for await (const item of request(name)) {
           hasItem = true;
@@ -37,10 +47,16 @@ export function createTokenLimitNames(first: TokenLimitName): TokenLimitNames {
         return;
       } catch (thrown) {
         if (hasItem || !asksForOther(thrown, name)) throw thrown;
+        refusal = thrown;
       }
-      for await (const item of request(otherThan(name))) {
-        current = otherThan(name);
-        yield item;
+      try {
+        for await (const item of request(otherThan(name))) {
+          hasItem = true;
+          current = otherThan(name);
+          yield item;
+        }
+      } catch (thrown) {
+        throw !hasItem && isRefusal(thrown) ? refusal : thrown;
       }
     },
   };
@@ -50,10 +66,16 @@ function otherThan(name: TokenLimitName): TokenLimitName {
   return name === "max_tokens" ? "max_completion_tokens" : "max_tokens";
 }
 
+function isRefusal(thrown: unknown): thrown is ProviderError {
+  return thrown instanceof ProviderError && thrown.fault === "invalid_request";
+}
+
 /** Some servers name the parameter that they want, others only say that they do not know the one that they got. */
 function asksForOther(thrown: unknown, name: TokenLimitName): boolean {
-  if (!(thrown instanceof ProviderError) || thrown.fault !== "invalid_request") return false;
+  if (!isRefusal(thrown)) return false;
   const { detail } = thrown;
+  // the number is refused then, whatever it is called
+  if (/\b(?:too (?:large|high|long|big)|maximum|at most|exceed\w*)\b/i.test(detail)) return false;
   return new RegExp(`\\b${otherThan(name)}\\b`).test(detail) ||
     (new RegExp(`\\b${name}\\b`).test(detail) &&
       /\b(?:un(?:known|supported|recognized|expected)|not (?:supported|permitted|allowed)|extra)/i.test(

@@ -102,14 +102,35 @@ Deno.test("a probe that is aborted, or tells nothing, leaves its place to the ne
   assert.equal(await breaker.run(succeeding), "fine");
 });
 
-Deno.test("an operation from before the circuit opened changes nothing when it ends", async () => {
-  const { breaker, clock } = fixture();
-  const [early, late] = [breaker.enter(), breaker.enter()];
+Deno.test("an operation from before the circuit opened closes it by its success, and no failure of it counts", async () => {
+  const { breaker, clock, messages } = fixture();
+  const [early, late, silent] = [breaker.enter(), breaker.enter(), breaker.enter()];
   await failTimes(breaker, 5);
-  early.succeed();
   await assertFault(breaker.run(unwanted), "provider");
+  early.succeed();
+  assert.equal(await breaker.run(succeeding), "fine");
+  await failTimes(breaker, 5);
   clock.ms = 30_000;
+  const probe = breaker.enter();
   late.fail(new ProviderError("timeout", ""));
+  silent.leave();
+  probe.succeed();
+  assert.equal(await breaker.run(succeeding), "fine");
+  const change = ["provider circuit opened", "provider circuit closed"];
+  assert.deepEqual(messages(), [...change, ...change]);
+});
+
+Deno.test("a probe that outlives its open circuit keeps no place in the next", async () => {
+  const { breaker, clock } = fixture();
+  const early = breaker.enter();
+  await failTimes(breaker, 5);
+  clock.ms = 30_000;
+  const probe = breaker.enter();
+  early.succeed();
+  await failTimes(breaker, 5);
+  clock.ms = 60_000;
+  assert.equal(await breaker.run(succeeding), "fine");
+  probe.fail(new ProviderError("timeout", ""));
   assert.equal(await breaker.run(succeeding), "fine");
 });
 
@@ -138,18 +159,44 @@ Deno.test("an answer that is none tells that the provider works", async () => {
   assert.deepEqual(messages(), ["provider circuit opened", "provider circuit closed"]);
 });
 
-Deno.test("reported failures open a circuit, and end its probe", async () => {
-  const { breaker, clock } = fixture();
-  const silence = new ProviderError("timeout", "it was silent");
-  for (let count = 0; count < 5; count++) breaker.report(silence);
-  assert.equal((await faultOf(breaker.run(unwanted))).fault, "timeout");
-  clock.ms = 29_999;
-  breaker.report(silence);
-  clock.ms = 30_000;
-  const probe = breaker.enter();
-  breaker.report(silence);
-  probe.abandon();
-  await assertFault(breaker.run(unwanted), "timeout");
-  clock.ms = 60_000;
+/** Operations that begin together and whose caller leaves after so long. */
+function leaveAfter(
+  { breaker, clock }: ReturnType<typeof fixture>,
+  ms: number,
+  count: number,
+  between = () => {},
+) {
+  const passes = Array.from({ length: count }, () => breaker.enter());
+  between();
+  clock.ms += ms;
+  for (const pass of passes) pass.leave();
+}
+
+Deno.test("callers that waited in vain open a circuit, where nobody had a reply meanwhile", async () => {
+  const made = fixture();
+  const { breaker, clock, messages } = made;
+  leaveAfter(made, 19_999, 9);
+  leaveAfter(made, 90_000, 9, breaker.hear);
+  const meanwhile = breaker.enter();
+  leaveAfter(made, 90_000, 9, meanwhile.succeed);
+  assert.deepEqual(messages(), []);
+  clock.ms++;
+  leaveAfter(made, 20_000, 4);
   assert.equal(await breaker.run(succeeding), "fine");
+  clock.ms++;
+  leaveAfter(made, 20_000, 5);
+  const error = await faultOf(breaker.run(unwanted));
+  assert.equal(error.fault, "timeout");
+  assert.match(error.detail, /: nothing arrived for 20000 ms, then the caller gave up$/);
+});
+
+Deno.test("a probe whose caller waits in vain opens the circuit for another 30 seconds", async () => {
+  const made = fixture();
+  await failTimes(made.breaker, 5);
+  made.clock.ms = 30_000;
+  leaveAfter(made, 20_000, 1);
+  made.clock.ms = 79_999;
+  await assertFault(made.breaker.run(unwanted), "timeout");
+  made.clock.ms = 80_000;
+  assert.equal(await made.breaker.run(succeeding), "fine");
 });

@@ -118,3 +118,28 @@ Deno.test("each provider gets at most its share of the time that is left", async
   await assertFault(unlimited.complete(request), "timeout");
   assert.deepEqual(all.map(({ asked }) => asked.at(-1)), [undefined, undefined, undefined]);
 });
+
+Deno.test("the first provider is asked however short the time is", async () => {
+  const provider = withFallback([scriptedProvider("a", [text("quick"), end()])], silentLogger, {
+    timeoutMs: 50,
+  });
+  assert.equal((await provider.complete(request)).text, "quick");
+});
+
+Deno.test("where the time is up, or nearly, no other provider is asked", async () => {
+  for (const takesMs of [60_001, 59_950]) {
+    const clock = { ms: 0 };
+    const late = () => {
+      clock.ms += takesMs;
+      return Promise.reject(fault("rate_limit"));
+    };
+    const stream = () => ({ [Symbol.asyncIterator]: () => ({ next: late }) });
+    const first = { ...scriptedProvider("a", []), complete: late, stream };
+    const second = scriptedProvider("b", [end()]);
+    const { logger, lines } = capturedLogger();
+    const provider = withFallback([first, second], logger, { timeoutMs: 60_000, now: () => clock.ms });
+    await assertFault(provider.complete(request), "rate_limit");
+    await assertFault(Array.fromAsync(provider.stream(request)), "rate_limit");
+    assert.deepEqual([second.calls(), lines.length], [0, 0]);
+  }
+});

@@ -17,7 +17,7 @@ const prompt = (words: number, system = "") => ({
   messages: [{ role: "user", content: "word ".repeat(words) }] as const,
 });
 
-Deno.test("the window holds prompt and answer, grows by steps and never shrinks", () => {
+Deno.test("the window holds prompt and answer, grows by steps and does not shrink", () => {
   const { windowFor } = fixture();
   assert.equal(windowFor(prompt(2)).size, 8192);
   assert.equal(windowFor(prompt(3_000)).size, 8192);
@@ -26,6 +26,19 @@ Deno.test("the window holds prompt and answer, grows by steps and never shrinks"
   assert.equal(fixture().windowFor(prompt(2, "語".repeat(9_000))).size, 16_384);
   assert.equal(fixture({ maxTokens: 16_000 }).windowFor(prompt(2)).size, 16_384);
   assert.equal(fixture({ maxTokens: 16_384 }).windowFor(prompt(2)).size, 24_576);
+});
+
+Deno.test("a prompt that is much longer than others changes no later window, and none is larger than 131,072", () => {
+  const { windowFor } = fixture();
+  assert.equal(windowFor(prompt(9_000)).size, 16_384);
+  assert.equal(windowFor(prompt(40_000)).size, 57_344);
+  assert.equal(windowFor(prompt(170_000)).size, 131_072);
+  assert.equal(windowFor(prompt(2)).size, 16_384);
+  assert.equal(windowFor(prompt(20_000)).size, 32_768);
+  assert.equal(windowFor(prompt(2)).size, 32_768);
+  const long = fixture({ maxTokens: 30_000 });
+  assert.equal(long.windowFor(prompt(6_000)).size, 40_960);
+  assert.equal(long.windowFor(prompt(2)).size, 40_960);
 });
 
 Deno.test("a configured window is the window", () => {

@@ -1,86 +1,210 @@
 import assert from "node:assert/strict";
-import { createAttemptTimer } from "../../src/llm/attempt_timer.ts";
-import { createCompletionProvider } from "../../src/llm/create_provider.ts";
-import { guardCompletion } from "../../src/llm/guarded_provider.ts";
-import { ProviderError } from "../../src/llm/provider_error.ts";
-import { readChunks } from "../../src/llm/read_reply.ts";
+import { createCompletionProvider, createEmbeddingProvider } from "../../src/llm/create_provider.ts";
+import { guardCompletion, guardEmbedding } from "../../src/llm/guarded_provider.ts";
+import type { ProviderOptions } from "../../src/llm/provider_options.ts";
+import { waitFor } from "../../src/llm/wait_for.ts";
 import { watchedProvider } from "../../src/llm/watched_provider.ts";
-import { waitUntil } from "../support/wait_until.ts";
 import { optionsFor } from "../providers/provider_subjects.ts";
-import { exchangeWith, faultOf, never } from "./exchange_fixture.ts";
-import { capturedLogger, startRawServer } from "./raw_server.ts";
+import { waitUntil } from "../support/wait_until.ts";
+import { faultOf, never } from "./exchange_fixture.ts";
+import {
+  capturedLogger,
+  chunk,
+  chunkedHead,
+  type RawConnection,
+  reply,
+  startRawServer,
+} from "./raw_server.ts";
 
-const read = (json: unknown) => json;
+const messages = [{ role: "user", content: "?" }] as const;
+const answer = reply(200, JSON.stringify({ choices: [{ message: { content: "Yes." } }] }));
+const event = `data: ${JSON.stringify({ choices: [{ delta: { content: "Yes" } }] })}\n\n`;
+const silence = () => {};
 
-/** Aborts a request to a server that never answers, and says what came of it. */
-async function giveUp(longestSilenceMs: number, reason: unknown) {
+type Answer = (connection: RawConnection, number: number, request: string) => Promise<void> | void;
+
+/** A guarded model of OpenAI's interface whose server answers as the test says, on a clock that the test moves. */
+function startModel(answerWith: Answer, more: Partial<ProviderOptions> = {}) {
+  const clock = { ms: 0 };
+  const server = startRawServer(answerWith);
   const { logger, lines } = capturedLogger();
-  const told: ProviderError[] = [];
-  await using server = startRawServer(() => {});
-  const exchange = exchangeWith(server.url, {
-    logger,
-    longestSilenceMs,
-    onSilence: (failure) => told.push(failure),
-  });
-  const controller = new AbortController();
-  const running = exchange.send({ path: "/ask", body: {}, signal: controller.signal, read });
-  running.catch(() => {});
-  await waitUntil("the request arrived", () => server.requests.length === 1);
-  controller.abort(reason);
-  await assert.rejects(running, (thrown) => thrown === reason);
-  return { told, logged: lines.map((line) => JSON.parse(line)) };
+  const options = optionsFor("openai", server.url, { logger, requestTimeoutMs: 55_000, ...more });
+  const watched = watchedProvider({ ...options, perAttemptTimeoutMs: 0 }, () => clock.ms);
+  return {
+    clock,
+    server,
+    completion: guardCompletion(createCompletionProvider(watched.options), watched.breaker),
+    embedding: guardEmbedding(createEmbeddingProvider(watched.options), watched.breaker),
+    messages: () => lines.map((line) => JSON.parse(line).message),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
-Deno.test("a caller that gives up after a long silence has it told and logged", async () => {
-  const { told, logged } = await giveUp(0, new Error("the client has gone"));
-  assert.deepEqual(told.map(({ fault }) => fault), ["timeout"]);
-  assert.match(told[0]?.detail ?? "", /^nothing arrived for \d+ ms, then the caller gave up$/);
-  assert.deepEqual(logged.map(({ level, message }) => [level, message]), [
-    ["warn", "provider was silent until its caller gave up"],
-  ]);
-  assert.equal((await giveUp(0, new ProviderError("timeout", "no time left"))).told.length, 1);
-});
+type Model = ReturnType<typeof startModel>;
 
-Deno.test("a caller that goes away sooner, or for another fault, says nothing about the provider", async () => {
-  for (
-    const { told, logged } of [
-      await giveUp(1e6, new Error("the client has gone")),
-      await giveUp(0, new ProviderError("invalid_request", "another batch was refused")),
-    ]
-  ) {
-    assert.deepEqual([told.length, logged.length], [0, 0]);
-  }
-});
+/** Begins a request, moves the clock once so many requests have arrived in all, and leaves. */
+async function leave(
+  { clock, server }: Model,
+  run: (signal: AbortSignal) => Promise<unknown>,
+  arrived: number,
+  ms: number,
+): Promise<void> {
+  const controller = new AbortController();
+  const running = run(controller.signal);
+  running.catch(() => {});
+  await waitUntil("the requests arrived", () => server.requests.length === arrived);
+  clock.ms += ms;
+  controller.abort();
+  await assert.rejects(running, { name: "AbortError" });
+  clock.ms++;
+}
+
+const complete = ({ completion }: Model) => (signal: AbortSignal) =>
+  completion.complete({ messages, signal });
+const stream = ({ completion }: Model) => (signal: AbortSignal) =>
+  Array.fromAsync(completion.stream({ messages, signal }));
 
 Deno.test("five callers that gave up on a silent provider open its circuit", async () => {
-  const { logger } = capturedLogger();
-  await using server = startRawServer(() => {});
-  const { options, breaker } = watchedProvider({
-    ...optionsFor("openai", server.url, { logger }),
-    longestSilenceMs: 0,
-  });
-  const provider = guardCompletion(createCompletionProvider(options), breaker);
-  const messages = [{ role: "user", content: "?" }] as const;
+  await using model = startModel(silence);
   for (let count = 1; count <= 5; count++) {
-    const controller = new AbortController();
-    const running = count % 2 === 0
-      ? Array.fromAsync(provider.stream({ messages, signal: controller.signal }))
-      : provider.complete({ messages, signal: controller.signal });
-    running.catch(() => {});
-    await waitUntil("the request arrived", () => server.requests.length === count);
-    controller.abort();
-    await assert.rejects(running, { name: "AbortError" });
+    if (count % 2 === 0) await leave(model, stream(model), count, 20_000);
+    else await leave(model, complete(model), count, 27_500);
   }
-  const { fault, detail } = await faultOf(provider.complete({ messages, signal: never }));
+  const { fault, detail } = await faultOf(model.completion.complete({ messages, signal: never }));
   assert.equal(fault, "timeout");
-  assert.match(detail, /^not tried, since the provider failed 5 times in a row: nothing arrived/);
+  assert.match(
+    detail,
+    /^not tried, since the provider failed 5 times in a row: nothing arrived for 27500 ms/,
+  );
+  const told = model.messages().filter((message) =>
+    message === "provider was silent until its caller gave up"
+  );
+  assert.equal(told.length, 5);
 });
 
-Deno.test("every piece of a reply ends a silence", async () => {
-  const arrival = { at: performance.now() - 1e6 };
-  const timer = createAttemptTimer(never, Infinity, arrival);
-  assert.ok(timer.silenceMs() >= 1e6);
-  for await (const _ of readChunks(new Response("text"), timer, () => Infinity)) {
-    assert.ok(timer.silenceMs() < 1e6);
+Deno.test("a caller waits in vain from half of the request's time on, at least 20 and at most 45 seconds", async () => {
+  for (
+    const [requestTimeoutMs, patienceMs] of [
+      [55_000, 27_500],
+      [30_000, 20_000],
+      [120_000, 45_000],
+      [0, 45_000],
+    ] as const
+  ) {
+    await using model = startModel(silence, { requestTimeoutMs });
+    await leave(model, complete(model), 1, patienceMs - 1);
+    assert.deepEqual(model.messages(), []);
+    await leave(model, complete(model), 2, patienceMs);
+    assert.deepEqual(model.messages(), ["provider was silent until its caller gave up"]);
   }
+});
+
+Deno.test("callers that leave a provider which answers others do not open its circuit", async () => {
+  await using model = startModel((connection, number) =>
+    number % 2 === 0 ? connection.write(answer) : undefined
+  );
+  for (let count = 1; count <= 5; count++) {
+    const both = (signal: AbortSignal) => {
+      const left = complete(model)(signal);
+      return waitUntil("the first arrived", () => model.server.requests.length === 2 * count - 1)
+        .then(() => model.completion.complete({ messages, signal: never }))
+        .then(() => left);
+    };
+    await leave(model, both, 2 * count, 90_000);
+  }
+  assert.deepEqual(model.messages(), []);
+});
+
+Deno.test("a model that can be listed may be silent all the same", async () => {
+  await using model = startModel((connection, _, request) =>
+    request.startsWith("GET") ? connection.write(reply(200, "{}")) : undefined
+  );
+  for (let count = 1; count <= 5; count++) {
+    const run = async (signal: AbortSignal) => {
+      const left = complete(model)(signal);
+      left.catch(() => {});
+      await model.completion.ping(never);
+      return await left;
+    };
+    await leave(model, run, 2 * count, 90_000);
+  }
+  assert.equal(model.messages().at(-1), "provider circuit opened");
+});
+
+Deno.test("the wait that a provider asked for is not its silence", async () => {
+  const busy = reply(503, "", "retry-after: 1\r\n");
+  let pauses = 0;
+  const sleep = (_: number, signal: AbortSignal) => {
+    pauses++;
+    return waitFor(1e6, signal);
+  };
+  await using model = startModel((connection) => connection.write(busy), { sleep });
+  for (let count = 1; count <= 5; count++) {
+    const controller = new AbortController();
+    const running = complete(model)(controller.signal);
+    running.catch(() => {});
+    await waitUntil("the pause began", () => pauses === count);
+    model.clock.ms += 90_000;
+    controller.abort();
+    await assert.rejects(running, { name: "AbortError" });
+    model.clock.ms++;
+  }
+  assert.ok(!model.messages().includes("provider circuit opened"));
+});
+
+Deno.test("a stream that goes on proves that the provider works", async () => {
+  const goOn = Promise.withResolvers<void>();
+  await using model = startModel(async (connection, number) => {
+    if (number > 1) return;
+    await connection.write(chunkedHead);
+    await connection.write(chunk(event));
+    await goOn.promise;
+    await connection.write(chunk(event));
+  });
+  const first = new AbortController();
+  const parts = model.completion.stream({ messages, signal: first.signal })[Symbol.asyncIterator]();
+  await parts.next();
+  model.clock.ms++;
+  const others = new AbortController();
+  const running = Promise.allSettled(Array.from({ length: 5 }, () => complete(model)(others.signal)));
+  await waitUntil("the others arrived", () => model.server.requests.length === 6);
+  goOn.resolve();
+  await parts.next();
+  model.clock.ms += 90_000;
+  others.abort();
+  await running;
+  first.abort();
+  await assert.rejects(parts.next(), { name: "AbortError" });
+  assert.deepEqual(model.messages(), []);
+});
+
+Deno.test("a reader that pauses makes no silence of the provider's", async () => {
+  await using model = startModel(async (connection) => {
+    await connection.write(chunkedHead);
+    await connection.write(chunk(event));
+  });
+  for (let count = 1; count <= 5; count++) {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const read = async () => {
+      for await (const part of model.completion.stream({ messages, signal })) {
+        assert.deepEqual(part, { type: "text", text: "Yes" });
+        model.clock.ms += 90_000;
+        controller.abort();
+      }
+    };
+    await assert.rejects(read(), { name: "AbortError" });
+    model.clock.ms++;
+  }
+  assert.deepEqual(model.messages(), []);
+});
+
+Deno.test("a request of several batches that gets no reply counts once", async () => {
+  await using model = startModel(silence);
+  const texts = Array.from({ length: 128 }, (_, index) => `text ${index}`);
+  const embed = (signal: AbortSignal) => model.embedding.embed({ texts, purpose: "document", signal });
+  for (let count = 1; count <= 4; count++) await leave(model, embed, 4 * count, 90_000);
+  assert.ok(!model.messages().includes("provider circuit opened"));
+  await leave(model, embed, 20, 90_000);
+  assert.equal(model.messages().at(-1), "provider circuit opened");
 });

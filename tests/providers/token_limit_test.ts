@@ -69,9 +69,31 @@ Deno.test("a server that asks for the other name gets it at once, and from then 
 });
 
 Deno.test("a refusal of another kind is not sent again", async () => {
-  using server = startServer("neither", () => "max_tokens is too large: 9. This model takes at most 4");
+  for (
+    const refusal of [
+      "max_tokens is too large: 9. This model takes at most 4",
+      "'max_tokens' or 'max_completion_tokens' is too large: 9. This model's maximum context length is 8",
+      "max_tokens: 9 > 4, which is the maximum; 'temperature' is not supported",
+    ]
+  ) {
+    using server = startServer("neither", () => refusal);
+    const provider = createCompletionProvider(optionsFor("openai", server.url, { maxTokens: 9 }));
+    await assert.rejects(provider.complete(request()), { fault: "invalid_request" });
+    await assert.rejects(Array.fromAsync(provider.stream(request())), { fault: "invalid_request" });
+    assert.equal(server.names.length, 2, refusal);
+  }
+});
+
+Deno.test("a server that refuses both names is told of by its first refusal", async () => {
+  using server = startServer("neither", (name) => `${name} is not allowed`);
   const provider = createCompletionProvider(optionsFor("openai", server.url, { maxTokens: 9 }));
-  await assert.rejects(provider.complete(request()), { fault: "invalid_request" });
-  await assert.rejects(Array.fromAsync(provider.stream(request())), { fault: "invalid_request" });
-  assert.equal(server.names.length, 2);
+  const refused = { fault: "invalid_request", detail: /max_tokens is not allowed/ };
+  await assert.rejects(provider.complete(request()), refused);
+  await assert.rejects(Array.fromAsync(provider.stream(request())), refused);
+  assert.deepEqual(server.names, [
+    "max_tokens",
+    "max_completion_tokens",
+    "max_tokens",
+    "max_completion_tokens",
+  ]);
 });
