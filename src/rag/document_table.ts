@@ -6,6 +6,8 @@ export type Distance = "cosine" | "l2" | "ip" | "l1";
 
 /** An index that answers "nearest" without reading the table. */
 export interface VectorIndex {
+  /** Qualified and quoted. */
+  readonly name: string;
   /** `hnsw`, `ivfflat`, or another extension's access method. */
   readonly method: string;
   readonly distance: Distance;
@@ -25,7 +27,8 @@ export interface VectorColumn {
   readonly type: string;
   /** Absent where the column takes any number. */
   readonly dimensions?: number;
-  readonly index?: VectorIndex;
+  /** The best first; of those for vectors of one length the best alone. */
+  readonly indexes: readonly VectorIndex[];
 }
 
 /** pgvector as it is installed. */

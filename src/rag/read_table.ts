@@ -5,7 +5,7 @@ import { quoteIdentifier } from "../postgres/quote_identifier.ts";
 import { type CatalogType, type ColumnType, columnTypeOf } from "./column_type.ts";
 import type { DocumentTable, RowKey, VectorColumn, VectorExtension } from "./document_table.ts";
 import { compileFilter } from "./filter/compile_filter.ts";
-import { findVectorIndex } from "./find_vector_index.ts";
+import { findVectorIndexes } from "./find_vector_indexes.ts";
 import type { Filter } from "./query.ts";
 import { renderSql, sql, type SqlText, verbatim } from "./sql_text.ts";
 import { columnSql, extensionSql, primaryKeySql, relationSql } from "./table_sql.ts";
@@ -66,14 +66,14 @@ export async function readTable(
   const extension = extensionOf((await read(extensionSql))[0]);
   if (extension === undefined) throw fail("the database does not have the extension vector");
   const vector = vectorOf(find(settings.vectorColumn), fail);
-  const index = await findVectorIndex(read, oid, vector, kind === "v");
+  const indexes = await findVectorIndexes(read, oid, vector, kind === "v");
   const idColumn = settings.idColumn ?? (await read(primaryKeySql, [oid]))[0]?.[0] ?? undefined;
   const table: DocumentTable = {
     name: settings.table,
     relation,
     columns: new Map(Array.from(columns.values(), ({ name, type }) => [name, type])),
     textColumn: textColumn.quoted,
-    vector: { ...vector, ...(index !== undefined && { index }) },
+    vector: { ...vector, indexes },
     extension,
     key: keyOf(idColumn === undefined ? undefined : find(idColumn), textColumn, kind),
   };
@@ -140,7 +140,7 @@ function extensionOf(row: Row | undefined): VectorExtension | undefined {
 
 const vectorTypes = ["vector", "halfvec", "sparsevec"];
 
-function vectorOf(column: CatalogColumn, fail: (reason: string) => AppError): VectorColumn {
+function vectorOf(column: CatalogColumn, fail: (reason: string) => AppError): Omit<VectorColumn, "indexes"> {
   if (!vectorTypes.includes(column.typeName)) {
     throw fail(
       `column "${column.name}" has type ${column.type.sqlType}; expected vector, halfvec or sparsevec`,

@@ -51,16 +51,19 @@ const basesSql = (relation: string) => `
   )`;
 
 /**
- * Of the vector indexes on a relation or below it, the most useful first: access method, operator class, key as SQL,
- * whether the key is a bare column, options, condition. In a view the column may have another name than in its table.
+ * Of the vector indexes on a relation or below it, the most useful first: qualified name, access method, operator class,
+ * key as SQL, whether the key is a bare column, options, condition. In a view the column may have another name than in
+ * its table.
  */
 export const vectorIndexSql = `${basesSql("$1")}
-  SELECT m.amname, o.opcname, pg_get_indexdef(i.indexrelid, 1, false), i.indkey[0] <> 0,
-    array_to_string(x.reloptions, ','), pg_get_expr(i.indpred, i.indrelid)
+  SELECT format('%I.%I', n.nspname, x.relname), m.amname, o.opcname, pg_get_indexdef(i.indexrelid, 1, false),
+    i.indkey[0] <> 0, array_to_string(x.reloptions, ','), pg_get_expr(i.indpred, i.indrelid)
   FROM bases JOIN pg_index i ON i.indrelid = bases.oid
-  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam JOIN pg_opclass o ON o.oid = i.indclass[0]
+  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace n ON n.oid = x.relnamespace
+  JOIN pg_am m ON m.oid = x.relam JOIN pg_opclass o ON o.oid = i.indclass[0]
   WHERE i.indisvalid AND o.opcname ~ '^(vector|halfvec|sparsevec)_(cosine|l2|ip|l1)_ops$'
-  ORDER BY i.indpred IS NOT NULL, i.indkey[0] = 0, m.amname = 'ivfflat', o.opcname !~ '_cosine_', i.indexrelid`;
+  ORDER BY i.indpred IS NOT NULL, i.indkey[0] = 0, o.opcname !~ '_cosine_', m.amname = 'ivfflat',
+    x.relispartition, i.indexrelid`;
 
 /**
  * How much there is to read of a relation, by its qualified name: rows, as the planner guesses them (of a table that has

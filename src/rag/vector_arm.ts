@@ -73,14 +73,14 @@ export function trimmedSql(text: SqlText): SqlText {
   return sql`btrim(${text}, E' \\t\\n\\v\\f\\r')`;
 }
 
-/** The index, but one over vectors cast to another length than an embedding's. */
+/** The best index, but none over vectors cast to another length than an embedding's. */
 export function indexFor(
-  { vector: { index } }: DocumentTable,
+  { vector: { indexes } }: DocumentTable,
   dimensions: number | undefined,
 ): VectorIndex | undefined {
-  const isOther = index?.castTo !== undefined && dimensions !== undefined &&
-    !index.castTo.endsWith(`(${dimensions})`);
-  return isOther ? undefined : index;
+  return indexes.find(({ castTo }) =>
+    castTo === undefined || dimensions === undefined || castTo.endsWith(`(${dimensions})`)
+  );
 }
 
 /**
@@ -91,7 +91,7 @@ export function indexFor(
 function hasLengthSql(table: DocumentTable, dimensions: number | undefined): SqlText | undefined {
   if (dimensions === undefined || table.vector.dimensions !== undefined) return undefined;
   const isEqual = sql`${lengthSql(table)} = ${verbatim(`${dimensions}`)}`;
-  const isOfIndex = table.vector.index?.condition?.includes("vector_dims(") ?? false;
+  const isOfIndex = indexFor(table, dimensions)?.condition?.includes("vector_dims(") ?? false;
   return isOfIndex ? isEqual : sql`CASE WHEN ${isEqual} THEN true END`;
 }
 
@@ -153,12 +153,14 @@ const maxBreadth = 1_000;
 export function vectorSettings(
   { table: { vector, extension }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,
 ): Readonly<Record<string, string>> {
+  // an index of fewer is only read more thoroughly
+  const mostLists = Math.max(1, ...vector.indexes.map(({ lists = 1 }) => lists));
   const breadth = Math.max(2 * limit, filter === undefined ? minBreadth : minFilteredBreadth);
   return {
     // an answer that is fetched in parts gets none, so no plan should count on them
     max_parallel_workers_per_gather: "0",
     "hnsw.ef_search": String(Math.min(breadth, maxBreadth)),
-    "ivfflat.probes": String(Math.ceil(Math.sqrt(vector.index?.lists ?? 1))),
+    "ivfflat.probes": String(Math.ceil(Math.sqrt(mostLists))),
     ...(extension.isIterative && {
       "hnsw.iterative_scan": "relaxed_order",
       "ivfflat.iterative_scan": "relaxed_order",

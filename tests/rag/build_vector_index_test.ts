@@ -59,6 +59,28 @@ testWithPostgres("of a column without a length, vectors of the provider's length
   assert.equal(await fixture.build("docs"), "was there");
 });
 
+testWithPostgres("an index over vectors of another length does not stand in for the provider's", async () => {
+  const ofOne = "USING hnsw ((embedding::vector(1)) vector_cosine_ops) WHERE vector_dims(embedding) = 1";
+  await using fixture = await createFixture(`
+    CREATE TABLE docs (id int, body text, embedding vector); CREATE INDEX ON docs ${ofOne};
+    CREATE TABLE parted (id int, body text, embedding vector) PARTITION BY LIST (id);
+    CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1); CREATE INDEX ON parted ${ofOne};
+    INSERT INTO docs VALUES (1, 'one', '[1,2,3]'), (1, 'of another model', '[1]');
+    INSERT INTO parted SELECT * FROM docs`);
+  assert.equal(await fixture.build("docs"), "built");
+  assert.equal(await fixture.build("docs"), "was there");
+  assert.equal(await fixture.build("parted"), "built");
+  assert.equal(await fixture.build("parted"), "was there");
+  assert.deepEqual((await fixture.indexes()).map(([table]) => table), [
+    "docs",
+    "docs",
+    "parted",
+    "parted",
+    "parted_1",
+    "parted_1",
+  ]);
+});
+
 testWithPostgres("a run that was stopped among the partitions is gone on with", async () => {
   await using fixture = await createFixture(partitioned);
   await fixture.build("docs_1");

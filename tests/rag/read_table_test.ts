@@ -36,7 +36,7 @@ testWithPostgres("readTable() reads columns, vector, index and id from the catal
       column: "embedding",
       type: "public.vector",
       dimensions: 3,
-      index: { method: "hnsw", distance: "l2" },
+      indexes: [{ name: "app.docs_embedding_idx", method: "hnsw", distance: "l2" }],
     },
     extension: { schema: "public", isIterative: true },
     key: { name: "id", type: "bigint", isId: true },
@@ -67,7 +67,7 @@ testWithPostgres(
   async () => {
     await using fixture = await createSearchFixture(schema);
     const view = await fixture.readTable({ table: "recent", idColumn: "key" });
-    assert.deepEqual([view.key.name, view.vector.index?.distance], ["key", "l2"]);
+    assert.deepEqual([view.key.name, view.vector.indexes[0]?.distance], ["key", "l2"]);
     const odd = await fixture.readTable({ table: '"Odd ""Name"', idColumn: "Id" });
     assert.deepEqual([odd.relation, odd.key], ['public."Odd ""Name"', {
       name: "Id",
@@ -77,7 +77,13 @@ testWithPostgres(
     assert.deepEqual(odd.vector, {
       column: "embedding",
       type: "public.halfvec",
-      index: { method: "ivfflat", distance: "ip", castTo: "halfvec(3)", lists: 4 },
+      indexes: [{
+        name: 'public."Odd ""Name_embedding_idx"',
+        method: "ivfflat",
+        distance: "ip",
+        castTo: "halfvec(3)",
+        lists: 4,
+      }],
     });
     assert.equal((await fixture.readTable({ table: "Cased" })).relation, 'public."Cased"');
     assert.equal((await fixture.readTable({ table: "PAIRS" })).relation, "public.pairs");
@@ -87,10 +93,22 @@ testWithPostgres(
       isId: false,
     });
     const parted = await fixture.readTable({ table: "parted" });
-    assert.deepEqual([parted.key.name, parted.vector.index?.method], ["body", "hnsw"]);
-    assert.equal((await fixture.readTable({ table: "wide" })).vector.index?.castTo, "halfvec(4)");
+    assert.deepEqual([parted.key.name, parted.vector.indexes[0]?.method], ["body", "hnsw"]);
+    assert.equal((await fixture.readTable({ table: "wide" })).vector.indexes[0]?.castTo, "halfvec(4)");
   },
 );
+
+testWithPostgres("readTable() finds the best of several indexes: cosine, then hnsw", async () => {
+  await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(3));
+    CREATE INDEX l2 ON docs USING hnsw (embedding vector_l2_ops);
+    CREATE INDEX lists ON docs USING ivfflat (embedding vector_cosine_ops) WITH (lists = 2)`);
+  const names = async () =>
+    (await fixture.readTable({ table: "docs" })).vector.indexes.map(({ name }) => name);
+  assert.deepEqual(await names(), ["public.lists"]);
+  await fixture.admin.query("CREATE INDEX graph ON docs USING hnsw (embedding vector_cosine_ops)");
+  assert.deepEqual(await names(), ["public.graph"]);
+});
 
 testWithPostgres("readTable() says what is wrong with a table, a column or a filter", async () => {
   await using fixture = await createSearchFixture(schema);

@@ -29,7 +29,7 @@ testWithPostgres(
           vectorColumn,
           ...(filter !== undefined && { filter }),
         });
-        assert.equal(table.vector.index?.method, "hnsw");
+        assert.equal(table.vector.indexes[0]?.method, "hnsw");
         let found = 0;
         let wanted = 0;
         for (const id of asked) {
@@ -184,10 +184,46 @@ testWithPostgres(
   },
 );
 
+testWithPostgres(
+  "of indexes over vectors of several lengths, the one of the embedding's length is used",
+  async () => {
+    await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector);
+    INSERT INTO docs SELECT n, repeat('x ', 200), format('[%s,1]', n)::vector FROM generate_series(1, 6000) n;
+    INSERT INTO docs SELECT n, repeat('x ', 200), format('[%s,1,1]', n)::vector FROM generate_series(6001, 12000) n;
+    CREATE INDEX of_two ON docs USING hnsw ((embedding::vector(2)) vector_l2_ops) WHERE vector_dims(embedding) = 2;
+    CREATE INDEX of_three ON docs USING hnsw ((embedding::vector(3)) vector_cosine_ops)
+      WHERE vector_dims(embedding) = 3;
+    ANALYZE docs`);
+    const table = await fixture.readTable({ table: "docs" });
+    const cases = [[2, "of_two"], [3, "of_three"], [4, undefined]] as const;
+    for (const [dimensions, name] of cases) {
+      const embedding = sql`${`[${Array(dimensions).fill(1)}]`}::public.vector`;
+      const search = { table, embedding, dimensions, limit: depth, filter: undefined };
+      const plan = await fixture.rows(sql`EXPLAIN ${vectorArm(search)}`, vectorSettings(search));
+      assert.equal(/Index Scan using (of_\w+)/.exec(plan.join("\n"))?.[1], name);
+      const found = await fixture.rows(vectorArm(search), vectorSettings(search));
+      assert.equal(found.length, name === undefined ? 0 : depth);
+    }
+  },
+);
+
+testWithPostgres("as many lists are read as suits the ivfflat index of the most", async () => {
+  await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector);
+    INSERT INTO docs VALUES (1, 'x', '[1,1]'), (2, 'x', '[1,1,1]');
+    CREATE INDEX ON docs USING ivfflat ((embedding::vector(2)) vector_cosine_ops) WITH (lists = 4)
+      WHERE vector_dims(embedding) = 2;
+    CREATE INDEX ON docs USING ivfflat ((embedding::vector(3)) vector_cosine_ops) WITH (lists = 25)
+      WHERE vector_dims(embedding) = 3`);
+  const table = await fixture.readTable({ table: "docs" });
+  assert.equal(vectorSettings({ table, limit: depth, filter: undefined })["ivfflat.probes"], "5");
+});
+
 testWithPostgres("an index that is made after the table was read is used", async () => {
   await using fixture = await createSearchFixture(clusteredDocuments.replaceAll(/CREATE INDEX [^;]*;/g, ""));
   const table = await fixture.readTable({ table: "docs" });
-  assert.equal(table.vector.index, undefined);
+  assert.deepEqual(table.vector.indexes, []);
   await fixture.admin.query("CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)");
   const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
   const plan = await fixture.rows(
@@ -239,7 +275,9 @@ async function exactIds(
   embedding: SqlText,
 ): Promise<string[]> {
   const column = verbatim(vector.column);
-  const distance = sql`${column} ${verbatim(vector.index?.distance === "l2" ? "<->" : "<=>")} ${embedding}`;
+  const distance = sql`${column} ${
+    verbatim(vector.indexes[0]?.distance === "l2" ? "<->" : "<=>")
+  } ${embedding}`;
   const rows = await fixture.rows(
     sql`SELECT id FROM docs WHERE ${column} IS NOT NULL AND ${filter ?? sql`true`}
     ORDER BY (${distance}) + 0, id LIMIT ${depth}`,

@@ -1,3 +1,4 @@
+import type { VectorIndex } from "../document_table.ts";
 import { indexFor } from "../vector_arm.ts";
 import { type Check, type Finding, note, warning } from "./check.ts";
 import { readJson } from "./read_rows.ts";
@@ -8,7 +9,6 @@ import { createIndexOn, fewRows, rowsText, type TableSubject } from "./table_sub
 interface IndexFacts {
   /** Qualified and quoted. */
   readonly name: string;
-  readonly method: string;
   /** As SQL. */
   readonly key: string;
   readonly isValid: boolean;
@@ -30,7 +30,11 @@ export function vectorIndexCheck(subject: TableSubject): Check {
       if (index === undefined) {
         return { findings: [...broken, ...missingIndex(subject, indexes, broken.length > 0, dimensions)] };
       }
-      const findings = [...broken, ...otherDistance(subject, indexes), ...unsuitableLists(subject, indexes)];
+      const findings = [
+        ...broken,
+        ...otherDistance(subject, index, dimensions),
+        ...unsuitableLists(subject, index),
+      ];
       return {
         findings: findings.length > 0 ? findings : [note(`${index.method}, ${index.distance}`)],
       };
@@ -40,8 +44,8 @@ export function vectorIndexCheck(subject: TableSubject): Check {
 
 const indexSql = `${basesSql}
   SELECT coalesce(json_agg(json_build_object(
-    'name', format('%I.%I', n.nspname, x.relname), 'method', m.amname,
-    'key', pg_get_indexdef(i.indexrelid, 1, false), 'isValid', i.indisvalid,
+    'name', format('%I.%I', n.nspname, x.relname), 'key', pg_get_indexdef(i.indexrelid, 1, false),
+    'isValid', i.indisvalid,
     'isBuilding', EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid))
     ORDER BY n.nspname, x.relname), '[]')
   FROM bases JOIN pg_index i ON i.indrelid = bases.oid
@@ -106,16 +110,19 @@ function createVectorIndex({ table: { vector, extension }, facts }: TableSubject
 
 const distanceNames = { cosine: "cosine", l2: "Euclidean", ip: "inner product", l1: "taxicab" } as const;
 
-function otherDistance(subject: TableSubject, indexes: readonly IndexFacts[]): Finding[] {
-  const { vector } = subject.table;
-  const distance = vector.index?.distance ?? "cosine";
+function otherDistance(
+  subject: TableSubject,
+  { name, distance }: VectorIndex,
+  dimensions: number | undefined,
+): Finding[] {
   if (distance === "cosine") return [];
-  const old = indexes.find(({ isValid }) => isValid);
+  const create = createVectorIndex(subject, dimensions);
   return [warning(
     `The vector index is ordered by ${
       distanceNames[distance]
     } distance, while similarity is cosine: the nearest may be missed`,
-    `${createVectorIndex(subject, vector.dimensions)}${old === undefined ? "" : `\nDROP INDEX ${old.name};`}`,
+    // without a length the first statement is to be filled in, and the second would not wait for that
+    dimensions === undefined ? create : `${create}\nDROP INDEX ${name};`,
   )];
 }
 
@@ -123,14 +130,12 @@ function otherDistance(subject: TableSubject, indexes: readonly IndexFacts[]): F
 const tolerance = 4;
 
 function unsuitableLists(
-  { table: { vector }, facts: { rows } }: TableSubject,
-  indexes: readonly IndexFacts[],
+  { facts: { rows } }: TableSubject,
+  { name, method, lists = 100 }: VectorIndex,
 ): Finding[] {
-  const lists = vector.index?.lists ?? 100;
-  if (vector.index?.method !== "ivfflat" || rows < fewRows) return [];
+  if (method !== "ivfflat" || rows < fewRows) return [];
   const suitable = suitableLists(rows);
   if (lists <= suitable * tolerance && lists >= suitable / tolerance) return [];
-  const name = indexes.find(({ method, isValid }) => method === "ivfflat" && isValid)?.name ?? "INDEX";
   return [warning(
     `The ivfflat index has ${lists} lists, which does not suit ${rowsText(rows)}: ${
       lists < suitable

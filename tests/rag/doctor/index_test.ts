@@ -82,6 +82,40 @@ testWithPostgres(
   },
 );
 
+testWithPostgres(
+  "the doctor has the index dropped that it complains of, and none beside a good one",
+  async () => {
+    const byL2 = "CREATE INDEX z_l2 ON docs USING hnsw (embedding vector_l2_ops)";
+    await using fixture = await createDoctorFixture(`${tableOf(100)} ${byL2};
+    CREATE INDEX a_cos ON docs USING ivfflat (embedding vector_cosine_ops) WITH (lists = 10)`);
+    const look = () => fixture.look(vectorIndex);
+    assert.deepEqual(await look(), [{ check: vectorIndex, ok: true, note: "ivfflat, cosine" }]);
+    await fixture.admin.query(
+      "DROP INDEX a_cos; CREATE INDEX a_some ON docs USING hnsw (embedding vector_cosine_ops) WHERE id < 50",
+    );
+    const remedy = assertFault(await look(), "warning", /^The vector index is ordered by Euclidean distance/);
+    assert.match(remedy, /\nDROP INDEX public\.z_l2;$/);
+  },
+);
+
+testWithPostgres("the doctor asks for the index of a column's vectors of the provider's length", async () => {
+  const ofLength = (name: string, length: number, distance: string) =>
+    `CREATE INDEX ${name} ON docs USING hnsw ((embedding::vector(${length})) vector_${distance}_ops)
+      WHERE vector_dims(embedding) = ${length}`;
+  await using fixture = await createDoctorFixture(`${tableOf(10_000, "vector")}
+    INSERT INTO docs VALUES (20000, 'of another length', '[1]');
+    ${ofLength("a_one", 1, "cosine")}; ${ofLength("b_three", 3, "l2")}`);
+  const look = () => fixture.look(vectorIndex);
+  const remedy = assertFault(await look(), "warning", /^The vector index is ordered by Euclidean distance/);
+  assert.equal(
+    remedy,
+    `CREATE INDEX CONCURRENTLY ON public.docs USING hnsw ((embedding::vector(3)) vector_cosine_ops)
+  WHERE vector_dims(embedding) = 3;\nDROP INDEX public.b_three;`,
+  );
+  await fixture.apply(remedy);
+  assert.deepEqual(await look(), [{ check: vectorIndex, ok: true, note: "hnsw, cosine" }]);
+});
+
 testWithPostgres("the doctor finds ivfflat with lists that do not suit the rows", async () => {
   await using fixture = await createDoctorFixture(
     `${

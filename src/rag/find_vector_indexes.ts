@@ -4,34 +4,39 @@ import { vectorIndexSql } from "./table_sql.ts";
 
 type Read = (text: string, parameters: readonly string[]) => Promise<readonly Row[]>;
 
-/** The index that serves a column of embeddings best: all rows before some, cosine before others, hnsw before ivfflat. */
-export async function findVectorIndex(
+/**
+ * The indexes that serve a column of embeddings, for each length of vectors the best: all rows before some, the column
+ * itself before a cast, cosine before others, hnsw before ivfflat.
+ */
+export async function findVectorIndexes(
   read: Read,
   oid: string,
-  vector: VectorColumn,
+  vector: Omit<VectorColumn, "indexes">,
   isView: boolean,
-): Promise<VectorIndex | undefined> {
+): Promise<VectorIndex[]> {
+  const best = new Map<string | undefined, VectorIndex>();
   const typeName = vector.type.split(".").at(-1) ?? "";
-  for (
-    const [method, operatorClass, key, isColumn, options, condition] of await read(vectorIndexSql, [oid])
-  ) {
+  for (const row of await read(vectorIndexSql, [oid])) {
+    const [name, method, operatorClass, key, isColumn, options, condition] = row;
     const [, type, distance] = /^([a-z]+)_([a-z0-9]+)_ops$/.exec(operatorClass ?? "") ?? [];
-    if (!method || !key || !isDistance(distance)) continue;
+    if (!name || !method || !key || !isDistance(distance)) continue;
     const castTo = isColumn === "t" ? undefined : castIn(key, vector.column);
     const serves = isColumn === "t"
       ? type === typeName && (isView || key === vector.column)
       : castTo !== undefined;
-    if (!serves) continue;
+    const length = castTo === undefined ? String(vector.dimensions) : /\d+(?=\)$)/.exec(castTo)?.[0];
+    if (!serves || best.has(length)) continue;
     const lists = /\blists=(\d+)/.exec(options ?? "")?.[1];
-    return {
+    best.set(length, {
+      name,
       method,
       distance,
       ...(castTo !== undefined && { castTo }),
       ...(typeof condition === "string" && { condition }),
       ...(lists !== undefined && { lists: Number(lists) }),
-    };
+    });
   }
-  return undefined;
+  return [...best.values()];
 }
 
 function isDistance(name: string | undefined): name is Distance {
