@@ -8,7 +8,8 @@ import {
 } from "./growth_columns.ts";
 import { createExpressionMeter } from "./growth_expressions.ts";
 import { emptyScope, type Scope } from "./growth_scope.ts";
-import { eitherOf, nothing, type Shape, tableColumn } from "./growth_shape.ts";
+import { worseOf } from "./growth_collected.ts";
+import { type Collected, eitherOf, nothing, type Shape, tableColumn } from "./growth_shape.ts";
 import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
 
 type Fields = SyntaxNode["fields"];
@@ -174,22 +175,47 @@ export function findGrowth(root: SyntaxNode): string | undefined {
       return renameColumns(measureSelect(select, scope), names);
     }
     const ctes = measureWith(select["withClause"], scope);
-    const start = renameColumns(measureSelect(larg, { ...scope, ctes }), names);
-    checkRound(textOf(cte["ctename"]), start, rarg, { ...scope, ctes });
-    const list = withoutNodes(start.list).map((column) => ({
+    const start = withUnlisted(renameColumns(measureSelect(larg, { ...scope, ctes }), names));
+    const collected = checkRound(textOf(cte["ctename"]), start, rarg, { ...scope, ctes });
+    const list = withoutNodes(start.list).map(({ shape, ...column }, at) => ({
       ...column,
-      shape: { ...column.shape, data: true },
+      shape: { ...shape, data: true, collected: worseOf(shape.collected, collected[at] ?? "no") },
     }));
-    return createColumns(list, start.open, 1);
+    return createColumns([...list, ...columnsOfSearch(cte)], start.open, 1);
   }
 
-  /** A round that makes a value of a known size nearly twice as long would fill the memory in thirty. */
-  function checkRound(name: string, start: Columns, round: Fields, scope: Scope): void {
+  /**
+   * A round that makes a value of a known size nearly twice as long would fill the memory in thirty. What it makes
+   * longer at all is as long as all rounds together; so is what a later round copies of it.
+   */
+  function checkRound(name: string, start: Columns, round: Fields, scope: Scope): Collected[] {
     const size = 10_000;
-    const list = start.list.map((column) => ({ ...column, shape: { ...tableColumn, size } }));
-    const ctes = new Map([...scope.ctes, [name, createColumns(list, start.open, 1)]]);
-    const after = measureSelect(round, { ...scope, ctes });
-    if (after.list.some((column) => column.shape.size >= 1.9 * size)) fault(doubling);
+    const after = measureRound(start.list.map(() => ({ ...tableColumn, size })));
+    if (after.some((shape) => shape.size >= 1.9 * size)) fault(doubling);
+    let collected = start.list.map(({ shape }, at) =>
+      worseOf(shape.collected, grows(after[at]) ? "value" : after[at]?.collected ?? "no")
+    );
+    for (let isSettled = collected.every((is) => is === "no"); !isSettled && reason === undefined;) {
+      spend(1_000);
+      const next = measureRound(collected.map((is) => ({ ...tableColumn, collected: is })))
+        .map((shape, at) => worseOf(collected[at] ?? "no", shape.collected));
+      isSettled = next.every((is, at) => is === collected[at]);
+      collected = next;
+    }
+    return collected;
+
+    function grows(shape: Shape | undefined): boolean {
+      return shape !== undefined && shape.size > size;
+    }
+
+    function measureRound(shapes: readonly Shape[]): Shape[] {
+      const list = start.list.map((column, at) => ({ ...column, shape: shapes[at] ?? tableColumn }));
+      const ctes = new Map([...scope.ctes, [name, createColumns(list, start.open, 1)]]);
+      const columns = measureSelect(round, { ...scope, ctes });
+      // how many columns a stored table has is not known, nor which of these follow them
+      const worst = eitherOf([tableColumn, ...columns.list.map((column) => column.shape)]);
+      return start.list.map((_, at) => start.open ? worst : columns.worstAt(at));
+    }
   }
 
   function measureFromItem(item: unknown, scope: Scope): Columns {
@@ -258,6 +284,23 @@ function unite(left: Columns, right: Columns): Columns {
     shape: eitherOf([shape, right.worstAt(at)]),
   }));
   return createColumns(list, left.open || right.open, left.relations + right.relations);
+}
+
+/** The columns with one more, in place of all those of stored tables. */
+function withUnlisted(columns: Columns): Columns {
+  if (!columns.open) return columns;
+  return createColumns([...columns.list, { name: undefined, shape: tableColumn }], true, columns.relations);
+}
+
+/** What SEARCH and CYCLE add to a recursive query: the way to each row, which is as long as there are rounds. */
+function columnsOfSearch(cte: Fields): OutputColumn[] {
+  const search = isRecord(cte["search_clause"]) ? cte["search_clause"] : {};
+  const cycle = isRecord(cte["cycle_clause"]) ? cte["cycle_clause"] : {};
+  return [
+    { name: textOf(search["search_seq_column"]), shape: { ...tableColumn, collected: "value" as const } },
+    { name: textOf(cycle["cycle_mark_column"]), shape: tableColumn },
+    { name: textOf(cycle["cycle_path_column"]), shape: { ...tableColumn, collected: "value" as const } },
+  ].filter(({ name }) => name !== "");
 }
 
 function withoutNodes(list: readonly OutputColumn[]): OutputColumn[] {

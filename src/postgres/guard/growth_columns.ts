@@ -1,4 +1,4 @@
-import { eitherOf, type Shape, tableColumn } from "./growth_shape.ts";
+import { eitherOf, madeOf, type Shape, tableColumn } from "./growth_shape.ts";
 
 export interface OutputColumn {
   /** Undefined where it may have any name. */
@@ -17,6 +17,8 @@ export interface Columns {
   readonly relations: number;
   /** The worst of the columns that may be called so; undefined where none may. */
   find(name: string, table: string | undefined): Shape | undefined;
+  /** A whole row of a table of FROM; undefined where it has a column of its own name, or none that is listed. */
+  findRow(table: string): Shape | undefined;
   /** The worst that the column in this place may be. */
   worstAt(place: number): Shape;
   /** Both, as FROM puts them side by side. */
@@ -25,6 +27,7 @@ export interface Columns {
 
 export function createColumns(list: readonly OutputColumn[], open: boolean, relations: number): Columns {
   let byName: ReadonlyMap<string | undefined, NamedColumns> | undefined;
+  let rows: ReadonlyMap<string | undefined, Shape> | undefined;
   let worst: Shape | undefined;
   return {
     list,
@@ -39,6 +42,11 @@ export function createColumns(list: readonly OutputColumn[], open: boolean, rela
         shape !== undefined
       );
       return found.length === 0 ? undefined : eitherOf(found);
+    },
+    findRow(table) {
+      byName ??= groupByName(list);
+      rows ??= groupByTable(list);
+      return byName.get(table)?.byTable.has(table) ? undefined : rows.get(table);
     },
     worstAt(place) {
       if (!open) return list[place]?.shape ?? tableColumn;
@@ -68,6 +76,16 @@ function groupByName(list: readonly OutputColumn[]): Map<string | undefined, Nam
     known.byTable.set(table, ofTable === undefined ? shape : eitherOf([ofTable, shape]));
   }
   return byName;
+}
+
+function groupByTable(list: readonly OutputColumn[]): Map<string | undefined, Shape> {
+  const shapes = new Map<string | undefined, Shape[]>();
+  for (const { table, shape } of list) {
+    const known = shapes.get(table);
+    if (known === undefined) shapes.set(table, [shape]);
+    else known.push(shape);
+  }
+  return new Map([...shapes].map(([table, columns]) => [table, madeOf(columns)]));
 }
 
 export const noColumns: Columns = createColumns([], false, 0);

@@ -1,3 +1,10 @@
+import {
+  collectedByCast,
+  elementOfCollected,
+  listOfCollected,
+  returnsTest,
+  whySlowOperator,
+} from "./growth_collected.ts";
 import { type Argument, growthOfCall, maxValueSize, sizeOfJsonPath } from "./growth_functions.ts";
 import { leastSizeOfCast } from "./growth_least_sizes.ts";
 import { findColumn, type Scope } from "./growth_scope.ts";
@@ -82,12 +89,19 @@ export function createExpressionMeter(
         return madeOf(measureAll(fields["elements"], scope), 1.8);
       case "RowExpr":
         return madeOf(measureAll(fields["args"], scope), 1.8);
-      case "SubLink": {
-        const query = measureQuery(unwrap(fields["subselect"])?.fields ?? {}, scope);
-        const value = query[0] ?? tableColumn;
-        // it runs apart from the planner, but a number in it counts all the same
-        return { ...madeOf([value, measure(fields["testexpr"], scope)]), data: true, bound: value.bound };
-      }
+      case "SubLink":
+        return measureSubquery(fields, scope);
+      case "A_Indirection":
+        return measureElement(type, fields, scope);
+      case "BoolExpr":
+      case "NullTest":
+      case "BooleanTest":
+      case "JsonIsPredicate":
+        return { ...measureParts(type, fields, scope), collected: "no" };
+      case "JsonArrayAgg":
+      case "JsonObjectAgg":
+      case "JsonArrayQueryConstructor":
+        return { ...measureParts(type, fields, scope), collected: "value" };
       case "SQLValueFunction":
         return tableColumn;
       case "SelectStmt":
@@ -97,8 +111,36 @@ export function createExpressionMeter(
       case "JsonFuncExpr":
         return measureJsonPath(childrenOf(type, fields), fields, scope);
       default:
-        return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)));
+        return measureParts(type, fields, scope);
     }
+  }
+
+  function measureParts(type: string, fields: Fields, scope: Scope): Shape {
+    return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)));
+  }
+
+  function measureSubquery(fields: Fields, scope: Scope): Shape {
+    const query = measureQuery(unwrap(fields["subselect"])?.fields ?? {}, scope);
+    const value = query[0] ?? tableColumn;
+    const test = measure(fields["testexpr"], scope);
+    const kind = textOf(fields["subLinkType"]);
+    const slow = whySlowOperator(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(query)]);
+    if (slow !== undefined) return fault(slow);
+    const collected = kind === "EXPR_SUBLINK"
+      ? value.collected
+      : kind === "ARRAY_SUBLINK"
+      ? listOfCollected(value.collected)
+      : "no";
+    // it runs apart from the planner, but a number in it counts all the same
+    return { ...madeOf([value, test]), data: true, bound: value.bound, collected };
+  }
+
+  function measureElement(type: string, fields: Fields, scope: Scope): Shape {
+    const shape = measureParts(type, fields, scope);
+    const steps = listOf(fields["indirection"]).map((step) => unwrap(step));
+    // one slice among them makes slices of all
+    const isElement = steps.every((step) => step?.type === "A_Indices" && step.fields["is_slice"] !== true);
+    return isElement ? { ...shape, collected: elementOfCollected(shape.collected) } : shape;
   }
 
   function measureConstant(fields: Fields): Shape {
@@ -115,9 +157,15 @@ export function createExpressionMeter(
   function measureOperator(fields: Fields, scope: Scope): Shape {
     const left = fields["lexpr"] === undefined ? undefined : measure(fields["lexpr"], scope);
     const right = measure(fields["rexpr"], scope);
-    const operator = fields["kind"] === "AEXPR_OP" ? nameParts(fields["name"]).at(-1) : undefined;
+    const name = nameParts(fields["name"]).at(-1) ?? "=";
+    const kind = textOf(fields["kind"]);
+    const operator = kind === "AEXPR_OP" ? name : undefined;
     const operands = left === undefined ? [right] : [left, right];
-    return arithmetic(operator, left, right) ?? madeOf(operands);
+    const slow = whySlowOperator(name, operands);
+    if (slow !== undefined) return fault(slow);
+    const made = arithmetic(operator, left, right) ?? madeOf(operands);
+    const isValue = operator === undefined ? kind === "AEXPR_NULLIF" : !returnsTest(name);
+    return isValue ? made : { ...made, collected: "no" };
   }
 
   function measureCast(fields: Fields, scope: Scope): Shape {
@@ -127,9 +175,15 @@ export function createExpressionMeter(
     // these types fill a value up to the width that is given with them
     const isPadded = /^(bpchar|char|bit|numeric)$/.test(typeName);
     const widths = isPadded ? measureAll(type["typmods"], scope).map((width) => width.bound) : [];
+    const collected = collectedByCast(typeName, listOf(type["arrayBounds"]).length > 0, shape.collected);
     // as text, each byte is two digits
     const size = typeName === "bytea" ? 2 * shape.size : shape.size;
-    return { ...shape, nodes: shape.nodes + 1, size: Math.max(size, leastSizeOfCast(typeName), ...widths) };
+    return {
+      ...shape,
+      nodes: shape.nodes + 1,
+      size: Math.max(size, leastSizeOfCast(typeName), ...widths),
+      collected,
+    };
   }
 
   function measureCase(fields: Fields, scope: Scope): Shape {

@@ -1,3 +1,4 @@
+import { collectedByCall, collects, whySlowCall } from "./growth_collected.ts";
 import { leastSizeOfCall } from "./growth_least_sizes.ts";
 import { eitherOf, madeOf, powerDigits, type Shape, sum, tableColumn } from "./growth_shape.ts";
 
@@ -64,12 +65,10 @@ const escapes = new Map([
 const multiplies = new Set([
   "array_to_string",
   "array_replace",
-  "ts_headline",
   "regexp_match",
   "regexp_matches",
 ]);
 
-const collects = /(^|_)agg$|^(json|jsonb)_object_agg/;
 /** What an aggregate collects of each row may be this long before the rows are counted too, as a thousand. */
 const maxCollectedSize = maxValueSize / 2;
 /** Longer values than this may be nested so deep that their indentation outgrows them. */
@@ -81,7 +80,18 @@ const maxFlatSize = 2_000;
  */
 export function growthOfCall(name: string, args: readonly Argument[]): CallGrowth {
   const shapes = args.map((arg) => arg.shape);
+  const reason = whySlowCall(name, shapes);
+  if (reason !== undefined) return { ok: false, reason };
   const made = madeOf(shapes, escapes.get(name) ?? 1);
+  return growthOfMade(name, args, shapes, { ...made, collected: collectedByCall(name, shapes) });
+}
+
+function growthOfMade(
+  name: string,
+  args: readonly Argument[],
+  shapes: readonly Shape[],
+  made: Shape,
+): CallGrowth {
   switch (name) {
     case "repeat":
       return repeated(name, made, shapes[0] ?? tableColumn, shapes[1]);
@@ -101,13 +111,18 @@ export function growthOfCall(name: string, args: readonly Argument[]): CallGrowt
       return grown(made, made.size + args.length * (shapes[0]?.size ?? 0));
     case "jsonb_pretty":
       // each line is indented by its depth, and both may be as many as half of the characters
-      return grown(made, made.size > maxFlatSize ? made.size ** 2 : made.size);
+      return grown(
+        { ...made, collected: made.size > tableColumn.size ? "value" : made.collected },
+        made.size > maxFlatSize ? made.size ** 2 : made.size,
+      );
     case "round":
     case "trunc":
       return grown(
         { ...made, bound: shapes[0]?.bound ?? 0 },
         made.size + Math.min(16_383, shapes[1]?.bound ?? 0),
       );
+    case "ts_headline":
+      return grown(made, made.size + sizeOfHeadline(shapes));
     case "replace":
       return grown(made, replaceFactor(args) * (shapes[0]?.size ?? 0));
     case "regexp_replace":
@@ -127,7 +142,7 @@ export function growthOfCall(name: string, args: readonly Argument[]): CallGrowt
       return { ok: true, shape: { ...made, size: 8, bound: made.data ? 0 : made.size } };
   }
   if (multiplies.has(name)) return grown(made, multiplied(shapes));
-  if (collects.test(name)) return grown(made, made.size * (made.size > maxCollectedSize ? 1_000 : 1));
+  if (collects(name)) return grown(made, made.size * (made.size > maxCollectedSize ? 1_000 : 1));
   if (name.startsWith("jsonb_path_query")) return grown(made, sizeOfJsonPath(made.size, args[1]?.literal));
   if (aggregates.has(name)) return { ok: true, shape: { ...made, data: true, bound: 0 } };
   if (keepsBound.has(name)) return { ok: true, shape: { ...made, bound: shapes[0]?.bound ?? 0 } };
@@ -141,6 +156,13 @@ function grown(made: Shape, size: number): CallGrowth {
 /** Each piece of any argument may bring in all of each other. */
 function multiplied(shapes: readonly Shape[]): number {
   return shapes.reduce((size, shape) => size * (1 + shape.size), 1);
+}
+
+/** Each word of the document may get marks that its last argument tells; the first argument may be a configuration. */
+function sizeOfHeadline(shapes: readonly Shape[]): number {
+  const sizes = shapes.map((shape) => shape.size);
+  const [first = 0, second = 0, third = 0, fourth = 0] = sizes;
+  return Math.max(sizes.length > 3 ? 0 : first * (1 + third), second * (1 + fourth));
 }
 
 /** What a path of JSON may find in a value of a length: `**` finds each part once for itself and for all around it. */

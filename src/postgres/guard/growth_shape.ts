@@ -1,4 +1,11 @@
+import { worseOf, worstCollected } from "./growth_collected.ts";
 import { isRecord, type SyntaxNode } from "./syntax_tree.ts";
+
+/**
+ * Whether a value's length depends on how many rows there are: a `list` is an array of values that each come of one row,
+ * a `value` may be long as a whole and in each of its parts.
+ */
+export type Collected = "no" | "list" | "value";
 
 /** What is known of an expression before it runs: upper bounds on what it may grow to. */
 export interface Shape {
@@ -10,20 +17,22 @@ export interface Shape {
   readonly data: boolean;
   /** The largest number, without its sign, that the literals in it can make. */
   readonly bound: number;
+  readonly collected: Collected;
 }
 
 /** A column of a table: what it holds is not the statement's doing, so its length is a token one. */
-export const tableColumn: Shape = { size: 16, nodes: 1, data: true, bound: 0 };
+export const tableColumn: Shape = { size: 16, nodes: 1, data: true, bound: 0, collected: "no" };
 
-export const nothing: Shape = { size: 0, nodes: 0, data: false, bound: 0 };
+export const nothing: Shape = { size: 0, nodes: 0, data: false, bound: 0, collected: "no" };
 
 /** One of several values, as of CASE: the worst of each. */
 export function eitherOf(shapes: readonly Shape[]): Shape {
-  return shapes.reduce((worst, shape) => ({
+  return shapes.reduce<Shape>((worst, shape) => ({
     size: Math.max(worst.size, shape.size),
     nodes: Math.max(worst.nodes, shape.nodes),
     data: worst.data || shape.data,
     bound: Math.max(worst.bound, shape.bound),
+    collected: worseOf(worst.collected, shape.collected),
   }), nothing);
 }
 
@@ -36,6 +45,7 @@ export function madeOf(shapes: readonly Shape[], factor = 1): Shape {
     nodes: 1 + sum(shapes.map((shape) => shape.nodes)),
     data,
     bound: data ? Math.max(0, ...bounds) : Infinity,
+    collected: worstCollected(shapes),
   };
 }
 
@@ -52,6 +62,7 @@ export function constantShape(fields: SyntaxNode["fields"]): Shape {
     nodes: 1,
     data: false,
     bound: Number.isNaN(number) ? Infinity : number,
+    collected: "no",
   };
 }
 

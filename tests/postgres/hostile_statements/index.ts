@@ -1,3 +1,4 @@
+import { collectedValues } from "./collected_values.ts";
 import { commentsAndEncodings } from "./comments_and_encodings.ts";
 import { copies } from "./copies.ts";
 import { deepNesting } from "./deep_nesting.ts";
@@ -37,6 +38,7 @@ export const hostileFamilies: Readonly<Record<string, readonly HostileStatement[
   "text as SQL": textAsSql,
   "user-defined objects": userDefined,
   memory,
+  "values collected from rows": collectedValues,
   "deep nesting": deepNesting,
   "endless answers": endlessAnswers,
 };
