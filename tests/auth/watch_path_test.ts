@@ -24,7 +24,8 @@ Deno.test("what happens to other files in the folders is no change", async () =>
   }
   assert.equal(changes, 1);
   await Deno.writeTextFile(path, "changed");
-  await waitUntil("the change is seen", () => changes === 2);
+  // emptying the file and writing to it are two changes, which a busy machine may tell of one by one
+  await waitUntil("the change is seen", () => changes > 1);
 });
 
 Deno.test("a watch that ends by itself is begun anew", async () => {
