@@ -9,6 +9,7 @@ export function databaseOptions(database: DatabaseConfig, passFile: string | und
     database: database.database,
     user: database.user,
     ...given("password", database.password),
+    ...given("passwordFile", database.password_file),
     ...given("passFile", passFile),
     sslMode: database.sslmode,
     ...given("sslRootCertFile", database.sslrootcert),

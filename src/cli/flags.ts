@@ -186,7 +186,7 @@ export const flagGroups: readonly FlagGroup[] = [
   {
     title: "About the program",
     flags: [
-      { flag: "help", operation: "help", help: "Print this text" },
+      { flag: "help", operation: "help", help: "Print this text; -h does too" },
       { flag: "version", operation: "version", help: "Print name, version, Deno and V8 versions" },
       {
         flag: "config-schema",

@@ -95,7 +95,8 @@ function readArguments(args: readonly string[]) {
     if (match === null) {
       throw new UsageError(`unexpected argument ${quote(argument)}: every option is a flag such as -http`);
     }
-    const [, name = "", inline] = match;
+    const [, written = "", inline] = match;
+    const name = written === "h" ? "help" : written;
     const flag = allFlags.get(name) ?? unknownFlag(name);
     if (flag.placeholder === undefined) {
       const text = switchText(name, inline);
@@ -154,11 +155,21 @@ function checkTogether(
   for (const name of operation === "evaluate" ? ["queries", "qrels"] : []) {
     if (!given.has(name)) throw new UsageError(`-evaluate needs -${name} FILE`);
   }
-  for (const [name, needed] of Object.entries(requiredFlags)) {
-    if (isOn(name) && !needed.some(isOn)) {
-      throw new UsageError(`-${name} needs ${needed.map((flag) => `-${flag}`).join(" or ")}`);
-    }
+  for (const name of Object.keys(requiredFlags).filter(isOn)) {
+    const missing = missingFor(name, isOn);
+    if (missing.length > 0) throw new UsageError(`-${name} needs ${missing.join(" and ")}`);
   }
+}
+
+/** What a flag needs and lacks, and what that needs in turn. */
+function missingFor(name: string, isOn: (name: string) => boolean): string[] {
+  const needed = requiredFlags[name] ?? [];
+  if (needed.length === 0 || needed.some(isOn)) return [];
+  const [only = "", ...others] = needed;
+  return [
+    needed.map((flag) => `-${flag}`).join(" or "),
+    ...(others.length === 0 ? missingFor(only, isOn) : []),
+  ];
 }
 
 function collectSettings(given: ReadonlyMap<string, GivenFlag>): ReadonlyMap<string, FlagSetting> {

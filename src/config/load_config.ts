@@ -15,6 +15,7 @@ import type { FlagSetting } from "./setting_flags.ts";
 import { formatPath, type SettingPath } from "./setting_path.ts";
 import { unusedPartWarnings } from "./unused_parts.ts";
 import { putValue, valueAt, type ValueMap } from "./value_tree.ts";
+import { hintWarnings, type VariableHint, variableHints, withHints } from "./variable_hints.ts";
 import { vendorsFrom } from "./vendors.ts";
 
 /** What the command line says about the configuration. */
@@ -70,16 +71,24 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     home: env["HOME"],
     ...document,
   }) as ValueMap;
+  const hints = variableHints(document.tree, document.place);
   const narrowed = narrowSettings(tree, document.place);
   const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
   if (flags.demo) applyDemoDefaults(tree);
-  const parsed = validate(tree, document, origins, faults, file?.path, {
+  const parsed = validate(tree, document, origins, { faults, hints, path: file?.path }, {
     allowInsecure: flags.allowInsecure,
     rag: flags.rag ?? false,
   });
   return {
     config: finishConfig(parsed, folder, env),
-    warnings: [...replaced, ...narrowed, ...warnings, ...unusedPartWarnings(tree), ...passwordWarning(flags)],
+    warnings: [
+      ...replaced,
+      ...narrowed,
+      ...warnings,
+      ...hintWarnings(hints.filter(({ path }) => !origins.has(path))),
+      ...unusedPartWarnings(tree),
+      ...passwordWarning(flags),
+    ],
     path: file?.path,
   };
 }
@@ -103,18 +112,23 @@ function validate(
   tree: ValueMap,
   document: ConfigDocument,
   origins: ReadonlyMap<string, Origin>,
-  documentFaults: readonly Fault[],
-  path: string | undefined,
+  file: {
+    readonly faults: readonly Fault[];
+    readonly hints: readonly VariableHint[];
+    readonly path: string | undefined;
+  },
   context: RunContext,
 ): ParsedConfig {
   const locate = locator(document, origins);
   const result = configSchema.safeParse(tree);
   const faults = [
-    ...documentFaults,
+    ...file.faults,
     ...schemaFaults(result.error?.issues ?? [], tree, locate),
     ...ruleFaults(tree, context, locate),
   ];
-  if (faults.length > 0 || !result.success) throw new ConfigError(inFileOrder(faults), path);
+  if (faults.length > 0 || !result.success) {
+    throw new ConfigError(inFileOrder(withHints(faults, file.hints)), file.path);
+  }
   return result.data;
 }
 

@@ -31,6 +31,8 @@ const rivals: Readonly<Record<string, readonly string[]>> = {
   host: ["hosts", "embedded"],
   hosts: ["host", "port", "embedded"],
   embedded: ["host", "port", "hosts"],
+  password: ["password_file"],
+  password_file: ["password"],
 };
 
 /**
@@ -108,6 +110,7 @@ function fillDatabases(
       const text = from.env[variable];
       const setting = settings.find(({ name }) => name === `databases[0].${key}`);
       if (!text || setting === undefined || database[key] !== undefined) continue;
+      if (key === "password" && database["password_file"] !== undefined) continue;
       if ((key === "host" || key === "port") && database["hosts"] !== undefined) continue;
       database[key] = written(setting, text, from);
       origins.set(formatPath(["databases", index, key]), { variable });

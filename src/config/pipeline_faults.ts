@@ -51,6 +51,9 @@ function checkDatabase(database: unknown, path: SettingPath, report: Report): vo
   if (!hasHosts && database["target_session_attrs"] !== undefined) {
     report([...path, "target_session_attrs"], "needs hosts: one server leaves nothing to choose");
   }
+  if (database["password"] !== undefined && database["password_file"] !== undefined) {
+    report([...path, "password_file"], "cannot be given together with password");
+  }
   for (const [one, other] of [["ssl_cert", "ssl_key"], ["ssl_key", "ssl_cert"]] as const) {
     if (database[one] !== undefined && database[other] === undefined) {
       report([...path, other], `is required where ${one} is given`);

@@ -54,6 +54,7 @@ const exclusive: readonly (readonly [string, string])[] = [
   ["embedded", "host"],
   ["embedded", "port"],
   ["embedded", "hosts"],
+  ["password", "password_file"],
 ];
 
 function checkDatabases(entries: unknown, report: Report): void {

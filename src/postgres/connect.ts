@@ -12,6 +12,7 @@ import type { DatabaseHost, DatabaseOptions } from "./database_options.ts";
 import { withDeadline } from "./deadline.ts";
 import { resolveHost } from "./open_socket.ts";
 import { findPassword } from "./pass_file.ts";
+import { readPasswordFile } from "./password_file.ts";
 import { type SessionKind, sessionPasses } from "./session_kind.ts";
 import { loadTlsSettings, type TlsSettings } from "./tls_settings.ts";
 import { type ConnectOutcome, tryAddress } from "./try_address.ts";
@@ -35,10 +36,11 @@ export async function connect(options: DatabaseOptions, context: ConnectContext)
   if (options.openStream !== undefined) return await connectEmbedded(options, options.openStream, context);
   const logger = context.logger.with({ database: options.name });
   const tls = await loadTlsSettings(options, logger);
+  const password = await ownPassword(options);
   const failures: ConnectFailure[] = [];
   for (const wanted of sessionPasses(options.targetSessionAttrs)) {
     for (const host of options.hosts) {
-      const outcome = await tryHost(options, host, { tls, wanted, signal, logger });
+      const outcome = await tryHost(options, host, { tls, own: password, wanted, signal, logger });
       if ("connection" in outcome) return outcome.connection;
       signal.throwIfAborted();
       const { stage, reason, sqlState } = outcome.failure;
@@ -55,10 +57,16 @@ export async function connect(options: DatabaseOptions, context: ConnectContext)
 async function tryHost(
   options: DatabaseOptions,
   { host, port }: DatabaseHost,
-  context: ConnectContext & { readonly tls: TlsSettings; readonly wanted: SessionKind },
+  context: ConnectContext & {
+    readonly tls: TlsSettings;
+    /** The password that the options give. */
+    readonly own: string | undefined;
+    readonly wanted: SessionKind;
+  },
 ): Promise<ConnectOutcome> {
-  const { tls, wanted, signal, logger } = context;
-  const password = () => passwordFor(options, { host, port }, logger);
+  const { tls, own, wanted, signal, logger } = context;
+  const password = () =>
+    own === undefined ? findInPassFile(options, { host, port }, logger) : Promise.resolve(own);
   let outcome: ConnectOutcome = { failure: connectFailure(new Error("the host has no address")) };
   try {
     const addresses = await withDeadline(
@@ -77,14 +85,18 @@ async function tryHost(
   }
 }
 
-/** As in libpq, an empty password is none. */
-async function passwordFor(
+/** As in libpq, an empty password is none. A file is read even where the server asks for no password: it should be there. */
+async function ownPassword({ name, password, passwordFile }: DatabaseOptions): Promise<string | undefined> {
+  if (password !== undefined && password !== "") return password;
+  return passwordFile === undefined ? undefined : await readPasswordFile(passwordFile, name);
+}
+
+async function findInPassFile(
   options: DatabaseOptions,
   { host, port }: DatabaseHost,
   logger: Logger,
 ): Promise<string> {
-  const { password, passFile, database, user } = options;
-  if (password !== undefined && password !== "") return password;
+  const { passFile, database, user } = options;
   const found = passFile === undefined
     ? undefined
     : await findPassword(passFile, { host, port, database, user }, logger);

@@ -26,8 +26,10 @@ export interface DatabaseOptions {
   readonly hosts: readonly DatabaseHost[];
   readonly database: string;
   readonly user: string;
-  /** Where it is absent, `passFile` is asked. */
+  /** Where it is absent, `passwordFile` and then `passFile` are asked. */
   readonly password?: string;
+  /** A file that holds the password and nothing else, read anew for each connection. */
+  readonly passwordFile?: string;
   /** A file in the format of `.pgpass`; no file where it is absent. */
   readonly passFile?: string;
   readonly sslMode: SslMode;

@@ -227,6 +227,9 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-http", "-tls=false", "-cert", "c"], "-cert needs -tls"],
     [["-http", "-key", "k"], "-key needs -tls"],
     [["-http", "-chain", "c"], "-chain needs -tls"],
+    [["-cert", "c", "-key", "k"], "-cert needs -tls and -http"],
+    [["-chain", "c"], "-chain needs -tls and -http"],
+    [["-http=false", "-key", "k"], "-key needs -tls and -http"],
     [["-token-note", "x"], "-token-note needs -add-token"],
     [["-list-tokens", "-token-expiry", "1d"], "-token-expiry needs -add-token"],
     [
@@ -249,4 +252,11 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
       return true;
     }, args.join(" "));
   }
+});
+
+Deno.test("-h is -help, in Go's spellings, and beside anything else", () => {
+  for (const args of [["-h"], ["--h"], ["-http", "-h"], ["-add-token", "-h"], ["-h=true"]]) {
+    assert.equal(parseFlags(args).operation, "help");
+  }
+  assert.throws(() => parseFlags(["-H"]), UsageError);
 });

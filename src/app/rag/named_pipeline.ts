@@ -55,8 +55,9 @@ export async function openNamedPipeline(
   const set = await openPipelines({ ...config, pipelines: chosen }, logger);
   const [pipeline] = set.list;
   if (pipeline === undefined) throw new AppError("internal", "Cannot open the pipeline");
-  const { password: own, ...options } = pipeline.databaseOptions;
-  const password = role.password ?? (role.user === undefined ? own : undefined);
+  const { password: own, passwordFile: ownFile, ...options } = pipeline.databaseOptions;
+  const isOwnRole = role.user === undefined;
+  const password = role.password ?? (isOwnRole ? own : undefined);
   return {
     pipeline,
     connect: (signal) =>
@@ -66,6 +67,7 @@ export async function openNamedPipeline(
         targetSessionAttrs: options.hosts.length > 1 ? "read-write" : "any",
         user: role.user ?? options.user,
         ...(password === undefined ? {} : { password }),
+        ...(isOwnRole && ownFile !== undefined ? { passwordFile: ownFile } : {}),
       }, { signal, logger }),
     [Symbol.asyncDispose]: () => set[Symbol.asyncDispose](),
   };

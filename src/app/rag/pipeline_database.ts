@@ -9,13 +9,14 @@ export function pipelineDatabaseOptions(
   { name, database }: Pick<PipelineConfig, "name" | "database">,
   passFile: string | undefined,
 ): DatabaseOptions {
-  const { password, ssl_root_ca: root, ssl_cert: cert, ssl_key: key } = database;
+  const { password, password_file: passwordFile, ssl_root_ca: root, ssl_cert: cert, ssl_key: key } = database;
   return {
     name,
     hosts: database.hosts,
     database: database.database,
     user: database.username ?? "postgres",
     ...(password === undefined ? {} : { password }),
+    ...(passwordFile === undefined ? {} : { passwordFile }),
     ...(passFile === undefined ? {} : { passFile }),
     sslMode: database.ssl_mode ?? "prefer",
     ...(root === undefined ? {} : { sslRootCertFile: root }),

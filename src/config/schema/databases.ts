@@ -45,6 +45,9 @@ export const database = section({
   password: text().optional().describe(
     "Password; without one POSTERN_DB_PASSWORD, PGPASSWORD, then ~/.pgpass",
   ),
+  password_file: filePath().optional().describe(
+    "File that holds the password, read anew for each connection",
+  ),
   sslmode: choice(...sslModes).prefault("prefer").describe("TLS to the server, as in libpq"),
   sslcert: filePath().optional().describe("Client certificate, PEM"),
   sslkey: filePath().optional().describe("Private key of the client certificate, PEM"),

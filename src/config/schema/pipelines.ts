@@ -27,6 +27,9 @@ const pipelineDatabase = section({
   database: text().describe("Database on the server"),
   username: text().optional().describe("Role to connect as"),
   password: text().optional().describe("Password"),
+  password_file: filePath().optional().describe(
+    "File that holds the password, read anew for each connection",
+  ),
   ssl_mode: choice(...sslModes).optional().describe("TLS to the server, as in libpq"),
   ssl_cert: filePath().optional().describe("Client certificate, PEM"),
   ssl_key: filePath().optional().describe("Private key of the client certificate, PEM"),

@@ -1,0 +1,83 @@
+import type { Place } from "./config_document.ts";
+import { configSchema } from "./config_schema.ts";
+import type { Fault } from "./fault.ts";
+import { ownField, schemaAt, sectionFields } from "./schema_walk.ts";
+import { formatPath, type SettingPath } from "./setting_path.ts";
+import { libpqVariables, listSettings } from "./settings_table.ts";
+import { isMap, type ValueMap } from "./value_tree.ts";
+
+/** What to tell of a value that was written as if variables were replaced in it. */
+export interface VariableHint {
+  /** As in `databases[0].password`. */
+  readonly path: string;
+  readonly line?: number;
+  /** Never the value: it may be a password after all. */
+  readonly message: string;
+}
+
+const reference = /\$\{[^{}]+\}/;
+
+/** One hint for each text of a file that holds `${…}`, which Compose and shells replace and this server does not. */
+export function variableHints(
+  tree: ValueMap,
+  place: (path: SettingPath) => Place | undefined,
+): VariableHint[] {
+  return [...textsOf(tree, [])].filter(([, text]) => reference.test(text)).map(([path]) => {
+    const line = place(path)?.line;
+    return {
+      path: formatPath(path),
+      ...(line === undefined ? {} : { line }),
+      message: `variables such as \${NAME} are not replaced here: ${instead(path)}`,
+    };
+  });
+}
+
+/** Hints as lines for the log. */
+export function hintWarnings(hints: readonly VariableHint[]): string[] {
+  return hints.map(({ path, line, message }) =>
+    `${path}${line === undefined ? "" : ` (line ${line})`} is taken as it is written: ${message}`
+  );
+}
+
+/** Faults, those of a value with a hint with that hint: it says why the value does not fit. */
+export function withHints(faults: readonly Fault[], hints: readonly VariableHint[]): Fault[] {
+  return faults.map((fault) => {
+    const hint = fault.line === undefined ? undefined : hints.find(({ path }) => path === fault.path);
+    return hint === undefined ? fault : { ...fault, message: `${fault.message}; ${hint.message}` };
+  });
+}
+
+function* textsOf(value: unknown, path: SettingPath): Generator<[SettingPath, string]> {
+  if (typeof value === "string") yield [path, value];
+  else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* textsOf(item, [...path, index]);
+  } else if (isMap(value)) {
+    for (const [key, item] of Object.entries(value)) yield* textsOf(item, [...path, key]);
+  }
+}
+
+function instead(path: SettingPath): string {
+  const file = `${path.at(-1)}_file`;
+  const section = schemaAt(configSchema, path.slice(0, -1));
+  const hasFile = section !== undefined && ownField(sectionFields(section) ?? {}, file) !== undefined;
+  const variables = variablesOf(path);
+  const ways = [
+    ...(hasFile ? [`${file} names a file that holds the value`] : []),
+    ...(variables.length === 0 ? [] : [`${variables.join(" or ")} gives it where the file leaves it out`]),
+  ];
+  return ways.length === 0 ? "write the value itself" : ways.join(", and ");
+}
+
+/** The environment variables that give a setting. */
+function variablesOf(path: SettingPath): string[] {
+  const [first, index, key = ""] = path;
+  const isDatabase = first === "databases" && typeof index === "number" && path.length === 3;
+  const name = isDatabase ? `databases[0].${key}` : formatPath(path);
+  // of the variables of the first database, the password's is for all
+  const isGiven = !isDatabase || index === 0 || key === "password";
+  const own = isGiven ? listSettings().find((setting) => setting.name === name)?.variable : undefined;
+  const libpq = isDatabase
+    ? Object.entries(libpqVariables).filter(([, setting]) => setting === key).map(([variable]) => variable)
+    : [];
+  return [...(own === undefined ? [] : [own]), ...libpq];
+}

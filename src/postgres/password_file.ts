@@ -1,0 +1,36 @@
+import { AppError } from "../core/app_error.ts";
+
+const maxLength = 10_000;
+
+/**
+ * The password that a file of its own holds, as a mounted secret does, without the line ends after it.
+ *
+ * @throws {AppError} `unavailable`, naming the database, the setting and, in `cause`, the file
+ */
+export async function readPasswordFile(path: string, databaseName: string): Promise<string> {
+  const unusable = (reason: string) =>
+    new AppError("unavailable", `Cannot reach database "${databaseName}": password_file: ${reason}`, {
+      cause: new Error(`${path}: ${reason}`),
+    });
+  let text: string;
+  try {
+    // a pipe would be read for ever
+    if (!(await Deno.stat(path)).isFile) throw unusable("it is not a plain file");
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw unusable(reasonOf(error));
+  }
+  const password = text.replace(/[\r\n]+$/, "");
+  if (password === "") throw unusable("the file is empty");
+  if (/[\r\n\0]/.test(password) || password.length > maxLength) {
+    throw unusable("expected one line that holds the password");
+  }
+  return password;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "there is no such file";
+  if (error instanceof Deno.errors.PermissionDenied) return "no permission to read the file";
+  return "the file cannot be read";
+}

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { parseFlags } from "../../src/cli/parse_flags.ts";
+import { loadConfig } from "../../src/config/mod.ts";
+import { optionsFor } from "./load_options.ts";
+
+async function given(text: string, env: Record<string, string> = {}, args: string[] = []) {
+  const { config } = await loadConfig(optionsFor(text, { env, flags: parseFlags(args) }));
+  const [database] = config.databases;
+  return [database?.password, database?.password_file];
+}
+
+Deno.test("a database's password is a text or a file: what is given nearer takes the other's place", async () => {
+  const file = "databases: [{ name: a, password_file: secrets/db }]";
+  assert.deepEqual(await given(file), [undefined, "/etc/postern/secrets/db"]);
+  const environment = { POSTERN_DB_PASSWORD: "ours", PGPASSWORD: "libpq" };
+  assert.deepEqual(await given(file, environment), [undefined, "/etc/postern/secrets/db"]);
+  assert.deepEqual(await given(file, {}, ["-db-password", "mine"]), ["mine", undefined]);
+  const text = "databases: [{ name: a, password: written }]";
+  assert.deepEqual(await given(text, { POSTERN_DB_PASSWORD_FILE: "/run/db" }), [undefined, "/run/db"]);
+});
+
+Deno.test("a password and a file of it exclude each other, in databases and in pipelines", async () => {
+  const both = "password: p, password_file: f";
+  const pipeline = `{ name: h, database: { database: d, ${both} }, tables: [{ table: t, text_column: a, ` +
+    "vector_column: b }], embedding_llm: { provider: local }, rag_llm: { provider: local } }";
+  const error = await loadConfig(
+    optionsFor(`databases: [{ name: a, ${both} }]\npipelines: [${pipeline}]\n`),
+  ).catch((error) => error);
+  assert.deepEqual(
+    error.faults.map(({ path, message }: { path: string; message: string }) => [path, message]),
+    [
+      ["databases[0].password_file", "cannot be given together with password"],
+      ["pipelines[0].database.password_file", "cannot be given together with password"],
+    ],
+  );
+});
