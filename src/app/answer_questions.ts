@@ -3,7 +3,7 @@ import type { Logger } from "../core/logger.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import { createCatalogCache } from "../postgres/catalog_cache.ts";
 import { createColumnPatterns, withoutListedValues } from "../postgres/private_columns.ts";
-import type { StatementGuard } from "../postgres/statement_guard.ts";
+import type { StatementChecks } from "../postgres/statement_checks.ts";
 import type { AnswerQuestion } from "../text_to_sql/answer.ts";
 import { createAnswerByModel } from "../text_to_sql/answer_by_model.ts";
 import { createAnswerByRules } from "../text_to_sql/answer_by_rules.ts";
@@ -24,7 +24,7 @@ export interface QuestionAnswerer extends Disposable {
 
 export function answerQuestions(
   { llm, completion, turns }: WordsOptions,
-  { guard, logger }: { readonly guard: StatementGuard; readonly logger: Logger },
+  { guard, logger }: { readonly guard: Pick<StatementChecks, "check">; readonly logger: Logger },
 ): QuestionAnswerer {
   const now = Date.now;
   if (completion === undefined) {

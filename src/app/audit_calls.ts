@@ -1,24 +1,27 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import { principalKey } from "../core/principal.ts";
+import type { StatementChecks } from "../postgres/statement_checks.ts";
 import type { CallReport } from "../tools/registry.ts";
 
 /** Keeps account of tool calls: who, from where, which tool and database, which statement, how much and how long. */
 export function auditCalls(
   audit: AuditTrail,
-  fingerprint: (sql: string) => string | undefined,
-): (report: CallReport) => void {
-  return ({ tool, args, context, result, elapsedMs }) => {
+  fingerprint: StatementChecks["fingerprint"],
+): (report: CallReport) => Promise<void> {
+  return async ({ tool, args, context, result, elapsedMs }) => {
     const { principal, address } = context;
+    const caller = principalKey(principal);
     const data = result.structuredContent ?? {};
     const given = typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
     const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
-    const mark = sql === undefined ? undefined : fingerprint(sql);
+    // a call is accounted for whether or not its caller is still there
+    const mark = sql === undefined ? undefined : await fingerprint(sql, { caller, signal: never });
     const database = text(data["database"]) ?? text(given["database"]);
     const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
     audit.record({
       event: "tool_call",
       outcome: result.isError ? "failed" : "ok",
-      principal: principalKey(principal),
+      principal: caller,
       ...(principal.kind === "session" ? { user: principal.username } : {}),
       ...(address === undefined ? {} : { address }),
       tool,
@@ -29,6 +32,8 @@ export function auditCalls(
     });
   };
 }
+
+const never = new AbortController().signal;
 
 function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;

@@ -5,7 +5,7 @@ import { createInFlight, type InFlight } from "../mcp/in_flight.ts";
 import type { ServerInfo } from "../mcp/server_info.ts";
 import { createConnectionPools } from "../postgres/connection_pools.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
-import { createStatementGuard } from "../postgres/statement_guard.ts";
+import { createStatementChecks } from "../postgres/statement_checks.ts";
 import { turnOwner } from "../text_to_sql/turn_owner.ts";
 import { countRows } from "../tools/count_rows.ts";
 import { createDatabaseDirectory } from "../tools/database_directory.ts";
@@ -45,7 +45,7 @@ export interface ToolServer extends AsyncDisposable {
 
 export async function createToolServer(options: ToolServerOptions): Promise<ToolServer> {
   const { maxConnections, words, serverInfo, logger } = options;
-  const guard = await createStatementGuard();
+  const guard = await createStatementChecks();
   const pools = createConnectionPools({ maxConnections, logger });
   const entries = options.databases.map(({ options: database, availableToUsers }) => ({
     name: database.name,
@@ -86,6 +86,7 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
     },
     async [Symbol.asyncDispose]() {
       answerer?.[Symbol.dispose]();
+      guard[Symbol.dispose]();
       await pools.close();
     },
   };

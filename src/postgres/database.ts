@@ -8,7 +8,8 @@ import { createObjectGuard } from "./object_guard.ts";
 import { openPortal, type Row } from "./portal.ts";
 import { beginReadOnly, inReadOnlyTransaction } from "./read_only.ts";
 import { isConnectionLost, placeOf, type StatementError, statementErrorOf } from "./statement_error.ts";
-import type { StatementGuard, StatementNames } from "./statement_guard.ts";
+import type { StatementChecks } from "./statement_checks.ts";
+import type { StatementNames } from "./statement_guard.ts";
 import { privilegeQuery, warningsOf } from "./role_warnings.ts";
 
 export type { StatementError } from "./statement_error.ts";
@@ -76,7 +77,7 @@ export type ReadOutcome =
 interface CreateDatabaseOptions {
   readonly options: DatabaseOptions;
   readonly pools: ConnectionPools;
-  readonly guard: StatementGuard;
+  readonly guard: Pick<StatementChecks, "check">;
   readonly logger: Logger;
 }
 
@@ -93,7 +94,12 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
   const objectGuard = createObjectGuard({ allowedFunctions: options.allowedFunctions });
 
   async function read(request: ReadRequest): Promise<ReadOutcome> {
-    const verdict = request.trusted ? { ok: true as const, names: [], sleepMs: 0 } : guard.check(request.sql);
+    const { signal } = request;
+    const key = principalKey(request.principal);
+    const verdict = request.trusted
+      ? { ok: true as const, names: [], sleepMs: 0 }
+      : await guard.check(request.sql, { caller: key, signal });
+    if (signal.aborted) return cancelled;
     if (!verdict.ok) {
       const { reason, sqlState, position } = verdict;
       return refusal(sqlState === undefined ? "refused" : "failed", reason, request.sql, sqlState, position);
@@ -106,10 +112,8 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
         request.sql,
       );
     }
-    if (request.signal.aborted) return cancelled;
-    const key = principalKey(request.principal);
-    const lease = await pools.acquire(options, key, request.signal).catch((error) => {
-      if (request.signal.aborted) return undefined;
+    const lease = await pools.acquire(options, key, signal).catch((error) => {
+      if (signal.aborted) return undefined;
       throw error;
     });
     return lease === undefined

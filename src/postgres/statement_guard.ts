@@ -1,5 +1,5 @@
 import { findGrowth } from "./guard/growth.ts";
-import { loadParser, maxStatementLength, type Parser } from "./guard/parser.ts";
+import { loadParser, type Parser } from "./guard/parser.ts";
 import { whyRefused } from "./guard/refused_functions.ts";
 import { describeForeignPart } from "./guard/statement_faults.ts";
 import { createNameCollector, type StatementNames, typeNamedByArgument } from "./guard/statement_names.ts";
@@ -15,9 +15,12 @@ import {
 
 export type { StatementName, StatementNames } from "./guard/statement_names.ts";
 
-/** Tells reads from everything else by the statement's text alone; `object_guard.ts` looks at what its names mean. */
+/**
+ * Tells reads from everything else by the statement's text alone; `object_guard.ts` looks at what its names mean. It works
+ * in one go, so a server has it behind `statement_checks.ts`.
+ */
 export interface StatementGuard {
-  /** Takes under a millisecond for ordinary statements, and never throws. */
+  /** Takes under a millisecond for ordinary statements, a second for the longest, and never throws. */
   check(sql: string): GuardVerdict;
   /**
    * A short text that is equal for statements that differ in constants and spelling alone; undefined for what does not
@@ -44,6 +47,8 @@ export type GuardVerdict =
     readonly sqlState?: string;
     /** In characters, from 1. */
     readonly position?: number;
+    /** Whether it is a statement, or several, by PostgreSQL's grammar. */
+    readonly parses?: true;
   };
 
 interface Fault {
@@ -62,33 +67,20 @@ const kinds: Readonly<Record<string, StatementKind>> = {
 const maxDepth = 500;
 const tooDeep = "the statement nests too deep; split it with WITH";
 
-/** Of the latest statements: each is checked where it is told from words, and again where it runs. */
-const rememberedVerdicts = 32;
-
 /** Loads PostgreSQL's grammar, which takes some milliseconds. */
 export async function createStatementGuard(): Promise<StatementGuard> {
   const parser = await loadParser();
-  const verdicts = new Map<string, GuardVerdict>();
-
-  function check(sql: string): GuardVerdict {
-    const known = verdicts.get(sql);
-    if (known !== undefined) return known;
-    const verdict = checkStatement(parser, sql);
-    // what is too long is refused at once, and not worth its memory
-    if (sql.length > maxStatementLength) return verdict;
-    verdicts.set(sql, verdict);
-    const [oldest] = verdicts.keys();
-    if (verdicts.size > rememberedVerdicts && oldest !== undefined) verdicts.delete(oldest);
-    return verdict;
-  }
-
-  return { check, fingerprint: parser.fingerprint };
+  return { check: (sql) => checkStatement(parser, sql), fingerprint: parser.fingerprint };
 }
 
 function checkStatement(parser: Parser, sql: string): GuardVerdict {
   const parsed = parser.parse(sql);
   if (!parsed.ok) return parsed;
-  const [statement, second] = parsed.statements;
+  const verdict = checkTree(parsed.statements, sql);
+  return verdict.ok ? verdict : { ...verdict, parses: true };
+}
+
+function checkTree([statement, second]: readonly SyntaxNode[], sql: string): GuardVerdict {
   if (statement === undefined) return { ok: false, reason: "there is no statement; write a SELECT" };
   if (second !== undefined) {
     return { ok: false, reason: "there is more than one statement; send one at a time" };

@@ -148,9 +148,8 @@ export type StatementReading = "runs" | "refused" | "none";
  * are a request where they would not run, unless they have the clear form of a write; a statement with a fault in it
  * counts as SQL, so that its author gets PostgreSQL's own error.
  */
-export function looksLikeSql(text: string, readAsStatement: (sql: string) => StatementReading): boolean {
+export function looksLikeSql(text: string, reading: StatementReading): boolean {
   if (isEmptyRequest(text)) return false;
-  const reading = readAsStatement(text);
   if (reading === "none") return hasStatementForm(text);
   if (!isPlainWords(text)) return true;
   return reading === "runs" ? !showsNoSetting(text) : hasStatementForm(text);

@@ -1,8 +1,9 @@
+import { principalKey } from "../core/principal.ts";
 import { createWorkQueue } from "../core/share_the_thread.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import type { CatalogCache } from "../postgres/catalog_cache.ts";
 import type { StatementError } from "../postgres/database.ts";
-import type { StatementGuard } from "../postgres/statement_guard.ts";
+import type { StatementChecks } from "../postgres/statement_checks.ts";
 import type { Answer, AnswerQuestion, Question } from "./answer.ts";
 import { buildPrompt, type Prompt, repairMessages } from "./build_prompt.ts";
 import { startDeadline } from "./deadline.ts";
@@ -18,7 +19,7 @@ import type { Turn, TurnStore } from "./turns.ts";
 export interface AnswerByModelOptions {
   readonly completion: CompletionProvider;
   readonly schemas: CatalogCache<SchemaIndex>;
-  readonly guard: StatementGuard;
+  readonly guard: Pick<StatementChecks, "check">;
   readonly turns: TurnStore;
   /** Tokens of a prompt that describe tables. */
   readonly schemaTokens: number;
@@ -43,11 +44,6 @@ const historyTokens = 2_000;
  */
 export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuestion {
   const { completion, schemas, guard, turns, now } = options;
-  const parses = (sql: string) => {
-    const verdict = guard.check(sql);
-    return verdict.ok || verdict.sqlState !== "42601";
-  };
-
   const schemaMark = createMarks();
   // the prompts of many requests at once would else be made in one go
   const inTurn = createWorkQueue();
@@ -79,6 +75,11 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       : { answer };
   }
 
+  async function parses({ principal, signal }: Question, sql: string): Promise<boolean> {
+    const verdict = await guard.check(sql, { caller: principalKey(principal), signal });
+    return verdict.ok || verdict.sqlState !== "42601";
+  }
+
   async function converse(question: Question, recent: readonly Turn[]): Promise<Answer> {
     const { database, principal, signal, logger } = question;
     const index = await schemas.get(database, { principal, signal });
@@ -91,7 +92,10 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
         messages,
         signal: repairs === 0 ? signal : deadline.within(signal),
       });
-      const { answer, fault } = await attempt(question, readReply(said, parses));
+      const { answer, fault } = await attempt(
+        question,
+        await readReply(said, (sql) => parses(question, sql)),
+      );
       if (fault === undefined || repairs === maxRepairs) return answer;
       logger.debug("A model's reply goes back to it", {
         provider: completion.name,

@@ -20,26 +20,29 @@ export const maxReplyLength = 200_000;
  *
  * @param parses whether PostgreSQL's grammar takes a text
  */
-export function readReply(
+export async function readReply(
   reply: Pick<Completion, "text" | "isCut">,
-  parses: (sql: string) => boolean,
-): Reply {
+  parses: (sql: string) => boolean | Promise<boolean>,
+): Promise<Reply> {
   const answer = withoutThinking(reply.text.slice(0, maxReplyLength));
   const isCut = reply.isCut || reply.text.length > maxReplyLength;
   if (answer.trim() === "") return { kind: isCut ? "used_up" : "empty" };
   const blocks = lastBlocks(answer).filter(({ isClosed }) => isClosed || !isCut).map(({ text }) => text);
   let left = maxParsed;
-  const isRead = (sql: string) => {
-    if (!beginsWith(readKeyword, sql) || sql.length > left) return false;
-    left -= sql.length;
-    return parses(sql);
-  };
+  async function firstRead(texts: readonly string[]): Promise<string | undefined> {
+    for (const sql of texts) {
+      if (!beginsWith(readKeyword, sql) || sql.length > left) continue;
+      left -= sql.length;
+      if (await parses(sql)) return sql;
+    }
+    return undefined;
+  }
   const faulty = blocks.find((block) => beginsWith(anyKeyword, block));
   if (isCut) {
-    const whole = blocks.find(isRead) ?? faulty;
+    const whole = await firstRead(blocks) ?? faulty;
     return whole === undefined ? { kind: "cut" } : statement(whole);
   }
-  const sql = blocks.find(isRead) ?? bareTexts(answer).find(isRead);
+  const sql = await firstRead(blocks) ?? await firstRead(bareTexts(answer));
   if (sql !== undefined) return statement(sql);
   const fromJson = [...blocks, braced(answer)].map(readJson).find((reply) => reply !== undefined);
   if (fromJson !== undefined) return fromJson;
@@ -52,7 +55,7 @@ export function readReply(
 
 // each statement that is tried may be parsed, and a bare one may be all of the reply
 const maxBlocks = 12;
-/** UTF-16 units of a reply's texts that are parsed: to parse 100,000 may take a good part of a second. */
+/** UTF-16 units of a reply's texts that are parsed: a check of 100,000 may take a second. */
 const maxParsed = 50_000;
 const maxBareStarts = 3;
 

@@ -1,11 +1,13 @@
+import { principalKey } from "../core/principal.ts";
 import type { StatementError } from "../postgres/database.ts";
 import { planStatement } from "../postgres/plan_statement.ts";
 import { placeOf } from "../postgres/statement_error.ts";
-import type { StatementGuard } from "../postgres/statement_guard.ts";
+import type { StatementChecks } from "../postgres/statement_checks.ts";
+import type { GuardVerdict } from "../postgres/statement_guard.ts";
 import type { Answer, Question } from "./answer.ts";
 
 export interface TryOptions {
-  readonly guard: StatementGuard;
+  readonly guard: Pick<StatementChecks, "check">;
   /** Plans that PostgreSQL estimates above this are refused; absent: none are. */
   readonly maxPlanCost?: number;
 }
@@ -17,7 +19,7 @@ export async function tryStatement(
   { guard, maxPlanCost }: TryOptions,
 ): Promise<Answer> {
   // first of all, since what is wrong with it would be told of our own EXPLAIN before it
-  const refused = whyRefused(guard, sql);
+  const refused = whyRefused(await guard.check(sql, { caller: principalKey(principal), signal }), sql);
   if (refused !== undefined) return { kind: "failed", sql, error: refused };
   const plan = await planStatement(database, { principal, sql, signal });
   if (!plan.ok) return { kind: "failed", sql, error: plan.error };
@@ -34,8 +36,7 @@ export async function tryStatement(
   return outcome.ok ? { kind: "rows", sql, outcome } : { kind: "failed", sql, error: outcome.error };
 }
 
-function whyRefused(guard: StatementGuard, sql: string): StatementError | undefined {
-  const verdict = guard.check(sql);
+function whyRefused(verdict: GuardVerdict, sql: string): StatementError | undefined {
   if (!verdict.ok) {
     const { reason, sqlState, position } = verdict;
     const place = placeOf(sql, position);

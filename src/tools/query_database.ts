@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../llm/provider_error.ts";
-import type { StatementGuard } from "../postgres/statement_guard.ts";
+import { principalKey } from "../core/principal.ts";
+import type { StatementChecks } from "../postgres/statement_checks.ts";
 import { jsonValue, typeName } from "../postgres/type_names.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords, type StatementReading } from "../text/sql_or_words.ts";
 import { formatTsv } from "../text/tsv.ts";
@@ -13,7 +14,7 @@ import { defineTool, type Tool } from "./tool.ts";
 
 export interface QueryDatabaseOptions {
   readonly directory: DatabaseDirectory;
-  readonly guard: StatementGuard;
+  readonly guard: Pick<StatementChecks, "check">;
   /** Absent where no completion provider is configured. */
   readonly answerQuestion?: AnswerQuestion;
 }
@@ -76,7 +77,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
       const question = { text, database, principal, maxRows: limit, offset, signal, logger };
       const answer = isEmptyRequest(text)
         ? emptyRequest
-        : looksLikeSql(text, (sql) => readAsStatement(guard, sql))
+        : looksLikeSql(text, await readAsStatement(guard, question))
         ? await answerSql(answerQuestion, question)
         : await answerInWords(answerQuestion, question);
       switch (answer.kind) {
@@ -107,13 +108,13 @@ const emptyRequest: Answer = {
 /** Far beyond any question, and still a small part of what a model reads. */
 const maxRequestLength = 10_000;
 
-function readAsStatement(guard: StatementGuard, sql: string): StatementReading {
-  const verdict = guard.check(sql);
+async function readAsStatement(
+  guard: Pick<StatementChecks, "check">,
+  { text, principal, signal }: Question,
+): Promise<StatementReading> {
+  const verdict = await guard.check(text, { caller: principalKey(principal), signal });
   if (verdict.ok) return "runs";
-  // a fingerprint parses again, which takes long for long lists and tells nothing of what is too long for words
-  const parses = verdict.sqlState === undefined && sql.length <= maxRequestLength &&
-    guard.fingerprint(sql) !== undefined;
-  return parses ? "refused" : "none";
+  return verdict.parses ? "refused" : "none";
 }
 
 /** SQLSTATE of an undefined table and column. */

@@ -24,7 +24,8 @@ export interface CallReport {
 
 export interface RegistryOptions {
   readonly tools: readonly Tool[];
-  readonly onCall?: (report: CallReport) => void;
+  /** The reply waits for it: what a caller has read of is accounted for. */
+  readonly onCall?: (report: CallReport) => void | Promise<void>;
 }
 
 export function createRegistry(options: RegistryOptions): Registry {
@@ -56,7 +57,8 @@ export function createRegistry(options: RegistryOptions): Registry {
       }
       const started = performance.now();
       const result = await settle(tool, args, context);
-      options.onCall?.({ tool: name, args, context, result, elapsedMs: performance.now() - started });
+      const elapsedMs = performance.now() - started;
+      await options.onCall?.({ tool: name, args, context, result, elapsedMs });
       return result;
     },
   };

@@ -5,8 +5,8 @@ import { readReply, withoutThinking } from "../../src/text_to_sql/read_reply.ts"
 
 const parser = await loadParser();
 const parses = (sql: string) => parser.parse(sql).ok;
-const read = (text: string, isCut = false) => {
-  const reply = readReply({ text, isCut }, parses);
+const read = async (text: string, isCut = false) => {
+  const reply = await readReply({ text, isCut }, parses);
   if (reply.kind === "statement") return reply.sql;
   return reply.kind === "question" ? `? ${reply.text}` : reply;
 };
@@ -178,7 +178,7 @@ const examples: readonly (readonly [string, string, unknown])[] = [
 ];
 
 for (const [name, text, expected] of examples) {
-  Deno.test(`a model's reply: ${name}`, () => assert.deepEqual(read(text), expected));
+  Deno.test(`a model's reply: ${name}`, async () => assert.deepEqual(await read(text), expected));
 }
 
 Deno.test("a model's thoughts are taken out wherever they are", () => {
@@ -209,19 +209,19 @@ const cutExamples: readonly (readonly [string, string, unknown])[] = [
 ];
 
 for (const [name, text, expected] of cutExamples) {
-  Deno.test(`a reply that was cut ${name}`, () => assert.deepEqual(read(text, true), expected));
+  Deno.test(`a reply that was cut ${name}`, async () => assert.deepEqual(await read(text, true), expected));
 }
 
-Deno.test("a reply without a word is empty, and one of thoughts alone too", () => {
-  for (const text of ["", " \n", "<think>hm</think>\n"]) assert.deepEqual(read(text), empty);
+Deno.test("a reply without a word is empty, and one of thoughts alone too", async () => {
+  for (const text of ["", " \n", "<think>hm</think>\n"]) assert.deepEqual(await read(text), empty);
 });
 
-Deno.test("a reply is read up to its 200,000th character, as one that was cut there", () => {
+Deno.test("a reply is read up to its 200,000th character, as one that was cut there", async () => {
   const filled = (length: number) => first + "x".repeat(length - first.length);
-  assert.equal(read(filled(200_000)), "SELECT 1");
-  assert.equal(read(filled(200_001)), "SELECT 1");
-  assert.deepEqual(read("x".repeat(200_000) + first), cut);
-  assert.deepEqual(read(`SELECT 1\n\n${"x".repeat(200_000)}`), cut);
+  assert.equal(await read(filled(200_000)), "SELECT 1");
+  assert.equal(await read(filled(200_001)), "SELECT 1");
+  assert.deepEqual(await read("x".repeat(200_000) + first), cut);
+  assert.deepEqual(await read(`SELECT 1\n\n${"x".repeat(200_000)}`), cut);
 });
 
 const pieces = [
@@ -249,24 +249,24 @@ const pieces = [
   "é",
 ];
 
-Deno.test("no reply makes the reader throw, and a statement that it gives parses where one was there", () => {
+Deno.test("no reply makes the reader throw, and a statement that it gives parses where one was there", async () => {
   const text = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string()), { maxLength: 40 }).map((parts) =>
     parts.join("")
   );
-  fc.assert(fc.property(text, fc.boolean(), (reply, isStatement) => {
+  await fc.assert(fc.asyncProperty(text, fc.boolean(), async (reply, isStatement) => {
     for (const isCut of [false, true]) {
-      const { kind } = readReply({ text: reply, isCut }, () => isStatement);
+      const { kind } = await readReply({ text: reply, isCut }, () => isStatement);
       const neither = isCut ? ["cut", "used_up"] : ["none", "empty"];
       assert.ok(["statement", "question", ...neither].includes(kind));
     }
   }));
-  fc.assert(fc.property(text, (noise) => {
+  await fc.assert(fc.asyncProperty(text, async (noise) => {
     const prose = noise.replace(/[`<{]/g, "").replace(/question/gi, "");
-    assert.equal(read(`${prose}\n\`\`\`sql\nSELECT 42\n\`\`\`\n`), "SELECT 42");
+    assert.equal(await read(`${prose}\n\`\`\`sql\nSELECT 42\n\`\`\`\n`), "SELECT 42");
   }));
 });
 
-Deno.test("a long reply is read in a few tries, whatever is repeated in it", () => {
+Deno.test("a long reply is read in a few tries, whatever is repeated in it", async () => {
   for (
     const piece of [
       ...pieces,
@@ -283,7 +283,7 @@ Deno.test("a long reply is read in a few tries, whatever is repeated in it", () 
   ) {
     let asked = 0;
     const reply = piece.repeat(Math.ceil(200_000 / piece.length));
-    readReply({ text: reply, isCut: false }, (sql) => {
+    await readReply({ text: reply, isCut: false }, (sql) => {
       asked += sql.length;
       return false;
     });

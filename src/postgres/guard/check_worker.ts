@@ -1,0 +1,29 @@
+/** A worker that checks long statements; `check_threads.ts` is its other side. */
+import { createStatementGuard, type GuardVerdict } from "../statement_guard.ts";
+
+export interface CheckRequest {
+  readonly task: "check" | "fingerprint";
+  readonly sql: string;
+}
+
+export type CheckReply =
+  | { readonly task: "check"; readonly verdict: GuardVerdict }
+  | { readonly task: "fingerprint"; readonly fingerprint: string | undefined };
+
+/** The first message; each one after it answers a request. Requests come one at a time. */
+export type ReadyMessage = "ready";
+
+addEventListener("message", async (event) => {
+  if (!(event instanceof MessageEvent)) return;
+  const [port] = event.ports;
+  if (port === undefined) return;
+  const guard = await createStatementGuard();
+  port.onmessage = ({ data: { task, sql } }: MessageEvent<CheckRequest>) => {
+    const reply: CheckReply = task === "check"
+      ? { task, verdict: guard.check(sql) }
+      : { task, fingerprint: guard.fingerprint(sql) };
+    port.postMessage(reply);
+  };
+  const ready: ReadyMessage = "ready";
+  port.postMessage(ready);
+});

@@ -1,0 +1,73 @@
+import { type CheckedFor, type CheckFailure, createCheckThreads } from "./guard/check_threads.ts";
+import { maxStatementLength } from "./guard/parser.ts";
+import { createStatementGuard, type GuardVerdict } from "./statement_guard.ts";
+
+/**
+ * The statement guard for a server with many callers: what takes longer than a few milliseconds is done on threads of its
+ * own, where one caller's statements do not hold up another's.
+ */
+export interface StatementChecks {
+  check(sql: string, by: CheckedFor): GuardVerdict | Promise<GuardVerdict>;
+  /** As `StatementGuard.fingerprint`; undefined too where there is no time for it. */
+  fingerprint(sql: string, by: CheckedFor): Promise<string | undefined>;
+}
+
+/**
+ * In UTF-16 units. The worst known statement of this length takes 5 ms, most take less than one; a thread costs half of
+ * one more.
+ */
+const maxInlineLength = 1_000;
+
+/** The worst known statement that is short enough to be parsed takes a quarter of this on a machine of its own. */
+const budgetMs = 3_000;
+
+/** Of the latest statements: each is checked where it is told from words, and again where it runs. */
+const rememberedVerdicts = 32;
+
+/** Loads PostgreSQL's grammar, which takes some milliseconds. */
+export async function createStatementChecks(): Promise<StatementChecks & Disposable> {
+  const guard = await createStatementGuard();
+  const threads = createCheckThreads({ budgetMs });
+  const verdicts = new Map<string, GuardVerdict>();
+
+  function remember(sql: string, verdict: GuardVerdict): GuardVerdict {
+    verdicts.set(sql, verdict);
+    const [oldest] = verdicts.keys();
+    if (verdicts.size > rememberedVerdicts && oldest !== undefined) verdicts.delete(oldest);
+    return verdict;
+  }
+
+  // what is too long is refused at once
+  const isQuick = (sql: string) => sql.length <= maxInlineLength || sql.length > maxStatementLength;
+
+  async function checkOnThread(sql: string, by: CheckedFor): Promise<GuardVerdict> {
+    const outcome = await threads.run({ task: "check", sql }, by);
+    if (outcome.task === "check") return remember(sql, outcome.verdict);
+    const why = outcome.task === "none" ? outcome.why : "broken";
+    const refused: GuardVerdict = { ok: false, reason: failures[why] };
+    return why === "overdue" ? remember(sql, refused) : refused;
+  }
+
+  return {
+    check(sql, by) {
+      const known = verdicts.get(sql);
+      if (known !== undefined) return known;
+      if (!isQuick(sql)) return checkOnThread(sql, by);
+      const verdict = guard.check(sql);
+      return sql.length > maxStatementLength ? verdict : remember(sql, verdict);
+    },
+    async fingerprint(sql, by) {
+      if (isQuick(sql)) return guard.fingerprint(sql);
+      const outcome = await threads.run({ task: "fingerprint", sql }, by);
+      return outcome.task === "fingerprint" ? outcome.fingerprint : undefined;
+    },
+    [Symbol.dispose]: threads[Symbol.dispose],
+  };
+}
+
+const failures: Readonly<Record<CheckFailure, string>> = {
+  overdue: `the statement takes longer than ${budgetMs / 1_000} s to check; make it shorter or simpler`,
+  crowded: "too many long statements of yours wait to be checked; send the next once one is answered",
+  left: "the check was stopped",
+  broken: "the check of the statement failed; try again, or make it shorter",
+};

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { createCheckThreads } from "../../src/postgres/guard/check_threads.ts";
+import { createStatementChecks } from "../../src/postgres/statement_checks.ts";
+import { createStatementGuard } from "../../src/postgres/statement_guard.ts";
+
+const signal = new AbortController().signal;
+const guard = await createStatementGuard();
+const columns = (count: number) => `SELECT ${Array(count).fill("x::int").join()}`;
+const short = { task: "check", sql: "SELECT 1" } as const;
+/** Takes some tenths of a second. */
+const long = { task: "check", sql: columns(14_000) } as const;
+
+Deno.test("a long statement is checked as a short one is, and off the event loop's thread", async () => {
+  using checks = await createStatementChecks();
+  const by = { caller: "a", signal };
+  for (const sql of [columns(300), `${columns(300)}, pg_read_file('x')`, `${columns(300)} FROM FROM`]) {
+    const verdict = checks.check(sql, by);
+    assert.ok(verdict instanceof Promise);
+    assert.deepEqual(await verdict, guard.check(sql));
+    assert.equal(checks.check(sql, by), await verdict, "remembered");
+    assert.equal(await checks.fingerprint(sql, by), guard.fingerprint(sql));
+  }
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  await checks.check(long.sql, by);
+  clearInterval(timer);
+  assert.ok(turns > 5, `${turns} turns of the event loop`);
+});
+
+Deno.test("short statements are checked at once", async () => {
+  using checks = await createStatementChecks();
+  assert.deepEqual(checks.check("SELECT 1", { caller: "a", signal }), guard.check("SELECT 1"));
+  assert.ok(!(checks.check("x".repeat(100_001), { caller: "a", signal }) instanceof Promise));
+});
+
+Deno.test("callers take turns: one that sends many waits for its own", async () => {
+  using threads = createCheckThreads({ budgetMs: 60_000 });
+  const order: string[] = [];
+  const run = async (caller: string, request: typeof long | typeof short) => {
+    const { task } = await threads.run(request, { caller, signal });
+    assert.equal(task, "check");
+    order.push(caller);
+  };
+  await Promise.all([
+    ...Array.from({ length: 6 }, () => run("many", long)),
+    run("one", short),
+    run("another", short),
+  ]);
+  assert.ok(
+    order.lastIndexOf("many") > 5 && order.indexOf("one") < 4 && order.indexOf("another") < 4,
+    `${order}`,
+  );
+});
+
+Deno.test("a check beyond its budget is given up, and the next one gets a new thread", async () => {
+  using threads = createCheckThreads({ budgetMs: 20 });
+  const by = { caller: "a", signal };
+  assert.deepEqual(await threads.run(long, by), { task: "none", why: "overdue" });
+  const endless = Promise.all(Array.from({ length: 3 }, () => threads.run(long, by)));
+  const other = await threads.run(short, { caller: "b", signal });
+  assert.equal(other.task, "check");
+  assert.deepEqual(new Set((await endless).map((outcome) => outcome.task)), new Set(["none"]));
+});
+
+Deno.test("no more than fifty checks of a caller wait, and those of who has gone do not", async () => {
+  using threads = createCheckThreads({ budgetMs: 60_000 });
+  const gone = new AbortController();
+  const first = threads.run(short, { caller: "a", signal });
+  const others = Array.from({ length: 50 }, () => threads.run(short, { caller: "a", signal: gone.signal }));
+  const crowded = { task: "none", why: "crowded" };
+  assert.deepEqual(await threads.run(short, { caller: "a", signal }), crowded);
+  gone.abort();
+  for (const left of await Promise.all(others)) assert.deepEqual(left, { task: "none", why: "left" });
+  assert.equal((await first).task, "check");
+  assert.equal((await threads.run(short, { caller: "a", signal })).task, "check");
+});
