@@ -3,6 +3,7 @@ import { type Authenticator, createAuthenticator } from "../auth/authenticator.t
 import { createSessions, type Sessions } from "../auth/sessions.ts";
 import { createTokenIndex } from "../auth/token_index.ts";
 import { createToken } from "../auth/tokens.ts";
+import { offersTool } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { demoGreeting } from "./demo_greeting.ts";
@@ -38,6 +39,7 @@ export async function runToolServer(running: Running): Promise<void> {
     databases: databases.list,
     maxConnections: config.max_connections,
     ...(byRules || completion !== undefined ? { words: { llm: config.llm, turns, ...completion } } : {}),
+    offers: (tool) => offersTool(config.builtins, tool),
     endSession: sessions.end,
     ...(audit === undefined ? {} : { audit }),
     serverInfo: running.serverInfo,
@@ -56,7 +58,7 @@ interface HttpOptions extends Running {
 }
 
 async function runHttp(options: HttpOptions): Promise<void> {
-  const { config: { http }, demo, toolServer, audit, logger } = options;
+  const { config: { http, builtins }, demo, toolServer, audit, logger } = options;
   if (demo) return await runDemo(options);
   using tally = audit && createRefusalTally(audit);
   await using identity = http.auth.enabled
@@ -72,9 +74,13 @@ async function runHttp(options: HttpOptions): Promise<void> {
   await using _server = await serveHttp({
     http,
     toolServer,
-    ...(identity === undefined
-      ? {}
-      : { authentication: { ...identity, ...(tally === undefined ? {} : { onRefusal: tally.refused }) } }),
+    ...(identity === undefined ? {} : {
+      authentication: {
+        authenticator: identity.authenticator,
+        ...(offersTool(builtins, "authenticate_user") ? { login: identity.login } : {}),
+        ...(tally === undefined ? {} : { onRefusal: tally.refused }),
+      },
+    }),
     logger,
   });
   await untilStopped();

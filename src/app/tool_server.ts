@@ -26,6 +26,8 @@ export interface ToolServerOptions {
   readonly maxConnections: number;
   /** Absent where requests in words are not answered. */
   readonly words?: WordsOptions;
+  /** Says whether a tool is listed and may be called. */
+  readonly offers: (tool: string) => boolean;
   /** Ends the session that asks for it. */
   readonly endSession?: (id: string) => void;
   readonly audit?: AuditTrail;
@@ -69,7 +71,7 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
       selectDatabase({ directory }),
       ...(words === undefined ? [] : [forget({ turns: words.turns })]),
       ...(options.endSession === undefined ? [] : [logout({ endSession: options.endSession })]),
-    ],
+    ].filter((tool) => options.offers(tool.description.name)),
     ...(options.audit === undefined ? {} : { onCall: auditCalls(options.audit, guard.fingerprint) }),
   });
   return {

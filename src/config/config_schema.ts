@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { filePath, integer, section } from "./field_types.ts";
+import { builtins } from "./schema/builtins.ts";
 import { databases } from "./schema/databases.ts";
 import { http } from "./schema/http.ts";
-import { builtins, embedding, llm } from "./schema/llm.ts";
+import { embedding, llm } from "./schema/llm.ts";
 import { audit } from "./schema/audit.ts";
 import { log } from "./schema/log.ts";
 import { pipelines } from "./schema/pipelines.ts";
@@ -20,7 +21,7 @@ export const configSchema = section({
   custom_definitions_path: filePath().optional().describe("File of prompts and resources of your own"),
   llm: llm.prefault({}),
   embedding: embedding.optional(),
-  builtins: builtins.optional(),
+  builtins: builtins.prefault({}),
   server: server.prefault({}),
   api_keys: apiKeys.optional(),
   defaults: defaults.optional(),

@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from "node:path";
+import { builtinWarnings } from "./builtins.ts";
 import type { Config, DatabaseConfig } from "./config.ts";
 import { type ConfigDocument, readConfigDocument } from "./config_document.ts";
 import { readConfigFile } from "./config_file.ts";
@@ -86,6 +87,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       ...narrowed,
       ...warnings,
       ...hintWarnings(hints.filter(({ path }) => !origins.has(path))),
+      ...builtinWarnings(tree, document.place),
       ...unusedPartWarnings(tree),
       ...passwordWarning(flags),
     ],

@@ -1,3 +1,4 @@
+export { offersTool } from "./builtins.ts";
 export type { Config, DatabaseConfig } from "./config.ts";
 export { configJsonSchema } from "./config_schema.ts";
 export { ConfigError, faultText } from "./fault.ts";

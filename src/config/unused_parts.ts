@@ -5,7 +5,6 @@ import { valueAt, type ValueMap } from "./value_tree.ts";
 const unusedParts: readonly string[] = [
   "custom_definitions_path",
   "embedding",
-  "builtins",
 ];
 
 /** One warning for each such part that a configuration sets, so that nobody believes it works. */

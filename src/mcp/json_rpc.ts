@@ -4,7 +4,7 @@ import type { Registry } from "../tools/registry.ts";
 import { errorObject, invalidRequest } from "./json_rpc_error.ts";
 import { errorReply, type JsonRpcReply, type PreparedResult } from "./json_rpc_reply.ts";
 import type { InFlight, RequestId } from "./in_flight.ts";
-import { instructions, type ServerInfo } from "./server_info.ts";
+import { instructionsFor, type ServerInfo } from "./server_info.ts";
 
 /** Bare JSON-RPC 2.0 over the registry: no initialize, no session. */
 export interface JsonRpc {
@@ -68,11 +68,11 @@ function createMethods(
   const { registry, inFlight, serverInfo } = options;
   const prepareList = createListPreparer();
   return new Map<string, Method>([
-    ["initialize", ({ protocolVersion }) => ({
+    ["initialize", ({ protocolVersion }, { principal }) => ({
       protocolVersion: protocolVersions.find((version) => version === protocolVersion) ?? protocolVersions[0],
       capabilities: { tools: {} },
       serverInfo,
-      instructions,
+      instructions: instructionsFor(registry.listTools(principal)),
     })],
     ["ping", () => ({})],
     ["tools/list", (_params, { principal }) => prepareList(registry.listTools(principal))],

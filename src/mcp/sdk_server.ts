@@ -8,7 +8,7 @@ import type { CallContext } from "../core/tool.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { InFlight } from "./in_flight.ts";
 import { errorObject } from "./json_rpc_error.ts";
-import { instructions, type ServerInfo } from "./server_info.ts";
+import { instructionsFor, type ServerInfo } from "./server_info.ts";
 
 export interface SdkServerOptions {
   readonly registry: Registry;
@@ -21,7 +21,11 @@ export function createSdkServer(
   { registry, inFlight, serverInfo }: SdkServerOptions,
   caller: CallContext,
 ): Server {
-  const server = new Server({ ...serverInfo }, { capabilities: { tools: {} }, instructions });
+  const server = new Server({ ...serverInfo }, {
+    capabilities: { tools: {} },
+    instructions: instructionsFor(registry.listTools(caller.principal)),
+    cacheHints: { "tools/list": listCacheHint },
+  });
   server.setRequestHandler(
     "tools/list",
     () => wire<ListToolsResult>({ tools: registry.listTools(caller.principal) }),
@@ -43,6 +47,9 @@ export function createSdkServer(
   });
   return server;
 }
+
+/** The list is the same for as long as the server runs; a client that outlives a restart asks anew after this time. */
+const listCacheHint = { ttlMs: 5 * 60_000, cacheScope: "private" } as const;
 
 // the registry's types are deeply readonly, the SDK's are not
 function wire<T>(value: unknown): T {

@@ -1,4 +1,4 @@
-import { lookup } from "node:dns/promises";
+import { lookup, type LookupAddress } from "node:dns";
 import { connect, isIP, type Socket } from "node:net";
 import type { DatabaseHost } from "./database_options.ts";
 import { untilAborted } from "./deadline.ts";
@@ -17,8 +17,15 @@ export async function resolveHost(
 ): Promise<SocketAddress[]> {
   if (host.startsWith("/")) return [{ kind: "unix", path: `${host}/.s.PGSQL.${port}` }];
   if (isIP(host) !== 0) return [{ kind: "tcp", address: host, port }];
-  const found = await untilAborted(lookup(host, { all: true }), signal);
+  const found = await untilAborted(lookUp(host), signal);
   return found.map(({ address }) => ({ kind: "tcp", address, port }));
+}
+
+// of Deno 2.4, node:dns/promises warns on standard error of a module of its own that is deprecated
+function lookUp(host: string): Promise<LookupAddress[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
+  lookup(host, { all: true }, (error, addresses) => error ? reject(error) : resolve(addresses));
+  return promise;
 }
 
 /** Opens a socket, with keepalive and without Nagle's delay. Rejects with the signal's reason when that aborts. */

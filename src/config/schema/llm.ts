@@ -99,14 +99,3 @@ export const embedding = section({
   ollama_url: webAddress().optional().describe("Address of Ollama"),
   per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt; 0: no limit"),
 });
-
-const switches = (what: string) =>
-  z.record(z.string(), toggle(), { error: "expected a mapping of names to true or false" }).optional()
-    .describe(`${what} by name; false switches one off`);
-
-/** Which built-in tools, resources and prompts are offered; names are free, since the lists grow. */
-export const builtins = section({
-  tools: switches("Tools"),
-  resources: switches("Resources"),
-  prompts: switches("Prompts"),
-});

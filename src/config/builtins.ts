@@ -1,0 +1,47 @@
+import type { Config } from "./config.ts";
+import type { Place } from "./config_document.ts";
+import { nearestName } from "./nearest_name.ts";
+import { formatPath, type SettingPath } from "./setting_path.ts";
+import { isMap, valueAt, type ValueMap } from "./value_tree.ts";
+
+/** How clients log in and out: no model sees them, so `default` does not switch them off. */
+const accountTools = ["authenticate_user", "logout"] as const;
+
+const modelTools = [
+  "query_database",
+  "get_schema_info",
+  "count_rows",
+  "execute_explain",
+  "list_databases",
+  "select_database",
+  "forget",
+] as const;
+
+/** Every tool that `builtins.tools` can name. */
+export type BuiltinTool = typeof accountTools[number] | typeof modelTools[number];
+export const builtinTools: readonly BuiltinTool[] = [...modelTools, ...accountTools];
+
+/** Whether a tool is offered: as `builtins.tools` says of it, else as `builtins.default` does. */
+export function offersTool({ tools = {}, default: others }: Config["builtins"], name: string): boolean {
+  const own = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  return own ?? (others || accountTools.some((tool) => tool === name));
+}
+
+/** One warning for each tool that there is none of, and one for resources and prompts. */
+export function builtinWarnings(tree: ValueMap, place: (path: SettingPath) => Place | undefined): string[] {
+  const tools = valueAt(tree, ["builtins", "tools"]);
+  const unknown = Object.keys(isMap(tools) ? tools : {})
+    .filter((name) => !builtinTools.some((tool) => tool === name))
+    .map((name) => {
+      const path = ["builtins", "tools", name];
+      const line = place(path)?.line;
+      const nearest = nearestName(name, builtinTools);
+      return `${formatPath(path)}${line === undefined ? "" : ` (line ${line})`} has no effect: ` +
+        `there is no tool of that name${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+    });
+  const parts = ["resources", "prompts"].filter((part) => valueAt(tree, ["builtins", part]) !== undefined);
+  const unused = parts.length === 0
+    ? []
+    : [`builtins.${parts.join(" and builtins.")}: no effect yet, since there are tools alone`];
+  return [...unknown, ...unused];
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { createConfigFolder } from "../support/configured_server.ts";
+import { runProgram, startServer } from "../support/server_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+
+Deno.test("-h prints what -help does", async () => {
+  const [short, long] = [await runProgram(["-h"]), await runProgram(["-help"])];
+  assert.deepEqual([short.code, short.stderr], [0, ""]);
+  assert.equal(short.stdout, long.stdout);
+});
+
+Deno.test("-cert alone names all the flags that it needs", async () => {
+  assert.deepEqual(await runProgram(["-cert", "server.crt", "-key", "server.key"]), {
+    code: 2,
+    stdout: "",
+    stderr: "postern: -cert needs -tls and -http\n",
+  });
+});
+
+Deno.test("a database of a host name and a password file that is missing: the log names the setting, and holds lines of ours alone", async () => {
+  await using folder = await createConfigFolder(
+    "databases:\n" +
+      "  - { name: named, host: localhost, port: 1 }\n" +
+      "  - { name: filed, host: localhost, port: 1, password_file: absent }\n" +
+      "  - { name: hinted, host: localhost, port: 1, password: '${DB_PASS}' }\n",
+  );
+  const flags = ["-http", "-no-auth", "-addr", "127.0.0.1:0", "-config", folder.configFile];
+  await using server = await startServer(flags);
+  await waitUntil("all databases were tried", () => server.stderr().match(/not ready/g)?.length === 3);
+  await server.stop();
+  const lines = server.stderr().trimEnd().split("\n");
+  for (const line of lines) assert.match(line, /^\d{4}-\d\d-\d\dT\S+ (INFO|WARN|ERROR) /);
+  assert.ok(lines.some((line) => line.includes("password_file: there is no such file")), server.stderr());
+  assert.ok(lines.some((line) => line.includes("databases[2].password (line 4) is taken as it is written")));
+});
