@@ -6,7 +6,7 @@
  *
  * The figures are of the model and the prompt together; the provider is paid for about a hundred requests.
  */
-import { createFolderWatch } from "../src/auth/folder_watch.ts";
+import { createFileWatch } from "../src/core/watch_files.ts";
 import { openCompletion } from "../src/app/open_completion.ts";
 import { loadConfig, processEnvironment } from "../src/config/mod.ts";
 import { createLogger } from "../src/core/logger.ts";
@@ -26,9 +26,9 @@ const { config } = await loadConfig({
   flags: { configPath, settings: new Map(), allowInsecure: false },
 });
 const logger = createLogger({ level: "warn", format: "text" });
-await using folders = createFolderWatch({ logger });
+using files = createFileWatch();
 const counter = createUsageLedger().counter("questions");
-await using opened = await openCompletion({ config, folders, onUsage: counter.add, logger });
+await using opened = await openCompletion({ config, files, onUsage: counter.add, logger });
 if (opened === undefined) throw new Error(`${configPath} names no provider that is a model`);
 await using fixture = await createQuestionFixture();
 

@@ -1,7 +1,7 @@
-import { type FolderWatch } from "../auth/folder_watch.ts";
+import type { FileWatch, Look } from "../core/watch_files.ts";
 import { readableByOthers } from "../auth/credential_file.ts";
-import { watchPath } from "../auth/watch_path.ts";
 import type { Logger } from "../core/logger.ts";
+import { readRegularFile } from "../core/read_regular_file.ts";
 
 /** Where a provider's key may be; the first that holds one counts. */
 export interface ApiKeySources {
@@ -19,12 +19,9 @@ export interface ApiKey extends AsyncDisposable {
 }
 
 export interface ApiKeyOptions {
-  readonly folders: FolderWatch;
+  readonly files: FileWatch;
   readonly logger: Logger;
 }
-
-const debounceMs = 100;
-const pollMs = 5_000;
 
 /** Reads a key, and reads it again when its file changes; a file that cannot be read leaves the key as it was. */
 export async function openApiKey(sources: ApiKeySources, options: ApiKeyOptions): Promise<ApiKey> {
@@ -58,13 +55,14 @@ function fixedKey(key: string | undefined): ApiKey {
 }
 
 async function openKeyFile(path: string, options: ApiKeyOptions & { isExpected: boolean }): Promise<ApiKey> {
-  const { folders, logger, isExpected } = options;
+  const { files, logger, isExpected } = options;
   let key: string | undefined;
-  const watch = await watchPath({ path, folders, debounceMs, pollMs, onChange: load });
+  const watch = await files.watch({ paths: [path], onChange: load });
 
-  async function load(): Promise<void> {
+  async function load({ isCurrent }: Look): Promise<void> {
     try {
-      const text = (await Deno.readTextFile(path)).trim();
+      const text = (await readRegularFile(path)).trim();
+      if (!await isCurrent()) return;
       const fault = keyFault(text);
       if (fault !== undefined) {
         logger.warn(`Cannot use the key file ${path}: ${fault}`);
@@ -82,5 +80,5 @@ async function openKeyFile(path: string, options: ApiKeyOptions & { isExpected: 
     if (warning !== undefined) logger.warn(warning);
   }
 
-  return { read: () => key, [Symbol.asyncDispose]: () => watch.close() };
+  return { read: () => key, [Symbol.asyncDispose]: () => watch.end() };
 }

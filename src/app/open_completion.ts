@@ -1,4 +1,4 @@
-import type { FolderWatch } from "../auth/folder_watch.ts";
+import type { FileWatch } from "../core/watch_files.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { createCompletionProvider } from "../llm/create_provider.ts";
@@ -18,7 +18,7 @@ type ModelKind = NonNullable<LlmConfig["fallback"]>[number]["provider"];
 
 export interface OpenCompletionOptions {
   readonly config: Config;
-  readonly folders: FolderWatch;
+  readonly files: FileWatch;
   /** Told what each request uses. */
   readonly onUsage?: OnUsage;
   readonly logger: Logger;

@@ -2,7 +2,7 @@ import type { AuditTrail } from "../audit/audit_trail.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
 import { readableByOthers } from "../auth/credential_file.ts";
 import { createCredentialWatcher, type CredentialWatcher } from "../auth/credential_watcher.ts";
-import type { FolderWatch } from "../auth/folder_watch.ts";
+import type { FileWatch } from "../core/watch_files.ts";
 import { createLogin, type Login } from "../auth/login.ts";
 import { createPasswordHasher } from "../auth/password_hasher.ts";
 import { createRateLimiter } from "../auth/rate_limiter.ts";
@@ -23,7 +23,7 @@ export interface Identity extends AsyncDisposable {
 export interface IdentityOptions {
   readonly auth: Config["http"]["auth"];
   readonly sessions: Sessions;
-  readonly folders: FolderWatch;
+  readonly files: FileWatch;
   /** Told of each API token that ends. */
   readonly onEnded: (principal: Principal) => void;
   readonly audit?: AuditTrail;
@@ -37,10 +37,10 @@ const sweepEveryMs = 1_000;
  * @throws {AppError} `invalid`, with the line, for a file that does not parse
  */
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
-  const { auth, sessions, folders, logger } = options;
+  const { auth, sessions, files, logger } = options;
   await using opening = new AsyncDisposableStack();
-  const tokens = await openTokens(options, folders, opening);
-  const users = await openUsers(options, folders, opening);
+  const tokens = await openTokens(options, files, opening);
+  const users = await openUsers(options, files, opening);
   for (const path of [auth.token_file, auth.user_file]) {
     const warning = await readableByOthers(path);
     if (warning !== undefined) logger.warn(warning);
@@ -81,7 +81,7 @@ function createLimiter(auth: Config["http"]["auth"], logger: Logger) {
 
 async function openTokens(
   options: IdentityOptions,
-  folders: FolderWatch,
+  files: FileWatch,
   stack: AsyncDisposableStack,
 ): Promise<TokenDirectory> {
   const { auth: { token_file: path }, audit, logger } = options;
@@ -103,7 +103,7 @@ async function openTokens(
         audit?.record({ event: "reload", outcome: "ok", file: path });
       },
       onFailure: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
-      folders,
+      files,
       logger,
     }),
   );
@@ -120,7 +120,7 @@ async function openTokens(
 
 async function openUsers(
   options: IdentityOptions,
-  folders: FolderWatch,
+  files: FileWatch,
   stack: AsyncDisposableStack,
 ): Promise<UserDirectory> {
   const { auth, audit, sessions, logger } = options;
@@ -146,7 +146,7 @@ async function openUsers(
       load: () => users.reload(),
       onReload: () => audit?.record({ event: "reload", outcome: "ok", file: path }),
       onFailure: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
-      folders,
+      files,
       logger,
     }),
   );

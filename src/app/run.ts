@@ -1,4 +1,4 @@
-import { createFolderWatch, type FolderWatch } from "../auth/folder_watch.ts";
+import { createFileWatch, type FileWatch } from "../core/watch_files.ts";
 import type { Config, LoadedConfig } from "../config/mod.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import type { ServerInfo } from "../mcp/server_info.ts";
@@ -27,7 +27,7 @@ export interface RunOptions {
 /** What both servers stand on. */
 export interface Running extends RunOptions {
   readonly databases: OpenDatabases;
-  readonly folders: FolderWatch;
+  readonly files: FileWatch;
   readonly logger: Logger;
 }
 
@@ -41,8 +41,8 @@ export async function run(options: RunOptions): Promise<void> {
   for (const warning of options.warnings) logger.warn(warning);
   const servesTools = config.http.enabled || !rag;
   await using databases = await openDatabases(options, servesTools, logger);
-  await using folders = createFolderWatch({ logger });
-  const running = { ...options, databases, folders, logger };
+  using files = createFileWatch();
+  const running = { ...options, databases, files, logger };
   await using ragServer = rag ? await runRagServer(running) : undefined;
   // one after the other, the second would take new requests while the first stops
   await Promise.all([
@@ -61,7 +61,7 @@ async function openDatabases(
 }
 
 async function runRagServer(running: Running): Promise<HttpServer> {
-  const { config, demo, databases, reload, folders, logger } = running;
+  const { config, demo, databases, reload, files, logger } = running;
   const [shop] = databases.list;
   // what describes its interface takes a tenth of a second to load, which a tool server need not wait for
   const { startRagServer } = await import("./rag/rag_server.ts");
@@ -73,7 +73,7 @@ async function runRagServer(running: Running): Promise<HttpServer> {
     ...(demo || reload === undefined
       ? {}
       : { reload: { path: reload.path, load: async () => (await reload.load()).config } }),
-    folders,
+    files,
     version: running.serverInfo.version,
     logger,
   });

@@ -23,7 +23,7 @@ import { untilStopped } from "./until_stopped.ts";
  * @throws {AppError} where it cannot start
  */
 export async function runToolServer(running: Running): Promise<void> {
-  const { config, demo, databases, folders, logger } = running;
+  const { config, demo, databases, files, logger } = running;
   await using audit = config.audit.file === undefined
     ? undefined
     : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
@@ -32,7 +32,7 @@ export async function runToolServer(running: Running): Promise<void> {
     now: Date.now,
     onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
   });
-  await using completion = demo ? undefined : await openCompletion({ config, folders, logger });
+  await using completion = demo ? undefined : await openCompletion({ config, files, logger });
   using turns = openTurns(config, logger);
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   await using toolServer = await createToolServer({
@@ -65,7 +65,7 @@ async function runHttp(options: HttpOptions): Promise<void> {
     ? await openIdentity({
       auth: http.auth,
       sessions: options.sessions,
-      folders: options.folders,
+      files: options.files,
       onEnded: toolServer.endPrincipal,
       ...(audit === undefined ? {} : { audit }),
       logger,

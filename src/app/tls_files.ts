@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
+import { readRegularFile } from "../core/read_regular_file.ts";
 
 export interface TlsFiles {
   readonly cert_file?: string | undefined;
@@ -32,7 +33,7 @@ async function readPem(path: string | undefined, setting: string, label: string)
   if (path === undefined) throw new AppError("invalid", `Cannot serve TLS: ${setting} is not set`);
   let text: string;
   try {
-    text = await Deno.readTextFile(path);
+    text = await readRegularFile(path);
   } catch (error) {
     const reason = error instanceof Deno.errors.NotFound ? "there is no such file" : "it cannot be read";
     throw new AppError("invalid", `Cannot read ${setting} ${path}: ${reason}`, { cause: error });

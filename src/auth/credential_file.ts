@@ -1,5 +1,6 @@
 import { type Document, LineCounter, type Node, parseDocument } from "yaml";
 import { AppError } from "../core/app_error.ts";
+import { readRegularBytes } from "../core/read_regular_file.ts";
 import { withFileLock } from "./file_lock.ts";
 import { replaceFile, resolveFile } from "./replace_file.ts";
 
@@ -76,11 +77,7 @@ export async function readableByOthers(path: string): Promise<string | undefined
 
 async function readText(path: string): Promise<string | undefined> {
   try {
-    // a pipe or a device would never end
-    if (!(await Deno.stat(path)).isFile) {
-      throw new AppError("invalid", `Cannot read ${path}: it is not a regular file`);
-    }
-    return new TextDecoder("utf-8", { fatal: true }).decode(await Deno.readFile(path));
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readRegularBytes(path));
   } catch (error) {
     if (error instanceof AppError) throw error;
     if (error instanceof Deno.errors.NotFound) return undefined;

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { type CredentialText, readCredentialText } from "./credential_file.ts";
-import type { FolderWatch } from "./folder_watch.ts";
-import { watchPath } from "./watch_path.ts";
+import type { FileWatch, Look } from "../core/watch_files.ts";
 
 export interface CredentialWatcherOptions<T> {
   readonly path: string;
@@ -15,12 +14,8 @@ export interface CredentialWatcherOptions<T> {
   readonly onReload: (data: T) => void;
   /** Told the reason that is in the log; the old data stays. */
   readonly onFailure?: (reason: string) => void;
-  readonly folders: FolderWatch;
+  readonly files: FileWatch;
   readonly logger: Logger;
-  /** How long the file must be left alone before it is read; 100. */
-  readonly debounceMs?: number;
-  /** Between two looks for changes that the system does not tell of; 2,000. */
-  readonly pollMs?: number;
 }
 
 export interface CredentialWatcher extends AsyncDisposable {
@@ -42,15 +37,17 @@ export interface CredentialWatcher extends AsyncDisposable {
 export async function createCredentialWatcher<T>(
   options: CredentialWatcherOptions<T>,
 ): Promise<CredentialWatcher> {
-  const { path, load, onReload, onFailure, folders, logger, debounceMs = 100, pollMs = 2000 } = options;
+  const { path, load, onReload, onFailure, files, logger } = options;
   let closed = false;
   let existed = options.loaded !== undefined;
   // the digest of what is loaded, then those of our own writes on top of it
   let known = [digest(options.loaded)];
   let fault: string | undefined;
 
-  async function check(): Promise<void> {
+  async function check({ asked, isCurrent }: Look): Promise<void> {
     let text: string | undefined;
+    // whoever asks hears of a fault that is in the log already
+    if (asked && fault !== undefined) fault = "";
     try {
       const file = await readCredentialText(path);
       text = file?.text;
@@ -58,6 +55,7 @@ export async function createCredentialWatcher<T>(
       if (file === undefined) throw new AppError("not_found", `Cannot read ${path}: the file does not exist`);
       existed = true;
       if (fault === undefined && isKnown(digest(text))) return;
+      if (!await isCurrent()) return;
       const data = await load(file);
       if (closed) return;
       onReload(data);
@@ -85,11 +83,11 @@ export async function createCredentialWatcher<T>(
     onFailure?.(reason);
   }
 
-  const watch = await watchPath({ path, onChange: check, folders, debounceMs, pollMs });
+  const watch = await files.watch({ paths: [path], onChange: check });
 
   async function close(): Promise<void> {
     closed = true;
-    await watch.close();
+    await watch.end();
   }
   return {
     expectWrite(before, after) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { missingKeyWarning, openApiKey } from "../../src/app/api_key.ts";
-import { createFolderWatch } from "../../src/auth/folder_watch.ts";
+import { createFileWatch } from "../../src/core/watch_files.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
@@ -11,11 +11,11 @@ async function withFolder(
   const folder = await Deno.makeTempDir();
   const lines: string[] = [];
   const logger = createLogger({ level: "info", format: "text", write: (line) => lines.push(line) });
-  const folders = createFolderWatch({ logger });
+  const files = createFileWatch();
   try {
-    await run(folder, lines, { folders, logger });
+    await run(folder, lines, { files, logger });
   } finally {
-    await folders.close();
+    files[Symbol.dispose]();
     await Deno.remove(folder, { recursive: true });
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openCompletion } from "../../src/app/open_completion.ts";
 import { openPipelineProviders } from "../../src/app/rag/pipeline_providers.ts";
-import { createFolderWatch } from "../../src/auth/folder_watch.ts";
+import { createFileWatch } from "../../src/core/watch_files.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
 import { optionsFor } from "../config/load_options.ts";
@@ -29,17 +29,17 @@ async function askFallback(part: "llm" | "pipeline", text: (servers: Servers) =>
   await using second = createVendor("openai");
   first.fail(401);
   const { logger, lines } = capturedLogger();
-  const folders = createFolderWatch({ logger });
+  const files = createFileWatch();
   try {
     const { config } = await loadConfig(optionsFor(text({ first, second, folder })));
     const [pipeline] = config.pipelines;
-    const options = { vendors: config.vendors, folders, logger, ledger: createUsageLedger() };
+    const options = { vendors: config.vendors, files, logger, ledger: createUsageLedger() };
     await using opened = part === "pipeline" && pipeline
       ? await openPipelineProviders(pipeline, options)
-      : await openCompletion({ config, folders, logger });
+      : await openCompletion({ config, files, logger });
     assert.equal((await opened?.completion.complete(request()))?.text, "It is 42.");
   } finally {
-    await folders.close();
+    files[Symbol.dispose]();
     await Deno.remove(folder, { recursive: true });
   }
   const keyOf = ({ requests }: Vendor) => requests.at(-1)?.headers.get("authorization") ?? undefined;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openCompletion } from "../../src/app/open_completion.ts";
-import { createFolderWatch } from "../../src/auth/folder_watch.ts";
+import { createFileWatch } from "../../src/core/watch_files.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import type { CompletionProvider } from "../../src/llm/provider.ts";
 import { optionsFor } from "../config/load_options.ts";
@@ -12,14 +12,14 @@ const request = () => ({ messages: [{ role: "user", content: "?" }] as const, si
 
 async function withCompletion(text: string, use: (completion: CompletionProvider) => Promise<void>) {
   const { logger } = capturedLogger();
-  const folders = createFolderWatch({ logger });
+  const files = createFileWatch();
   try {
     const { config } = await loadConfig(optionsFor(text));
-    await using opened = await openCompletion({ config, folders, logger });
+    await using opened = await openCompletion({ config, files, logger });
     assert.ok(opened);
     await use(opened.completion);
   } finally {
-    await folders.close();
+    files[Symbol.dispose]();
   }
 }
 

@@ -1,4 +1,4 @@
-import { createFolderWatch } from "../../auth/folder_watch.ts";
+import { createFileWatch } from "../../core/watch_files.ts";
 import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -28,13 +28,13 @@ export async function openPipelines(
   logger: Logger,
 ): Promise<PipelineSet> {
   await using opening = new AsyncDisposableStack();
-  const folders = opening.use(createFolderWatch({ logger }));
+  const files = opening.use(createFileWatch());
   const set = opening.use(
     await openPipelineSet({
       config,
       guard: await createStatementGuard(),
       ledger: createUsageLedger(),
-      folders,
+      files,
       logger,
     }),
   );

@@ -1,4 +1,4 @@
-import type { FolderWatch } from "../../auth/folder_watch.ts";
+import type { FileWatch } from "../../core/watch_files.ts";
 import type { Config, PipelineConfig, ProviderSettings } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
 import {
@@ -22,7 +22,7 @@ import { longestDelayBeforeFallbackMs } from "../open_completion.ts";
 
 export interface PipelineProvidersOptions {
   readonly vendors: Config["vendors"];
-  readonly folders: FolderWatch;
+  readonly files: FileWatch;
   /** Outlives a reload. */
   readonly ledger: UsageLedger;
   readonly logger: Logger;

@@ -1,5 +1,4 @@
-import type { FolderWatch } from "../../auth/folder_watch.ts";
-import { watchPath } from "../../auth/watch_path.ts";
+import type { FileWatch, Look } from "../../core/watch_files.ts";
 import type { Config, PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -17,13 +16,11 @@ export interface RagServerOptions {
   readonly reload?: { readonly path: string; readonly load: () => Promise<Config> };
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
-  readonly folders: FolderWatch;
+  readonly files: FileWatch;
   readonly version: string;
   readonly logger: Logger;
 }
 
-const debounceMs = 100;
-const pollMs = 5_000;
 /** Beyond the longest query: what it held on to is let go a moment after. */
 const retireMarginMs = 1_000;
 
@@ -33,7 +30,7 @@ const retireMarginMs = 1_000;
  * @throws {AppError} as `serveRag`
  */
 export async function startRagServer(options: RagServerOptions): Promise<HttpServer> {
-  const { config, folders, logger, reload } = options;
+  const { config, files, logger, reload } = options;
   await using opening = new AsyncDisposableStack();
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
@@ -42,7 +39,7 @@ export async function startRagServer(options: RagServerOptions): Promise<HttpSer
       config,
       guard,
       ledger,
-      folders,
+      files,
       logger,
       ...(options.databaseOptions === undefined ? {} : { databaseOptions: options.databaseOptions }),
     });
@@ -55,9 +52,13 @@ export async function startRagServer(options: RagServerOptions): Promise<HttpSer
 
   let listener = JSON.stringify(config.server);
   let served = JSON.stringify([config.pipelines, config.vendors]);
-  async function reloadPipelines(path: string, load: () => Promise<Config>): Promise<void> {
+  async function reloadPipelines(
+    { path, load }: NonNullable<RagServerOptions["reload"]>,
+    { isCurrent }: Look,
+  ): Promise<void> {
     try {
       const next = await load();
+      if (!await isCurrent()) return;
       const wanted = JSON.stringify([next.pipelines, next.vendors]);
       if (JSON.stringify(next.server) !== listener) {
         logger.warn(`${path}: what has changed in server takes effect at the next start`);
@@ -76,9 +77,9 @@ export async function startRagServer(options: RagServerOptions): Promise<HttpSer
     }
   }
   if (reload !== undefined) {
-    const { path, load } = reload;
-    const onChange = () => reloadPipelines(path, load);
-    opening.use(await watchPath({ path, folders, debounceMs, pollMs, onChange }));
+    opening.use(
+      await files.watch({ paths: [reload.path], onChange: (look) => reloadPipelines(reload, look) }),
+    );
   }
 
   const server = opening.use(

@@ -1,3 +1,4 @@
+import { readRegularFile } from "../../core/read_regular_file.ts";
 import { isReadableByOthers } from "../../postgres/private_file.ts";
 import { type Check, error, type Finding, warning } from "./check.ts";
 import { shellWord } from "./table_subject.ts";
@@ -12,7 +13,7 @@ async function findingsOf(path: string): Promise<Finding[]> {
   try {
     const info = await Deno.stat(path);
     if (!info.isFile) return [error(`${path} is not a file`, "-- Name the file that holds the key")];
-    if ((await Deno.readTextFile(path)).trim() === "") return [error(`${path} is empty`, write)];
+    if ((await readRegularFile(path)).trim() === "") return [error(`${path} is empty`, write)];
     if (!isReadableByOthers(info)) return [];
     const mode = ((info.mode ?? 0) & 0o777).toString(8).padStart(4, "0");
     return [
