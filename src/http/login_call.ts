@@ -15,6 +15,9 @@ const loginCall = z.object({
   params: z.object({ name: z.literal("authenticate_user"), arguments: z.unknown() }),
 });
 
+/** It may name keys of the client's own. */
+const maxFaultsLength = 500;
+
 const credentials = z.strictObject({ username: z.string(), password: z.string() });
 
 export interface LoginReply {
@@ -52,7 +55,7 @@ export async function answerLogin(
   const { success, data, error } = credentials.safeParse(args);
   if (!success) {
     const faults = error.issues.map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`)
-      .join("; ");
+      .join("; ").slice(0, maxFaultsLength);
     return { status: 200, body: errorReply(id, { code: -32602, message: `Cannot log in: ${faults}` }) };
   }
   const { login, address, signal } = options;

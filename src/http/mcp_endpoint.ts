@@ -6,11 +6,13 @@ import type { Principal } from "../core/principal.ts";
 import type { CallContext } from "../core/tool.ts";
 import type { InFlight } from "../mcp/in_flight.ts";
 import type { JsonRpc } from "../mcp/json_rpc.ts";
-import { invalidRequest, parseError } from "../mcp/json_rpc_error.ts";
+import { findBatchFault } from "../mcp/batch_bounds.ts";
+import { invalidRequest, type JsonRpcError, parseError } from "../mcp/json_rpc_error.ts";
 import { errorReply, type JsonRpcReply, replyText } from "../mcp/json_rpc_reply.ts";
 import { type StreamableHttp, wantsStreamableHttp } from "../mcp/streamable_http.ts";
 import type { CoarseTimeout } from "./coarse_timeout.ts";
 import { answerLogin, readLoginCall } from "./login_call.ts";
+import { findExcess } from "./json_bounds.ts";
 import { readBody } from "./read_body.ts";
 
 /** How callers are told apart. */
@@ -70,7 +72,9 @@ export function createMcpEndpoint(
     if (authentication?.login !== undefined && isJson(request.headers.get("content-type"))) {
       const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
       const message = body.kind === "text" ? parseJson(body.text) : undefined;
-      const answer = await logIn(request, message?.value, () => address);
+      const answer = message?.kind === "json"
+        ? await logIn(request, message.value, () => address)
+        : undefined;
       if (answer !== undefined) return answer;
     }
     authentication?.onRefusal?.(address);
@@ -88,8 +92,11 @@ export function createMcpEndpoint(
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") return refusal(413, "Invalid Request: the body is larger than 4 MiB");
     if (body.kind === "broken") return refusal(408, "Invalid Request: the body did not arrive");
-    const message = body.kind === "text" ? parseJson(body.text) : undefined;
-    if (message === undefined) return json(400, errorReply(null, parseError));
+    if (body.kind === "not_utf8") return json(400, errorReply(null, parseError));
+    const message = parseJson(body.text);
+    if (message.kind === "fault") return json(400, errorReply(null, message.error));
+    const fault = findBatchFault(message.value, body.text.length);
+    if (fault !== undefined) return refusal(400, `Invalid Request: ${fault}`);
     const loggedIn = await logIn(request, message.value, addressOf);
     if (loggedIn !== undefined) return loggedIn;
 
@@ -155,11 +162,24 @@ function isJson(contentType: string | null): boolean {
   return contentType?.split(";")[0]?.trim().toLowerCase() === "application/json";
 }
 
-function parseJson(text: string): { value: unknown } | undefined {
+type Message =
+  | { readonly kind: "json"; readonly value: unknown }
+  | { readonly kind: "fault"; readonly error: JsonRpcError };
+
+const notJson: Message = { kind: "fault", error: parseError };
+
+function parseJson(text: string): Message {
+  const excess = findExcess(text);
+  if (excess !== undefined) {
+    return {
+      kind: "fault",
+      error: { ...parseError, message: `Parse error: the body is too complex: ${excess}` },
+    };
+  }
   try {
-    return { value: JSON.parse(text) };
+    return { kind: "json", value: JSON.parse(text) };
   } catch {
-    return undefined;
+    return notJson;
   }
 }
 

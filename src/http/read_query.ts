@@ -1,6 +1,7 @@
 import type { PipelineQuery } from "../rag/query.ts";
 import type { z } from "@hono/zod-openapi";
 import { parseExactJson } from "./exact_json.ts";
+import { findExcess } from "./json_bounds.ts";
 import { queryRequest } from "./rag_request_schema.ts";
 
 export type QueryRead =
@@ -10,6 +11,8 @@ export type QueryRead =
 
 /** Reads the body of a query, within all the bounds that can be checked without a database. */
 export function readQuery(text: string): QueryRead {
+  const excess = findExcess(text);
+  if (excess !== undefined) return { kind: "fault", message: `the body: ${excess}` };
   let body: unknown;
   try {
     body = parseExactJson(text);

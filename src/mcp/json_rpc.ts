@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { CallContext, ToolDescription } from "../core/tool.ts";
+import { forEachInSlices } from "../core/share_the_thread.ts";
 import type { Registry } from "../tools/registry.ts";
 import { errorObject, invalidRequest } from "./json_rpc_error.ts";
 import { errorReply, type JsonRpcReply, type PreparedResult } from "./json_rpc_reply.ts";
@@ -8,14 +9,13 @@ import { instructionsFor, type ServerInfo } from "./server_info.ts";
 
 /** Bare JSON-RPC 2.0 over the registry: no initialize, no session. */
 export interface JsonRpc {
-  /** Answers a request or a batch; undefined where nothing in it asks for an answer. */
+  /** Answers a request, or a batch without a fault (`findBatchFault`); undefined where nothing in it asks for an answer. */
   answer(message: unknown, caller: CallContext): Promise<JsonRpcReply | JsonRpcReply[] | undefined>;
 }
 
 type Params = Readonly<Record<string, unknown>>;
 type Method = (params: Params, caller: CallContext, id: RequestId) => unknown;
 
-const maxBatch = 50;
 // the newest revision whose requests need no envelope of their own, and so can be bare
 const protocolVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
@@ -52,11 +52,9 @@ export function createJsonRpc(
   return {
     async answer(message, caller) {
       if (!Array.isArray(message)) return await answerOne(message, caller);
-      if (message.length === 0 || message.length > maxBatch) {
-        return errorReply(null, notRequest(`a batch holds 1 to ${maxBatch} requests`));
-      }
-      const replies = await Promise.all(message.map((item) => answerOne(item, caller)));
-      const answered = replies.filter((reply) => reply !== undefined);
+      const answers: Promise<JsonRpcReply | undefined>[] = [];
+      await forEachInSlices(message, (item) => answers.push(answerOne(item, caller)));
+      const answered = (await Promise.all(answers)).filter((reply) => reply !== undefined);
       return answered.length === 0 ? undefined : answered;
     },
   };

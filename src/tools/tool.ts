@@ -66,11 +66,16 @@ export function failure(text: string): ToolResult {
 }
 
 const maxFaults = 20;
+/** Of an argument that a fault names; a client may have made it up. */
+const maxNameLength = 100;
 
 function invalidArguments(tool: string, error: z.ZodError): AppError {
   const faults = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => ({ argument: key, message: "is not an argument of this tool" }))
+      ? issue.keys.map((key) => ({
+        argument: key.slice(0, maxNameLength),
+        message: "is not an argument of this tool",
+      }))
       : [{ argument: issue.path.join(".") || "arguments", message: issue.message }]
   );
   const shown = faults.slice(0, maxFaults);

@@ -62,15 +62,29 @@ Deno.test("a check beyond its budget is given up, and the next one gets a new th
   assert.deepEqual(new Set((await endless).map((outcome) => outcome.task)), new Set(["none"]));
 });
 
-Deno.test("no more than fifty checks of a caller wait, and those of who has gone do not", async () => {
+Deno.test("no more than a hundred checks of a caller wait, and those of who has gone do not", async () => {
   using threads = createCheckThreads({ budgetMs: 60_000 });
   const gone = new AbortController();
   const first = threads.run(short, { caller: "a", signal });
-  const others = Array.from({ length: 50 }, () => threads.run(short, { caller: "a", signal: gone.signal }));
+  const others = Array.from({ length: 100 }, () => threads.run(short, { caller: "a", signal: gone.signal }));
   const crowded = { task: "none", why: "crowded" };
   assert.deepEqual(await threads.run(short, { caller: "a", signal }), crowded);
   gone.abort();
   for (const left of await Promise.all(others)) assert.deepEqual(left, { task: "none", why: "left" });
   assert.equal((await first).task, "check");
   assert.equal((await threads.run(short, { caller: "a", signal })).task, "check");
+});
+
+Deno.test("many short statements at once let everything else have its turn", async () => {
+  using checks = await createStatementChecks();
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const statements = Array.from(
+    { length: 300 },
+    (_, at) => `SELECT ${at}, ${Array(130).fill("x::int").join()}`,
+  );
+  const verdicts = await Promise.all(statements.map((sql) => checks.check(sql, { caller: "a", signal })));
+  clearInterval(timer);
+  assert.deepEqual(verdicts, statements.map(guard.check));
+  assert.ok(turns > 5, `${turns} turns of the event loop`);
 });

@@ -27,7 +27,7 @@ export interface CheckThreads extends Disposable {
 const maxThreads = 2;
 
 /** Of one caller. */
-const maxWaiting = 50;
+const maxWaiting = 100;
 
 interface Job {
   readonly request: CheckRequest;
