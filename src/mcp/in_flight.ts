@@ -1,3 +1,4 @@
+import { CallEnded, type EndOfCall } from "../core/call_ended.ts";
 import { type Principal, principalKey } from "../core/principal.ts";
 
 export type RequestId = string | number | null;
@@ -28,10 +29,10 @@ export function createInFlight(): InFlight {
   const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
   const keyOf = (principal: Principal, id: unknown) => prefixOf(principal) + JSON.stringify(id);
 
-  function abortAll(reason: string, isMeant: (key: string) => boolean): void {
+  function abortAll(why: EndOfCall, isMeant: (key: string) => boolean): void {
     for (const [key, group] of [...calls]) {
       if (!isMeant(key)) continue;
-      for (const controller of group) controller.abort(new DOMException(reason, "AbortError"));
+      for (const controller of group) controller.abort(new CallEnded(why));
     }
   }
 
@@ -57,13 +58,13 @@ export function createInFlight(): InFlight {
       const group = calls.get(keyOf(principal, id));
       if (group?.size !== 1) return;
       for (const controller of group) {
-        controller.abort(new DOMException("cancelled by the client", "AbortError"));
+        controller.abort(new CallEnded("its caller cancelled it"));
       }
     },
 
     cancelPrincipal(principal) {
       const prefix = prefixOf(principal);
-      abortAll("the token or session has ended", (key) => key.startsWith(prefix));
+      abortAll("its token or session has ended", (key) => key.startsWith(prefix));
     },
     cancelAll: () => abortAll("the server stops", () => true),
   };

@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { whyEnded } from "../core/call_ended.ts";
 import type { Logger } from "../core/logger.ts";
 import { type Principal, principalKey, principalName } from "../core/principal.ts";
 import { readBoundedAnswer } from "./bounded_answer.ts";
@@ -99,7 +100,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
     const verdict = request.trusted
       ? { ok: true as const, names: [], sleepMs: 0 }
       : await guard.check(request.sql, { caller: key, signal });
-    if (signal.aborted) return cancelled;
+    if (signal.aborted) return cancelled(request);
     if (!verdict.ok) {
       const { reason, sqlState, position } = verdict;
       return refusal(sqlState === undefined ? "refused" : "failed", reason, request.sql, sqlState, position);
@@ -117,7 +118,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
       throw error;
     });
     return lease === undefined
-      ? cancelled
+      ? cancelled(request)
       : await untilStopped(lease, request, (isStopped) => run(lease, request, verdict.names, isStopped));
   }
 
@@ -139,7 +140,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
           (text, parameters) => lookUp(lease, text, parameters),
         );
         if (reason !== undefined) return refusal("refused", reason, sql);
-        if (isStopped()) return cancelled;
+        if (isStopped()) return cancelled(request);
         const startedAt = performance.now();
         const answer = await readBoundedAnswer(lease, sql, request.parameters ?? [], {
           maxRows,
@@ -187,7 +188,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
       lease.discard();
       stopped.resolve(outcome);
     };
-    const abort = () => void stop(cancelled);
+    const abort = () => void stop(cancelled(request));
     const { statementTimeoutMs } = boundsOf(request, options);
     const timer = setTimeout(() => void stop(overdue), statementTimeoutMs + graceMs);
     const working = work(() => isStopped);
@@ -263,10 +264,10 @@ function rightsKey({ roleFromUser, sessionSettings }: DatabaseOptions, principal
   return principal.kind === "local" ? "local" : `user:${principalName(principal)}`;
 }
 
-const cancelled: ReadOutcome = {
-  ok: false,
-  error: { kind: "cancelled", message: "the statement was cancelled because its caller went away" },
-};
+function cancelled({ signal }: ReadRequest): ReadOutcome {
+  const message = `the statement was cancelled because ${whyEnded(signal)}`;
+  return { ok: false, error: { kind: "cancelled", message } };
+}
 
 const overdue: ReadOutcome = {
   ok: false,

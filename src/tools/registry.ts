@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { whyEnded } from "../core/call_ended.ts";
 import type { Principal } from "../core/principal.ts";
 import type { CallContext, ToolDescription, ToolResult } from "../core/tool.ts";
 import { failure, type Tool } from "./tool.ts";
@@ -38,7 +39,9 @@ export function createRegistry(options: RegistryOptions): Registry {
       return await run(context);
     } catch (error) {
       if (error instanceof AppError && error.code !== "internal") return failure(error.message);
-      if (context.signal.aborted) return failure("The call was cancelled");
+      if (context.signal.aborted) {
+        return failure(`The call was cancelled because ${whyEnded(context.signal)}`);
+      }
       context.logger.error(`Tool ${tool.description.name} failed`, { error });
       return failure("An internal error occurred; the server's log has the detail");
     }

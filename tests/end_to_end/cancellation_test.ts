@@ -45,6 +45,7 @@ testWithPostgres("a client that disconnects or cancels leaves no statement runni
     await waitUntil("nothing runs", async () => await running(database) === 0);
     const reply = await (await call).json();
     assert.equal(reply.result.isError, true);
+    assert.match(reply.result.content[0].text, /was cancelled because its caller cancelled it/);
   });
 
   await t.step("over Streamable HTTP", async () => {
@@ -79,3 +80,29 @@ testWithPostgres(
     await waitUntil("nothing runs", async () => await running(database) === 0);
   },
 );
+
+for (
+  const [transport, headers] of Object.entries({ "bare JSON-RPC": {}, "Streamable HTTP": eventStream() })
+) {
+  testWithPostgres(`a statement that a stop cuts off says so over ${transport}`, async () => {
+    await using database = await createTestDatabase();
+    await using server = await startConfiguredServer(`databases: [${databaseEntry("main", database.name)}]`);
+    const call = server.client.post(
+      JSON.stringify({
+        jsonrpc: "2.0",
+        id: "slow",
+        method: "tools/call",
+        params: { name: "query_database", arguments: { query: slow } },
+      }),
+      { headers },
+    ).then((response) => response.text());
+    await waitUntil("the statement runs", async () => await running(database) === 1);
+    const stopped = server.server.stop();
+    assert.match(await call, /was cancelled because the server stops/);
+    assert.equal(await stopped, 0);
+  });
+}
+
+function eventStream() {
+  return { accept: "application/json, text/event-stream" };
+}
