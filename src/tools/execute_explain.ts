@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { explainStatement } from "../postgres/explain_statement.ts";
+import { createFence } from "../text/fence.ts";
 import { databaseArgument } from "./arguments.ts";
 import type { DatabaseDirectory } from "./database_directory.ts";
 import { observePlan } from "./plan_observations.ts";
@@ -28,6 +29,7 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
       plan: z.union([z.string(), z.array(z.unknown())]).describe("Text, or PostgreSQL's JSON plan."),
       observations: z.array(z.string()),
     }),
+    untrusted: ["plan", "observations"],
     async run({ query, analyze, buffers, format, database: name }, { principal, signal }) {
       const database = options.directory.resolve(principal, name);
       const settings = [
@@ -52,7 +54,8 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
           `Database: ${database.name}\n\n${title}\n${
             "=".repeat(title.length)
           }\n\nQuery: ${query.trim()}\n\n` +
-          `Execution Plan:\n---------------\n${plan}${analysis}`,
+          // names, and constants of views, were written by whoever may write them
+          `Execution Plan:\n---------------\n${createFence().wrap(plan + analysis)}`,
         data: {
           database: database.name,
           query: query.trim(),

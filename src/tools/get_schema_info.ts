@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { CatalogTable } from "../core/catalog.ts";
 import { readCatalog } from "../postgres/catalog.ts";
+import { createFence } from "../text/fence.ts";
 import { databaseArgument } from "./arguments.ts";
 import type { DatabaseDirectory } from "./database_directory.ts";
-import { schemaColumns, schemaIndexes, schemaSummary, schemaTables } from "./schema_text.ts";
+import { moreCalls, schemaColumns, schemaIndexes, schemaSummary, schemaTables } from "./schema_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 // a larger catalog, asked for without a filter, is answered by its summary
@@ -59,6 +60,7 @@ export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
       "name a schema or a table to see the columns.",
     input,
     output,
+    untrusted: ["tables"],
     annotations: { idempotentHint: true },
     async run(args, { principal, signal }) {
       const database = options.directory.resolve(principal, args.database);
@@ -81,7 +83,8 @@ export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
         ? `${schemaColumns(tables)}${schemaIndexes(tables)}`
         : schemaTables(tables);
       return {
-        text: `Database: ${database.name}\n\n${body}`,
+        // names and comments were written by whoever may write them
+        text: `Database: ${database.name}\n\n${createFence().wrap(body)}${summary ? `\n\n${moreCalls}` : ""}`,
         data: {
           database: database.name,
           table_count: tables.length,

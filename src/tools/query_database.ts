@@ -71,6 +71,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
     description: (answerQuestion === undefined ? sqlAlone : inWords) + aboutSql,
     input,
     output,
+    untrusted: ["question", "columns", "rows"],
     async run({ query, limit, offset, database: name }, { principal, signal, logger }) {
       const database = directory.resolve(principal, name);
       const text = query.trim();

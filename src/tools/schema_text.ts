@@ -66,7 +66,7 @@ export function schemaTables(tables: readonly CatalogTable[]): string {
 // a summary that names every table of a large catalog would cost what it is there to save
 const namedTables = 40;
 
-/** How many tables each schema has, the largest of them by name, and the calls that show more. */
+/** How many tables each schema has, and the largest of them by name. */
 export function schemaSummary(tables: readonly CatalogTable[]): string {
   const schemas = Map.groupBy(tables, (table) => table.schema);
   const lines = [...schemas].map(([schema, members]) => {
@@ -76,11 +76,10 @@ export function schemaSummary(tables: readonly CatalogTable[]): string {
       (rest > 0 ? ` and ${rest} more` : "");
     return [schema, String(members.length), names];
   });
-  const example = tables[0];
-  return `Summary of ${tables.length} tables and views:\n${
-    formatTsv(["schema", "tables", "names"], lines)
-  }\n\n` +
-    `Next: get_schema_info(schema_name="${example?.schema}") for the columns of a schema, ` +
-    `get_schema_info(schema_name="${example?.schema}", table_name="${example?.name}") for one table, ` +
-    "get_schema_info(compact=true) for a line on every table.";
+  return `Summary of ${tables.length} tables and views:\n${formatTsv(["schema", "tables", "names"], lines)}`;
 }
+
+/** The calls that show more than a summary; without names, which stand between the marks. */
+export const moreCalls = 'Next: get_schema_info(schema_name="…") for the columns of a schema, ' +
+  'get_schema_info(schema_name="…", table_name="…") for one table, ' +
+  "get_schema_info(compact=true) for a line on every table.";
