@@ -8,7 +8,6 @@ import { createPasswordHasher } from "../auth/password_hasher.ts";
 import { createRateLimiter } from "../auth/rate_limiter.ts";
 import type { Sessions } from "../auth/sessions.ts";
 import { openTokenDirectory, type TokenDirectory } from "../auth/token_directory.ts";
-import { readTokens } from "../auth/token_file.ts";
 import { openUserDirectory, type UserDirectory } from "../auth/user_directory.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
@@ -97,7 +96,7 @@ async function openTokens(
     await createCredentialWatcher({
       path,
       ...(tokens.text === undefined ? {} : { loaded: tokens.text }),
-      load: readTokens,
+      load: tokens.read,
       onReload(file) {
         tokens.adopt(file);
         audit?.record({ event: "reload", outcome: "ok", file: path });

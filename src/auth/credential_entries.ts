@@ -1,6 +1,7 @@
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, type YAMLMap, type YAMLSeq } from "yaml";
 import { AppError } from "../core/app_error.ts";
 import type { CredentialDocument } from "./credential_file.ts";
+import { quoted } from "./entry_reader.ts";
 
 /** One entry of a credential file. */
 export interface CredentialEntry {
@@ -34,7 +35,7 @@ export interface FieldFault {
  * The entries under a file's one top key, in the file's order: a mapping from id to entry, or a list of entries that
  * name their `id`. No entry, however odd, is left out.
  *
- * @throws AppError `invalid` with the line where the file is of neither shape
+ * @throws AppError `invalid` with the line where the file is of neither shape, or has another key on top
  */
 export function readEntries(file: CredentialDocument, section: string): CredentialEntry[] {
   const lineOf = lineFinder(file);
@@ -44,6 +45,11 @@ export function readEntries(file: CredentialDocument, section: string): Credenti
       isPair(item) ? readEntry(item.key, item.value, lineOf) : readEntry(undefined, item, lineOf)
     ),
   );
+}
+
+/** Whether a file holds neither entries nor an empty collection of them, which says that there are to be none. */
+export function namesNothing(file: CredentialDocument, section: string): boolean {
+  return sectionOf(file, section) === undefined;
 }
 
 /** The same entries, those with a fault that repeat the id of one before. */
@@ -128,6 +134,11 @@ function sectionOf(file: CredentialDocument, section: string): YAMLMap | YAMLSeq
   const top = file.yaml.contents;
   if (top === null || (isScalar(top) && top.value === null)) return undefined;
   if (!isMap(top)) throw fault(top, `expected a mapping with the key "${section}"`);
+  const other = top.items.find((item) => textOf(item.key) !== section);
+  if (other !== undefined) {
+    throw fault(other.key, `unknown key ${quoted(textOf(other.key) ?? "")}; expected "${section}"`);
+  }
+  if (top.items.length === 0) throw fault(top, `the key "${section}" is missing`);
   const [pair, second] = top.items.filter((item) => textOf(item.key) === section);
   if (second !== undefined) throw fault(second.key, `the key "${section}" is there twice`);
   const value = pair?.value;

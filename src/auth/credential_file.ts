@@ -29,21 +29,26 @@ export async function readCredentialText(path: string): Promise<CredentialText |
 }
 
 /**
- * Reads a credential file under its lock, lets `edit` change the document, and puts the result in the file's place.
+ * Reads a credential file under its lock, lets `edit` change the document, and puts the result in the file's place. `edit`
+ * gets the text too; undefined where there is no file.
  * Nothing is written where `edit` throws or changes nothing. A file that does not exist is made; its folder must be there.
  *
  * @throws AppError as rewriteCredentialFile, and whatever `edit` throws
  */
-export async function editCredentialFile<T>(path: string, edit: (file: CredentialDocument) => T): Promise<T> {
-  return await rewriteCredentialFile(path, ({ text = "" }) => {
+export async function editCredentialFile<T>(
+  path: string,
+  edit: (file: CredentialDocument, found: CredentialText | undefined) => T | Promise<T>,
+): Promise<T> {
+  return await rewriteCredentialFile(path, async ({ text: found }) => {
+    const text = found ?? "";
     const file = parseCredentialText({ path, text });
     // compared with this and not with the text: other spacing alone is no reason to write
     const unedited = renderCredentialText(file, text);
-    const result = edit(file);
+    const result = await edit(file, found === undefined ? undefined : { path, text });
     const edited = renderCredentialText(file, text);
-    if (edited === unedited) return Promise.resolve({ result });
+    if (edited === unedited) return { result };
     parseCredentialText({ path, text: edited });
-    return Promise.resolve({ text: edited, result });
+    return { text: edited, result };
   });
 }
 

@@ -8,7 +8,14 @@ import {
   rewriteCredentialFile,
 } from "./credential_file.ts";
 import type { TokenSource } from "./authenticator.ts";
-import { readTokens, type TokenFile, type TokenRecord, tokenSection } from "./token_file.ts";
+import { blankWarning, refuseDamage } from "./damaged_file.ts";
+import {
+  readTokens,
+  type TokenFile,
+  type TokenRecord,
+  tokenRestrictions,
+  tokenSection,
+} from "./token_file.ts";
 import { createTokenIndex, isExpired, type TokenIndex } from "./token_index.ts";
 
 /** The API tokens of a running server. */
@@ -16,6 +23,12 @@ export interface TokenDirectory extends TokenSource {
   readonly size: number;
   /** The file's text as it was read at the start; undefined where there was no file. */
   readonly text: string | undefined;
+  /**
+   * Reads a file that has changed, for adopt().
+   *
+   * @throws AppError as readTokens, and `invalid` for a file that looks damaged
+   */
+  read(file: CredentialText): Promise<TokenFile>;
   /** Puts the tokens of a file that was read anew in the place of those there were. */
   adopt(file: TokenFile): void;
   /** Takes expired tokens out of the file. They are refused from their moment on, whether this ran or not. */
@@ -43,10 +56,26 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
   const file = await readCredentialText(path);
   let records = new Map<string, TokenRecord>();
   let index: TokenIndex = createTokenIndex([]);
+  let faulty: ReadonlySet<string> = new Set();
   let firstExpiry = Infinity;
+
+  async function read(file: CredentialText): Promise<TokenFile> {
+    const after = await readTokens(file);
+    refuseDamage({
+      file,
+      section: tokenSection,
+      before: records,
+      faultyBefore: faulty,
+      after,
+      idOf: ({ id }) => id,
+      restrictions: tokenRestrictions,
+    });
+    return after;
+  }
 
   function adopt({ records: read, faults }: TokenFile): void {
     for (const { message } of faults) logger.warn(message);
+    faulty = new Set(faults.map(({ entry }) => entry));
     const before = records;
     records = new Map(read.map((record) => [record.id, record]));
     index = createTokenIndex(read);
@@ -76,13 +105,19 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
     });
   }
 
-  if (file !== undefined) adopt(await readTokens(file));
+  if (file !== undefined) {
+    const first = await readTokens(file);
+    const warning = blankWarning(file, tokenSection, first);
+    if (warning !== undefined) logger.warn(warning);
+    adopt(first);
+  }
   return {
     get size() {
       return index.size;
     },
     text: file?.text,
     find: (presented, nowMs) => index.find(presented, nowMs),
+    read,
     adopt,
     sweep,
   };

@@ -9,6 +9,7 @@ import {
   quoted,
 } from "./entry_reader.ts";
 import { loadEntries } from "./load_entries.ts";
+import type { ReadEntries } from "./damaged_file.ts";
 import { formatTimestamp } from "./timestamp.ts";
 
 /** The key of a token file under which its entries stand. */
@@ -28,10 +29,7 @@ export interface TokenRecord {
   readonly expiresAt: number | null;
 }
 
-export interface TokenFile {
-  readonly records: readonly TokenRecord[];
-  readonly faults: readonly CredentialFault[];
-}
+export type TokenFile = ReadEntries<TokenRecord>;
 
 /**
  * Reads a token file: Postern's own, and those of pgEdge's server, whose entries may stand in a list, call the
@@ -56,7 +54,8 @@ export async function readTokens(file: CredentialText): Promise<TokenFile> {
   const faults: CredentialFault[] = [];
   const idByHash = new Map<string, string>();
   let count = 0;
-  for (const entry of await loadEntries(file, tokenSection)) {
+  const entries = await loadEntries(file, tokenSection);
+  for (const entry of entries) {
     if (++count % entriesAtOnce === 0) await otherTasks();
     const reader = createEntryReader(entry, { fields: knownFields, ignored: ["note", "connections"] });
     const record = readToken(entry, reader);
@@ -70,7 +69,13 @@ export async function readTokens(file: CredentialText): Promise<TokenFile> {
     }
     for (const fault of reader.faults) faults.push(entryFault("token", entry, file.path, fault));
   }
-  return { records, faults };
+  const last = entries.at(-1);
+  return { records, faults, ...(last === undefined ? {} : { last }) };
+}
+
+/** The fields without which a token would be allowed more than it is. */
+export function tokenRestrictions({ database, expiresAt }: TokenRecord): string[] {
+  return [...(database === null ? [] : ["database"]), ...(expiresAt === null ? [] : ["expires_at"])];
 }
 
 /** Adds a token at the end of a file, in the file's own shape. */

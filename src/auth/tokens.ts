@@ -3,7 +3,8 @@ import { AppError } from "../core/app_error.ts";
 import { parseDuration } from "../core/duration.ts";
 import { type CredentialEntry, readEntries, removeEntry } from "./credential_entries.ts";
 import { editCredentialFile } from "./credential_file.ts";
-import { appendToken, readTokenFile, type TokenRecord, tokenSection } from "./token_file.ts";
+import { faultBeforeAdding } from "./damaged_file.ts";
+import { appendToken, readTokenFile, readTokens, type TokenRecord, tokenSection } from "./token_file.ts";
 import { hashToken } from "./token_digest.ts";
 import { isExpired } from "./token_index.ts";
 
@@ -60,7 +61,7 @@ export function createToken(options: {
  * Makes a token and adds it to a token file, which is made where it does not exist. `now` is in milliseconds since
  * 1970; the id is `token-` and its seconds, or the next that are free.
  *
- * @throws AppError as editCredentialFile
+ * @throws AppError `invalid` where the file looks damaged, or as editCredentialFile
  */
 export function addToken(options: {
   path: string;
@@ -70,7 +71,11 @@ export function addToken(options: {
   now: number;
 }): Promise<NewToken> {
   const { path, ...properties } = options;
-  return editCredentialFile(path, (file) => {
+  return editCredentialFile(path, async (file, found) => {
+    if (found !== undefined) {
+      const fault = faultBeforeAdding({ file: found, section: tokenSection, read: await readTokens(found) });
+      if (fault !== undefined) throw new AppError("invalid", `Cannot add a token to ${path}: ${fault}`);
+    }
     const taken = new Set(readEntries(file, tokenSection).map((entry) => entry.id));
     let seconds = Math.floor(options.now / 1000);
     while (taken.has(`token-${seconds}`)) seconds++;

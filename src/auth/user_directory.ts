@@ -7,7 +7,8 @@ import type { CredentialFault } from "./entry_reader.ts";
 import { addFailure, addSuccess, applyTally, type LoginTally } from "./login_tally.ts";
 import { costOf, passwordCost } from "./password_hash.ts";
 import { createTallyQueue } from "./tally_queue.ts";
-import { changedFields, readUsers, type UserRecord, userSection } from "./user_file.ts";
+import { blankWarning, refuseDamage } from "./damaged_file.ts";
+import { changedFields, readUsers, type UserRecord, userRestrictions, userSection } from "./user_file.ts";
 
 /** The accounts of a running server: what the user file says, and the logins since then, which go into the file. */
 export interface UserDirectory {
@@ -55,6 +56,8 @@ interface Accounts {
   readonly users: Map<string, UserRecord>;
   readonly highestCost: number;
   readonly faults: readonly CredentialFault[];
+  /** For a file that is there and names nobody. */
+  readonly warning: string | undefined;
 }
 
 /**
@@ -66,7 +69,9 @@ export async function openUserDirectory(options: UserDirectoryOptions): Promise<
   const { path, maxFailedAttempts, now, logger, beforeWrite, onLockout, onReloaded } = options;
   const inTurn = createTurns();
   const queue = createTallyQueue({ write: (tallies) => inTurn(() => writeTallies(tallies)), logger });
-  let accounts = await readAccounts(await readCredentialText(path) ?? { path, text: undefined });
+  const file = await readCredentialText(path);
+  let accounts = await readAccounts(file ?? { path, text: undefined });
+  if (accounts.warning !== undefined) logger.warn(accounts.warning);
   logFaults(accounts, logger);
 
   function find(username: string): UserRecord | undefined {
@@ -81,7 +86,7 @@ export async function openUserDirectory(options: UserDirectoryOptions): Promise<
   async function writeTallies(tallies: ReadonlyMap<string, LoginTally>): Promise<() => void> {
     return await rewriteCredentialFile(path, async (file) => {
       const changedByOthers = file.text !== accounts.text;
-      const before = changedByOthers ? await readAccounts(file) : accounts;
+      const before = changedByOthers ? await readAccounts(file, accounts) : accounts;
       const after = await changeAccounts(path, before, tallies, maxFailedAttempts);
       if (after.text !== undefined && after.text !== file.text) beforeWrite?.(file.text, after.text);
       const result = () => changedByOthers ? adopt(after) : void (accounts = after);
@@ -92,7 +97,7 @@ export async function openUserDirectory(options: UserDirectoryOptions): Promise<
     const file = await readCredentialText(path);
     if (file === undefined) throw new AppError("not_found", `Cannot read ${path}: it does not exist`);
     if (file.text === accounts.text) return "unchanged";
-    adopt(await readAccounts(file));
+    adopt(await readAccounts(file, accounts));
     return "reloaded";
   }
   async function close(): Promise<void> {
@@ -127,13 +132,31 @@ function logFaults({ faults }: Accounts, logger: Logger): void {
   for (const { message } of faults) logger.warn(message);
 }
 
-async function readAccounts({ path, text }: { path: string; text: string | undefined }): Promise<Accounts> {
-  const { records, faults } = await readUsers({ path, text: text ?? "" });
+/** @param before what is in force; a file that looks damaged does not take its place */
+async function readAccounts(
+  { path, text }: { path: string; text: string | undefined },
+  before?: Accounts,
+): Promise<Accounts> {
+  const file = { path, text: text ?? "" };
+  const after = await readUsers(file);
+  if (before !== undefined && text !== undefined) {
+    refuseDamage({
+      file,
+      section: userSection,
+      before: before.users,
+      faultyBefore: new Set(before.faults.map(({ entry }) => entry)),
+      after,
+      idOf: ({ username }) => username,
+      restrictions: userRestrictions,
+    });
+  }
+  const { records, faults } = after;
   return {
     text,
     users: new Map(records.map((user) => [user.username, user])),
     highestCost: Math.max(passwordCost, ...costs(records)),
     faults,
+    warning: text === undefined ? undefined : blankWarning(file, userSection, after),
   };
 }
 

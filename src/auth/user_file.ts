@@ -3,6 +3,7 @@ import { appendEntry, type CredentialEntry, type FieldValue } from "./credential
 import { type CredentialDocument, type CredentialText, readCredentialText } from "./credential_file.ts";
 import { createEntryReader, type CredentialFault, entryFault, type EntryReader } from "./entry_reader.ts";
 import { loadEntries } from "./load_entries.ts";
+import type { ReadEntries } from "./damaged_file.ts";
 import { passwordHashFault } from "./password_hash.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import { usernameFault } from "./username.ts";
@@ -29,10 +30,7 @@ export interface UserRecord {
   readonly disabledReason: DisabledReason | null;
 }
 
-export interface UserFile {
-  readonly records: readonly UserRecord[];
-  readonly faults: readonly CredentialFault[];
-}
+export type UserFile = ReadEntries<UserRecord>;
 
 /**
  * Reads a user file: Postern's own, and those of pgEdge's server. A file that does not exist holds no users. An entry
@@ -55,13 +53,20 @@ export async function readUsers(file: CredentialText): Promise<UserFile> {
   const records: UserRecord[] = [];
   const faults: CredentialFault[] = [];
   let count = 0;
-  for (const entry of await loadEntries(file, userSection)) {
+  const entries = await loadEntries(file, userSection);
+  for (const entry of entries) {
     if (++count % entriesAtOnce === 0) await otherTasks();
     const outcome = readUser(entry, file.path);
     if ("record" in outcome) records.push(outcome.record);
     else faults.push(...outcome.faults);
   }
-  return { records, faults };
+  const last = entries.at(-1);
+  return { records, faults, ...(last === undefined ? {} : { last }) };
+}
+
+/** The fields without which an account would be allowed more than it is. */
+export function userRestrictions({ enabled, failedAttempts }: UserRecord): string[] {
+  return [...(enabled ? [] : ["enabled"]), ...(failedAttempts === 0 ? [] : ["failed_attempts"])];
 }
 
 /** One entry's account, or why it cannot be used. */

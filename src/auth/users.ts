@@ -5,7 +5,8 @@ import { editCredentialFile, rewriteCredentialFile } from "./credential_file.ts"
 import { quoted } from "./entry_reader.ts";
 import { loadEntries } from "./load_entries.ts";
 import { hashPassword } from "./password_hash.ts";
-import { appendUser, changedFields, readUser, type UserRecord, userSection } from "./user_file.ts";
+import { faultBeforeAdding } from "./damaged_file.ts";
+import { appendUser, changedFields, readUser, readUsers, type UserRecord, userSection } from "./user_file.ts";
 import { usernameFault } from "./username.ts";
 
 interface UserOptions {
@@ -17,7 +18,7 @@ interface UserOptions {
  * Adds an account to a user file, which is made where it does not exist. `now` is in milliseconds since 1970. The
  * password has passed checkNewPassword().
  *
- * @throws AppError `invalid` for a username that cannot be used, `conflict` for one that is taken, or as
+ * @throws AppError `invalid` for a username that cannot be used and where the file looks damaged, `conflict` for one that is taken, or as
  * editCredentialFile
  */
 export function addUser(
@@ -36,7 +37,11 @@ export function addUser(
     failedAttempts: 0,
     disabledReason: null,
   };
-  return editCredentialFile(path, (file) => {
+  return editCredentialFile(path, async (file, found) => {
+    if (found !== undefined) {
+      const fault = faultBeforeAdding({ file: found, section: userSection, read: await readUsers(found) });
+      if (fault !== undefined) throw new AppError("invalid", `Cannot add a user to ${path}: ${fault}`);
+    }
     if (readEntries(file, userSection).some((entry) => entry.id === username)) {
       throw new AppError("conflict", `Cannot add user ${quoted(username)}: ${path} has one of that name`);
     }

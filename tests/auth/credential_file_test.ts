@@ -63,7 +63,6 @@ const shapes: [title: string, before: string, after: string][] = [
   ["a comment alone", "# tokens of staging\n", `# tokens of staging\n\n${block}`],
   ["no value", "tokens:\n", block],
   ["an empty mapping", "tokens: {}\n", block],
-  ["another key", "version: 1\n", `version: 1\n${block}`],
   ["an entry on one line", `tokens: { a: { hash: x } }\n`, `tokens:\n  a: { hash: x }\n${block.slice(8)}`],
   [
     "JSON",

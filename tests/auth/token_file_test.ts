@@ -202,11 +202,11 @@ Deno.test("readTokenFile() keeps the first of two entries with one id, __proto__
 });
 
 Deno.test("readTokenFile() does not expand a bomb of aliases", async () => {
-  let text = "a0: &a0 [x, x]\n";
-  for (let i = 1; i < 60; i++) text += `a${i}: &a${i} [*a${i - 1}, *a${i - 1}]\n`;
-  const { records, faults } = await read(`${text}tokens:\n  bad: *a59\n  good: { hash: ${hashA} }\n`);
+  let text = "tokens:\n  a0: &a0 [x, x]\n";
+  for (let i = 1; i < 60; i++) text += `  a${i}: &a${i} [*a${i - 1}, *a${i - 1}]\n`;
+  const { records, faults } = await read(`${text}  bad: *a59\n  good: { hash: ${hashA} }\n`);
   assert.deepEqual(records.map((record) => record.id), ["good"]);
-  assert.equal(faults.length, 1);
+  assert.equal(faults.length, 61);
 });
 
 const badFiles: [title: string, text: string | Uint8Array<ArrayBuffer>, message: RegExp][] = [
@@ -220,6 +220,14 @@ const badFiles: [title: string, text: string | Uint8Array<ArrayBuffer>, message:
     "\n\ntokens: yes\n",
     /^Cannot read PATH, line 3: expected a mapping from id to entry under "tokens"$/,
   ],
+  ["another key", "token: {}\n", /^Cannot read PATH, line 1: unknown key "token"; expected "tokens"$/],
+  [
+    "another key below",
+    "tokens: {}\nx: 1\n",
+    /^Cannot read PATH, line 2: unknown key "x"; expected "tokens"$/,
+  ],
+  ["no key", "{}\n", /^Cannot read PATH, line 1: the key "tokens" is missing$/],
+  ["a cut key", "toke", /^Cannot read PATH, line 1: expected a mapping with the key "tokens"$/],
   ["tokens twice", "tokens: {}\ntokens: {}\n", /^Cannot read PATH, line 2: the key "tokens" is there twice$/],
   ["what is not UTF-8", new Uint8Array([0x74, 0xff, 0xfe]), /^Cannot read PATH: it is not UTF-8 text$/],
   ["a deep nest", "[".repeat(100_000), /^Cannot read PATH(: it is nested too deeply|, line 1: .*)$/],

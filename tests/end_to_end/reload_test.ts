@@ -43,6 +43,29 @@ Deno.test("credential files are loaded again while the server runs", async (t) =
     await waitUntil("it is loaded", () => server.stderr().match(/\[AUTH\] Reloaded/g)?.length === 4);
   });
 
+  await t.step("an emptied, cut or misspelled file revokes nobody, and tokens: {} all", async () => {
+    const { token } = await folder.addToken();
+    await waitUntil("the token is let in", async () => await status(token) === 200);
+    const text = await Deno.readTextFile(folder.tokenFile);
+    const damages: [text: string, reason: RegExp][] = [
+      ["", /Failed to reload .*it names no tokens any more.*write \"?tokens: \{\}/],
+      ["tokens:\n", /Failed to reload .*it names no tokens any more/],
+      [text.replace("tokens:", "token:"), /Failed to reload .*unknown key "token"; expected "tokens"/],
+      [text.slice(0, text.lastIndexOf("hash: ") + 20), /Failed to reload .*may be cut/],
+    ];
+    for (const [damaged, reason] of damages) {
+      const before = server.stderr().length;
+      // the same reason is told again once the file was good in between
+      await Deno.writeTextFile(folder.tokenFile, damaged);
+      await waitUntil(`${reason} is logged`, () => reason.test(server.stderr().slice(before)));
+      assert.equal(await status(token), 200);
+      await Deno.writeTextFile(folder.tokenFile, text);
+      await waitUntil("it is loaded", () => server.stderr().slice(before).includes("[AUTH] Reloaded"));
+    }
+    await Deno.writeTextFile(folder.tokenFile, "tokens: {}\n");
+    await waitUntil("all are refused", async () => await status(token) === 401);
+  });
+
   await t.step("an expired token is refused at once", async () => {
     const { token } = await folder.addToken("-token-expiry", "2s");
     await waitUntil("the token is let in", async () => await status(token) === 200);
