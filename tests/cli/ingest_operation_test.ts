@@ -6,7 +6,7 @@ import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { createIngestFixture, type IngestFixture, table } from "../rag/ingest/ingest_fixture.ts";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 
 async function operate(
@@ -40,7 +40,7 @@ async function operate(
   return { printed, shown, error };
 }
 
-testWithPostgres("ingestOperation() prints what was done, and fails where a file did", async () => {
+testWithPgvector("ingestOperation() prints what was done, and fails where a file did", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write({
     "a.md": "# A\n\nSome text.",
@@ -74,7 +74,7 @@ testWithPostgres("ingestOperation() prints what was done, and fails where a file
   assert.equal(error.message, "Cannot ingest 1 file");
 });
 
-testWithPostgres("ingestOperation() prints JSON, and says a provider's fault after it", async () => {
+testWithPgvector("ingestOperation() prints JSON, and says a provider's fault after it", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write({ "a.md": "# A\n\nSome text." });
   const good = await operate(fixture, { json: true });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createVendor, type Vendor, type VendorFault } from "../providers/vendor.ts";
-import { requireTestDatabaseUrl, testWithPostgres } from "../support/database.ts";
+import { requireTestDatabaseUrl, testWithPgvector } from "../support/database.ts";
 import {
   createHandbookDatabase,
   insertPage,
@@ -44,7 +44,7 @@ function assertNoPieceOfTheKeyInLog(process: ServerProcess): void {
   assertNoPieceOfTheKey(process.stderr() + process.stdout());
 }
 
-testWithPostgres(
+testWithPgvector(
   "a database that is down, or not yet as it should be, stops no other pipeline",
   async (t) => {
     await using database = await createHandbookDatabase();
@@ -136,7 +136,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("a provider's fault is told as a phrase, and nothing of the key", async (t) => {
+testWithPgvector("a provider's fault is told as a phrase, and nothing of the key", async (t) => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", { embed: topicVector, key: vendorKey });
   await using anthropic = createVendor("anthropic", { key: vendorKey, answer: ["One, ", "two."] });
@@ -230,7 +230,7 @@ testWithPostgres("a provider's fault is told as a phrase, and nothing of the key
   assertNoPieceOfTheKeyInLog(process);
 });
 
-testWithPostgres("what callers and documents do wrong stays with them", async (t) => {
+testWithPgvector("what callers and documents do wrong stays with them", async (t) => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", { embed: topicVector });
   await using anthropic = createVendor("anthropic", { answer: "Quite so." });

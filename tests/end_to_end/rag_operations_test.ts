@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createVendor } from "../providers/vendor.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { createTestDatabase, testWithPgvector } from "../support/database.ts";
 import { topicVector } from "../support/handbook_documents.ts";
 import { createRagClient } from "../support/rag_client.ts";
 import { configText, handbookPipeline, keyFile, type RagConfig, vendorKey } from "../support/rag_server.ts";
@@ -40,7 +40,7 @@ function assertOneLine(stderr: string, pattern: RegExp): void {
   assert.match(stderr, pattern);
 }
 
-testWithPostgres("from a folder of files to answers", async (t) => {
+testWithPgvector("from a folder of files to answers", async (t) => {
   await using database = await createTestDatabase();
   await using openai = createVendor("openai", { embed: topicVector });
   await using anthropic = createVendor("anthropic", { answer: "Quite so." });

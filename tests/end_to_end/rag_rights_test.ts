@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createVendor } from "../providers/vendor.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { createTestDatabase, testWithPgvector } from "../support/database.ts";
 import { topicVector } from "../support/handbook_documents.ts";
 import { configText, handbookPipeline, keyFile, pipelineDatabase, vendorKey } from "../support/rag_server.ts";
 import { runProgram } from "../support/server_process.ts";
 
-testWithPostgres("what a role may not do is said with where to give another", async () => {
+testWithPgvector("what a role may not do is said with where to give another", async () => {
   await using database = await createTestDatabase();
   const reader = `postern_test_reader_${crypto.randomUUID().slice(0, 8)}`;
   await database.query(`CREATE EXTENSION vector;

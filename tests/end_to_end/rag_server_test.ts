@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createVendor, type Vendor } from "../providers/vendor.ts";
 import { createCertificateAuthority } from "../support/certificates.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { requireTestDatabaseUrl, testWithPostgres } from "../support/database.ts";
+import { requireTestDatabaseUrl, testWithPgvector } from "../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../support/handbook_documents.ts";
 import { answerOf, createRagClient, type RagBody } from "../support/rag_client.ts";
 import { configText, startRagServer } from "../support/rag_server.ts";
@@ -126,7 +126,7 @@ function lastEmbedded(vendor: Vendor): unknown {
 
 const ids = ({ sources }: RagBody) => sources?.map(({ id }) => id);
 
-testWithPostgres("a configuration written for pgEdge's RAG server is served", async (t) => {
+testWithPgvector("a configuration written for pgEdge's RAG server is served", async (t) => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", {
     key: keys["openai.key"],
@@ -444,7 +444,7 @@ testWithPostgres("a configuration written for pgEdge's RAG server is served", as
   assert.equal(await process.stop(), 0, process.stderr());
 });
 
-testWithPostgres("both servers run in one process, the RAG server with TLS", async (t) => {
+testWithPgvector("both servers run in one process, the RAG server with TLS", async (t) => {
   await using database = await createHandbookDatabase();
   await using folder = await createConfigFolder("");
   const authority = await createCertificateAuthority(folder.path, "Test CA");

@@ -1,19 +1,19 @@
-/** A small shop, with what analysts meet: keys, JSON, arrays, full text, vectors, views and functions. */
+/** A small shop, with what analysts meet: keys, JSON, arrays, full text, views and functions. */
 export const honestFixture = `
-CREATE EXTENSION vector; CREATE EXTENSION pg_trgm; CREATE EXTENSION hstore; CREATE EXTENSION tablefunc;
+CREATE EXTENSION pg_trgm; CREATE EXTENSION hstore; CREATE EXTENSION tablefunc;
 CREATE EXTENSION "uuid-ossp"; CREATE EXTENSION tsm_system_rows; CREATE EXTENSION unaccent; CREATE EXTENSION citext;
 CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL, email citext, country text, tags text[], joined date, extra hstore);
 CREATE TABLE products (id int PRIMARY KEY, name text, category text, price numeric(10,2), attributes jsonb,
-  embedding vector(3), search tsvector GENERATED ALWAYS AS (to_tsvector('english', name)) STORED);
+  search tsvector GENERATED ALWAYS AS (to_tsvector('english', name)) STORED);
 CREATE TABLE orders (id int PRIMARY KEY, customer_id int REFERENCES customers, status text, placed_at timestamptz, parent_id int);
 CREATE TABLE order_lines (order_id int REFERENCES orders, product_id int REFERENCES products, quantity int, unit_price numeric(10,2));
 CREATE TABLE reviews (product_id int, rating int, body text, created timestamp);
 CREATE TABLE bookings (room int, during tstzrange);
 INSERT INTO customers SELECT g, 'Customer ' || g, 'c' || g || '@example.com', (ARRAY['DE','FR','US'])[1 + g % 3],
   ARRAY['a', 'b'], date '2024-01-01' + g, hstore('k', g::text) FROM generate_series(1, 50) g;
-INSERT INTO products (id, name, category, price, attributes, embedding) SELECT g, 'Product ' || g, 'cat' || g % 4, g * 1.5,
-  jsonb_build_object('color', (ARRAY['red','blue'])[1 + g % 2], 'sizes', jsonb_build_array(g, g + 1), 'dim', jsonb_build_object('w', g)),
-  ARRAY[g, g * 2, 1]::vector FROM generate_series(1, 20) g;
+INSERT INTO products (id, name, category, price, attributes) SELECT g, 'Product ' || g, 'cat' || g % 4, g * 1.5,
+  jsonb_build_object('color', (ARRAY['red','blue'])[1 + g % 2], 'sizes', jsonb_build_array(g, g + 1), 'dim', jsonb_build_object('w', g))
+  FROM generate_series(1, 20) g;
 INSERT INTO orders SELECT g, 1 + g % 50, (ARRAY['paid','shipped','open'])[1 + g % 3], now() - g * interval '6 hours', nullif(g / 2, 0)
   FROM generate_series(1, 200) g;
 INSERT INTO order_lines SELECT g, 1 + g % 20, 1 + g % 5, 10 + g FROM generate_series(1, 200) g;
@@ -143,9 +143,6 @@ export const honestStatements: readonly string[] = [
   "SELECT plainto_tsquery('english', 'a fine product'), phraseto_tsquery('fine product'), setweight(to_tsvector('x'), 'A'), numnode('a & b'::tsquery)",
   "SELECT ts_rewrite('a & b'::tsquery, 'a'::tsquery, 'c'::tsquery)",
   "SELECT name, similarity(name, 'prodct') FROM products WHERE name % 'product 1' ORDER BY name <-> 'product' LIMIT 5",
-  "SELECT id, embedding <-> '[1,2,3]' AS distance FROM products ORDER BY embedding <-> '[1,2,3]' LIMIT 5",
-  "SELECT id, 1 - (embedding <=> '[1,2,3]'::vector) AS cosine, embedding <#> '[1,2,3]', l2_distance(embedding, '[1,1,1]'), vector_dims(embedding) FROM products",
-  "SELECT category, avg(embedding) FROM products GROUP BY category",
   "SELECT room FROM bookings WHERE during @> now() OR during && tstzrange('2025-01-01', '2025-01-04') OR lower(during) > '2025-01-02'",
   "SELECT generate_series('2025-01-01'::date, '2025-01-10', '1 day')::date AS day",
   "SELECT d::date, count(o.id) FROM generate_series(now() - interval '7 days', now(), '1 day') AS d LEFT JOIN orders o ON o.placed_at::date = d::date GROUP BY 1",
@@ -215,4 +212,17 @@ export const honestStatements: readonly string[] = [
     Array.from({ length: 400 }, (_, i) => `WHEN id = ${i} THEN 'n${i}'`).join(" ")
   } END FROM orders`,
   `SELECT 1 AS a${" UNION ALL SELECT 1".repeat(100)}`,
+];
+
+/** What the statements over vectors need beside `honestFixture`: pgvector. */
+export const honestVectorFixture = `
+CREATE EXTENSION vector;
+ALTER TABLE products ADD embedding vector(3);
+UPDATE products SET embedding = ARRAY[id, id * 2, 1]::vector;
+`;
+
+export const honestVectorStatements: readonly string[] = [
+  "SELECT id, embedding <-> '[1,2,3]' AS distance FROM products ORDER BY embedding <-> '[1,2,3]' LIMIT 5",
+  "SELECT id, 1 - (embedding <=> '[1,2,3]'::vector) AS cosine, embedding <#> '[1,2,3]', l2_distance(embedding, '[1,1,1]'), vector_dims(embedding) FROM products",
+  "SELECT category, avg(embedding) FROM products GROUP BY category",
 ];

@@ -6,14 +6,17 @@ import { createDatabase } from "../../src/postgres/database.ts";
 import { createStatementGuard } from "../../src/postgres/statement_guard.ts";
 import { testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
-import { honestStatements } from "./honest_statements.ts";
+import { honestStatements, honestVectorStatements } from "./honest_statements.ts";
 import { hostileFamilies } from "./hostile_statements/index.ts";
 import { createHostileServer } from "./hostile_statements/server_fixture.ts";
 
 const hostile = Object.values(hostileFamilies).flat().map(({ sql }) => sql).filter((sql) =>
   sql.length < 2_000
 );
-const statement = fc.constantFrom(...hostile, ...honestStatements.filter((sql) => sql.length < 2_000));
+const statement = fc.constantFrom(
+  ...hostile,
+  ...[...honestStatements, ...honestVectorStatements].filter((sql) => sql.length < 2_000),
+);
 
 /** A piece of one statement in the place of a piece of another. */
 const spliced = fc.tuple(statement, statement, fc.nat(200), fc.nat(200), fc.nat(60)).map(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { buildVectorIndex } from "../../src/rag/build_vector_index.ts";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
@@ -42,7 +42,7 @@ const whole = [
   ["docs_n", "t", "t"],
 ];
 
-testWithPostgres("every partition gets a vector index, and those to come", async () => {
+testWithPgvector("every partition gets a vector index, and those to come", async () => {
   await using fixture = await createFixture(partitioned);
   assert.equal(await fixture.build("docs"), "built");
   assert.deepEqual(await fixture.indexes(), whole);
@@ -51,7 +51,7 @@ testWithPostgres("every partition gets a vector index, and those to come", async
   assert.equal((await fixture.indexes()).length, 5);
 });
 
-testWithPostgres("of a column without a length, vectors of the provider's length are indexed", async () => {
+testWithPgvector("of a column without a length, vectors of the provider's length are indexed", async () => {
   await using fixture = await createFixture(`CREATE TABLE docs (id int, body text, embedding vector);
     INSERT INTO docs VALUES (1, 'one', '[1,2,3]'), (2, 'of another model', '[1]')`);
   assert.equal(await fixture.build("docs"), "built");
@@ -59,7 +59,7 @@ testWithPostgres("of a column without a length, vectors of the provider's length
   assert.equal(await fixture.build("docs"), "was there");
 });
 
-testWithPostgres("an index over vectors of another length does not stand in for the provider's", async () => {
+testWithPgvector("an index over vectors of another length does not stand in for the provider's", async () => {
   const ofOne = "USING hnsw ((embedding::vector(1)) vector_cosine_ops) WHERE vector_dims(embedding) = 1";
   await using fixture = await createFixture(`
     CREATE TABLE docs (id int, body text, embedding vector); CREATE INDEX ON docs ${ofOne};
@@ -81,7 +81,7 @@ testWithPostgres("an index over vectors of another length does not stand in for 
   ]);
 });
 
-testWithPostgres("a run that was stopped among the partitions is gone on with", async () => {
+testWithPgvector("a run that was stopped among the partitions is gone on with", async () => {
   await using fixture = await createFixture(partitioned);
   await fixture.build("docs_1");
   await fixture.query(`ALTER INDEX docs_1_embedding_idx RENAME TO postern_vector_tmp`);
@@ -91,7 +91,7 @@ testWithPostgres("a run that was stopped among the partitions is gone on with", 
   assert.deepEqual(await fixture.indexes(), whole);
 });
 
-testWithPostgres("a partition's own index of another kind stays as it is", async () => {
+testWithPgvector("a partition's own index of another kind stays as it is", async () => {
   await using fixture = await createFixture(
     `${partitioned}; CREATE INDEX ON docs_1 USING ivfflat (embedding vector_l2_ops) WITH (lists = 1)`,
   );
@@ -100,7 +100,7 @@ testWithPostgres("a partition's own index of another kind stays as it is", async
   assert.equal(await fixture.build("docs"), "was there");
 });
 
-testWithPostgres("a table gets a vector index once, a materialized view too, and a view none", async () => {
+testWithPgvector("a table gets a vector index once, a materialized view too, and a view none", async () => {
   await using fixture = await createFixture(`CREATE TABLE docs (${columns});
     CREATE MATERIALIZED VIEW kept AS SELECT * FROM docs; CREATE VIEW seen AS SELECT * FROM docs`);
   assert.equal(await fixture.build("seen"), "not a table");

@@ -4,7 +4,7 @@ import { type CompletionProvider, type EmbeddingProvider, noUsage } from "../../
 import { createPipeline } from "../../src/rag/create_pipeline.ts";
 import type { PipelineQuery } from "../../src/rag/query.ts";
 import { createRetriever, type SearchSettings } from "../../src/rag/retrieve.ts";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { createRetrieverFixture, type TableOption } from "./retriever_fixture.ts";
 
 const docs = `
@@ -73,7 +73,7 @@ async function createFixture() {
   };
 }
 
-testWithPostgres("a question is not embedded where only its words count", async () => {
+testWithPgvector("a question is not embedded where only its words count", async () => {
   await using fixture = await createFixture();
   assert.deepEqual(await fixture.ask({ vectorWeight: 0 }), {
     sources: [["1", "red fox", 1 / 61]],
@@ -93,7 +93,7 @@ testWithPostgres("a question is not embedded where only its words count", async 
   assert.deepEqual([both.tokensUsed, both.embedded.length], [12, 1]);
 });
 
-testWithPostgres("of several rows with one id the nearest is told, which takes an embedding", async () => {
+testWithPgvector("of several rows with one id the nearest is told, which takes an embedding", async () => {
   await using fixture = await createFixture();
   const chunks = { table: "chunks", idColumn: "doc" };
   assert.deepEqual(await fixture.ask({ vectorWeight: 0 }, { query: "red" }, chunks, "docs"), {
@@ -103,7 +103,7 @@ testWithPostgres("of several rows with one id the nearest is told, which takes a
   });
 });
 
-testWithPostgres(
+testWithPgvector(
   "a value that only the database can judge is refused before anything is embedded",
   async () => {
     await using fixture = await createFixture();

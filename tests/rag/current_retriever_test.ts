@@ -5,7 +5,7 @@ import { ProviderError } from "../../src/llm/provider_error.ts";
 import { createCurrentRetriever } from "../../src/rag/current_retriever.ts";
 import { openSearchedTable } from "../../src/rag/open_searched_table.ts";
 import { createRetriever, type Retriever, type RetrieveRequest } from "../../src/rag/retrieve.ts";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
 const { signal } = new AbortController();
@@ -109,7 +109,7 @@ Deno.test("a provider that fails during a search is no reason to look at the tab
   assert.equal(opened, 1);
 });
 
-testWithPostgres("the first query after a column was renamed is answered", async () => {
+testWithPgvector("the first query after a column was renamed is answered", async () => {
   await using fixture = await createSearchFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(1)); INSERT INTO docs VALUES (7, 'red', '[1]')`);
   const { admin, database } = fixture;

@@ -5,7 +5,7 @@ import { createCurrentRetriever } from "../../src/rag/current_retriever.ts";
 import { openSearchedTable } from "../../src/rag/open_searched_table.ts";
 import type { Filter } from "../../src/rag/query.ts";
 import { createRetriever, type Retriever } from "../../src/rag/retrieve.ts";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
 const { signal } = new AbortController();
@@ -76,7 +76,7 @@ Deno.test("a filter is refused by the last look where a new one fails", async ()
   assert.deepEqual([await ask("a"), looks()], ["a", 2]);
 });
 
-testWithPostgres("the first filter on a column that was added is answered", async () => {
+testWithPgvector("the first filter on a column that was added is answered", async () => {
   await using fixture = await createSearchFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(1)); INSERT INTO docs VALUES (7, 'red', '[1]')`);
   const { admin, database } = fixture;

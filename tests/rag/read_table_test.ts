@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
 const schema = `
@@ -25,7 +25,7 @@ const schema = `
   CREATE TABLE wide (id int PRIMARY KEY, body text, embedding vector);
   CREATE INDEX ON wide USING hnsw ((embedding::halfvec(4)) halfvec_cosine_ops);`;
 
-testWithPostgres("readTable() reads columns, vector, index and id from the catalog", async () => {
+testWithPgvector("readTable() reads columns, vector, index and id from the catalog", async () => {
   await using fixture = await createSearchFixture(schema);
   const { columns, ...docs } = await fixture.readTable({ table: "app.docs" });
   assert.deepEqual(docs, {
@@ -62,7 +62,7 @@ testWithPostgres("readTable() reads columns, vector, index and id from the catal
   });
 });
 
-testWithPostgres(
+testWithPgvector(
   "readTable() finds names as they are written, quoted or not, and what lies below a view",
   async () => {
     await using fixture = await createSearchFixture(schema);
@@ -98,7 +98,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("readTable() finds the best of several indexes: cosine, then hnsw", async () => {
+testWithPgvector("readTable() finds the best of several indexes: cosine, then hnsw", async () => {
   await using fixture = await createSearchFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(3));
     CREATE INDEX l2 ON docs USING hnsw (embedding vector_l2_ops);
@@ -110,7 +110,7 @@ testWithPostgres("readTable() finds the best of several indexes: cosine, then hn
   assert.deepEqual(await names(), ["public.graph"]);
 });
 
-testWithPostgres("readTable() says what is wrong with a table, a column or a filter", async () => {
+testWithPgvector("readTable() says what is wrong with a table, a column or a filter", async () => {
   await using fixture = await createSearchFixture(schema);
   const faults = [
     [{ table: "nothing" }, 'Cannot search table "nothing": there is no such table or view'],
@@ -155,7 +155,7 @@ testWithPostgres("readTable() says what is wrong with a table, a column or a fil
   assert.equal((await fixture.readTable({ table: "pairs", filter: " " })).filter, undefined);
 });
 
-testWithPostgres("readTable() needs pgvector, in whatever schema it is", async () => {
+testWithPgvector("readTable() needs pgvector, in whatever schema it is", async () => {
   await using fixture = await createSearchFixture(
     "CREATE SCHEMA ext; ALTER EXTENSION vector SET SCHEMA ext; CREATE TABLE docs (id int PRIMARY KEY, body text, embedding ext.vector(2))",
   );

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
 import { createRetriever, type RetrieveRequest, type SearchedTable } from "../../src/rag/retrieve.ts";
 import { sql } from "../../src/rag/sql_text.ts";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { createRetrieverFixture } from "./retriever_fixture.ts";
 
-testWithPostgres("repeats of a text leave room for the others, however many there are", async () => {
+testWithPgvector("repeats of a text leave room for the others, however many there are", async () => {
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
     INSERT INTO docs SELECT n, repeat(' ', n % 3) || 'Copyright fox', '[1,0]' FROM generate_series(1, 60) n;
@@ -26,7 +26,7 @@ testWithPostgres("repeats of a text leave room for the others, however many ther
   assert.equal(fixture.reads(), 1);
 });
 
-testWithPostgres("rows without a text are no documents", async () => {
+testWithPgvector("rows without a text are no documents", async () => {
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), lang text);
     INSERT INTO docs SELECT n, (ARRAY['', NULL, E' \\n\\t'])[n % 3 + 1], '[1,0]', 'en' FROM generate_series(1, 300) n;
@@ -42,7 +42,7 @@ testWithPostgres("rows without a text are no documents", async () => {
   }
 });
 
-testWithPostgres("of a long text the beginning is read, and it is known by all of it", async () => {
+testWithPgvector("of a long text the beginning is read, and it is known by all of it", async () => {
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
     INSERT INTO docs VALUES (1, 'fox één', '[1,0]'), (2, 'fox één and two', '[1,1]'), (3, ' fox één and two', '[0,1]'),
@@ -61,7 +61,7 @@ testWithPostgres("of a long text the beginning is read, and it is known by all o
   }
 });
 
-testWithPostgres("words that no index holds are searched in a small table only", async () => {
+testWithPgvector("words that no index holds are searched in a small table only", async () => {
   const log: string[] = [];
   const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line) });
   await using fixture = await createRetrieverFixture(`
@@ -97,7 +97,7 @@ testWithPostgres("words that no index holds are searched in a small table only",
   assert.deepEqual(log, []);
 });
 
-testWithPostgres("a search by words that takes too long does not cost the answer", async () => {
+testWithPgvector("a search by words that takes too long does not cost the answer", async () => {
   const log: string[] = [];
   const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line) });
   await using fixture = await createRetrieverFixture(`

@@ -5,7 +5,7 @@ import type { RetrieveRequest, SearchSettings } from "../../src/rag/retrieve.ts"
 import { sql } from "../../src/rag/sql_text.ts";
 import { vectorArm } from "../../src/rag/vector_arm.ts";
 import { fuseRankings } from "../../src/text/rank_fusion.ts";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { createRetrieverFixture } from "./retriever_fixture.ts";
 
 const docs = `
@@ -16,7 +16,7 @@ const docs = `
     (7, 'Nothing alike', '[0,1]', 'de');
   CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops);`;
 
-testWithPostgres("retrieve() fuses both arms in one statement as fuseRankings() does", async () => {
+testWithPgvector("retrieve() fuses both arms in one statement as fuseRankings() does", async () => {
   await using fixture = await createRetrieverFixture(docs);
   for (const vectorWeight of [0, 0.3, 0.5, 0.9, 1]) {
     const [table] = await fixture.open({ table: "docs" });
@@ -47,7 +47,7 @@ testWithPostgres("retrieve() fuses both arms in one statement as fuseRankings() 
   }
 });
 
-testWithPostgres("retrieve() tells table, id, text, score and similarity, the best first", async () => {
+testWithPgvector("retrieve() tells table, id, text, score and similarity, the best first", async () => {
   await using fixture = await createRetrieverFixture(docs);
   const [first, second, ...rest] = await fixture.retrieve(["docs"], {}, { question: "red fox", limit: 2 });
   assert.deepEqual(first, {
@@ -67,7 +67,7 @@ testWithPostgres("retrieve() tells table, id, text, score and similarity, the be
   });
 });
 
-testWithPostgres(
+testWithPgvector(
   "the keyword arm is left out where the request, the settings or the weight say so",
   async () => {
     await using fixture = await createRetrieverFixture(docs);
@@ -83,7 +83,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("the least similarity holds for what either arm found", async () => {
+testWithPgvector("the least similarity holds for what either arm found", async () => {
   await using fixture = await createRetrieverFixture(docs);
   const ids = async (minSimilarity: number, question = "red fox") =>
     (await fixture.retrieve(["docs"], { minSimilarity }, { question })).map(({ id }) => id);
@@ -94,7 +94,7 @@ testWithPostgres("the least similarity holds for what either arm found", async (
   assert.deepEqual(await ids(-1, "foxglove"), ["1", "2", "3", "7", "4"]);
 });
 
-testWithPostgres("a filter, the table's own and the request's, holds in both arms", async () => {
+testWithPgvector("a filter, the table's own and the request's, holds in both arms", async () => {
   await using fixture = await createRetrieverFixture(docs);
   const ids = async (settings: Partial<SearchedTableSettings>, request: Partial<RetrieveRequest>) =>
     (await fixture.retrieve([{ table: "docs", ...settings }], {}, { question: "red fox", ...request }))
@@ -108,7 +108,7 @@ testWithPostgres("a filter, the table's own and the request's, holds in both arm
   assert.deepEqual(await ids({}, { filter: none }), []);
 });
 
-testWithPostgres("tables are searched at the same time, and fused by what can be compared", async () => {
+testWithPgvector("tables are searched at the same time, and fused by what can be compared", async () => {
   await using fixture = await createRetrieverFixture(`${docs}
     CREATE TABLE notes (key uuid PRIMARY KEY, text varchar(50), half halfvec(2));
     INSERT INTO notes VALUES ('00000000-0000-0000-0000-000000000001', 'Far off', '[-1,0.2]'),
@@ -135,7 +135,7 @@ testWithPostgres("tables are searched at the same time, and fused by what can be
   assert.deepEqual(await fixture.retrieve(["empty"], {}, {}), []);
 });
 
-testWithPostgres(
+testWithPgvector(
   "with weight 0 a table without words to search keeps its vectors' order, below the others",
   async () => {
     await using fixture = await createRetrieverFixture(`
@@ -158,7 +158,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("a filter's column must be there in every table", async () => {
+testWithPgvector("a filter's column must be there in every table", async () => {
   await using fixture = await createRetrieverFixture(`${docs}
     CREATE TABLE notes (id int PRIMARY KEY, body text, embedding vector(2));`);
   const filter = { conditions: [{ column: "lang", operator: "=", value: "de" }], logic: "AND" } as const;
@@ -169,7 +169,7 @@ testWithPostgres("a filter's column must be there in every table", async () => {
   assert.equal(fixture.reads(), 0);
 });
 
-testWithPostgres(
+testWithPgvector(
   "a vector of another length costs its row the vector arm, and nobody the answer",
   async () => {
     await using fixture = await createRetrieverFixture(`
@@ -183,7 +183,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("a document without id is known by its text, which is told once", async () => {
+testWithPgvector("a document without id is known by its text, which is told once", async () => {
   const rows = `('same', '[1,0]'::vector), ('same ', '[1,0]'), ('red other', '[0,1]')`;
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE bare (body text, embedding vector(2)); INSERT INTO bare VALUES ${rows};
@@ -204,7 +204,7 @@ testWithPostgres("a document without id is known by its text, which is told once
   ]]);
 });
 
-testWithPostgres("of several rows with one id the nearest is told", async () => {
+testWithPgvector("of several rows with one id the nearest is told", async () => {
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE chunks (doc text, body text, embedding vector(2));
     INSERT INTO chunks VALUES ('a', 'far red', '[0,1]'), ('a', 'near', '[1,0]'), ('b', 'middle', '[1,1]')`);
@@ -212,7 +212,7 @@ testWithPostgres("of several rows with one id the nearest is told", async () => 
   assert.deepEqual(found.map(({ id, content }) => [id, content]), [["a", "near"], ["b", "middle"]]);
 });
 
-testWithPostgres("ids of every type find their rows again", async () => {
+testWithPgvector("ids of every type find their rows again", async () => {
   for (const type of ["bigint", "text", "varchar(3)", "char(4)", "uuid", "numeric", "date"]) {
     const id = { uuid: "123e4567-e89b-12d3-a456-426614174000", date: "2026-01-31" }[type] ?? "12";
     await using fixture = await createRetrieverFixture(`
@@ -222,7 +222,7 @@ testWithPostgres("ids of every type find their rows again", async () => {
   }
 });
 
-testWithPostgres("a failing statement is told in the log alone", async () => {
+testWithPgvector("a failing statement is told in the log alone", async () => {
   await using fixture = await createRetrieverFixture(
     `${docs} ALTER TABLE docs ADD address cidr, ADD age interval, ADD words tsvector`,
   );
@@ -259,7 +259,7 @@ testWithPostgres("a failing statement is told in the log alone", async () => {
   assert.match(log.join(""), /search failed .*column .*body.* does not exist/);
 });
 
-testWithPostgres("a search ends with its time, its signal, or a vector of another length", async () => {
+testWithPgvector("a search ends with its time, its signal, or a vector of another length", async () => {
   await using fixture = await createRetrieverFixture(docs);
   await assert.rejects(fixture.retrieve(["docs"], {}, { embedding: new Float32Array(3) }), {
     code: "upstream",

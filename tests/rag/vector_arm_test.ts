@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import type { DocumentTable } from "../../src/rag/document_table.ts";
 import { sql, type SqlText, verbatim } from "../../src/rag/sql_text.ts";
 import { similaritySql, vectorArm, vectorSettings } from "../../src/rag/vector_arm.ts";
-import { testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { clusteredDocuments } from "./clustered_documents.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
 const depth = 50;
 const asked = [1, 77, 1234, 4321, 9999, 15_151];
 
-testWithPostgres(
+testWithPgvector(
   "the vector arm finds 19 of the 20 best that an exact scan finds, whatever the filter leaves",
   async () => {
     await using fixture = await createSearchFixture(clusteredDocuments);
@@ -46,7 +46,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("the vector arm asks the index, but compares the few rows of a narrow filter", async () => {
+testWithPgvector("the vector arm asks the index, but compares the few rows of a narrow filter", async () => {
   await using fixture = await createSearchFixture(clusteredDocuments);
   const plan = async (filter: string | undefined) => {
     const table = await fixture.readTable({ table: "docs", ...(filter !== undefined && { filter }) });
@@ -68,7 +68,7 @@ testWithPostgres("the vector arm asks the index, but compares the few rows of a 
   assert.equal(compared.exec(narrow)?.[1], "never executed");
 });
 
-testWithPostgres("an index that comes back short is made up for, by pgvector before 0.8 too", async () => {
+testWithPgvector("an index that comes back short is made up for, by pgvector before 0.8 too", async () => {
   await using fixture = await createSearchFixture(clusteredDocuments);
   const table = await fixture.readTable({ table: "docs", filter: "cluster >= 50" });
   const before = { ...table, extension: { ...table.extension, isIterative: false } };
@@ -78,7 +78,7 @@ testWithPostgres("an index that comes back short is made up for, by pgvector bef
   }
 });
 
-testWithPostgres("a row-level policy hides rows from the vector arm without leaving it short", async () => {
+testWithPgvector("a row-level policy hides rows from the vector arm without leaving it short", async () => {
   const role = `postern_reader_${crypto.randomUUID().slice(0, 8)}`;
   await using fixture = await createSearchFixture(
     `${clusteredDocuments} CREATE ROLE ${role} LOGIN; GRANT SELECT ON docs TO ${role};
@@ -97,7 +97,7 @@ testWithPostgres("a row-level policy hides rows from the vector arm without leav
   }
 });
 
-testWithPostgres("distance is the index's own, similarity the cosine, for every kind of vector", async () => {
+testWithPgvector("distance is the index's own, similarity the cosine, for every kind of vector", async () => {
   await using fixture = await createSearchFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, plain vector(2), half halfvec(2), sparse sparsevec(2), long vector);
     INSERT INTO docs SELECT n, 'x', v, v::halfvec, v::sparsevec, v FROM (VALUES
@@ -129,7 +129,7 @@ testWithPostgres("distance is the index's own, similarity the cosine, for every 
   }
 });
 
-testWithPostgres("a column without a length is searched by vectors of the embedding's length", async () => {
+testWithPgvector("a column without a length is searched by vectors of the embedding's length", async () => {
   await using fixture = await createSearchFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, plain vector, half halfvec, sparse sparsevec, model text);
     INSERT INTO docs SELECT n, 'x', v, v::halfvec, v::sparsevec, 'new' FROM (VALUES
@@ -147,7 +147,7 @@ testWithPostgres("a column without a length is searched by vectors of the embedd
   }
 });
 
-testWithPostgres(
+testWithPgvector(
   "an index over the vectors of one length is used for embeddings of that length",
   async () => {
     await using fixture = await createSearchFixture(`
@@ -184,7 +184,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "of indexes over vectors of several lengths, the one of the embedding's length is used",
   async () => {
     await using fixture = await createSearchFixture(`
@@ -208,7 +208,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("as many lists are read as suits the ivfflat index of the most", async () => {
+testWithPgvector("as many lists are read as suits the ivfflat index of the most", async () => {
   await using fixture = await createSearchFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector);
     INSERT INTO docs VALUES (1, 'x', '[1,1]'), (2, 'x', '[1,1,1]');
@@ -220,7 +220,7 @@ testWithPostgres("as many lists are read as suits the ivfflat index of the most"
   assert.equal(vectorSettings({ table, limit: depth, filter: undefined })["ivfflat.probes"], "5");
 });
 
-testWithPostgres("an index that is made after the table was read is used", async () => {
+testWithPgvector("an index that is made after the table was read is used", async () => {
   await using fixture = await createSearchFixture(clusteredDocuments.replaceAll(/CREATE INDEX [^;]*;/g, ""));
   const table = await fixture.readTable({ table: "docs" });
   assert.deepEqual(table.vector.indexes, []);
@@ -233,7 +233,7 @@ testWithPostgres("an index that is made after the table was read is used", async
   assert.match(plan.join("\n"), /Index Scan using docs_embedding_idx/);
 });
 
-testWithPostgres(
+testWithPgvector(
   "an index is searched more widely where a filter hides a part of what it visits",
   async () => {
     await using fixture = await createSearchFixture(clusteredDocuments);

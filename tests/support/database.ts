@@ -35,6 +35,12 @@ export function testWithPostgres(name: string, fn: (t: Deno.TestContext) => Prom
   Deno.test({ name: ignore ? `${name} (needs TEST_DATABASE_URL)` : name, ignore, fn });
 }
 
+/** Registers a test that needs pgvector on the real PostgreSQL; it is ignored, and its name says why, where that has none. */
+export function testWithPgvector(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
+  if (Deno.env.get("TEST_WITHOUT_PGVECTOR") === undefined) testWithPostgres(name, fn);
+  else Deno.test({ name: `${name} (needs pgvector)`, ignore: true, fn });
+}
+
 /** The URL, for code that runs only inside of a test that `testWithPostgres` registered. */
 export function requireTestDatabaseUrl(): string {
   if (testDatabaseUrl === undefined) throw new Error("TEST_DATABASE_URL is not set");

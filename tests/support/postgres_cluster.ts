@@ -2,7 +2,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { runSql } from "./database.ts";
 
-const binaries = "/usr/lib/postgresql/15/bin";
+/** Where the server's programs are, unless TEST_POSTGRES_BIN names another folder. */
+const debianBinaries = "/usr/lib/postgresql/15/bin";
 
 /** A PostgreSQL server of a test's own, with settings that the shared one does not have. */
 export interface PostgresCluster extends AsyncDisposable {
@@ -28,11 +29,11 @@ export interface PostgresCluster extends AsyncDisposable {
 /** Why no cluster can be made here; undefined where one can. */
 export function clusterObstacle(): string | undefined {
   try {
-    Deno.statSync(join(binaries, "initdb"));
+    Deno.statSync(join(binaries(), "initdb"));
+    return undefined;
   } catch {
-    return `needs ${binaries}`;
+    return `needs ${binaries()}`;
   }
-  return Deno.uid() === 0 ? undefined : "needs root, to run PostgreSQL as the user postgres";
 }
 
 /** Registers a test that makes a cluster; it is ignored, and its name says why, where none can be made. */
@@ -45,13 +46,24 @@ export function testWithCluster(name: string, fn: (t: Deno.TestContext) => Promi
   });
 }
 
-/** Makes and starts a cluster in a temporary folder, removed when disposed of. */
-export async function startCluster(): Promise<PostgresCluster> {
+/** Makes and starts a cluster in a temporary folder; both are gone when it is disposed of, or its process ends. */
+export async function startCluster(
+  options: { initdb?: readonly string[]; settings?: readonly string[] } = {},
+): Promise<PostgresCluster> {
+  const user = await serverUser();
   const folder = await Deno.makeTempDir({ prefix: "postern_cluster_" });
-  await run("chown", ["postgres", folder]);
+  const giveTo = async (path: string) => {
+    if (user !== undefined) await Deno.chown(path, user.uid, user.gid);
+  };
+  await giveTo(folder);
   const data = join(folder, "data");
   const port = await freePort();
-  await asPostgres("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]);
+  const runBinary = (name: string, args: readonly string[]) => run(join(binaries(), name), args, user);
+  const removal = removeAtEnd(folder, data);
+  await runBinary("initdb", [
+    ...["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"],
+    ...options.initdb ?? [],
+  ]);
   await Deno.writeTextFile(
     join(data, "postgresql.conf"),
     [
@@ -61,15 +73,16 @@ export async function startCluster(): Promise<PostgresCluster> {
       "fsync = off",
       "max_connections = 30",
       "shared_buffers = 16MB",
+      ...options.settings ?? [],
     ].join("\n"),
     { append: true },
   );
-  const start = () => asPostgres("pg_ctl", ["-D", data, "-w", "-l", join(folder, "log"), "start"]);
-  const stop = () => asPostgres("pg_ctl", ["-D", data, "-w", "-m", "fast", "stop"]);
+  const start = () => runBinary("pg_ctl", ["-D", data, "-w", "-l", join(folder, "log"), "start"]);
+  const stop = () => runBinary("pg_ctl", ["-D", data, "-w", "-m", "fast", "stop"]);
   const query = (sql: string) =>
     runSql(`postgres://postgres@/postgres?host=${encodeURIComponent(folder)}&port=${port}`, sql);
   const giveToServer = async (path: string) => {
-    await run("chown", ["postgres", path]);
+    await giveTo(path);
     await Deno.chmod(path, 0o600);
   };
   await start();
@@ -82,12 +95,12 @@ export async function startCluster(): Promise<PostgresCluster> {
     async setHostRules(rules) {
       const file = join(data, "pg_hba.conf");
       await Deno.writeTextFile(file, ["local all postgres trust", ...rules, ""].join("\n"));
-      await asPostgres("pg_ctl", ["-D", data, "reload"]);
+      await runBinary("pg_ctl", ["-D", data, "reload"]);
       await query("SELECT 1");
     },
     async setParameter(name, value) {
       await query(`ALTER SYSTEM SET ${name} = '${value}'`);
-      await asPostgres("pg_ctl", ["-D", data, "reload"]);
+      await runBinary("pg_ctl", ["-D", data, "reload"]);
     },
     stop,
     start,
@@ -96,10 +109,7 @@ export async function startCluster(): Promise<PostgresCluster> {
       await Deno.writeTextFile(join(data, "standby.signal"), "");
       await start();
     },
-    async [Symbol.asyncDispose]() {
-      await asPostgres("pg_ctl", ["-D", data, "-m", "immediate", "stop"]).catch(() => {});
-      await Deno.remove(folder, { recursive: true });
-    },
+    [Symbol.asyncDispose]: removal,
   };
 }
 
@@ -112,13 +122,46 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function asPostgres(binary: string, args: readonly string[]): Promise<void> {
-  await run("runuser", ["-u", "postgres", "--", join(binaries, binary), ...args]);
+function binaries(): string {
+  return Deno.env.get("TEST_POSTGRES_BIN") ?? debianBinaries;
 }
 
-async function run(command: string, args: readonly string[]): Promise<void> {
+/** Whom the server runs as where the tests run as root, which it refuses. */
+async function serverUser(): Promise<{ uid: number; gid: number } | undefined> {
+  if (Deno.uid() !== 0) return undefined;
+  const ids = await Promise.all(["-u", "-g"].map(async (flag) => {
+    const { stdout } = await new Deno.Command("id", { args: [flag, "nobody"], stderr: "null" }).output();
+    return Number(new TextDecoder().decode(stdout));
+  }));
+  const [uid = 0, gid = 0] = ids;
+  return { uid, gid };
+}
+
+/**
+ * A process that ends the server at once and removes its folder when the function is called, or this process has ended in
+ * whatever way: its input ends then.
+ */
+function removeAtEnd(folder: string, data: string): () => Promise<void> {
+  const script = `trap "" INT TERM HUP; cat >/dev/null
+    if pid=$(head -n 1 "$2/postmaster.pid" 2>/dev/null); then
+      kill -QUIT "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+    fi
+    rm -rf "$1"`;
+  const args = ["-c", script, "sh", folder, data];
+  const process = new Deno.Command("sh", { args, stdin: "piped", stdout: "null", stderr: "null" }).spawn();
+  return async () => {
+    await process.stdin.close();
+    await process.status;
+  };
+}
+
+async function run(
+  command: string,
+  args: readonly string[],
+  user: { uid: number; gid: number } | undefined,
+): Promise<void> {
   // pg_ctl's server inherits its output, which would then never end
   const stdio = { stdin: "null", stdout: "null", stderr: "null", cwd: "/" } as const;
-  const { success } = await new Deno.Command(command, { args: [...args], ...stdio }).output();
+  const { success } = await new Deno.Command(command, { args: [...args], ...stdio, ...user }).output();
   if (!success) throw new Error(`${command} ${args.join(" ")} failed`);
 }

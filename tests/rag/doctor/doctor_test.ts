@@ -10,7 +10,7 @@ import type { DatabaseOptions } from "../../../src/postgres/database_options.ts"
 import { createStatementGuard } from "../../../src/postgres/statement_guard.ts";
 import { doctor, type DoctorPipeline } from "../../../src/rag/doctor/doctor.ts";
 import { scriptedProvider, text } from "../../llm/scripted_provider.ts";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { assertFault, assertFine, createDoctorFixture, healthyTable } from "./fixture.ts";
 
@@ -66,7 +66,7 @@ Deno.test("the doctor finds a database that is down, and looks at the rest", asy
   ]);
 });
 
-testWithPostgres(
+testWithPgvector(
   "the doctor looks at the tool server's databases, and at several pipelines in order",
   async () => {
     await using fixture = await createDoctorFixture(healthyTable);
@@ -96,7 +96,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("the doctor finds a database that does not exist", async () => {
+testWithPgvector("the doctor finds a database that does not exist", async () => {
   await using fixture = await createDoctorFixture(healthyTable, { database: "postern_nothing" });
   const remedy = assertFault(
     await fixture.look("database"),

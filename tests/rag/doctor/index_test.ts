@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { assertFault, assertFine, createDoctorFixture } from "./fixture.ts";
 
 /** A table of so many rows with vectors of three dimensions. */
@@ -13,7 +13,7 @@ const tableOf = (rows: number, column = "vector(3)") => `
 const vectorIndex = "vector index of docs";
 const keywordIndex = "keyword index of docs";
 
-testWithPostgres("the doctor finds a missing vector index of a large table", async () => {
+testWithPgvector("the doctor finds a missing vector index of a large table", async () => {
   await using fixture = await createDoctorFixture(tableOf(10_000));
   const look = () => fixture.look(vectorIndex);
   const finding = "There is no vector index, so every question is compared with about 10,000 rows";
@@ -25,7 +25,7 @@ testWithPostgres("the doctor finds a missing vector index of a large table", asy
   assert.deepEqual(results, [{ check: vectorIndex, ok: true, note: "hnsw, cosine" }]);
 });
 
-testWithPostgres(
+testWithPgvector(
   "the doctor's vector index fits the column: long, without dimensions, partitioned, below a view",
   async () => {
     await using fixture = await createDoctorFixture(`${tableOf(10_000, "vector")}
@@ -54,7 +54,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "the doctor finds a vector index that is broken, of another distance or of no use",
   async () => {
     await using fixture = await createDoctorFixture(
@@ -82,7 +82,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "the doctor has the index dropped that it complains of, and none beside a good one",
   async () => {
     const byL2 = "CREATE INDEX z_l2 ON docs USING hnsw (embedding vector_l2_ops)";
@@ -98,7 +98,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("the doctor asks for the index of a column's vectors of the provider's length", async () => {
+testWithPgvector("the doctor asks for the index of a column's vectors of the provider's length", async () => {
   const ofLength = (name: string, length: number, distance: string) =>
     `CREATE INDEX ${name} ON docs USING hnsw ((embedding::vector(${length})) vector_${distance}_ops)
       WHERE vector_dims(embedding) = ${length}`;
@@ -116,7 +116,7 @@ testWithPostgres("the doctor asks for the index of a column's vectors of the pro
   assert.deepEqual(await look(), [{ check: vectorIndex, ok: true, note: "hnsw, cosine" }]);
 });
 
-testWithPostgres("the doctor finds ivfflat with lists that do not suit the rows", async () => {
+testWithPgvector("the doctor finds ivfflat with lists that do not suit the rows", async () => {
   await using fixture = await createDoctorFixture(
     `${
       tableOf(20_000)
@@ -131,7 +131,7 @@ testWithPostgres("the doctor finds ivfflat with lists that do not suit the rows"
   assertFault(await look(), "warning", /has 2 lists.*each question reads more than it need$/);
 });
 
-testWithPostgres(
+testWithPgvector(
   "the doctor finds a keyword index that is missing, stale, broken or of another configuration",
   async () => {
     await using fixture = await createDoctorFixture(tableOf(1_500));
@@ -179,7 +179,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "the doctor finds a keyword index that the role may not read, and a GIN index of another configuration",
   async () => {
     const role = `postern_doctor_${randomBytes(6).toString("hex")}`;
@@ -210,7 +210,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("the doctor finds a selective filter on columns without an index", async () => {
+testWithPgvector("the doctor finds a selective filter on columns without an index", async () => {
   await using fixture = await createDoctorFixture(tableOf(10_000));
   const look = (filter: Parameters<typeof fixture.look>[1] = {}) => fixture.look("filter of docs", filter);
   const finding = 'The filter picks few of about 10,000 rows by "kind", which no index begins with';
@@ -231,7 +231,7 @@ testWithPostgres("the doctor finds a selective filter on columns without an inde
   assertFine(await look({ filter: "KIND < 50" }));
 });
 
-testWithPostgres("the doctor finds stale statistics and dead rows", async () => {
+testWithPgvector("the doctor finds stale statistics and dead rows", async () => {
   await using fixture = await createDoctorFixture(`${tableOf(20)}
     ALTER TABLE docs SET (autovacuum_enabled = off); CREATE TABLE fresh AS SELECT * FROM docs;
     ALTER TABLE fresh SET (autovacuum_enabled = off)`);

@@ -5,7 +5,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { connect } from "../../../src/postgres/connect.ts";
 import { ingest } from "../../../src/rag/ingest/ingest.ts";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { assertFault, assertFine, createDoctorFixture } from "./fixture.ts";
 
@@ -45,7 +45,7 @@ async function createFixture(changes: Parameters<typeof createDoctorFixture>[1] 
   };
 }
 
-testWithPostgres(
+testWithPgvector(
   "rows that -ingest wrote get their vectors back by it, and the others are left as they are",
   async () => {
     await using fixture = await createFixture();
@@ -74,7 +74,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("a table of -ingest with other dimensions is filled anew beside the old one", async () => {
+testWithPgvector("a table of -ingest with other dimensions is filled anew beside the old one", async () => {
   await using fixture = await createFixture();
   await fixture.ingest();
   const results = (await fixture.examine()).filter(({ check }) => check === "dimensions of docs");
@@ -90,7 +90,7 @@ testWithPostgres("a table of -ingest with other dimensions is filled anew beside
   assertFine(await fixture.look("dimensions of docs"));
 });
 
-testWithPostgres("a role that may not see what -ingest wrote is told so", async () => {
+testWithPgvector("a role that may not see what -ingest wrote is told so", async () => {
   const role = `postern_doctor_${randomBytes(6).toString("hex")}`;
   await using fixture = await createFixture({ user: role });
   await fixture.admin.query(`CREATE ROLE ${role} LOGIN; GRANT SELECT ON docs TO ${role}`);

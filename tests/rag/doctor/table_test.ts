@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { assertFault, assertFine, createDoctorFixture, healthyTable } from "./fixture.ts";
 
-testWithPostgres(
+testWithPgvector(
   "the doctor finds nothing wrong with a healthy pipeline but a superuser's role",
   async () => {
     await using fixture = await createDoctorFixture(healthyTable);
@@ -35,7 +35,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("what a role needs is told of tables whatever their names", async () => {
+testWithPgvector("what a role needs is told of tables whatever their names", async () => {
   await using fixture = await createDoctorFixture("");
   const grants = async (table: string) =>
     assertFault(await fixture.look("role", { table }), "warning", /superuser/).split("\n").slice(1, -1);
@@ -54,7 +54,7 @@ testWithPostgres("what a role needs is told of tables whatever their names", asy
   }
 });
 
-testWithPostgres("the doctor finds a database without pgvector", async () => {
+testWithPgvector("the doctor finds a database without pgvector", async () => {
   await using fixture = await createDoctorFixture("DROP EXTENSION vector");
   const results = await fixture.examine();
   assert.deepEqual(results.filter(({ check }) => check.startsWith("table")), []);
@@ -63,7 +63,7 @@ testWithPostgres("the doctor finds a database without pgvector", async () => {
   assertFine(await look());
 });
 
-testWithPostgres(
+testWithPgvector(
   "the doctor finds a table that is not there, and gives the statement that makes it",
   async () => {
     await using fixture = await createDoctorFixture("");
@@ -91,7 +91,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("the doctor finds columns that are missing or of another type", async () => {
+testWithPgvector("the doctor finds columns that are missing or of another type", async () => {
   await using fixture = await createDoctorFixture(
     "CREATE TABLE docs (key text, meta jsonb, points float8[], words text); INSERT INTO docs VALUES ('a', '{}', '{1,2,3}', '[1,2,3]')",
   );
@@ -118,7 +118,7 @@ testWithPostgres("the doctor finds columns that are missing or of another type",
   }
 });
 
-testWithPostgres("the doctor finds what the role may not read", async () => {
+testWithPgvector("the doctor finds what the role may not read", async () => {
   // roles belong to the whole server
   const role = `postern_doctor_${randomBytes(6).toString("hex")}`;
   await using fixture = await createDoctorFixture(
@@ -141,7 +141,7 @@ testWithPostgres("the doctor finds what the role may not read", async () => {
   }
 });
 
-testWithPostgres("the doctor finds a filter that fails", async () => {
+testWithPgvector("the doctor finds a filter that fails", async () => {
   await using fixture = await createDoctorFixture(healthyTable);
   const results = await fixture.look("table docs", { filter: "kind = 'a'" });
   const finding = 'Cannot search table "docs": its filter fails: column "kind" does not exist';
@@ -151,7 +151,7 @@ testWithPostgres("the doctor finds a filter that fails", async () => {
   );
 });
 
-testWithPostgres(
+testWithPgvector(
   "what columns a table has not, and what is no table, get SQL that runs, or words",
   async () => {
     await using fixture = await createDoctorFixture(
@@ -177,7 +177,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "the doctor finds vectors of other dimensions than the provider's, and touches none",
   async () => {
     await using fixture = await createDoctorFixture(
@@ -195,7 +195,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "the doctor tells the lengths in a column that takes any, from a few rows of a large one",
   async () => {
     await using fixture = await createDoctorFixture(
@@ -232,7 +232,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "the doctor finds rows without a vector, and leaves those of others to their tool",
   async () => {
     await using fixture = await createDoctorFixture(
@@ -272,7 +272,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("the doctor finds documents without an id, or with one that is not unique", async () => {
+testWithPgvector("the doctor finds documents without an id, or with one that is not unique", async () => {
   await using fixture = await createDoctorFixture(
     "CREATE TABLE docs (code text, body text, embedding vector(3)); INSERT INTO docs VALUES ('a', 'x'), ('a', 'y'), ('b', 'z')",
   );

@@ -7,7 +7,7 @@ import { evaluatePipeline } from "../../../src/rag/evaluate/evaluate_pipeline.ts
 import { openSearchedTable } from "../../../src/rag/open_searched_table.ts";
 import type { SearchedTable } from "../../../src/rag/retrieve.ts";
 import { sql } from "../../../src/rag/sql_text.ts";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 
 const { signal } = new AbortController();
@@ -54,7 +54,7 @@ const qrels = new Map([
   ["q3", new Map([["1", 1]])],
 ]);
 
-testWithPostgres(
+testWithPgvector(
   "evaluatePipeline() asks by vector, by keyword and by both, and embeds the questions once",
   async () => {
     const { fixture, table, embedding, requests } = await createFixture();
@@ -84,7 +84,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("evaluatePipeline() names tables whose words no index holds, once", async () => {
+testWithPgvector("evaluatePipeline() names tables whose words no index holds, once", async () => {
   const { fixture, table, embedding } = await createFixture();
   await using _ = fixture;
   const log: string[] = [];
@@ -114,7 +114,7 @@ testWithPostgres("evaluatePipeline() names tables whose words no index holds, on
   assert.equal(await run(await open()), "");
 });
 
-testWithPostgres("evaluatePipeline() needs ids", async () => {
+testWithPgvector("evaluatePipeline() needs ids", async () => {
   const { fixture, embedding } = await createFixture();
   await using _ = fixture;
   await fixture.admin.query("ALTER TABLE docs DROP CONSTRAINT docs_pkey");

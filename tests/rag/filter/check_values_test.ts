@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { checkValues } from "../../../src/rag/filter/check_values.ts";
 import { compileFilter } from "../../../src/rag/filter/compile_filter.ts";
 import type { Condition } from "../../../src/rag/query.ts";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 
 const { signal } = new AbortController();
@@ -29,7 +29,7 @@ const setUp = `CREATE DOMAIN positive AS int CHECK (VALUE > 0);
   Object.keys(types).map((type, at) => `c${at} ${type.includes('"') ? '"mood""y"' : type}`).join(", ")
 })`;
 
-testWithPostgres("PostgreSQL judges the values that it alone can judge, without a table", async () => {
+testWithPgvector("PostgreSQL judges the values that it alone can judge, without a table", async () => {
   await using fixture = await createSearchFixture(setUp);
   const { columns } = await fixture.readTable({ table: "docs" });
   await fixture.admin.query("DROP TABLE docs");
@@ -63,7 +63,7 @@ testWithPostgres("PostgreSQL judges the values that it alone can judge, without 
   await refused({ column: "spans", operator: "IN", value: ["1 day", "x"] }, "interval[]");
 });
 
-testWithPostgres(
+testWithPgvector(
   "the database is asked once where all values fit, and not at all where it need not be",
   async () => {
     await using fixture = await createSearchFixture(setUp);

@@ -3,7 +3,7 @@ import type { DocumentTable } from "../../../src/rag/document_table.ts";
 import { compileFilter } from "../../../src/rag/filter/compile_filter.ts";
 import type { Condition, Operator } from "../../../src/rag/query.ts";
 import { renderSql, sql, verbatim } from "../../../src/rag/sql_text.ts";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 
 type Value = string | number | boolean | null;
@@ -84,7 +84,7 @@ const samples: Readonly<Record<string, Sample>> = {
 
 const comparisons = ["=", "!=", "<", ">", "<=", ">="] as const;
 
-testWithPostgres("a filter finds what brute force finds, for every operator and type", async () => {
+testWithPgvector("a filter finds what brute force finds, for every operator and type", async () => {
   await using fixture = await createSearchFixture(setUp());
   const table = await fixture.readTable({ table: "docs" });
   const find = finder(fixture, table);
@@ -115,7 +115,7 @@ testWithPostgres("a filter finds what brute force finds, for every operator and 
   }
 });
 
-testWithPostgres("LIKE and ILIKE take SQL's patterns, on text alone", async () => {
+testWithPgvector("LIKE and ILIKE take SQL's patterns, on text alone", async () => {
   await using fixture = await createSearchFixture(setUp());
   const find = finder(fixture, await fixture.readTable({ table: "docs" }));
   const like = (operator: Operator, value: unknown, column = "a_text") => find({ column, operator, value });
@@ -134,7 +134,7 @@ testWithPostgres("LIKE and ILIKE take SQL's patterns, on text alone", async () =
   });
 });
 
-testWithPostgres("an array has a value, has one of some, or is a list", async () => {
+testWithPgvector("an array has a value, has one of some, or is a list", async () => {
   await using fixture = await createSearchFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), tags varchar(20)[], sizes int[]);
     INSERT INTO docs (id, tags, sizes) VALUES (0, '{a,b}', '{1,2}'), (1, '{b}', '{3}'), (2, '{}', '{}'),
@@ -161,7 +161,7 @@ testWithPostgres("an array has a value, has one of some, or is a list", async ()
   });
 });
 
-testWithPostgres(
+testWithPgvector(
   "a path into JSON compares text as text, numbers as numbers and booleans as booleans",
   async () => {
     await using fixture = await createSearchFixture(`
@@ -228,7 +228,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("a value that does not fit its column is refused before anything is sent", async () => {
+testWithPgvector("a value that does not fit its column is refused before anything is sent", async () => {
   await using fixture = await createSearchFixture(setUp());
   const { columns } = await fixture.readTable({ table: "docs" });
   const date = "expected a date such as 2026-01-31";
@@ -305,7 +305,7 @@ testWithPostgres("a value that does not fit its column is refused before anythin
   );
 });
 
-testWithPostgres("neither names nor values become SQL", async () => {
+testWithPgvector("neither names nor values become SQL", async () => {
   await using fixture = await createSearchFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), "a"" OR true --" text, meta jsonb);
     INSERT INTO docs VALUES (0, 'x', NULL, 'plain', '{"k": "v"}')`);
@@ -355,7 +355,7 @@ testWithPostgres("neither names nor values become SQL", async () => {
   assert.deepEqual(renderSql(condition), { sql: '(("body" = $1::text))', parameters: ["v"] });
 });
 
-testWithPostgres("conditions are joined by the filter's logic, as many as there may be", async () => {
+testWithPgvector("conditions are joined by the filter's logic, as many as there may be", async () => {
   await using fixture = await createSearchFixture(setUp());
   const { columns, relation } = await fixture.readTable({ table: "docs" });
   const find = async (conditions: readonly Condition[], logic: "AND" | "OR") => {

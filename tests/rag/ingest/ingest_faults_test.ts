@@ -4,7 +4,7 @@ import { createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { noUsage } from "../../../src/llm/provider.ts";
 import { createVendor } from "../../providers/vendor.ts";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector, testWithPostgres } from "../../support/database.ts";
 import { countedEmbedding, countsOf, createIngestFixture, table } from "./ingest_fixture.ts";
 
 /** Files of one chunk each. */
@@ -13,7 +13,7 @@ const files = (count: number) =>
     Array.from({ length: count }, (_, at) => [`${String(at).padStart(4, "0")}.txt`, `File number ${at}.`]),
   );
 
-testWithPostgres(
+testWithPgvector(
   "ingest() ends with a provider's fault after what was done, and goes on in the next run",
   async () => {
     await using fixture = await createIngestFixture();
@@ -62,7 +62,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("ingest() goes on where an aborted run was", async () => {
+testWithPgvector("ingest() goes on where an aborted run was", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(files(50));
   const controller = new AbortController();
@@ -82,7 +82,7 @@ testWithPostgres("ingest() goes on where an aborted run was", async () => {
   assert.equal((await fixture.ingest()).added, 20);
 });
 
-testWithPostgres("ingest() refuses vectors of another length before it writes a row", async () => {
+testWithPgvector("ingest() refuses vectors of another length before it writes a row", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(files(3));
   await fixture.database.query(`CREATE EXTENSION vector;
@@ -103,7 +103,7 @@ testWithPostgres("ingest() refuses vectors of another length before it writes a 
   ]);
 });
 
-testWithPostgres("ingest() says why it cannot use a table or a path", async () => {
+testWithPgvector("ingest() says why it cannot use a table or a path", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(files(1));
   await fixture.database.query(`CREATE EXTENSION vector;
@@ -133,7 +133,7 @@ testWithPostgres("ingest() says why it cannot use a table or a path", async () =
   });
 });
 
-testWithPostgres("ingest() lets one run at a time write to a table, and waits for it a little", async () => {
+testWithPgvector("ingest() lets one run at a time write to a table, and waits for it a little", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(files(3));
   const entered = Promise.withResolvers<void>();

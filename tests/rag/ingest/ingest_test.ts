@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
-import { testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { examplePdf } from "./example_pdf.ts";
 import { countedEmbedding, countsOf, createIngestFixture } from "./ingest_fixture.ts";
 
@@ -14,7 +14,7 @@ const handbook = {
   "notes.txt": sentences("parking"),
 };
 
-testWithPostgres(
+testWithPgvector(
   "ingest() makes the table from a folder of files, with an index for nearest neighbours",
   async () => {
     await using fixture = await createIngestFixture();
@@ -57,7 +57,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "ingest() asks nothing of the provider and writes nothing where nothing has changed",
   async () => {
     await using fixture = await createIngestFixture();
@@ -77,7 +77,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres(
+testWithPgvector(
   "ingest() embeds only the chunks of a changed file that are new, and keeps the others' rows",
   async () => {
     await using fixture = await createIngestFixture();
@@ -104,7 +104,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("ingest() removes what is gone, below the given paths alone", async () => {
+testWithPgvector("ingest() removes what is gone, below the given paths alone", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write({ ...handbook, "it/phones.md": "Phones are cheap." });
   await fixture.ingest();
@@ -131,7 +131,7 @@ testWithPostgres("ingest() removes what is gone, below the given paths alone", a
   assert.deepEqual(await fixture.column("SELECT source FROM postern.ingested_files"), ["it/laptops.html"]);
 });
 
-testWithPostgres(
+testWithPgvector(
   "ingest() leaves out hidden files, node_modules, links and files that are too large, and goes on after a broken one",
   async () => {
     await using fixture = await createIngestFixture();
@@ -156,7 +156,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("ingest() keeps the chunks of a file that cannot be read for now", async () => {
+testWithPgvector("ingest() keeps the chunks of a file that cannot be read for now", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write({ "a.pdf": examplePdf([[{ text: "Fire exits are marked green.", y: 700 }]]) });
   await fixture.ingest();
@@ -166,7 +166,7 @@ testWithPostgres("ingest() keeps the chunks of a file that cannot be read for no
   assert.deepEqual(await fixture.column("SELECT source FROM docs"), ["a.pdf"]);
 });
 
-testWithPostgres(
+testWithPgvector(
   "ingest() writes to a table of the user's own and never touches rows that it did not write",
   async () => {
     await using fixture = await createIngestFixture();
@@ -191,7 +191,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("ingest() writes again what somebody deleted from the table", async () => {
+testWithPgvector("ingest() writes again what somebody deleted from the table", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(handbook);
   await fixture.ingest();
@@ -204,7 +204,7 @@ testWithPostgres("ingest() writes again what somebody deleted from the table", a
   assert.equal(await fixture.value("SELECT count(*) FROM postern.ingested_files"), "3");
 });
 
-testWithPostgres("ingest() embeds everything anew for another model or other bounds", async () => {
+testWithPgvector("ingest() embeds everything anew for another model or other bounds", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(handbook);
   await fixture.ingest();
