@@ -43,7 +43,7 @@ async function createFolder(): Promise<ConfigFolder & { userFile: string }> {
   const folder = await createConfigFolder(config);
   const userFile = `${folder.path}/users.yaml`;
   await Deno.writeTextFile(userFile, userFileText, { mode: 0o600 });
-  await Deno.writeTextFile(folder.tokenFile, "# tokens of staging\ntokens:\n  # none yet\n", { mode: 0o600 });
+  await Deno.writeTextFile(folder.tokenFile, "# tokens of staging\ntokens: {} # none yet\n", { mode: 0o600 });
   return { ...folder, userFile };
 }
 
