@@ -65,8 +65,8 @@ export async function serveHttp(options: {
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
     handle: async (request, peer) => {
-      const reason = checkHostAndOrigin(request);
-      if (reason !== undefined) return Response.json({ error: `Forbidden: ${reason}` }, { status: 403 });
+      const refusedFor = checkHostAndOrigin(request);
+      if (refusedFor !== undefined) return await routes.refuse(request, refusedFor);
       return crossOrigin.preflight(request) ??
         crossOrigin.mark(request, await routes.fetch(request, { peer }));
     },

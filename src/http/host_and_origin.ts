@@ -42,25 +42,25 @@ function namesOf(entry: string): string[] {
 }
 
 /**
- * Says why a request is refused, undefined where it passes. Against DNS rebinding and calls from foreign web pages
+ * Says which header a request is refused for, undefined where it passes. Against DNS rebinding and calls from foreign web pages
  * (MCP, Transports, Security Warning): Host is checked as by `createHostCheck`, without authentication on every address;
  * an Origin must be the host that the request names or in the list, and a request without one passes.
  */
 export function createHostAndOriginCheck(
   options: HostAndOriginOptions,
-): (request: Request) => string | undefined {
+): (request: Request) => "host" | "origin" | undefined {
   const hostIsAllowed = createHostCheck({ ...options, always: !options.authenticated });
   const allowedOrigins = new Set(
     options.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, "")),
   );
 
   return (request) => {
-    if (!hostIsAllowed(request)) return "the Host header names a host that is not allowed here";
+    if (!hostIsAllowed(request)) return "host";
     const origin = request.headers.get("origin")?.toLowerCase();
     if (origin === undefined || allowedOrigins.has(origin)) return undefined;
     const host = hostOf(request);
     if (host !== "" && hostOfOrigin(origin) === host) return undefined;
-    return "the Origin header names an origin that is not allowed here";
+    return "origin";
   };
 }
 

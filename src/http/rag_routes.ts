@@ -25,19 +25,25 @@ export interface RagRoutesOptions {
   readonly logger: Logger;
 }
 
+const livePath = "/v1/live";
+
 /** The RAG server's routes. */
 export function createRagRoutes(options: RagRoutesOptions): Hono {
   const { pipelines, cors, logger } = options;
   const app = new Hono();
+  const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const hostIsAllowed = createHostCheck(options.host);
   // before anything else: a page that a refused name led here may read nothing, not even whose origins are allowed
-  app.use(async ({ req }, next) => hostIsAllowed(req.raw) ? await next() : failureReply(hostFailure));
+  app.use(async ({ req }, next) => {
+    if (hostIsAllowed(req.raw)) return await next();
+    // a probe knows no host name
+    return req.method === "GET" && req.path === livePath ? jsonReply(live) : failureReply(hostFailure);
+  });
   if (cors.enabled) allowOrigins(app, cors.allowedOrigins);
 
   const description = JSON.stringify(ragOpenApi(options.version));
-  const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   app.get("/v1/openapi.json", () => jsonReply(description));
-  app.get("/v1/live", () => jsonReply(live));
+  app.get(livePath, () => jsonReply(live));
   app.get("/v1/health", async () => jsonReply(JSON.stringify(await healthOf(pipelines()))));
   app.get("/v1/pipelines", () => jsonReply(JSON.stringify(listOf(pipelines()))));
   app.get("/v1/stats", () => jsonReply(JSON.stringify(statsOf(pipelines()))));
@@ -45,7 +51,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono {
   const answer = createQueryEndpoint(options);
   app.post("/v1/pipelines/:name", (context) => answer(context.req.raw, context.req.param("name")));
 
-  for (const path of ["/v1/openapi.json", "/v1/live", "/v1/health", "/v1/pipelines", "/v1/stats"]) {
+  for (const path of ["/v1/openapi.json", livePath, "/v1/health", "/v1/pipelines", "/v1/stats"]) {
     app.all(path, (context) => methodNotAllowed(context, "GET, HEAD"));
   }
   app.all("/v1/pipelines/:name", (context) => methodNotAllowed(context, "POST"));

@@ -61,14 +61,8 @@ testWithPostgres("the endpoint answers each kind of request as documented", asyn
   });
 
   const bodies: [string, number, number, BodyInit][] = [
-    ["not JSON", 400, -32700, "{"],
-    ["an empty body", 400, -32700, ""],
     ["not UTF-8", 400, -32700, new Uint8Array([0x7b, 0xff, 0x7d])],
-    ["a JSON text that is no request", 400, -32600, '"hello"'],
-    ["another protocol", 400, -32600, '{"jsonrpc": "1.0", "id": 1, "method": "tools/list"}'],
-    ["an empty batch", 400, -32600, "[]"],
     ["a method that does not exist", 200, -32601, '{"jsonrpc": "2.0", "id": 1, "method": "tools/nope"}'],
-    ["a body over 4 MiB", 413, -32600, " ".repeat(4 * 1024 * 1024 + 1)],
   ];
   for (const [what, status, code, body] of bodies) {
     await t.step(`${what} gets ${status} and ${code}`, async () => {
@@ -78,44 +72,11 @@ testWithPostgres("the endpoint answers each kind of request as documented", asyn
     });
   }
 
-  await t.step("a body of 4 MiB is read", async () => {
-    const response = await post(listRequest + " ".repeat(4 * 1024 * 1024 - listRequest.length));
-    assert.equal(response.status, 200);
-    await response.body?.cancel();
-  });
-
-  for (
-    const contentType of ["text/plain", "application/x-www-form-urlencoded", "application/json-patch+json"]
-  ) {
-    await t.step(`Content-Type ${contentType} gets 415`, async () => {
-      const response = await post(listRequest, { headers: { "content-type": contentType } });
-      assert.equal(response.status, 415);
-      assert.equal((await response.json()).error.code, -32600);
-    });
-  }
-
-  await t.step("Content-Type may have parameters and any case", async () => {
-    const response = await post(listRequest, {
-      headers: { "content-type": "Application/JSON; charset=utf-8" },
-    });
-    assert.equal(response.status, 200);
-    await response.body?.cancel();
-  });
-
   await t.step("a notification gets 202 and nothing", async () => {
     const response = await post('{"jsonrpc": "2.0", "method": "notifications/initialized"}');
     assert.equal(response.status, 202);
     assert.equal(await response.text(), "");
   });
-
-  for (const method of ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
-    await t.step(`${method} gets 405 with Allow`, async () => {
-      const response = await fetch(endpoint, { method, headers: { authorization: `Bearer ${token}` } });
-      assert.equal(response.status, 405);
-      assert.equal(response.headers.get("allow"), "POST");
-      await response.body?.cancel();
-    });
-  }
 
   await t.step("an unknown tool and arguments that do not fit get -32602, naming each field", async () => {
     const unknown = await request("tools/call", { name: "drop_database", arguments: {} });
@@ -138,41 +99,6 @@ testWithPostgres("the endpoint answers each kind of request as documented", asyn
     assert.match(text, /Position: line 1, character 8\n {2}SELECT nam FROM pg_class\n {9}\^/);
   });
 
-  await t.step("an Origin that is not the server's own gets 403, and a Host that is not either", async () => {
-    const foreign = await post(listRequest, { headers: { origin: "https://evil.example" } });
-    assert.equal(foreign.status, 403);
-    await foreign.body?.cancel();
-    const own = await post(listRequest, { headers: { origin: server.url } });
-    assert.equal(own.status, 200);
-    await own.body?.cancel();
-    const { hostname, port } = new URL(server.url);
-    const reply = await rawRequest(
-      { hostname, port: Number(port) },
-      "GET /health HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
-    );
-    assert.match(reply, /^HTTP\/1\.1 403 /);
-  });
-
-  await t.step("GET /health needs no token and says what answers", async () => {
-    const response = await fetch(`${server.url}/health`);
-    assert.equal(response.status, 200);
-    const { status, server: name, version } = await response.json();
-    assert.deepEqual([status, name], ["ok", "postern"]);
-    assert.match(version, /^\d+\.\d+\.\d+$/);
-  });
-
-  await t.step("GET /ready says that the database answers", async () => {
-    const response = await fetch(`${server.url}/ready`);
-    assert.equal(response.status, 200);
-    await response.body?.cancel();
-  });
-
-  await t.step("an unknown path gets 404", async () => {
-    const response = await fetch(`${server.url}/nope`);
-    assert.equal(response.status, 404);
-    await response.body?.cancel();
-  });
-
   await t.step("a batch is answered as JSON-RPC 2.0 says", async () => {
     const response = await post(
       '[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"ping"},{"jsonrpc":"2.0","id":2,"method":"x"}]',
@@ -189,9 +115,3 @@ testWithPostgres("the endpoint answers each kind of request as documented", asyn
     assert.doesNotMatch(server.stderr(), new RegExp(token));
   });
 });
-
-async function rawRequest(address: Deno.ConnectOptions, request: string): Promise<string> {
-  const connection = await Deno.connect(address);
-  await connection.write(new TextEncoder().encode(request));
-  return await new Response(connection.readable).text();
-}

@@ -12,7 +12,7 @@ const refusal = JSON.stringify({
   },
 });
 
-const readings = ["/v1/openapi.json", "/v1/live", "/v1/health", "/v1/pipelines", "/v1/stats"];
+const readings = ["/v1/openapi.json", "/v1/health", "/v1/pipelines", "/v1/stats"];
 
 Deno.test("on a loopback address every path refuses a name that leads there from elsewhere", async () => {
   const { send } = createRagFixture({ pipelines, listenAddress: "127.0.0.1" });
@@ -21,9 +21,22 @@ Deno.test("on a loopback address every path refuses a name that leads there from
       const { status, text } = await send("GET", path, { headers: { host } });
       assert.deepEqual([status, text], [403, refusal], `${path} ${host}`);
     }
+    assert.equal((await send("POST", "/v1/live", { headers: { host } })).status, 403);
     const asked = await send("POST", "/v1/pipelines/handbook", { headers: { host }, body: "{" });
     assert.deepEqual([asked.status, asked.text], [403, refusal]);
   }
+});
+
+Deno.test("a probe may call the server by any name, and no page may read who else may", async () => {
+  const { send } = createRagFixture({
+    pipelines,
+    listenAddress: "127.0.0.1",
+    allowedOrigins: ["https://app.example.com"],
+  });
+  const headers = { host: "10.1.2.3:8080", origin: "https://app.example.com" };
+  const { status, text, headers: got } = await send("GET", "/v1/live", { headers });
+  assert.deepEqual([status, text], [200, '{"status":"ok"}']);
+  assert.equal(got.get("access-control-allow-origin"), null);
 });
 
 Deno.test("on a loopback address its own names and those of the list pass", async () => {
@@ -34,9 +47,9 @@ Deno.test("on a loopback address its own names and those of the list pass", asyn
     allowedHosts: ["RAG.example.com", "port.example.com:444"],
   });
   for (const host of [...own, "rag.example.com", "rag.example.com:443", "port.example.com:444"]) {
-    assert.equal((await send("GET", "/v1/live", { headers: { host } })).status, 200, host);
+    assert.equal((await send("GET", "/v1/pipelines", { headers: { host } })).status, 200, host);
   }
-  assert.equal((await send("GET", "/v1/live", { headers: { host: "port.example.com" } })).status, 403);
+  assert.equal((await send("GET", "/v1/pipelines", { headers: { host: "port.example.com" } })).status, 403);
 });
 
 Deno.test("an address or a name is one whichever way it is written", async () => {
@@ -45,7 +58,7 @@ Deno.test("an address or a name is one whichever way it is written", async () =>
     listenAddress: "2001:DB8:0::1",
     allowedHosts: ["rag.example.com:443", "[fd00::1]", "FD00::0:2", "other.example."],
   });
-  const statusOf = async (host: string) => (await send("GET", "/v1/live", { headers: { host } })).status;
+  const statusOf = async (host: string) => (await send("GET", "/v1/pipelines", { headers: { host } })).status;
   const passing = [
     "[2001:db8::1]:8080",
     "rag.example.com",
@@ -65,10 +78,10 @@ Deno.test("an address or a name is one whichever way it is written", async () =>
 Deno.test("on other addresses Host is checked only where the list is set", async () => {
   for (const listenAddress of ["0.0.0.0", "192.0.2.7"]) {
     const open = createRagFixture({ pipelines, listenAddress });
-    assert.equal((await open.send("GET", "/v1/live", { headers: { host: "any.example" } })).status, 200);
+    assert.equal((await open.send("GET", "/v1/pipelines", { headers: { host: "any.example" } })).status, 200);
     const listed = createRagFixture({ pipelines, listenAddress, allowedHosts: ["rag.example.com"] });
     const statusOf = async (host: string) =>
-      (await listed.send("GET", "/v1/live", { headers: { host } })).status;
+      (await listed.send("GET", "/v1/pipelines", { headers: { host } })).status;
     assert.deepEqual(
       [await statusOf("any.example"), await statusOf("rag.example.com"), await statusOf(listenAddress)],
       [403, 200, 200],

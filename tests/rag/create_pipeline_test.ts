@@ -13,6 +13,14 @@ const docs = `
   CREATE TABLE chunks (doc text, body text, embedding vector(2));
   INSERT INTO chunks VALUES ('a', 'far red', '[0,1]'), ('a', 'near', '[1,0]'), ('b', 'middle', '[1,1]')`;
 
+const asked: PipelineQuery = {
+  query: "red fox",
+  includeSources: true,
+  disableHybrid: false,
+  messages: [],
+  signal: new AbortController().signal,
+};
+
 /** A pipeline over tables, whose providers say what was asked of them: an embedding counts 7 tokens, an answer 5. */
 async function createFixture() {
   const fixture = await createRetrieverFixture(docs);
@@ -31,8 +39,37 @@ async function createFixture() {
     ping: () => Promise.resolve(),
     complete: () =>
       Promise.resolve({ text: "yes", usage: { ...noUsage, completionTokens: 5 }, isCut: false }),
-    stream: () => assert.fail("not asked"),
+    stream: async function* () {
+      await Promise.resolve();
+      yield { type: "end", usage: { ...noUsage, completionTokens: 5 }, isCut: false };
+    },
   };
+  async function open(
+    { search = {}, tables = [], allowsSources = true }: {
+      search?: Partial<SearchSettings>;
+      tables?: TableOption[];
+      allowsSources?: boolean;
+    },
+  ) {
+    embedded.splice(0);
+    const retriever = createRetriever({
+      database: fixture.database,
+      tables: await fixture.open(...(tables.length === 0 ? ["docs"] : tables)),
+      search: { hybridEnabled: true, vectorWeight: 0.5, ...search },
+      logger: silentLogger,
+    });
+    return createPipeline({
+      name: "docs",
+      description: "",
+      retriever: () => Promise.resolve(retriever),
+      embedding,
+      completion,
+      topN: 10,
+      tokenBudget: 1_000,
+      allowsSources,
+      logger: silentLogger,
+    });
+  }
   return {
     [Symbol.asyncDispose]: fixture[Symbol.asyncDispose],
     async ask(
@@ -40,35 +77,14 @@ async function createFixture() {
       query: Partial<PipelineQuery> = {},
       ...tables: TableOption[]
     ) {
-      embedded.splice(0);
-      const retriever = createRetriever({
-        database: fixture.database,
-        tables: await fixture.open(...(tables.length === 0 ? ["docs"] : tables)),
-        search: { hybridEnabled: true, vectorWeight: 0.5, ...search },
-        logger: silentLogger,
-      });
-      const pipeline = createPipeline({
-        name: "docs",
-        description: "",
-        retriever: () => Promise.resolve(retriever),
-        embedding,
-        completion,
-        topN: 10,
-        tokenBudget: 1_000,
-        allowsSources: true,
-        logger: silentLogger,
-      });
-      const { sources = [], tokensUsed } = await pipeline.answer({
-        query: "red fox",
-        includeSources: true,
-        disableHybrid: false,
-        messages: [],
-        signal: new AbortController().signal,
+      const { sources = [], tokensUsed } = await (await open({ search, tables })).answer({
+        ...asked,
         ...query,
       });
       const told = sources.map(({ id, content, score }) => [id, content, score]);
       return { sources: told, tokensUsed, embedded: embedded.splice(0) };
     },
+    open,
     embedded,
   };
 }
@@ -116,5 +132,26 @@ testWithPgvector(
     });
     assert.deepEqual(fixture.embedded, []);
     assert.deepEqual((await fixture.ask({}, filter("1 day"))).sources.map(([id]) => id), ["2"]);
+  },
+);
+
+testWithPgvector(
+  "sources are told where the pipeline permits them and they are asked for, and nowhere else",
+  async () => {
+    await using fixture = await createFixture();
+    for (const allowsSources of [true, false]) {
+      const pipeline = await fixture.open({ allowsSources });
+      for (const includeSources of [true, false]) {
+        const query = { ...asked, includeSources };
+        const { sources, tokensUsed } = await pipeline.answer(query);
+        const events = await Array.fromAsync(pipeline.stream(query));
+        const done = events.at(-1);
+        assert.equal(done?.type, "done");
+        assert.deepEqual([tokensUsed, done.tokensUsed], [12, 12]);
+        const expected = allowsSources && includeSources ? ["1", "2"] : undefined;
+        assert.deepEqual(sources?.map(({ id }) => id).toSorted(), expected);
+        assert.deepEqual(done.sources?.map(({ id }) => id).toSorted(), expected);
+      }
+    }
   },
 );
