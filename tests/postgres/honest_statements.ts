@@ -1,3 +1,7 @@
+import { honestCatalogReads } from "./honest_catalog_reads.ts";
+import { honestReports } from "./honest_reports.ts";
+import { honestTrees } from "./honest_trees.ts";
+
 /** A small shop, with what analysts meet: keys, JSON, arrays, full text, views and functions. */
 export const honestFixture = `
 CREATE EXTENSION pg_trgm; CREATE EXTENSION hstore; CREATE EXTENSION tablefunc;
@@ -9,6 +13,8 @@ CREATE TABLE orders (id int PRIMARY KEY, customer_id int REFERENCES customers, s
 CREATE TABLE order_lines (order_id int REFERENCES orders, product_id int REFERENCES products, quantity int, unit_price numeric(10,2));
 CREATE TABLE reviews (product_id int, rating int, body text, created timestamp);
 CREATE TABLE bookings (room int, during tstzrange);
+CREATE TABLE categories (id int PRIMARY KEY, parent_id int REFERENCES categories, name text, position int);
+INSERT INTO categories SELECT g, nullif(g / 3, 0), 'Category ' || g, g % 3 FROM generate_series(1, 20) g;
 INSERT INTO customers SELECT g, 'Customer ' || g, 'c' || g || '@example.com', (ARRAY['DE','FR','US'])[1 + g % 3],
   ARRAY['a', 'b'], date '2024-01-01' + g, hstore('k', g::text) FROM generate_series(1, 50) g;
 INSERT INTO products (id, name, category, price, attributes) SELECT g, 'Product ' || g, 'cat' || g % 4, g * 1.5,
@@ -43,6 +49,9 @@ const bigList = Array.from({ length: 10_000 }, (_, i) => i + 1_000_000).join(", 
 
 /** Ordinary reads; all must run. */
 export const honestStatements: readonly string[] = [
+  ...honestTrees,
+  ...honestReports,
+  ...honestCatalogReads,
   "SELECT 1",
   "SELECT 1;",
   "-- how many?\nSELECT count(*) FROM orders",

@@ -1,15 +1,16 @@
-import {
-  type Columns,
-  createColumns,
-  noColumns,
-  type OutputColumn,
-  qualifyColumns,
-  renameColumns,
-} from "./growth_columns.ts";
 import { createExpressionMeter } from "./growth_expressions.ts";
-import { emptyScope, type Scope } from "./growth_scope.ts";
-import { worseOf } from "./growth_collected.ts";
-import { type Collected, eitherOf, nothing, type Shape, tableColumn } from "./growth_shape.ts";
+import { findRounds } from "./growth_recursion.ts";
+import {
+  alignColumns,
+  type Column,
+  createScope,
+  type Query,
+  type Relation,
+  renameColumns,
+  type Scope,
+  tableColumns,
+} from "./growth_scope.ts";
+import { eitherOf, nothing, type Shape, tableColumn } from "./growth_shape.ts";
 import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
 
 type Fields = SyntaxNode["fields"];
@@ -19,14 +20,17 @@ const maxNodes = 100_000;
 const maxRelations = 1_000;
 /** PostgreSQL's own limit on what a query puts out. */
 const maxTargets = 1_664;
-/** Columns copied and names looked up while measuring, which take a tenth of a microsecond each. */
-const maxSteps = 500_000;
+/** Nodes measured, columns copied and names looked up, which take a tenth of a microsecond each. */
+const maxSteps = 1_000_000;
+
+const stepsOfRecursion = 3_000;
 
 const tooWide =
   "the statement's subqueries multiply each other's expressions; use each value once, or group by it";
 const tooManyColumns =
   `the statement has more columns than fit; name those that you need in place of *, and ` +
   `${maxTargets} at most`;
+const tooLaborious = "the statement is too complex to be checked; make it simpler";
 const doubling = "a recursive query doubles a value in every round; add to it instead";
 
 const clauses = [
@@ -43,10 +47,13 @@ const clauses = [
 /** With these, the planner keeps a subquery apart, so what is around it sees plain columns. */
 const barriers = ["groupClause", "havingClause", "distinctClause", "limitCount", "limitOffset"];
 
+const noQuery: Query = { columns: [], relations: 0, readsTable: false };
+
 /**
  * Why a short statement would take gigabytes or minutes where `statement_timeout` does not reach: the planner works
- * out constants, and puts subqueries' expressions in the places of their columns, without looking at the clock.
- * Undefined where it would not. The tree must have passed `visitNodes` and be of bounded depth: this recurses.
+ * out constants, and puts subqueries' expressions in the places of their columns, without looking at the clock; some
+ * functions take the product of two lengths. Undefined where it would not. The tree must have passed `visitNodes` and be
+ * of bounded depth: this recurses.
  */
 export function findGrowth(root: SyntaxNode): string | undefined {
   let reason: string | undefined;
@@ -56,7 +63,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
     fault,
     spend,
     isFaulty: () => reason !== undefined,
-    measureQuery: (select, scope) => measureSelect(select, scope).list.map((column) => column.shape),
+    measureQuery: (select, scope) => measureSelect(select, scope).columns.map((column) => column.shape),
   });
 
   function fault(text: string): Shape {
@@ -66,13 +73,11 @@ export function findGrowth(root: SyntaxNode): string | undefined {
 
   function spend(more: number): void {
     steps += more;
-    if (steps > maxSteps) fault(tooManyColumns);
+    if (steps > maxSteps) fault(tooLaborious);
   }
 
-  /** FROM puts them side by side; asked before they are, since the lists of few words may double without end. */
-  function join(left: Columns, right: Columns): Columns {
-    spend(left.list.length + right.list.length);
-    return reason === undefined ? left.beside(right) : noColumns;
+  function scopeOf(relations: readonly Relation[], { ctes, outer }: Pick<Scope, "ctes" | "outer">): Scope {
+    return createScope({ relations, ctes, outer }, spend);
   }
 
   /** An expression that no other holds. */
@@ -82,143 +87,155 @@ export function findGrowth(root: SyntaxNode): string | undefined {
     return nodes > maxNodes ? fault(tooWide) : shape;
   }
 
-  function measureSelect(select: Fields, outer: Scope): Columns {
-    if (reason !== undefined) return noColumns;
+  function measureSelect(select: Fields, outer: Scope | undefined): Query {
+    if (reason !== undefined) return noQuery;
     const ctes = measureWith(select["withClause"], outer);
-    const around: Scope = { columns: noColumns, ctes, outer };
+    const around = { ctes, outer };
     const { larg, rarg } = select;
     if (isRecord(larg) && isRecord(rarg)) {
-      return unite(measureSelect(larg, around), measureSelect(rarg, around));
+      const scope = scopeOf([], around);
+      const [left, right] = [measureSelect(larg, scope), measureSelect(rarg, scope)];
+      const others = alignColumns(left.columns, right.columns);
+      return {
+        columns: left.columns.map((column, at) => ({
+          ...column,
+          shape: eitherOf([column.shape, others[at] ?? tableColumn]),
+        })),
+        relations: left.relations + right.relations,
+        readsTable: left.readsTable || right.readsTable,
+      };
     }
     const rows = listOf(select["valuesLists"]);
-    if (rows.length > 0) return measureValues(rows, around);
-    const columns = measureFrom(listOf(select["fromClause"]), around);
-    const scope: Scope = { columns, ctes, outer };
+    if (rows.length > 0) return measureValues(rows, scopeOf([], around));
+    const relations = measureFrom(listOf(select["fromClause"]), around);
+    const scope = scopeOf(relations, around);
     for (const clause of clauses) {
       if (select[clause] !== undefined) measure(select[clause], scope);
     }
     const isApart = barriers.some((clause) => select[clause] !== undefined);
-    return measureTargets(listOf(select["targetList"]), scope, isApart);
+    return {
+      columns: measureTargets(listOf(select["targetList"]), scope, isApart),
+      relations: Math.max(1, countRelations(relations)),
+      readsTable: scope.readsTable,
+    };
   }
 
-  function measureFrom(items: readonly unknown[], around: Scope): Columns {
-    let columns = noColumns;
+  function measureFrom(items: readonly unknown[], around: Pick<Scope, "ctes" | "outer">): Relation[] {
+    const relations: Relation[] = [];
     for (const item of items) {
-      columns = join(columns, measureFromItem(item, { ...around, columns }));
-      if (columns.relations > maxRelations) fault(tooWide);
+      relations.push(...measureFromItem(item, relations, around));
+      if (countRelations(relations) > maxRelations) fault(tooWide);
       if (reason !== undefined) break;
     }
-    return columns;
+    return relations;
   }
 
-  function measureTargets(targets: readonly unknown[], scope: Scope, isApart: boolean): Columns {
-    let open = false;
-    const list: OutputColumn[] = [];
+  function measureTargets(targets: readonly unknown[], scope: Scope, isApart: boolean): Column[] {
+    const columns: Column[] = [];
     for (const target of targets) {
       const { name, val } = unwrap(target)?.fields ?? {};
       const node = unwrap(val);
-      const isAll = node !== undefined && isStar(node);
-      if (list.length + (isAll ? scope.columns.list.length : 1) > maxTargets) fault(tooManyColumns);
-      if (reason !== undefined) return noColumns;
-      if (isAll) {
-        open ||= scope.columns.open;
-        list.push(...scope.columns.list.map(({ name, shape }) => ({ name, shape })));
-      } else {
-        const shape = measure(val, scope);
-        list.push({
-          name: textOf(name) || impliedName(node),
-          shape: isApart ? { ...shape, nodes: 1 } : shape,
-        });
-      }
+      const added = node !== undefined && isStar(node)
+        ? scope.all(nameParts(node.fields["fields"]).at(-1))
+        : [{ name: textOf(name) || impliedName(node), shape: measure(val, scope) }];
+      if (columns.length + added.length > maxTargets) fault(tooManyColumns);
+      if (reason !== undefined) return [];
+      columns.push(...isApart ? withoutNodes(added) : added);
     }
-    spend(list.length);
-    return createColumns(list, open, Math.max(1, scope.columns.relations));
+    spend(columns.length);
+    return columns;
   }
 
-  function measureValues(rows: readonly unknown[], scope: Scope): Columns {
+  function measureValues(rows: readonly unknown[], scope: Scope): Query {
     const shapes = rows.map((row) =>
       listOf(unwrap(row)?.fields["items"]).map((item) => measure(item, scope))
     );
-    const list = (shapes[0] ?? []).map((_, at) => ({
+    const columns = (shapes[0] ?? []).map((_, at) => ({
       name: `column${at + 1}`,
       shape: eitherOf(shapes.map((row) => row[at] ?? nothing)),
     }));
-    return createColumns(list, false, 1);
+    return { columns, relations: 1, readsTable: false };
   }
 
-  function measureWith(clause: unknown, outer: Scope): ReadonlyMap<string, Columns> {
-    if (!isRecord(clause)) return outer.ctes;
-    spend(outer.ctes.size);
-    const ctes = new Map(outer.ctes);
+  function measureWith(clause: unknown, outer: Scope | undefined): Scope["ctes"] {
+    if (!isRecord(clause)) return outer?.ctes ?? new Map();
+    spend(outer?.ctes.size ?? 0);
+    const ctes = new Map(outer?.ctes);
     for (const item of listOf(clause["ctes"])) {
       const cte = unwrap(item)?.fields ?? {};
-      const columns = measureCte(cte, clause["recursive"] === true, { columns: noColumns, ctes, outer });
+      const query = measureCte(cte, clause["recursive"] === true, scopeOf([], { ctes, outer }));
       const isApart = cte["ctematerialized"] === "CTEMaterializeAlways";
       const isCopied = cte["ctematerialized"] === "CTEMaterializeNever";
-      ctes.set(
-        textOf(cte["ctename"]),
-        createColumns(
-          isApart ? withoutNodes(columns.list) : columns.list,
-          columns.open,
-          isCopied ? columns.relations : 1,
-        ),
-      );
+      ctes.set(textOf(cte["ctename"]), {
+        columns: isApart ? withoutNodes(query.columns) : query.columns,
+        relations: isCopied ? query.relations : 1,
+        readsTable: query.readsTable,
+      });
     }
     return ctes;
   }
 
-  function measureCte(cte: Fields, isRecursive: boolean, scope: Scope): Columns {
+  function measureCte(cte: Fields, isRecursive: boolean, scope: Scope): Query {
     const select = unwrap(cte["ctequery"])?.fields ?? {};
     const names = nameParts(cte["aliascolnames"]);
     const { larg, rarg } = select;
     if (!isRecursive || !isRecord(larg) || !isRecord(rarg)) {
-      return renameColumns(measureSelect(select, scope), names);
+      const query = measureSelect(select, scope);
+      return { ...query, columns: renameColumns(query.columns, names) };
     }
-    const ctes = measureWith(select["withClause"], scope);
-    const start = withUnlisted(renameColumns(measureSelect(larg, { ...scope, ctes }), names));
-    const collected = checkRound(textOf(cte["ctename"]), start, rarg, { ...scope, ctes });
-    const list = withoutNodes(start.list).map(({ shape, ...column }, at) => ({
-      ...column,
-      shape: { ...shape, data: true, collected: worseOf(shape.collected, collected[at] ?? "no") },
+    const around = scopeOf([], { ctes: measureWith(select["withClause"], scope), outer: scope.outer });
+    const start = measureSelect(larg, around);
+    return measureRounds(cte, { ...start, columns: renameColumns(start.columns, names) }, rarg, around);
+  }
+
+  /** Measures a round twice: for what it makes of its own columns, and with those long that it makes long. */
+  function measureRounds(cte: Fields, start: Query, round: Fields, around: Scope): Query {
+    // those inside of others are measured twice for each time that these are
+    spend(stepsOfRecursion);
+    const name = textOf(cte["ctename"]);
+    const symbols = start.columns.map(() => Symbol());
+    const first = measureRound(start.columns.map(({ shape }, at) => ({
+      ...tableColumn,
+      length: shape.length,
+      holds: new Map([[symbols[at] ?? Symbol(), 1]]),
+    })));
+    const rounds = findRounds(symbols, first.shapes);
+    if (rounds.doubles) fault(doubling);
+    // what is added to from a stored table is as long as its rows make it, which is not the statement's doing
+    const isLong = (at: number) => !first.readsTable && rounds.grows[at] === true;
+    const shapes = start.columns.map(({ shape }, at): Shape => ({
+      ...shape,
+      nodes: 1,
+      data: true,
+      length: isLong(at) ? "long" : shape.length,
     }));
-    return createColumns([...list, ...columnsOfSearch(cte)], start.open, 1);
-  }
+    const second = measureRound(shapes).shapes;
+    const columns = start.columns.map((column, at) => ({
+      ...column,
+      shape: { ...eitherOf([shapes[at] ?? tableColumn, second[at] ?? tableColumn]), nodes: 1 },
+    }));
+    return {
+      columns: [...columns, ...columnsOfSearch(cte, first.readsTable)],
+      relations: 1,
+      readsTable: start.readsTable || first.readsTable,
+    };
 
-  /**
-   * A round that makes a value of a known size nearly twice as long would fill the memory in thirty. What it makes
-   * longer at all is as long as all rounds together; so is what a later round copies of it.
-   */
-  function checkRound(name: string, start: Columns, round: Fields, scope: Scope): Collected[] {
-    const size = 10_000;
-    const after = measureRound(start.list.map(() => ({ ...tableColumn, size })));
-    if (after.some((shape) => shape.size >= 1.9 * size)) fault(doubling);
-    let collected = start.list.map(({ shape }, at) =>
-      worseOf(shape.collected, grows(after[at]) ? "value" : after[at]?.collected ?? "no")
-    );
-    for (let isSettled = collected.every((is) => is === "no"); !isSettled && reason === undefined;) {
-      spend(1_000);
-      const next = measureRound(collected.map((is) => ({ ...tableColumn, collected: is })))
-        .map((shape, at) => worseOf(collected[at] ?? "no", shape.collected));
-      isSettled = next.every((is, at) => is === collected[at]);
-      collected = next;
-    }
-    return collected;
-
-    function grows(shape: Shape | undefined): boolean {
-      return shape !== undefined && shape.size > size;
-    }
-
-    function measureRound(shapes: readonly Shape[]): Shape[] {
-      const list = start.list.map((column, at) => ({ ...column, shape: shapes[at] ?? tableColumn }));
-      const ctes = new Map([...scope.ctes, [name, createColumns(list, start.open, 1)]]);
-      const columns = measureSelect(round, { ...scope, ctes });
-      // how many columns a stored table has is not known, nor which of these follow them
-      const worst = eitherOf([tableColumn, ...columns.list.map((column) => column.shape)]);
-      return start.list.map((_, at) => start.open ? worst : columns.worstAt(at));
+    function measureRound(given: readonly Shape[]): { shapes: Shape[]; readsTable: boolean } {
+      const columns = start.columns.map((column, at) => ({ ...column, shape: given[at] ?? tableColumn }));
+      const itself: Query = { columns, relations: 1, readsTable: false };
+      const query = measureSelect(
+        round,
+        scopeOf([], { ctes: new Map([...around.ctes, [name, itself]]), outer: around.outer }),
+      );
+      return { shapes: alignColumns(columns, query.columns), readsTable: query.readsTable };
     }
   }
 
-  function measureFromItem(item: unknown, scope: Scope): Columns {
+  function measureFromItem(
+    item: unknown,
+    before: readonly Relation[],
+    around: Pick<Scope, "ctes" | "outer">,
+  ): Relation[] {
     const { type, fields } = unwrap(item) ?? noNode;
     const alias = isRecord(fields["alias"]) ? fields["alias"] : {};
     const aliasName = textOf(alias["aliasname"]) || undefined;
@@ -226,85 +243,84 @@ export function findGrowth(root: SyntaxNode): string | undefined {
     switch (type) {
       case "RangeVar": {
         const name = textOf(fields["relname"]);
-        const cte = fields["schemaname"] === undefined ? scope.ctes.get(name) : undefined;
-        if (cte === undefined) return createColumns([], true, 1);
-        spend(cte.list.length);
-        return qualifyColumns(renameColumns(cte, names), aliasName ?? name);
+        const cte = fields["schemaname"] === undefined ? around.ctes.get(name) : undefined;
+        const query = cte ?? { columns: tableColumns, relations: 1, readsTable: true };
+        spend(query.columns.length);
+        return [{ ...query, name: aliasName ?? name, columns: renameColumns(query.columns, names) }];
       }
       case "RangeSubselect": {
-        const columns = measureSelect(unwrap(fields["subquery"])?.fields ?? {}, scope);
-        return qualifyColumns(renameColumns(columns, names), aliasName);
+        const query = measureSelect(unwrap(fields["subquery"])?.fields ?? {}, scopeOf(before, around));
+        return [{ ...query, name: aliasName, columns: renameColumns(query.columns, names) }];
       }
       case "RangeFunction":
-        return measureFunctions(listOf(fields["functions"]), [aliasName, ...names], scope);
+        return [measureFunctions(listOf(fields["functions"]), aliasName, names, scopeOf(before, around))];
       case "RangeTableSample":
-        return measureFromItem(fields["relation"], scope);
+        return measureFromItem(fields["relation"], before, around);
       case "JoinExpr": {
-        const left = measureFromItem(fields["larg"], scope);
-        const right = measureFromItem(fields["rarg"], { ...scope, columns: join(scope.columns, left) });
-        const columns = join(left, right);
-        if (fields["quals"] !== undefined) measure(fields["quals"], { ...scope, columns });
-        return aliasName === undefined ? columns : qualifyColumns(renameColumns(columns, names), aliasName);
+        const left = measureFromItem(fields["larg"], before, around);
+        const right = measureFromItem(fields["rarg"], [...before, ...left], around);
+        const relations = [...left, ...right];
+        spend(before.length + relations.length);
+        if (fields["quals"] !== undefined) {
+          measure(fields["quals"], scopeOf([...before, ...relations], around));
+        }
+        if (aliasName === undefined) return relations;
+        const columns = renameColumns(relations.flatMap((relation) => relation.columns), names);
+        spend(columns.length);
+        return [{
+          name: aliasName,
+          columns,
+          relations: countRelations(relations),
+          readsTable: relations.some((relation) => relation.readsTable),
+        }];
       }
       default: {
-        const shape = measure(childrenOf(type, fields), scope);
-        return createColumns(
-          [{ name: undefined, shape: { ...shape, nodes: 1, data: true, bound: 0 } }],
-          false,
-          1,
-        );
+        const shape = measure(childrenOf(type, fields), scopeOf(before, around));
+        const columns = [{ name: undefined, shape: { ...shape, nodes: 1, data: true, bound: 0 } }];
+        return [{ name: aliasName, columns, relations: 1, readsTable: false }];
       }
     }
   }
 
   function measureFunctions(
     functions: readonly unknown[],
-    names: readonly (string | undefined)[],
+    aliasName: string | undefined,
+    names: readonly string[],
     scope: Scope,
-  ) {
-    const list = functions.flatMap((item): OutputColumn[] => {
+  ): Relation {
+    const columns = functions.flatMap((item): Column[] => {
       const call = listOf(unwrap(item)?.fields["items"])[0];
-      const shape = { ...measure(call, scope), nodes: 1 };
-      return [impliedName(unwrap(call)), undefined, ...names].map((name) => ({ name, shape }));
+      const shape = { ...measure(call, scope), nodes: 1, data: true };
+      return [aliasName ?? impliedName(unwrap(call)), undefined, ...names].map((name) => ({ name, shape }));
     });
-    return createColumns(list, false, 1);
+    return { name: aliasName, columns, relations: 1, readsTable: false };
   }
 
   const statement = root.type === "ExplainStmt" ? unwrap(root.fields["query"]) : root;
-  if (statement?.type === "SelectStmt") measureSelect(statement.fields, emptyScope);
+  if (statement?.type === "SelectStmt") measureSelect(statement.fields, undefined);
   return reason;
 }
 
 const noNode: SyntaxNode = { type: "", fields: {}, depth: 0 };
 
-/** UNION and its like name their columns by the first query. */
-function unite(left: Columns, right: Columns): Columns {
-  const list = left.list.map(({ name, shape }, at) => ({
-    name,
-    shape: eitherOf([shape, right.worstAt(at)]),
-  }));
-  return createColumns(list, left.open || right.open, left.relations + right.relations);
-}
-
-/** The columns with one more, in place of all those of stored tables. */
-function withUnlisted(columns: Columns): Columns {
-  if (!columns.open) return columns;
-  return createColumns([...columns.list, { name: undefined, shape: tableColumn }], true, columns.relations);
+function countRelations(relations: readonly Relation[]): number {
+  return relations.reduce((total, relation) => total + relation.relations, 0);
 }
 
 /** What SEARCH and CYCLE add to a recursive query: the way to each row, which is as long as there are rounds. */
-function columnsOfSearch(cte: Fields): OutputColumn[] {
+function columnsOfSearch(cte: Fields, readsTable: boolean): Column[] {
   const search = isRecord(cte["search_clause"]) ? cte["search_clause"] : {};
   const cycle = isRecord(cte["cycle_clause"]) ? cte["cycle_clause"] : {};
+  const path: Shape = { ...tableColumn, length: readsTable ? "short" : "long" };
   return [
-    { name: textOf(search["search_seq_column"]), shape: { ...tableColumn, collected: "value" as const } },
+    { name: textOf(search["search_seq_column"]), shape: path },
     { name: textOf(cycle["cycle_mark_column"]), shape: tableColumn },
-    { name: textOf(cycle["cycle_path_column"]), shape: { ...tableColumn, collected: "value" as const } },
+    { name: textOf(cycle["cycle_path_column"]), shape: path },
   ].filter(({ name }) => name !== "");
 }
 
-function withoutNodes(list: readonly OutputColumn[]): OutputColumn[] {
-  return list.map((column) => ({ ...column, shape: { ...column.shape, nodes: 1 } }));
+function withoutNodes(columns: readonly Column[]): Column[] {
+  return columns.map((column) => ({ ...column, shape: { ...column.shape, nodes: 1 } }));
 }
 
 function isStar({ type, fields }: SyntaxNode): boolean {

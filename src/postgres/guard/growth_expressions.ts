@@ -1,34 +1,51 @@
 import {
-  collectedByCast,
-  elementOfCollected,
-  listOfCollected,
-  returnsTest,
-  whySlowOperator,
-} from "./growth_collected.ts";
-import { type Argument, growthOfCall, maxValueSize, sizeOfJsonPath } from "./growth_functions.ts";
-import { leastSizeOfCast } from "./growth_least_sizes.ts";
-import { findColumn, type Scope } from "./growth_scope.ts";
+  type Argument,
+  elementOfLength,
+  growthOfCall,
+  listOfLength,
+  maxValueSize,
+  sizeOfJsonPath,
+  wholeLength,
+} from "./growth_functions.ts";
+import type { Scope } from "./growth_scope.ts";
 import {
   arithmetic,
   constantShape,
   eitherOf,
+  littleOf,
   madeOf,
   nothing,
   type Shape,
-  sum,
   tableColumn,
+  timesHeld,
 } from "./growth_shape.ts";
+import { whySlow, whySlowPath } from "./slow_functions.ts";
 import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
 
 type Fields = SyntaxNode["fields"];
 
-/** All that the planner may work out on the way, in characters. */
+/** All that the planner may work out on the way, in characters; and one value that is made of stored ones. */
 const maxTotalSize = 1_048_576;
 
-export const tooLong =
+const tooLong =
   `the statement makes a value longer than ${maxValueSize} characters before any row is read; repeat or pad less`;
-const measuredTwice =
-  "a count that no number bounds is repeated more than once or inside of another; write least(count, 100)";
+const tooMuch =
+  "the statement puts values together that get longer than a megabyte, whatever the tables hold; use each of them once";
+
+/** Operators that make a truth or a number of what they are given. */
+const tests = new Set(
+  "= <> != < > <= >= ~~ !~~ ~~* !~~* ~ !~ ~* !~* @> <@ && ? ?| ?& @@ @? ^@ % <-> <=> <#> <+>".split(" "),
+);
+
+/** Types of few characters, whatever is cast to them. */
+const littleTypes =
+  /^(bool|int[248]|float[48]|numeric|date|time|timetz|timestamp|timestamptz|interval|uuid|name|oid|regclass|money)$/;
+/** Types that a value is cast to without getting longer than it is written. */
+const textTypes =
+  /^(text|varchar|bpchar|char|name|citext|json|jsonb|xml|bool|int[248]|numeric|uuid|bit|varbit)$/;
+
+/** Columns of the catalogs, and functions, that return a hundred kilobytes in every database. */
+const longTexts = /^(ev_action|ev_qual|prosrc|prosqlbody|current_query|pg_get_viewdef|pg_get_functiondef)$/;
 
 /** The shape of an expression, or of a list of them. */
 export type ExpressionMeter = (expression: unknown, scope: Scope) => Shape;
@@ -47,7 +64,6 @@ export function createExpressionMeter(
   { fault, spend, isFaulty, measureQuery }: ExpressionMeterOptions,
 ): ExpressionMeter {
   let totalSize = 0;
-  let measured = 0;
   /** What the statement itself spells out, which a value may hold beside what it makes. */
   let spelledSize = 0;
 
@@ -57,6 +73,8 @@ export function createExpressionMeter(
     const node = unwrap(value);
     if (node === undefined) return nothing;
     const shape = measureNode(node, scope);
+    spend(1 + (shape.holds?.size ?? 0));
+    if (shape.data) return shape.size > maxTotalSize + 32 * spelledSize ? fault(tooMuch) : shape;
     totalSize += shape.size;
     return shape.size > maxValueSize + 2 * spelledSize || totalSize > maxTotalSize + 32 * spelledSize
       ? fault(tooLong)
@@ -72,7 +90,7 @@ export function createExpressionMeter(
       case "A_Const":
         return measureConstant(fields);
       case "ColumnRef":
-        return findColumn(scope, nameParts(fields["fields"]), spend) ?? tableColumn;
+        return measureColumn(nameParts(fields["fields"]), scope);
       case "A_Expr":
         return measureOperator(fields, scope);
       case "TypeCast":
@@ -86,22 +104,22 @@ export function createExpressionMeter(
       case "MinMaxExpr":
         return measureMinMax(fields, scope);
       case "A_ArrayExpr":
-        return madeOf(measureAll(fields["elements"], scope), 1.8);
+        return measureArray(fields, scope);
       case "RowExpr":
         return madeOf(measureAll(fields["args"], scope), 1.8);
       case "SubLink":
         return measureSubquery(fields, scope);
       case "A_Indirection":
-        return measureElement(type, fields, scope);
+        return measureIndirection(type, fields, scope);
       case "BoolExpr":
       case "NullTest":
       case "BooleanTest":
       case "JsonIsPredicate":
-        return { ...measureParts(type, fields, scope), collected: "no" };
+        return littleOf(childrenOf(type, fields).map((child) => measure(child, scope)));
       case "JsonArrayAgg":
       case "JsonObjectAgg":
       case "JsonArrayQueryConstructor":
-        return { ...measureParts(type, fields, scope), collected: "value" };
+        return { ...measureParts(type, fields, scope), data: true, length: "long" };
       case "SQLValueFunction":
         return tableColumn;
       case "SelectStmt":
@@ -119,28 +137,42 @@ export function createExpressionMeter(
     return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)));
   }
 
+  function measureColumn(parts: readonly string[], scope: Scope): Shape {
+    const shape = scope.find(parts) ?? tableColumn;
+    return longTexts.test(parts.at(-1) ?? "") ? { ...shape, length: "long" } : shape;
+  }
+
+  function measureArray(fields: Fields, scope: Scope): Shape {
+    const elements = measureAll(fields["elements"], scope);
+    return { ...madeOf(elements, 1.8), bound: eitherOf(elements).bound };
+  }
+
   function measureSubquery(fields: Fields, scope: Scope): Shape {
     const query = measureQuery(unwrap(fields["subselect"])?.fields ?? {}, scope);
     const value = query[0] ?? tableColumn;
     const test = measure(fields["testexpr"], scope);
     const kind = textOf(fields["subLinkType"]);
-    const slow = whySlowOperator(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(query)]);
+    const slow = whySlow(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(query)]);
     if (slow !== undefined) return fault(slow);
-    const collected = kind === "EXPR_SUBLINK"
-      ? value.collected
-      : kind === "ARRAY_SUBLINK"
-      ? listOfCollected(value.collected)
-      : "no";
     // it runs apart from the planner, but a number in it counts all the same
-    return { ...madeOf([value, test]), data: true, bound: value.bound, collected };
+    const made = { ...madeOf([value, test]), data: true, bound: value.bound };
+    if (kind === "EXPR_SUBLINK") return { ...made, length: value.length };
+    return kind === "ARRAY_SUBLINK"
+      ? timesHeld({ ...made, length: listOfLength(value.length) }, 2)
+      : { ...littleOf([value, test]), data: true };
   }
 
-  function measureElement(type: string, fields: Fields, scope: Scope): Shape {
-    const shape = measureParts(type, fields, scope);
+  function measureIndirection(type: string, fields: Fields, scope: Scope): Shape {
     const steps = listOf(fields["indirection"]).map((step) => unwrap(step));
+    const [table, second] = nameParts(unwrap(fields["arg"])?.fields["fields"]);
+    const [field] = nameParts(fields["indirection"]);
+    if (table !== undefined && second === undefined && steps[0]?.type === "String" && field !== undefined) {
+      return scope.find([table, field]) ?? tableColumn;
+    }
+    const shape = measureParts(type, fields, scope);
     // one slice among them makes slices of all
     const isElement = steps.every((step) => step?.type === "A_Indices" && step.fields["is_slice"] !== true);
-    return isElement ? { ...shape, collected: elementOfCollected(shape.collected) } : shape;
+    return isElement ? { ...shape, length: elementOfLength(shape.length) } : shape;
   }
 
   function measureConstant(fields: Fields): Shape {
@@ -150,22 +182,30 @@ export function createExpressionMeter(
   }
 
   function measureJsonPath(children: readonly unknown[], fields: Fields, scope: Scope): Shape {
-    const made = madeOf(measureAll(children, scope), 2);
-    return { ...made, size: sizeOfJsonPath(made.size, textConstant(unwrap(fields["pathspec"]))) };
+    const shapes = measureAll(children, scope);
+    const path = textConstant(unwrap(fields["pathspec"]));
+    const slow = whySlowPath(shapes[0], path);
+    if (slow !== undefined) return fault(slow);
+    const made = madeOf(shapes, 2);
+    return made.data ? made : { ...made, size: sizeOfJsonPath(made.size, path) };
   }
 
   function measureOperator(fields: Fields, scope: Scope): Shape {
     const left = fields["lexpr"] === undefined ? undefined : measure(fields["lexpr"], scope);
     const right = measure(fields["rexpr"], scope);
     const name = nameParts(fields["name"]).at(-1) ?? "=";
-    const kind = textOf(fields["kind"]);
-    const operator = kind === "AEXPR_OP" ? name : undefined;
     const operands = left === undefined ? [right] : [left, right];
-    const slow = whySlowOperator(name, operands);
+    const slow = whySlow(name, operands) ??
+      whySlowPathOperator(name, left, literalOf(fields["rexpr"]));
     if (slow !== undefined) return fault(slow);
-    const made = arithmetic(operator, left, right) ?? madeOf(operands);
-    const isValue = operator === undefined ? kind === "AEXPR_NULLIF" : !returnsTest(name);
-    return isValue ? made : { ...made, collected: "no" };
+    switch (textOf(fields["kind"])) {
+      case "AEXPR_OP":
+        return tests.has(name) ? littleOf(operands) : arithmetic(name, left, right) ?? madeOf(operands);
+      case "AEXPR_NULLIF":
+        return left ?? tableColumn;
+      default:
+        return littleOf(operands);
+    }
   }
 
   function measureCast(fields: Fields, scope: Scope): Shape {
@@ -175,15 +215,25 @@ export function createExpressionMeter(
     // these types fill a value up to the width that is given with them
     const isPadded = /^(bpchar|char|bit|numeric)$/.test(typeName);
     const widths = isPadded ? measureAll(type["typmods"], scope).map((width) => width.bound) : [];
-    const collected = collectedByCast(typeName, listOf(type["arrayBounds"]).length > 0, shape.collected);
-    // as text, each byte is two digits
-    const size = typeName === "bytea" ? 2 * shape.size : shape.size;
-    return {
-      ...shape,
+    if (typeName === "tsquery" || typeName === "jsonpath") {
+      const slow = whySlow(typeName, [shape]);
+      if (slow !== undefined) return fault(slow);
+    }
+    const isArray = listOf(type["arrayBounds"]).length > 0;
+    const isLittle = littleTypes.test(typeName) && !isArray;
+    const { holds, ...unheld } = shape;
+    const escaped = timesEscaped(typeName, unwrap(fields["arg"]));
+    return timesHeld({
+      ...unheld,
+      ...(!isLittle && holds !== undefined && { holds }),
       nodes: shape.nodes + 1,
-      size: Math.max(size, leastSizeOfCast(typeName), ...widths),
-      collected,
-    };
+      size: Math.max(
+        typeName === "bytea" ? 2 * shape.size : shape.size,
+        textTypes.test(typeName) || typeName === "bytea" ? 0 : tableColumn.size,
+        ...widths,
+      ),
+      length: isLittle ? "short" : isArray ? shape.length : wholeLength(shape.length),
+    }, escaped);
   }
 
   function measureCase(fields: Fields, scope: Scope): Shape {
@@ -204,32 +254,31 @@ export function createExpressionMeter(
   }
 
   function measureCall(fields: Fields, scope: Scope): Shape {
-    const measuredBefore = measured;
-    const args = listOf(fields["args"]).map((arg) => measureArgument(arg, scope));
+    const name = nameParts(fields["funcname"]).at(-1) ?? "";
+    const args = listOf(fields["args"]).map((arg) => measureArgument(arg, name === "array_fill", scope));
     const aside = measureAll([fields["agg_order"], fields["agg_filter"]], scope);
     const over = isRecord(fields["over"]) ? measure(childrenOf("WindowDef", fields["over"]), scope) : nothing;
-    const growth = growthOfCall(nameParts(fields["funcname"]).at(-1) ?? "", args);
+    const isShort = fields["agg_distinct"] === true && scope.readsTable;
+    const growth = growthOfCall(name, args, isShort);
     if (!growth.ok) return fault(growth.reason);
-    const isGrowing = growth.shape.size > 1.9 * sum(args.map((arg) => arg.shape.size)) + 1_000;
-    if (growth.measured) measured++;
-    if (measured > 1 && growth.measured || measuredBefore < measured && isGrowing && !growth.measured) {
-      return fault(measuredTwice);
-    }
     const shape = {
       ...growth.shape,
       nodes: growth.shape.nodes + over.nodes + sum(aside.map((part) => part.nodes)),
+      ...(longTexts.test(name) && { length: "long" as const }),
     };
     const isOverRows = fields["over"] !== undefined || fields["agg_star"] === true;
     return isOverRows ? { ...shape, data: true, bound: 0 } : shape;
   }
 
-  function measureArgument(value: unknown, scope: Scope): Argument {
+  function measureArgument(value: unknown, isCount: boolean, scope: Scope): Argument {
     let node = unwrap(value);
     while (node?.type === "TypeCast" || node?.type === "NamedArgExpr") node = unwrap(node.fields["arg"]);
     return {
       shape: measure(value, scope),
       literal: textConstant(node),
-      numbers: node?.type === "A_ArrayExpr" ? numbersOf(listOf(node.fields["elements"])) : undefined,
+      elements: isCount && node?.type === "A_ArrayExpr"
+        ? measureAll(node.fields["elements"], scope)
+        : undefined,
     };
   }
 
@@ -241,16 +290,31 @@ function oneOf(shapes: readonly Shape[]): Shape {
   return { ...eitherOf(shapes), nodes: 1 + sum(shapes.map((shape) => shape.nodes)) };
 }
 
+/** A value inside of others is escaped where all become text, and so again in each round of a recursive query. */
+function timesEscaped(typeName: string, arg: SyntaxNode | undefined): number {
+  if (typeName === "bytea") return 2;
+  const isText = /^(text|varchar|bpchar)$/.test(typeName);
+  const isMade = arg?.type === "RowExpr" || arg?.type === "A_ArrayExpr" || arg?.type === "FuncCall" &&
+      /json/.test(nameParts(arg.fields["funcname"]).at(-1) ?? "");
+  return isText && isMade ? 2 : 1;
+}
+
+/** What is not a literal beside `@@` may well be a query of text search. */
+function whySlowPathOperator(name: string, document: Shape | undefined, path: string | undefined) {
+  return name === "@?" || name === "@@" && path !== undefined ? whySlowPath(document, path) : undefined;
+}
+
+function literalOf(value: unknown): string | undefined {
+  let node = unwrap(value);
+  while (node?.type === "TypeCast") node = unwrap(node.fields["arg"]);
+  return textConstant(node);
+}
+
 function textConstant(node: SyntaxNode | undefined): string | undefined {
   const text = node?.fields["sval"];
   return isRecord(text) ? textOf(text["sval"]) : undefined;
 }
 
-/** The numbers of a list of numeric constants; undefined where anything else is among them. */
-function numbersOf(items: readonly unknown[]): number[] | undefined {
-  const numbers = items.map((item) => {
-    const node = unwrap(item);
-    return node?.type === "A_Const" ? constantShape(node.fields).bound : undefined;
-  }).filter((number) => number !== undefined);
-  return numbers.length === items.length ? numbers : undefined;
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

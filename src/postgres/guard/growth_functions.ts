@@ -1,43 +1,62 @@
-import { collectedByCall, collects, whySlowCall } from "./growth_collected.ts";
-import { leastSizeOfCall } from "./growth_least_sizes.ts";
-import { eitherOf, madeOf, powerDigits, type Shape, sum, tableColumn } from "./growth_shape.ts";
+import {
+  eitherOf,
+  littleOf,
+  longerOf,
+  madeOf,
+  powerDigits,
+  type Shape,
+  tableColumn,
+  timesHeld,
+} from "./growth_shape.ts";
+import type { Length } from "./growth_shape.ts";
+import { whySlow, whySlowPath } from "./slow_functions.ts";
 
-/**
- * Longest value, in characters, that a statement may make beside what it spells out. Searching one such value in
- * another takes its square, and PostgreSQL does not look at the clock meanwhile.
- */
+/** Longest value, in characters, that the planner may work out beside what the statement spells out. */
 export const maxValueSize = 65_536;
 
 export interface Argument {
   readonly shape: Shape;
   /** The text, where the argument is a string literal. */
   readonly literal?: string | undefined;
-  /** What is between the brackets, where the argument is ARRAY[…] of numbers alone. */
-  readonly numbers?: readonly number[] | undefined;
+  /** What is between the brackets, where the argument is ARRAY[…]. */
+  readonly elements?: readonly Shape[] | undefined;
 }
 
-/** How often text is repeated: a number that the literals bound, or one that only the tables' rows tell. */
-type Repetition = { readonly times: number } | "measured";
-
 export type CallGrowth =
-  /** `measured`: how long the value gets depends on a count that no literal bounds. */
-  | { readonly ok: true; readonly shape: Shape; readonly measured?: true }
+  | { readonly ok: true; readonly shape: Shape }
   | { readonly ok: false; readonly reason: string };
 
-const aggregates = new Set(["count", "sum", "avg", "min", "max"]);
-const keepsBound = new Set([
-  "ceil",
-  "ceiling",
-  "floor",
-  "abs",
-  "int2",
-  "int4",
-  "int8",
-  "numeric",
-]);
+/** Aggregates that put all rows' values into one, by what their names have in common. */
+const collecting = /agg|accum|collect|group_concat/;
+/** Those whose result is an array of them, or of ranges. */
+const listing = /^(array_agg|range_agg|range_intersect_agg|int_array_aggregate)$/;
 
-/** Text that is escaped grows, and again each time; twice at most in what matters. */
-const escapes = new Map([
+/** Functions that return one of the values that they are given, or less of the first of them. */
+const returnsOneOf = words("nullif min max any_value first_value last_value nth_value lag lead");
+const returnsLess = words(
+  "substr substring left right split_part lower upper initcap reverse trim btrim ltrim rtrim translate trim_array " +
+    "array_remove array_reverse array_sort array_shuffle array_sample jsonb_strip_nulls unnest",
+);
+
+const keepsList = words("array_cat array_append array_prepend array_replace");
+
+/** Two of these put what is before something and what is after it together again. */
+const pieces = words("substr substring left right split_part");
+
+/** Functions that make a number, a truth or a short text of however long a value. */
+const returnsLittle = words(
+  "length char_length character_length octet_length bit_length cardinality array_length array_ndims array_upper " +
+    "array_lower array_dims array_position position strpos starts_with ascii md5 sha224 sha256 sha384 sha512 digest " +
+    "hmac hashtext json_array_length jsonb_array_length json_typeof jsonb_typeof jsonb_path_exists jsonb_path_match " +
+    "regexp_count regexp_like regexp_instr pg_column_size isempty num_nulls num_nonnulls generate_subscripts " +
+    "similarity levenshtein floor ceil ceiling abs int2 int4 int8 to_date to_timestamp to_number date_part extract " +
+    "date_trunc age mod div width_bucket count sum avg bool_and bool_or every",
+);
+const aggregates = words("count sum avg min max bool_and bool_or every any_value");
+const keepsBound = words("ceil ceiling floor abs int2 int4 int8 numeric round trunc unnest");
+
+/** How much longer the text is that escapes what it is given. */
+const escapes = new Map<string, number>([
   ...["quote_literal", "quote_ident", "quote_nullable", "convert_to", "convert", "decode", "string_to_array"]
     .map((name): [string, number] => [name, 2]),
   // escaped bytes are a backslash and three digits; a sign of Arabic falls apart into eighteen letters
@@ -45,124 +64,250 @@ const escapes = new Map([
   ["normalize", 18],
   ["xmlcomment", 5],
   ["xmltext", 6],
-  ...[
-    "to_json",
-    "to_jsonb",
-    "row_to_json",
-    "array_to_json",
-    "json_build_object",
-    "json_build_array",
-    "jsonb_build_object",
-    "jsonb_build_array",
-  ]
-    .map((name): [string, number] => [name, 1.8]),
+  ...["to_json", "to_jsonb", "row_to_json", "array_to_json", "json_build_object", "json_build_array"]
+    .flatMap((name): [string, number][] => [[name, 1.8], [name.replace("json_", "jsonb_"), 1.8]]),
 ]);
 
-/**
- * Functions that may put one argument in place of each piece of another. They are measured as if each character of the
- * first were a piece.
- */
-const multiplies = new Set([
-  "array_to_string",
-  "array_replace",
-  "regexp_match",
-  "regexp_matches",
+/** Functions that may put the second of these arguments in place of each piece of the first. */
+const multiplied = new Map([
+  ["array_to_string", [0, 1]],
+  ["array_replace", [0, 2]],
+  ["regexp_match", [0, 1]],
+  ["regexp_matches", [0, 1]],
+  ["regexp_replace", [0, 2]],
+  ["replace", [0, 2]],
 ]);
 
-/** What an aggregate collects of each row may be this long before the rows are counted too, as a thousand. */
-const maxCollectedSize = maxValueSize / 2;
 /** Longer values than this may be nested so deep that their indentation outgrows them. */
 const maxFlatSize = 2_000;
 
+/** What no function's result that the planner works out is taken to be shorter than: sha512() has as many digits. */
+const leastConstant = 130;
+
+const versionText: Shape = { ...tableColumn, size: leastConstant, data: false };
+
 /**
- * What a call of a built-in function may grow to; a function that is not known returns no more than it is given, or a
- * number.
+ * What a call of a function may grow to; one that is not known returns no more than it is given, or a number.
+ * `isShort`: it is an aggregate of different values, as a stored table has them.
  */
-export function growthOfCall(name: string, args: readonly Argument[]): CallGrowth {
+export function growthOfCall(name: string, args: readonly Argument[], isShort: boolean): CallGrowth {
   const shapes = args.map((arg) => arg.shape);
-  const reason = whySlowCall(name, shapes);
+  const reason = whySlow(name, shapes) ??
+    (name.startsWith("jsonb_path_") ? whySlowPath(shapes[0], args[1]?.literal) : undefined);
   if (reason !== undefined) return { ok: false, reason };
-  const made = madeOf(shapes, escapes.get(name) ?? 1);
-  return growthOfMade(name, args, shapes, { ...made, collected: collectedByCall(name, shapes) });
+  if (returnsLittle.has(name)) return { ok: true, shape: little(name, shapes) };
+  if (collects(name)) return collected(name, shapes, isShort);
+  if (name === "version") return { ok: true, shape: versionText };
+  const made = madeBy(name, shapes);
+  const counted = growthOfCount(name, args, shapes, made);
+  if (counted !== undefined) return counted;
+  const size = sizeOf(name, args, shapes, made);
+  return {
+    ok: true,
+    shape: timesHeld(
+      { ...made, size: made.data ? size : Math.max(leastConstant, size) },
+      timesKept(name, args),
+    ),
+  };
 }
 
-function growthOfMade(
+/** Whether it is an aggregate that collects. */
+function collects(name: string): boolean {
+  return collecting.test(name);
+}
+
+/** What an array of such values is. */
+export function listOfLength(elements: Length): Length {
+  return elements === "short" ? "list" : "long";
+}
+
+/** What one element of such a value is. */
+export function elementOfLength(length: Length): Length {
+  return length === "list" ? "short" : length;
+}
+
+/** What is made of the value as one, as its text. */
+export function wholeLength(length: Length): Length {
+  return length === "short" ? "short" : "long";
+}
+
+function little(name: string, shapes: readonly Shape[]): Shape {
+  const shape = littleOf(shapes);
+  if (aggregates.has(name)) return { ...shape, data: true, bound: 0 };
+  if (keepsBound.has(name)) return { ...shape, bound: shapes[0]?.bound ?? 0 };
+  return /length$/.test(name) && !shape.data ? { ...shape, bound: shapes[0]?.size ?? 0 } : shape;
+}
+
+function collected(name: string, shapes: readonly Shape[], isShort: boolean): CallGrowth {
+  const made = madeOf(shapes);
+  if (!made.data && made.size > maxValueSize / 2) {
+    return {
+      ok: false,
+      reason: `${name}() makes a value longer than fits of one that is as long in each row; make it shorter`,
+    };
+  }
+  const length: Length = listing.test(name) ? listOfLength(made.length) : "long";
+  return {
+    ok: true,
+    shape: timesHeld({ ...made, data: true, bound: 0, length: isShort ? made.length : length }, 2),
+  };
+}
+
+function madeBy(name: string, shapes: readonly Shape[]): Shape {
+  const [first = tableColumn] = shapes;
+  const made = madeOf(shapes, escapes.get(name) ?? 1);
+  if (returnsOneOf.has(name)) {
+    return { ...eitherOf(shapes), nodes: made.nodes, ...(aggregates.has(name) && { data: true, bound: 0 }) };
+  }
+  if (name === "generate_series") return { ...made, bound: eitherOf(shapes.slice(0, 2)).bound };
+  if (keepsList.has(name)) return made;
+  if (!returnsLess.has(name)) return { ...made, length: wholeLength(made.length) };
+  const { size, length } = first;
+  const { holds: _, ...rest } = made;
+  const less = {
+    ...rest,
+    size,
+    length: name === "unnest" ? elementOfLength(length) : length,
+    bound: keepsBound.has(name) ? first.bound : made.bound,
+    ...(first.holds !== undefined && { holds: first.holds }),
+  };
+  return timesHeld(less, pieces.has(name) ? 0.5 : 1);
+}
+
+/** What is as long as a number says. */
+function growthOfCount(
   name: string,
   args: readonly Argument[],
   shapes: readonly Shape[],
   made: Shape,
-): CallGrowth {
+): CallGrowth | undefined {
+  const [first = tableColumn, second] = shapes;
   switch (name) {
     case "repeat":
-      return repeated(name, made, shapes[0] ?? tableColumn, shapes[1]);
+      return repeated(name, made, first, second ?? tableColumn);
     case "lpad":
     case "rpad":
-      return repeated(name, made, { ...tableColumn, size: 4 }, shapes[1]);
+      return repeated(name, made, { ...tableColumn, size: 4 }, second ?? tableColumn);
     case "bpchar":
     case "bit":
-      return shapes.length < 2 ? { ok: true, shape: made } : repeated(name, made, tableColumn, shapes[1]);
+      return second === undefined ? undefined : repeated(name, made, tableColumn, second);
     case "polygon":
-      return shapes.length < 2 ? { ok: true, shape: made } : repeated(name, made, tableColumn, shapes[0]);
+      return second === undefined ? undefined : repeated(name, made, tableColumn, first);
     case "array_fill":
-      return filled(made, shapes[0] ?? tableColumn, args[1]);
+      return repeated(name, made, { ...first, size: Math.max(8, first.size) }, dimensionsOf(args[1]));
     case "format":
       return formatted(made, args);
+    default:
+      return undefined;
+  }
+}
+
+function repeated(name: string, made: Shape, text: Shape, count: Shape): CallGrowth {
+  if (!(count.bound <= maxValueSize)) {
+    return {
+      ok: false,
+      reason:
+        `the count of ${name}() has no bound, or makes a value longer than ${maxValueSize} characters; write least(count, 100)`,
+    };
+  }
+  const times = count.data ? 1 : Math.max(1, count.bound);
+  if (times > 16 && text.length === "long") {
+    return {
+      ok: false,
+      reason:
+        `${name}() repeats what is as long as a row says, or as there are rows; write least(count, 100) there`,
+    };
+  }
+  const size = times * Math.max(1, text.size);
+  const length = count.data ? "long" : made.length;
+  return {
+    ok: true,
+    shape: timesHeld({ ...made, size: Math.max(size, made.size), length }, Math.min(2, times)),
+  };
+}
+
+/** The number of elements that ARRAY[…] asks for, or a text such as '{2,3}'. */
+function dimensionsOf(dimensions: Argument | undefined): Shape {
+  if (dimensions === undefined) return tableColumn;
+  const { shape, literal, elements } = dimensions;
+  const bounds = elements?.map((element) => element.bound) ?? literal?.match(/\d+/g)?.map(Number) ??
+    [shape.bound];
+  return { ...shape, bound: bounds.reduce((times, bound) => times * Math.max(1, bound), 1) };
+}
+
+/** `format()` pads to the widths in its text or its arguments, and may put an argument in several times. */
+function formatted(made: Shape, args: readonly Argument[]): CallGrowth {
+  const pattern = args[0]?.literal;
+  if (pattern === undefined) {
+    return made.data
+      ? { ok: true, shape: { ...made, length: "long" } }
+      : { ok: false, reason: "format() needs a literal as its first argument; use || or concat() else" };
+  }
+  const shapes: Shape[] = [];
+  let size = pattern.length;
+  let length = made.length;
+  let next = 1;
+  for (const [, at, width, star, starAt, kind] of pattern.matchAll(directives)) {
+    if (star !== undefined) {
+      const given = args[starAt === undefined ? next++ : Number(starAt)]?.shape ?? tableColumn;
+      const fault = repeated("format", made, tableColumn, given);
+      if (!fault.ok) return fault;
+      size += given.bound;
+      if (given.data) length = "long";
+    }
+    size += Number(width ?? 0);
+    if (kind !== "%") shapes.push(args[at === undefined ? next++ : Number(at)]?.shape ?? tableColumn);
+  }
+  const parts = madeOf(shapes);
+  return {
+    ok: true,
+    shape: {
+      ...parts,
+      nodes: made.nodes,
+      size: size + parts.size,
+      data: made.data,
+      length: longerOf(length, parts.length),
+    },
+  };
+}
+
+/** `%`, the place of its argument, and the width: a number, `*`, or `*` with a place. */
+const directives = /%(?:(\d+)\$)?-?(?:(\d+)|(\*)(?:(\d+)\$)?)?([sIL%])/g;
+
+/** Of what a stored table holds, each piece is taken to be replaced once; of what the planner works out, each letter. */
+function sizeOf(name: string, args: readonly Argument[], shapes: readonly Shape[], made: Shape): number {
+  const [first = tableColumn, second = tableColumn, third = tableColumn] = shapes;
+  const between = multiplied.get(name);
+  if (between !== undefined) {
+    const [text = 0, by = 0] = between.map((at) => shapes[at]?.size ?? 0);
+    const from = name === "replace" ? args[1]?.literal?.length ?? 1 : 1;
+    return made.data ? made.size : text * Math.max(1, by / Math.max(1, from));
+  }
+  switch (name) {
     case "concat_ws":
-      return grown(made, made.size + args.length * (shapes[0]?.size ?? 0));
+      return made.size + args.length * first.size;
     case "jsonb_pretty":
       // each line is indented by its depth, and both may be as many as half of the characters
-      return grown(
-        { ...made, collected: made.size > tableColumn.size ? "value" : made.collected },
-        made.size > maxFlatSize ? made.size ** 2 : made.size,
-      );
+      return made.data ? made.size : Math.max(made.size, first.size > maxFlatSize ? first.size ** 2 : 0);
+    case "ts_headline":
+      return made.data
+        ? made.size
+        : Math.max(first.size * (1 + third.size), second.size * (1 + (shapes[3]?.size ?? 0)));
+    case "to_char":
+      return 16 * second.size;
     case "round":
     case "trunc":
-      return grown(
-        { ...made, bound: shapes[0]?.bound ?? 0 },
-        made.size + Math.min(16_383, shapes[1]?.bound ?? 0),
-      );
-    case "ts_headline":
-      return grown(made, made.size + sizeOfHeadline(shapes));
-    case "replace":
-      return grown(made, replaceFactor(args) * (shapes[0]?.size ?? 0));
-    case "regexp_replace":
-      return grown(made, Math.max(1, shapes[2]?.size ?? 1) * (shapes[0]?.size ?? 0));
-    case "to_char":
-      return grown(made, 16 * (shapes[1]?.size ?? 1));
+      return made.size + Math.min(16_383, shapes[1]?.bound ?? 0);
     case "power":
     case "pow":
-      return grown(made, powerDigits(shapes[0]?.bound ?? 0, shapes[1] ?? tableColumn));
+      return powerDigits(first.bound, second);
     case "exp":
     case "factorial":
-      return grown(made, 5 * powerDigits(10, shapes[0] ?? tableColumn));
-    case "generate_series":
-      return { ok: true, shape: { ...made, size: 16, bound: eitherOf(shapes.slice(0, 2)).bound } };
-    case "length":
-    case "char_length":
-      return { ok: true, shape: { ...made, size: 8, bound: made.data ? 0 : made.size } };
+      return 5 * powerDigits(10, first);
   }
-  if (multiplies.has(name)) return grown(made, multiplied(shapes));
-  if (collects(name)) return grown(made, made.size * (made.size > maxCollectedSize ? 1_000 : 1));
-  if (name.startsWith("jsonb_path_query")) return grown(made, sizeOfJsonPath(made.size, args[1]?.literal));
-  if (aggregates.has(name)) return { ok: true, shape: { ...made, data: true, bound: 0 } };
-  if (keepsBound.has(name)) return { ok: true, shape: { ...made, bound: shapes[0]?.bound ?? 0 } };
-  return grown(made, Math.max(made.size, leastSizeOfCall(name)));
-}
-
-function grown(made: Shape, size: number): CallGrowth {
-  return { ok: true, shape: { ...made, size: Math.max(1, size) } };
-}
-
-/** Each piece of any argument may bring in all of each other. */
-function multiplied(shapes: readonly Shape[]): number {
-  return shapes.reduce((size, shape) => size * (1 + shape.size), 1);
-}
-
-/** Each word of the document may get marks that its last argument tells; the first argument may be a configuration. */
-function sizeOfHeadline(shapes: readonly Shape[]): number {
-  const sizes = shapes.map((shape) => shape.size);
-  const [first = 0, second = 0, third = 0, fourth = 0] = sizes;
-  return Math.max(sizes.length > 3 ? 0 : first * (1 + third), second * (1 + fourth));
+  return name.startsWith("jsonb_path_query") && !made.data
+    ? sizeOfJsonPath(made.size, args[1]?.literal)
+    : made.size;
 }
 
 /** What a path of JSON may find in a value of a length: `**` finds each part once for itself and for all around it. */
@@ -171,53 +316,18 @@ export function sizeOfJsonPath(size: number, path: string | undefined): number {
   return size ** (1 + descents);
 }
 
-function repeated(name: string, made: Shape, text: Shape, count: Shape | undefined): CallGrowth {
-  const repetition = repetitionOf(count ?? tableColumn);
-  if (repetition === undefined) {
-    return {
-      ok: false,
-      reason: `the count of ${name}() has no bound; write least(count, 100), with a number`,
-    };
-  }
-  return repetition === "measured"
-    ? { ok: true, shape: { ...made, size: 1_000 * Math.max(1, text.size) }, measured: true }
-    : grown(made, repetition.times * Math.max(1, text.size));
+/** How often what is made in a round of a recursive query may hold what is given to the call. */
+function timesKept(name: string, args: readonly Argument[]): number {
+  if (name.startsWith("quote_")) return 2;
+  const [from, to] = [args[1]?.literal, args[2]?.literal];
+  if (from === undefined || to === undefined) return 1;
+  if (name === "replace") return to.length > from.length ? 2 : 1;
+  if (name !== "regexp_replace") return 1;
+  const groups = to.match(/\\[\d&]/g)?.length ?? 0;
+  const isAll = args[3]?.literal?.includes("g") === true;
+  return Math.max(1, groups, isAll && to.length > 1 && groups === 0 ? 2 : 1);
 }
 
-function repetitionOf(count: Shape): Repetition | undefined {
-  // a number that the planner can work out is repeated while planning, where no timeout stops it
-  if (!(count.bound <= maxValueSize)) return count.data ? undefined : { times: count.bound };
-  return count.data ? "measured" : { times: count.bound };
-}
-
-function filled(made: Shape, value: Shape, dimensions: Argument | undefined): CallGrowth {
-  const counts = dimensions?.numbers;
-  if (counts === undefined) {
-    return {
-      ok: false,
-      reason: "the size of array_fill() has no bound; write it as ARRAY[100], with numbers",
-    };
-  }
-  return grown(made, counts.reduce((times, count) => times * Math.max(1, count), Math.max(8, value.size)));
-}
-
-/** `format()` pads to the widths in its text, and may put an argument in several times. */
-function formatted(made: Shape, args: readonly Argument[]): CallGrowth {
-  const pattern = args[0]?.literal;
-  if (pattern === undefined || /%(\d+\$)?-?\*/.test(pattern)) {
-    return {
-      ok: false,
-      reason: "format() needs a literal as its first argument, without *; use || or concat() else",
-    };
-  }
-  const directives = [...pattern.matchAll(/%(?:\d+\$)?-?(\d*)/g)];
-  const widths = sum(directives.map((directive) => Number(directive[1])));
-  const given = sum(args.slice(1).map((arg) => arg.shape.size));
-  const copies = pattern.includes("$") ? directives.length : 1;
-  return grown(made, pattern.length + widths + copies * given);
-}
-
-function replaceFactor(args: readonly Argument[]): number {
-  const from = args[1]?.literal?.length ?? 1;
-  return Math.max(1, (args[2]?.shape.size ?? 1) / Math.max(1, from));
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(" "));
 }

@@ -1,35 +1,199 @@
-import { type Columns, noColumns } from "./growth_columns.ts";
-import { eitherOf, type Shape } from "./growth_shape.ts";
+import { eitherOf, madeOf, type Shape, tableColumn } from "./growth_shape.ts";
+
+export interface Column {
+  /** Undefined where it may have any name. */
+  readonly name: string | undefined;
+  readonly shape: Shape;
+  /** It stands for all columns of a stored table, whose names and number are not known. */
+  readonly isTable?: true;
+}
+
+/** What a query puts out. */
+export interface Query {
+  readonly columns: readonly Column[];
+  /** Relations that the planner sees once it has put subqueries in their places. */
+  readonly relations: number;
+  /** What a stored table holds is among its rows. */
+  readonly readsTable: boolean;
+}
+
+/** What stands in FROM under one name, which is undefined where only its columns can be named. */
+export interface Relation extends Query {
+  readonly name: string | undefined;
+}
 
 /** What names mean at a place of the statement. */
 export interface Scope {
-  /** Of the FROM clause. */
-  readonly columns: Columns;
-  readonly ctes: ReadonlyMap<string, Columns>;
+  readonly ctes: ReadonlyMap<string, Query>;
   /** Of the query around this one. */
-  readonly outer?: Scope;
+  readonly outer?: Scope | undefined;
+  /**
+   * The worst that a name may mean: a column or a whole row, of this query or of one around it, since which of them has
+   * it is not always told. Undefined for a column of a stored table.
+   */
+  find(parts: readonly string[]): Shape | undefined;
+  /** The columns of `*`, or of a table's. */
+  all(table?: string): readonly Column[];
+  readonly readsTable: boolean;
+  /** The names of this scope alone. */
+  readonly names: Names;
 }
 
-export const emptyScope: Scope = { columns: noColumns, ctes: new Map() };
+interface Names {
+  readonly columns: ReadonlyMap<string, Shape>;
+  /** The worst of those that may have any name. */
+  readonly nameless: Shape | undefined;
+  relation(name: string): Found | undefined;
+}
+
+interface Found {
+  readonly columns: readonly Column[];
+  readonly byName: ReadonlyMap<string, Shape>;
+  readonly nameless: Shape | undefined;
+  readonly row: Shape;
+}
+
+export const tableColumns: readonly Column[] = [{ name: undefined, shape: tableColumn, isTable: true }];
+
+/** `spend` is told how many columns and queries are looked into. */
+export function createScope(
+  { relations, ctes, outer }: Pick<Scope, "ctes" | "outer"> & { readonly relations: readonly Relation[] },
+  spend: (steps: number) => void,
+): Scope {
+  let names: Names | undefined;
+  const scope: Scope = {
+    ctes,
+    outer,
+    get readsTable() {
+      return relations.some((relation) => relation.readsTable);
+    },
+    find: (parts) => parts.length > 1 ? findOf(parts.at(-2) ?? "", parts.at(-1) ?? "") : findAlone(parts[0]),
+    all(table) {
+      if (table === undefined) return relations.flatMap((relation) => relation.columns);
+      for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
+        const found = at.names.relation(table);
+        if (found !== undefined) return found.columns;
+      }
+      return tableColumns;
+    },
+    get names() {
+      return names ??= createNames(relations, spend);
+    },
+  };
+
+  function findOf(table: string, name: string): Shape | undefined {
+    for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
+      spend(1);
+      const found = at.names.relation(table);
+      if (found !== undefined) return found.byName.get(name) ?? found.nameless;
+    }
+    // a column of a type of rows, as in (a).b
+    return findAlone(table);
+  }
+
+  function findAlone(name = ""): Shape | undefined {
+    const found: Shape[] = [];
+    let row: Shape | undefined;
+    for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
+      spend(1);
+      const column = at.names.columns.get(name);
+      if (column !== undefined) return eitherOf([...found, column]);
+      if (at.names.nameless !== undefined) found.push(at.names.nameless);
+      row ??= at.names.relation(name)?.row;
+    }
+    if (row !== undefined) found.push(row);
+    return found.length === 0 ? undefined : eitherOf(found);
+  }
+
+  return scope;
+}
+
+function createNames(relations: readonly Relation[], spend: (steps: number) => void): Names {
+  let byRelation: Map<string, Column[]> | undefined;
+  const found = new Map<string, Found>();
+  return {
+    ...byNameOf(relations.flatMap((relation) => relation.columns), spend),
+    relation(name) {
+      byRelation ??= groupByRelation(relations);
+      const columns = byRelation.get(name);
+      const known = found.get(name);
+      if (known !== undefined || columns === undefined) return known;
+      const { columns: byName, nameless } = byNameOf(columns, spend);
+      const relation = { columns, byName, nameless, row: madeOf(columns.map((column) => column.shape)) };
+      found.set(name, relation);
+      return relation;
+    },
+  };
+}
+
+function groupByRelation(relations: readonly Relation[]): Map<string, Column[]> {
+  const byRelation = new Map<string, Column[]>();
+  for (const { name, columns } of relations) {
+    if (name === undefined) continue;
+    const known = byRelation.get(name);
+    if (known === undefined) byRelation.set(name, [...columns]);
+    else known.push(...columns);
+  }
+  return byRelation;
+}
+
+function byNameOf(columns: readonly Column[], spend: (steps: number) => void) {
+  spend(columns.length);
+  const byName = new Map<string, Shape>();
+  let nameless: Shape | undefined;
+  for (const { name, shape } of columns) {
+    if (name === undefined) {
+      nameless = nameless === undefined ? shape : eitherOf([nameless, shape]);
+    } else {
+      const known = byName.get(name);
+      byName.set(name, known === undefined ? shape : eitherOf([known, shape]));
+    }
+  }
+  return { columns: byName, nameless };
+}
+
+/** The columns under the names of an alias, as in `AS t (a, b)`; those beyond the list keep theirs. */
+export function renameColumns(columns: readonly Column[], names: readonly string[]): readonly Column[] {
+  if (names.length === 0) return columns;
+  if (!columns.some((column) => column.isTable)) {
+    return columns.map((column, at) => at < names.length ? { name: names[at], shape: column.shape } : column);
+  }
+  return [...spread(columns, names.length).map((shape, at) => ({ name: names[at], shape })), ...tableColumns];
+}
 
 /**
- * The worst that a name may mean: a column or a whole row, of this query or of one around it, since which of them has
- * it is not always told. Undefined for a column of a stored table. `spend` is told of each query looked into.
+ * The shape in `others` of each of the columns, as UNION puts them in one place. Where a stored table's columns are
+ * among them, the others are counted from both ends; where that does not tell, each may be the worst of all.
  */
-export function findColumn(
-  scope: Scope,
-  parts: readonly string[],
-  spend: (steps: number) => void,
-): Shape | undefined {
-  const name = parts.at(-1);
-  if (name === undefined) return undefined;
-  const found: Shape[] = [];
-  for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
-    spend(1);
-    const column = at.columns.find(name, parts.at(-2));
-    const row = parts.length === 1 ? at.columns.findRow(name) : undefined;
-    if (column !== undefined) found.push(column);
-    if (row !== undefined) found.push(row);
+export function alignColumns(columns: readonly Column[], others: readonly Column[]): Shape[] {
+  const table = columns.findIndex((column) => column.isTable);
+  if (table < 0) return spread(others, columns.length);
+  const otherTable = others.findIndex((column) => column.isTable);
+  const isPlain = isOnce(columns) && (otherTable < 0 || otherTable === table && isOnce(others));
+  const more = others.length - columns.length;
+  if (!isPlain || (otherTable < 0 ? more < -1 : more !== 0)) {
+    const worst = eitherOf([tableColumn, ...others.map((column) => column.shape)]);
+    return columns.map(() => worst);
   }
-  return found.length === 0 ? undefined : eitherOf(found);
+  const between = others.slice(table, table + more + 1).map((column) => column.shape);
+  return columns.map((_, at) =>
+    at === table
+      ? eitherOf([tableColumn, ...between])
+      : others[at < table ? at : at + more]?.shape ?? tableColumn
+  );
+}
+
+function spread(columns: readonly Column[], count: number): Shape[] {
+  const table = columns.findIndex((column) => column.isTable);
+  const worst = table < 0 || isOnce(columns) ? tableColumn : eitherOf(columns.map((column) => column.shape));
+  const more = count - columns.length;
+  return Array.from({ length: count }, (_, at) => {
+    if (table < 0 || worst === tableColumn && at <= table) return columns[at]?.shape ?? tableColumn;
+    if (worst !== tableColumn || at <= table + more) return worst;
+    return columns[at - more]?.shape ?? tableColumn;
+  });
+}
+
+function isOnce(columns: readonly Column[]): boolean {
+  return columns.filter((column) => column.isTable).length < 2;
 }

@@ -1,11 +1,10 @@
-import { worseOf, worstCollected } from "./growth_collected.ts";
 import { isRecord, type SyntaxNode } from "./syntax_tree.ts";
 
 /**
- * Whether a value's length depends on how many rows there are: a `list` is an array of values that each come of one row,
- * a `value` may be long as a whole and in each of its parts.
+ * Whether a value may have a megabyte: a `long` one is as long as there are rows or rounds, or as a count in a row says;
+ * a `list` is an array of many values that are each short.
  */
-export type Collected = "no" | "list" | "value";
+export type Length = "short" | "list" | "long";
 
 /** What is known of an expression before it runs: upper bounds on what it may grow to. */
 export interface Shape {
@@ -17,13 +16,15 @@ export interface Shape {
   readonly data: boolean;
   /** The largest number, without its sign, that the literals in it can make. */
   readonly bound: number;
-  readonly collected: Collected;
+  readonly length: Length;
+  /** How often the value holds each column of the recursive queries around it. */
+  readonly holds?: ReadonlyMap<symbol, number>;
 }
 
 /** A column of a table: what it holds is not the statement's doing, so its length is a token one. */
-export const tableColumn: Shape = { size: 16, nodes: 1, data: true, bound: 0, collected: "no" };
+export const tableColumn: Shape = { size: 16, nodes: 1, data: true, bound: 0, length: "short" };
 
-export const nothing: Shape = { size: 0, nodes: 0, data: false, bound: 0, collected: "no" };
+export const nothing: Shape = { size: 0, nodes: 0, data: false, bound: 0, length: "short" };
 
 /** One of several values, as of CASE: the worst of each. */
 export function eitherOf(shapes: readonly Shape[]): Shape {
@@ -32,21 +33,62 @@ export function eitherOf(shapes: readonly Shape[]): Shape {
     nodes: Math.max(worst.nodes, shape.nodes),
     data: worst.data || shape.data,
     bound: Math.max(worst.bound, shape.bound),
-    collected: worseOf(worst.collected, shape.collected),
+    length: longerOf(worst.length, shape.length),
+    ...mostOf(worst.holds, shape.holds),
   }), nothing);
 }
 
 /** A value made from all of these in a way that is not known, and at most as long as they are together. */
 export function madeOf(shapes: readonly Shape[], factor = 1): Shape {
-  const data = shapes.length === 0 || shapes.some((shape) => shape.data);
-  const bounds = shapes.filter((shape) => shape.data).map((shape) => shape.bound);
+  let [size, nodes, bound] = [0, 0, 0];
+  let data = shapes.length === 0;
+  let length: Length = "short";
+  let holds: Map<symbol, number> | undefined;
+  for (const shape of shapes) {
+    size += shape.size;
+    nodes += shape.nodes;
+    data ||= shape.data;
+    length = longerOf(length, shape.length);
+    if (shape.data) bound = Math.max(bound, shape.bound);
+    if (shape.holds === undefined) continue;
+    holds ??= new Map();
+    for (const [column, times] of shape.holds) holds.set(column, (holds.get(column) ?? 0) + times);
+  }
   return {
-    size: factor * sum(shapes.map((shape) => shape.size)) + 1,
-    nodes: 1 + sum(shapes.map((shape) => shape.nodes)),
+    size: factor * size + 1,
+    nodes: nodes + 1,
     data,
-    bound: data ? Math.max(0, ...bounds) : Infinity,
-    collected: worstCollected(shapes),
+    bound: data ? bound : Infinity,
+    length,
+    ...(holds !== undefined && { holds }),
   };
+}
+
+/** A number or a truth that is made from these. */
+export function littleOf(shapes: readonly Shape[]): Shape {
+  const { nodes, data, bound } = madeOf(shapes);
+  return { size: tableColumn.size, nodes, data, bound, length: "short" };
+}
+
+export function longerOf(one: Length, other: Length): Length {
+  if (one === "long" || other === "long") return "long";
+  return one === "list" ? one : other;
+}
+
+function mostOf(one: Shape["holds"], other: Shape["holds"]): Pick<Shape, "holds"> {
+  if (one === undefined || other === undefined) {
+    const holds = one ?? other;
+    return holds === undefined ? {} : { holds };
+  }
+  const holds = new Map(one);
+  for (const [column, times] of other) holds.set(column, Math.max(holds.get(column) ?? 0, times));
+  return { holds };
+}
+
+/** The value, holding what it holds so many times more. */
+export function timesHeld(shape: Shape, factor: number): Shape {
+  if (shape.holds === undefined || factor === 1) return shape;
+  return { ...shape, holds: new Map([...shape.holds].map(([column, times]) => [column, factor * times])) };
 }
 
 /** A literal: its length, and the number that it is or that its text spells. */
@@ -62,20 +104,12 @@ export function constantShape(fields: SyntaxNode["fields"]): Shape {
     nodes: 1,
     data: false,
     bound: Number.isNaN(number) ? Infinity : number,
-    collected: "no",
+    length: "short",
   };
 }
 
-export function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
-}
-
 /** The shape of an arithmetic operator's result, where the operator is one; `left` is absent for a sign. */
-export function arithmetic(
-  operator: string | undefined,
-  left: Shape | undefined,
-  right: Shape,
-): Shape | undefined {
+export function arithmetic(operator: string, left: Shape | undefined, right: Shape): Shape | undefined {
   const operands = left === undefined ? [right] : [left, right];
   const bound = arithmeticBound(operator, left?.bound ?? 0, right);
   if (bound === undefined) return undefined;
@@ -86,10 +120,12 @@ export function arithmetic(
     : operator === "*" && !made.data
     ? made.size
     : Math.max(longest, tableColumn.size);
-  return { ...made, size, bound };
+  // numeric has a bound of its own on its digits, so what is reckoned does not grow from round to round
+  const { nodes, data, length } = made;
+  return { size, nodes, data, bound, length };
 }
 
-function arithmeticBound(operator: string | undefined, left: number, right: Shape): number | undefined {
+function arithmeticBound(operator: string, left: number, right: Shape): number | undefined {
   switch (operator) {
     case "+":
     case "-":

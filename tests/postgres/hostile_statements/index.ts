@@ -13,6 +13,7 @@ import { otherConnections } from "./other_connections.ts";
 import { procedural } from "./procedural.ts";
 import { serverSignals } from "./server_signals.ts";
 import { settings } from "./settings.ts";
+import { slowFunctions } from "./slow_functions.ts";
 import { stackedStatements } from "./stacked_statements.ts";
 import { textAsSql } from "./text_as_sql.ts";
 import { transactionControl } from "./transaction_control.ts";
@@ -39,6 +40,7 @@ export const hostileFamilies: Readonly<Record<string, readonly HostileStatement[
   "user-defined objects": userDefined,
   memory,
   "values collected from rows": collectedValues,
+  "functions that no timeout ends": slowFunctions,
   "deep nesting": deepNesting,
   "endless answers": endlessAnswers,
 };

@@ -14,6 +14,35 @@ const chain = (depth: number, kind: string, first: string, next: (before: string
   return `WITH ${ctes.join(", ")} SELECT length(a::text) FROM c${depth - 1}`;
 };
 
+/** What a round of a recursive query makes of a text, twice as long each time. */
+const doublings = [
+  "s || s",
+  "concat(s, s)",
+  "concat_ws(',', s, s)",
+  "replace(s, 'x', 'xx')",
+  "regexp_replace(s, '.', 'xx', 'g')",
+  "regexp_replace(s, '(.*)', '\\1\\1')",
+  "format('%s%s', s, s)",
+  "format('%1$s%1$s', s)",
+  "repeat(s, 2)",
+  "lower(s) || upper(s)",
+  "s || left(s, -1)",
+  "quote_literal(s)",
+  "ARRAY[s, s]::text",
+  "ARRAY[s]::text",
+  "ROW(s)::text",
+  "to_json(s)::text",
+  "json_build_array(s, s)::text",
+  "s::bytea::text",
+  "r::text || r::text",
+  "(r).s || (r).s",
+  "CASE WHEN true THEN s || s ELSE s END",
+  "coalesce(s || s, s)",
+  "(SELECT s || s)",
+  "(SELECT string_agg(s, '') FROM generate_series(1, 2))",
+  "array_to_string(ARRAY(SELECT s FROM generate_series(1, 2)), '')",
+];
+
 /** Short statements that would take gigabytes, or minutes in which no timeout counts. */
 export const memory: readonly HostileStatement[] = [
   ...named([
@@ -34,7 +63,6 @@ export const memory: readonly HostileStatement[] = [
     "SELECT repeat('x', g) FROM generate_series(1000000000, 1000000001) g",
     "SELECT repeat('x', unnest) FROM unnest(ARRAY[1000000000])",
     "SELECT repeat(repeat('x', id::int), 1000) FROM orders",
-    "SELECT repeat('x', id::int), repeat('y', id::int) FROM orders",
     "SELECT lpad('x', 1000000000)",
     "SELECT rpad(lpad('x', 1000000), 1000000000, 'y')",
     "SELECT format('%1000000000s', 'x')",
@@ -47,11 +75,26 @@ export const memory: readonly HostileStatement[] = [
     "SELECT bpchar('x'::bpchar, 1000000000, true)",
     "SELECT polygon(60000000, circle '((0,0),1)')",
     "SELECT overlay(repeat('x', 1000000000) PLACING 'y' FROM 1)",
-    "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT s || s FROM r) SELECT max(length(s)) FROM r",
-    "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT concat(s, s) FROM r) SELECT max(length(s)) FROM r",
-    "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT replace(s, 'x', 'xx') FROM r) SELECT max(length(s)) FROM r",
-    "WITH RECURSIVE r (s) AS (SELECT ARRAY[1] UNION ALL SELECT s || s FROM r) SELECT max(cardinality(s)) FROM r",
+    "SELECT array_fill(0, ARRAY[n, n]) FROM generate_series(60000, 60001) n",
+    "SELECT array_fill(0, '{60000,60000}')",
+    "SELECT format('%*s', id * 1000000, 'x') FROM orders",
+    "SELECT rpad(name, (SELECT 1000000000)) FROM pg_settings",
   ]),
+  ...named([
+    ...doublings.map((round) =>
+      `WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT ${round} FROM r) SELECT max(length(s)) FROM r`
+    ),
+    "WITH RECURSIVE r (s) AS (SELECT ARRAY[1] UNION ALL SELECT s || s FROM r) SELECT max(cardinality(s)) FROM r",
+    "WITH RECURSIVE r (s) AS (SELECT ARRAY[1] UNION ALL SELECT array_cat(s, s) FROM r) SELECT max(cardinality(s)) FROM r",
+    "WITH RECURSIVE r (s, t) AS (SELECT 'x', 'y' UNION ALL SELECT t, s || t FROM r) SELECT max(length(s)) FROM r",
+    "WITH RECURSIVE r (s, t) AS (SELECT 'x', 'y' UNION ALL SELECT t || t, s FROM r) SELECT max(length(s)) FROM r",
+    "WITH RECURSIVE r (a, b, c, d, e) AS (SELECT 'a', 'b', 'c', 'd', 'e' UNION ALL SELECT a || b, b || c, c || d, d || e, e || 'x' FROM r) SELECT max(length(a)) FROM r",
+    "WITH RECURSIVE r AS (SELECT name, setting FROM pg_settings UNION ALL SELECT name || name, setting FROM r) SELECT max(length(name)) FROM r",
+    "WITH RECURSIVE r AS (SELECT * FROM orders UNION ALL SELECT id, status || status, total FROM r) SELECT 1 FROM r",
+    "WITH RECURSIVE r AS (SELECT id, status AS s FROM orders UNION ALL SELECT o.id, r.s || o.status || r.s FROM r JOIN orders o ON o.id = r.id) SELECT 1 FROM r",
+    "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT t || t FROM (SELECT s AS t FROM r) x) SELECT max(length(s)) FROM r",
+    "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT a.s || b.s FROM r AS a, LATERAL (SELECT a.s) b) SELECT max(length(s)) FROM r",
+  ], "doubles a value"),
   ...named([
     "SELECT strpos(repeat('a', 200000), 'b' || repeat('a', 100000))",
     "SELECT repeat('a', 200000) LIKE '%' || repeat('_a', 50000) || 'b'",
@@ -59,6 +102,7 @@ export const memory: readonly HostileStatement[] = [
     "SELECT length(array_replace(array_fill(1, ARRAY[7000])::text[], '1', repeat('x', 10000))::text)",
     "SELECT length(jsonb_pretty((repeat('[', 5000) || repeat(']', 5000))::jsonb))",
     "SELECT length(jsonb_path_query_array((repeat('[', 5000) || repeat(']', 5000))::jsonb, '$.**')::text)",
+    "SELECT strpos(jsonb_pretty(repeat('[', 3000)::jsonb), jsonb_pretty(repeat('[', 3001)::jsonb))",
     "SELECT string_agg(repeat('x', 60000), '') FROM generate_series(1, 1000)",
     "SELECT string_agg('x', repeat('x', 60000)) FROM generate_series(1, 1000)",
     "SELECT length(repeat('1e131071'::numeric::text, 8000))",

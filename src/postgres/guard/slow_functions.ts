@@ -1,0 +1,91 @@
+import { type Length, longerOf, type Shape } from "./growth_shape.ts";
+
+/**
+ * Functions and operators that take the product of the lengths of their first two arguments and look neither at
+ * `statement_timeout` nor at a cancel request meanwhile, as measured on PostgreSQL 15 with two values of a megabyte: all
+ * of them ran on 3 seconds after a timeout of 2, most for minutes or hours.
+ */
+const productOfTwo = new Set([
+  ..."~~ !~~ ~~* !~~* @> <@ && ?| ?& <-> % <% %> <<% %>> <<-> <->> <<<-> <->>>".split(" "),
+  // what LIKE and ILIKE call
+  ...("like notlike textlike textnlike texticlike texticnlike bpcharlike bpcharnlike bpchariclike bpcharicnlike " +
+    "namelike namenlike nameiclike nameicnlike bytealike byteanlike").split(" "),
+  ...("translate btrim ltrim rtrim replace split_part position strpos string_to_array string_to_table array_to_string " +
+    "word_similarity strict_word_similarity array_positions array_remove array_replace " +
+    "arraycontains arraycontained arrayoverlap jsonb_contains jsonb_contained jsonb_exists_any jsonb_exists_all " +
+    "jsonb_delete path_distance path_inter poly_distance poly_contain poly_overlap ts_rank ts_delete").split(
+      " ",
+    ),
+]);
+
+/** The same of the length of a single one, squared. */
+const squareOfOne = new Set([
+  "normalize",
+  "is_normalized",
+  "tsquery",
+  "to_tsquery",
+  "plainto_tsquery",
+  "phraseto_tsquery",
+  "websearch_to_tsquery",
+]);
+
+/** Characters of what a long value is searched for: with a megabyte, two seconds. */
+const maxBesideLong = 1_024;
+/** The same where the other value is a column's, most of which are short. */
+const maxBesideColumn = 4_096;
+/** Operators on sets, where a statement's own list may be longer. */
+const ofSets = new Set(["@>", "<@", "&&", "?|", "?&"]);
+/** Of two values that the statement itself makes. */
+const maxProduct = 2 ** 28;
+
+const why = "which may take hours that no timeout ends";
+
+/** Why a call or an operator takes too long; undefined where it does not. */
+export function whySlow(name: string, [first, second]: readonly Shape[]): string | undefined {
+  if (first === undefined) return undefined;
+  if (squareOfOne.has(name)) {
+    return first.length === "short" && second?.length !== "long"
+      ? undefined
+      : `${name} takes the square of the length of a value that is collected from rows or long otherwise, ${why}; ` +
+        "use it on each row, before collecting";
+  }
+  if (second === undefined || !(productOfTwo.has(name) || isMinusOfJson(name, first))) return undefined;
+  const lengths: readonly Length[] = [first.length, second.length];
+  const longer = Math.max(...[first, second].map((shape) => shape.length === "short" ? shape.size : 0));
+  if (
+    !lengths.includes("short") || longerOf(first.length, second.length) !== "short" && longer > maxBesideLong
+  ) {
+    return `${name} compares two values that are collected from rows (as string_agg, array_agg or ARRAY(SELECT …) do) ` +
+      `or long otherwise, ${why}; compare the rows themselves before collecting them (a join, WHERE EXISTS), or ` +
+      `collect with DISTINCT`;
+  }
+  const isTooLong = first.data !== second.data
+    ? !second.data && second.size > maxBesideColumn && !ofSets.has(name)
+    : !first.data && first.size * second.size > maxProduct;
+  return isTooLong
+    ? `${name} searches for a value longer than ${maxBesideColumn} characters, ${why}; search for a shorter one`
+    : undefined;
+}
+
+/** `jsonb - text[]` looks for each key; of a list, only numbers and ranges are taken away. */
+function isMinusOfJson(name: string, first: Shape): boolean {
+  return name === "-" && first.length === "long";
+}
+
+/**
+ * Why a path of JSON takes too long: comparing two of its parts, it compares each element of one with each of the other.
+ * `path` is undefined where it is not a literal.
+ */
+export function whySlowPath(document: Shape | undefined, path: string | undefined): string | undefined {
+  if (
+    document === undefined ||
+    document.length === "short" && (document.data || document.size <= maxBesideColumn)
+  ) return undefined;
+  return path !== undefined && !comparesParts.test(path)
+    ? undefined
+    : `a path of JSON that compares two parts of a value that is collected from rows or long otherwise compares each ` +
+      `element with each, ${why}; compare the rows themselves before collecting them`;
+}
+
+/** A comparison with `$` or `@` on both of its sides. */
+const comparesParts = /[$@][^=<>!?&|]*(==|!=|<>|<=|>=|<|>)[^=<>!?&|]*[$@]/;
