@@ -8,7 +8,7 @@ export function auditCalls(
   audit: AuditTrail,
   fingerprint: StatementChecks["fingerprint"],
 ): (report: CallReport) => Promise<void> {
-  return async ({ tool, args, context, result, elapsedMs }) => {
+  return async ({ tool, args, context, result, fault, elapsedMs }) => {
     const { principal, address } = context;
     const caller = principalKey(principal);
     const data = result.structuredContent ?? {};
@@ -16,7 +16,7 @@ export function auditCalls(
     const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
     // a call is accounted for whether or not its caller is still there
     const mark = sql === undefined ? undefined : await fingerprint(sql, { caller, signal: never });
-    const database = text(data["database"]) ?? text(given["database"]);
+    const database = text(data["database"]) ?? fault?.database ?? text(given["database"]);
     const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
     audit.record({
       event: "tool_call",
@@ -27,7 +27,9 @@ export function auditCalls(
       tool,
       ...(database === undefined ? {} : { database }),
       ...(mark === undefined ? {} : { fingerprint: mark }),
+      ...(fault?.sqlState === undefined ? {} : { sqlstate: fault.sqlState }),
       ...(typeof rows === "number" ? { rows } : {}),
+      ...(fault === undefined ? {} : { reason: fault.kind }),
       elapsed_ms: Math.round(elapsedMs * 10) / 10,
     });
   };

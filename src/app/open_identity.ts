@@ -3,7 +3,7 @@ import { type Authenticator, createAuthenticator } from "../auth/authenticator.t
 import { readableByOthers } from "../auth/credential_file.ts";
 import { createCredentialWatcher, type CredentialWatcher } from "../auth/credential_watcher.ts";
 import type { FileWatch } from "../core/watch_files.ts";
-import { createLogin, type Login } from "../auth/login.ts";
+import { createLogin, type Login, type LoginReport } from "../auth/login.ts";
 import { createPasswordHasher } from "../auth/password_hasher.ts";
 import { createRateLimiter } from "../auth/rate_limiter.ts";
 import type { Sessions } from "../auth/sessions.ts";
@@ -26,6 +26,8 @@ export interface IdentityOptions {
   /** Told of each API token that ends. */
   readonly onEnded: (principal: Principal) => void;
   readonly audit?: AuditTrail;
+  /** Told of each login that has ended. */
+  readonly onLogin: (report: LoginReport) => void;
   readonly logger: Logger;
 }
 
@@ -54,7 +56,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     passwords,
     sessions,
     limiter: createLimiter(auth, logger),
-    onLogin: ({ username, address, outcome, reason, sessionId }) =>
+    onLogin(report) {
+      options.onLogin(report);
+      const { username, address, outcome, reason, sessionId } = report;
       options.audit?.record({
         event: "login",
         outcome: outcome === "success" ? "ok" : outcome,
@@ -62,7 +66,8 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
         address,
         ...(reason === undefined ? {} : { reason }),
         ...(sessionId === undefined ? {} : { principal: `session:${sessionId}` }),
-      }),
+      });
+    },
   });
   const stack = opening.move();
   return {

@@ -7,6 +7,7 @@ import { offersTool } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { demoGreeting } from "./demo_greeting.ts";
+import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
 import { openIdentity } from "./open_identity.ts";
 import { openCompletion } from "./open_completion.ts";
 import { openTurns } from "./open_turns.ts";
@@ -35,6 +36,7 @@ export async function runToolServer(running: Running): Promise<void> {
   await using completion = demo ? undefined : await openCompletion({ config, files, logger });
   using turns = openTurns(config, logger);
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
+  using incidents = createIncidentLog(logger);
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
@@ -42,11 +44,12 @@ export async function runToolServer(running: Running): Promise<void> {
     offers: (tool) => offersTool(config.builtins, tool),
     endSession: sessions.end,
     ...(audit === undefined ? {} : { audit }),
+    onCall: incidents.called,
     serverInfo: running.serverInfo,
     logger,
   });
   const warned = logStartupWarnings(toolServer.databases, logger);
-  if (config.http.enabled) await runHttp({ ...running, toolServer, sessions, audit });
+  if (config.http.enabled) await runHttp({ ...running, toolServer, sessions, audit, incidents });
   else await runStdio(toolServer, logger);
   await warned;
 }
@@ -55,10 +58,11 @@ interface HttpOptions extends Running {
   readonly toolServer: ToolServer;
   readonly sessions: Sessions;
   readonly audit: AuditTrail | undefined;
+  readonly incidents: IncidentLog;
 }
 
 async function runHttp(options: HttpOptions): Promise<void> {
-  const { config: { http, builtins }, demo, toolServer, audit, logger } = options;
+  const { config: { http, builtins }, demo, toolServer, audit, incidents, logger } = options;
   if (demo) return await runDemo(options);
   using tally = audit && createRefusalTally(audit);
   await using identity = http.auth.enabled
@@ -68,6 +72,7 @@ async function runHttp(options: HttpOptions): Promise<void> {
       files: options.files,
       onEnded: toolServer.endPrincipal,
       ...(audit === undefined ? {} : { audit }),
+      onLogin: incidents.loggedIn,
       logger,
     })
     : undefined;
@@ -78,7 +83,10 @@ async function runHttp(options: HttpOptions): Promise<void> {
       authentication: {
         authenticator: identity.authenticator,
         ...(offersTool(builtins, "authenticate_user") ? { login: identity.login } : {}),
-        ...(tally === undefined ? {} : { onRefusal: tally.refused }),
+        onRefusal(address) {
+          incidents.refused(address);
+          tally?.refused(address);
+        },
       },
     }),
     logger,
@@ -86,14 +94,14 @@ async function runHttp(options: HttpOptions): Promise<void> {
   await untilStopped();
 }
 
-async function runDemo({ config, toolServer, print, logger }: HttpOptions): Promise<void> {
+async function runDemo({ config, toolServer, incidents, print, logger }: HttpOptions): Promise<void> {
   const { address, auth } = config.http;
   const { token, authenticator } = authenticatorOfOneToken();
   await using server = await serveHttp({
     // for one person at one machine, and offered to others only where an address says so
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
     toolServer,
-    ...(auth.enabled ? { authentication: { authenticator } } : {}),
+    ...(auth.enabled ? { authentication: { authenticator, onRefusal: incidents.refused } } : {}),
     logger,
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));

@@ -15,7 +15,7 @@ import { getSchemaInfo } from "../tools/get_schema_info.ts";
 import { listDatabases } from "../tools/list_databases.ts";
 import { logout } from "../tools/logout.ts";
 import { queryDatabase } from "../tools/query_database.ts";
-import { createRegistry, type Registry } from "../tools/registry.ts";
+import { type CallReport, createRegistry, type Registry } from "../tools/registry.ts";
 import { selectDatabase } from "../tools/select_database.ts";
 import { answerQuestions, type WordsOptions } from "./answer_questions.ts";
 import { auditCalls } from "./audit_calls.ts";
@@ -31,6 +31,8 @@ export interface ToolServerOptions {
   /** Ends the session that asks for it. */
   readonly endSession?: (id: string) => void;
   readonly audit?: AuditTrail;
+  /** Told of each call that has ended. */
+  readonly onCall: (report: CallReport) => void;
   readonly serverInfo: ServerInfo;
   readonly logger: Logger;
 }
@@ -57,6 +59,7 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
   const answerer = words && answerQuestions(words, { guard, logger });
+  const account = options.audit && auditCalls(options.audit, guard.fingerprint);
   const registry = createRegistry({
     tools: [
       queryDatabase({
@@ -72,7 +75,10 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
       ...(words === undefined ? [] : [forget({ turns: words.turns })]),
       ...(options.endSession === undefined ? [] : [logout({ endSession: options.endSession })]),
     ].filter((tool) => options.offers(tool.description.name)),
-    ...(options.audit === undefined ? {} : { onCall: auditCalls(options.audit, guard.fingerprint) }),
+    onCall(report) {
+      options.onCall(report);
+      return account?.(report);
+    },
   });
   return {
     registry,

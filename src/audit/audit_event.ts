@@ -15,6 +15,8 @@ export interface AuditEvent {
   readonly database?: string;
   /** Stands for a statement: equal for equal statements, and not to be turned back into one. */
   readonly fingerprint?: string;
+  /** SQLSTATE of a statement that PostgreSQL refused or ended. */
+  readonly sqlstate?: string;
   readonly rows?: number;
   readonly elapsed_ms?: number;
   /** An administrator's operation, such as `add-user`. */
@@ -62,6 +64,7 @@ const memberNames = [
   "tool",
   "database",
   "fingerprint",
+  "sqlstate",
   "rows",
   "elapsed_ms",
   "operation",

@@ -66,7 +66,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     check(address) {
       const time = now();
       removeOld(time);
-      const times = inWindow(countedAs(address), time);
+      const times = inWindow(addressGroup(address), time);
       const first = times.at(-maxAttempts);
       if (first === undefined) return { limited: false };
       return { limited: true, retryAfterSeconds: Math.ceil((first + windowMs - time) / 1000) };
@@ -74,7 +74,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     recordFailure(address) {
       const time = now();
       removeOld(time);
-      const key = countedAs(address);
+      const key = addressGroup(address);
       const times = [...inWindow(key, time), time].slice(-maxAttempts);
       counting.delete(key);
       spent.delete(key);
@@ -132,7 +132,8 @@ function createFailureLog(): FailureLog {
   };
 }
 
-function countedAs(address: string): string {
+/** What counts as one address: of IPv6 a whole /64, but for those that many share. */
+export function addressGroup(address: string): string {
   const parsed = parseIpAddress(address);
   if (parsed === undefined) return address;
   if (isIpv4(parsed) || isSharedPrefix(parsed)) return formatIpAddress(parsed);

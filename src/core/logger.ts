@@ -50,25 +50,33 @@ export function createLogger(options: LoggerOptions): Logger {
 export const silentLogger: Logger = createLogger({ level: "error", format: "text", write: () => {} });
 
 function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  return JSON.stringify({ time, level, message, ...fields }) + "\n";
+  return escapeControls(JSON.stringify({ time, level, message, ...fields })) + "\n";
 }
 
 function textLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}=${textValue(value)}`);
-  return `${time} ${level.toUpperCase().padEnd(5)} ${oneLine(message)}${pairs.join("")}\n`;
+  return `${time} ${level.toUpperCase().padEnd(5)} ${escapeControls(message)}${pairs.join("")}\n`;
 }
 
 function textValue(value: unknown): string {
-  if (typeof value === "string") return /^[\w.:/@+-]+$/.test(value) ? value : JSON.stringify(value);
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (typeof value === "string" && /^[\w.:/@+-]+$/.test(value)) return value;
+  return typeof value === "string" || typeof value === "object"
+    ? escapeControls(JSON.stringify(value))
+    : String(value);
 }
 
-// a caller's text in a message must not forge a line of its own or steer a terminal
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => JSON.stringify(char).slice(1, -1));
+// a caller's text must not forge a line of its own, steer a terminal or turn the reading direction; of these JSON escapes
+// those below U+0020 alone
+function escapeControls(text: string): string {
+  return text.replace(
+    /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu,
+    (char) => shortEscapes[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
+
+const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 const encoder = new TextEncoder();
 

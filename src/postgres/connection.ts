@@ -23,6 +23,8 @@ export interface Connection {
   isReady(): boolean;
   /** Calls back once, when it has closed for whatever reason; at once where it has. */
   onClosed(listener: () => void): void;
+  /** Calls back where it breaks or the server ends it, and not where we do. */
+  onLost(listener: (error: Error) => void): void;
   /**
    * Bounds what arrives from now on, in bytes; undefined lifts the bound. What crosses it fails the running query with
    * AppError("invalid", …), closes the connection and has the server cancel the statement.
@@ -108,7 +110,12 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
   const closed = new Promise<void>((resolve) => stream.once("close", resolve)).then(() =>
     void (isClosed = true)
   );
-  client.on("error", (error) => logger.debug("database connection lost", { error }));
+  const lost: ((error: Error) => void)[] = [];
+  client.on("error", (error) => {
+    logger.debug("database connection lost", { error });
+    // what exceeds a bound is ended by us
+    if (!(error instanceof AppError)) { for (const listener of lost) listener(error); }
+  });
   const awaitsAnswer = () => Reflect.get(client, "readyForQuery") !== true;
 
   async function cancel(): Promise<void> {
@@ -137,6 +144,7 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
     client,
     isReady: () => !isClosed && !awaitsAnswer() && client.getTransactionStatus() === "I",
     onClosed: (listener) => void closed.then(listener),
+    onLost: (listener) => void lost.push(listener),
     limitBytes: meterBytes(stream, exceeded),
     cancel,
     async close() {

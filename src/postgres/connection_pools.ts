@@ -1,4 +1,5 @@
 import type { Logger } from "../core/logger.ts";
+import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import type { Lease } from "./lease.ts";
 import { createPrincipalPool, poolEnded, type PrincipalPool } from "./principal_pool.ts";
@@ -40,6 +41,7 @@ export function createConnectionPools(
 ): ConnectionPools {
   // by the options' identity too: after a reload, a database of the same name may be another one
   const poolsOf = new Map<string, Map<DatabaseOptions, PrincipalPool>>();
+  const availabilities = new WeakMap<DatabaseOptions, AvailabilityLog>();
   // with those that ended and still have connections
   const pools = new Set<PrincipalPool>();
   let queue: Waiter[] = [];
@@ -48,10 +50,18 @@ export function createConnectionPools(
   function poolFor(principalKey: string, database: DatabaseOptions): PrincipalPool {
     const ofPrincipal = poolsOf.get(principalKey) ?? new Map<DatabaseOptions, PrincipalPool>();
     poolsOf.set(principalKey, ofPrincipal);
-    const pool = ofPrincipal.get(database) ?? createPrincipalPool({ database, logger, now, onFreed });
+    const pool = ofPrincipal.get(database) ??
+      createPrincipalPool({ database, availability: availabilityOf(database), logger, now, onFreed });
     ofPrincipal.set(database, pool);
     pools.add(pool);
     return pool;
+  }
+
+  function availabilityOf(database: DatabaseOptions): AvailabilityLog {
+    const known = availabilities.get(database) ??
+      createAvailabilityLog(logger.with({ database: database.name }), now);
+    availabilities.set(database, known);
+    return known;
   }
 
   function onFreed(pool: PrincipalPool): void {

@@ -1,9 +1,11 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
+import type { AvailabilityLog } from "./availability_log.ts";
 import { connect } from "./connect.ts";
 import type { Connection } from "./connection.ts";
 import type { DatabaseOptions } from "./database_options.ts";
+import { pg } from "./driver.ts";
 import { createLease, type Lease } from "./lease.ts";
 
 /** The connections of one principal to one database. It hands out what is asked for; who waits is not its concern. */
@@ -32,6 +34,8 @@ export interface PrincipalPool {
 
 export interface PrincipalPoolOptions {
   readonly database: DatabaseOptions;
+  /** Of the database, whoever uses it. */
+  readonly availability: AvailabilityLog;
   readonly logger: Logger;
   readonly now: () => number;
   /** Called when a connection came back or has closed. */
@@ -47,7 +51,7 @@ interface IdleConnection {
 const maxTimerMs = 2 ** 31 - 1;
 
 export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPool {
-  const { database, now, onFreed } = options;
+  const { database, availability, now, onFreed } = options;
   const logger = options.logger.with({ database: database.name });
   const idle: IdleConnection[] = [];
   const inUse = new Set<Connection>();
@@ -115,9 +119,16 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
           signal: AbortSignal.any([signal, ended.signal]),
           logger,
         });
+        availability.opened();
         connection.onClosed(() => forget(connection));
+        connection.onLost((error) => {
+          if (inUse.has(connection) || isShutdown(error)) availability.lost(error);
+        });
         logger.debug("database connection opened");
         return lend(connection);
+      } catch (error) {
+        if (!signal.aborted && !ended.signal.aborted) availability.refused(error);
+        throw error;
       } finally {
         opening--;
       }
@@ -133,6 +144,11 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
     },
   };
   return pool;
+}
+
+/** An idle connection that ends otherwise tells of a timeout somewhere on the way, and not of the server. */
+function isShutdown(error: Error): boolean {
+  return error instanceof pg.DatabaseError && /^57P0[123]$/.test(error.code ?? "");
 }
 
 /** What callers get whose pool ended while they waited. */

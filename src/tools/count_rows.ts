@@ -3,7 +3,7 @@ import { quoteIdentifier } from "../postgres/quote_identifier.ts";
 import { databaseArgument } from "./arguments.ts";
 import type { DatabaseDirectory } from "./database_directory.ts";
 import { statementErrorText } from "./statement_error_text.ts";
-import { defineTool, type Tool } from "./tool.ts";
+import { defineTool, statementFailure, type Tool } from "./tool.ts";
 
 export function countRows(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({
@@ -30,7 +30,9 @@ export function countRows(options: { directory: DatabaseDirectory }): Tool {
       const condition = where?.trim() ? `\nWHERE (${where.trim()}\n)` : "";
       const sql = `SELECT count(*) FROM ${quoteIdentifier(schema)}.${quoteIdentifier(table)}${condition}`;
       const outcome = await database.read({ principal, sql, signal, maxRows: 1 });
-      if (!outcome.ok) return { failure: statementErrorText(outcome.error, sql) };
+      if (!outcome.ok) {
+        return statementFailure(statementErrorText(outcome.error, sql), outcome.error, database.name);
+      }
       const text = outcome.rows[0]?.[0] ?? "0";
       const count = Number.isSafeInteger(Number(text)) ? Number(text) : text;
       return {

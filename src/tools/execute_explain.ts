@@ -5,7 +5,7 @@ import { databaseArgument } from "./arguments.ts";
 import type { DatabaseDirectory } from "./database_directory.ts";
 import { observePlan } from "./plan_observations.ts";
 import { statementErrorText } from "./statement_error_text.ts";
-import { defineTool, type Tool } from "./tool.ts";
+import { defineTool, statementFailure, type Tool } from "./tool.ts";
 
 export function executeExplain(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({
@@ -42,7 +42,13 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
         signal,
         options: settings,
       });
-      if (!outcome.ok) return { failure: statementErrorText(outcome.error, query.trim()) };
+      if (!outcome.ok) {
+        return statementFailure(
+          statementErrorText(outcome.error, query.trim()),
+          outcome.error,
+          database.name,
+        );
+      }
       const plan = outcome.rows.map((row) => row[0] ?? "").join("\n");
       const observations = format === "text" ? observePlan(plan) : [];
       const title = analyze ? "EXPLAIN ANALYZE Results" : "EXPLAIN Results";

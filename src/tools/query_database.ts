@@ -10,7 +10,7 @@ import { createFence } from "../text/fence.ts";
 import { databaseArgument } from "./arguments.ts";
 import type { DatabaseDirectory } from "./database_directory.ts";
 import { statementErrorText } from "./statement_error_text.ts";
-import { defineTool, type Tool } from "./tool.ts";
+import { defineTool, statementFailure, type Tool } from "./tool.ts";
 
 export interface QueryDatabaseOptions {
   readonly directory: DatabaseDirectory;
@@ -90,7 +90,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
             data: { database: database.name, question: answer.text },
           };
         case "failed":
-          return { failure: failureText(question, answer) };
+          return statementFailure(failureText(question, answer), answer.error, database.name);
         case "refused":
           return { failure: answer.reason };
       }

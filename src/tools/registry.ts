@@ -2,7 +2,7 @@ import { AppError } from "../core/app_error.ts";
 import { whyEnded } from "../core/call_ended.ts";
 import type { Principal } from "../core/principal.ts";
 import type { CallContext, ToolDescription, ToolResult } from "../core/tool.ts";
-import { failure, type Tool } from "./tool.ts";
+import { type CallFault, failure, type Tool, type ToolRun } from "./tool.ts";
 
 /** What the server offers, whatever the transport. */
 export interface Registry {
@@ -20,6 +20,8 @@ export interface CallReport {
   readonly args: unknown;
   readonly context: CallContext;
   readonly result: ToolResult;
+  /** Where a statement gave no rows. */
+  readonly fault?: CallFault;
   readonly elapsedMs: number;
 }
 
@@ -33,7 +35,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const tools = new Map(options.tools.map((tool) => [tool.description.name, tool]));
   const descriptions = options.tools.filter((tool) => !tool.hidden).map((tool) => tool.description);
 
-  async function settle(tool: Tool, args: unknown, context: CallContext): Promise<ToolResult> {
+  async function settle(tool: Tool, args: unknown, context: CallContext): Promise<ToolRun> {
     const run = tool.prepare(args);
     try {
       return await run(context);
@@ -59,9 +61,10 @@ export function createRegistry(options: RegistryOptions): Registry {
         );
       }
       const started = performance.now();
-      const result = await settle(tool, args, context);
+      const { fault, ...result } = await settle(tool, args, context);
       const elapsedMs = performance.now() - started;
-      await options.onCall?.({ tool: name, args, context, result, elapsedMs });
+      const outcome = { result, ...(fault === undefined ? {} : { fault }) };
+      await options.onCall?.({ tool: name, args, context, ...outcome, elapsedMs });
       return result;
     },
   };

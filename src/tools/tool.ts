@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../core/app_error.ts";
 import type { CallContext, JsonSchema, ToolAnnotations, ToolDescription, ToolResult } from "../core/tool.ts";
+import type { StatementError } from "../postgres/database.ts";
 
 /** A tool with its schemas turned into what the registry needs. */
 export interface Tool {
@@ -11,7 +12,19 @@ export interface Tool {
    * Checks the arguments against the input schema and returns the call that is ready to run.
    * @throws {AppError} `invalid`, naming each argument that does not fit.
    */
-  prepare(args: unknown): (context: CallContext) => Promise<ToolResult>;
+  prepare(args: unknown): (context: CallContext) => Promise<ToolRun>;
+}
+
+/** What kept a call's statement from giving rows, for those who keep account of calls. */
+export interface CallFault {
+  readonly kind: StatementError["kind"];
+  readonly database: string;
+  readonly sqlState?: string;
+}
+
+/** A tool's result, with what its caller is not told in this form. */
+export interface ToolRun extends ToolResult {
+  readonly fault?: CallFault;
 }
 
 export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> {
@@ -31,7 +44,16 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
 /** What a tool's run comes to: a text for a model and the same as data, or a failure that a model can act on. */
 export type ToolOutcome<Data> =
   | { readonly text: string; readonly data: Data }
-  | { readonly failure: string };
+  | { readonly failure: string; readonly fault?: CallFault };
+
+/** The outcome of a call whose statement gave no rows. */
+export function statementFailure(
+  text: string,
+  { kind, sqlState }: StatementError,
+  database: string,
+): ToolOutcome<never> {
+  return { failure: text, fault: { kind, database, ...(sqlState === undefined ? {} : { sqlState }) } };
+}
 
 export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   definition: ToolDefinition<Input, Output>,
@@ -52,7 +74,12 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
       if (!parsed.success) throw invalidArguments(name, parsed.error);
       return async (context) => {
         const outcome = await definition.run(parsed.data, context);
-        if ("failure" in outcome) return failure(outcome.failure);
+        if ("failure" in outcome) {
+          return {
+            ...failure(outcome.failure),
+            ...(outcome.fault === undefined ? {} : { fault: outcome.fault }),
+          };
+        }
         const data = outcome.data as Readonly<Record<string, unknown>>;
         const given = untrusted.filter((field) => data[field] !== undefined);
         return {

@@ -77,3 +77,14 @@ Deno.test("a caller's text forges no line and steers no terminal", () => {
   assert.equal(lines[0]?.split("\n").length, 2);
   assert.equal(lines[0]?.includes("\u001b"), false);
 });
+
+Deno.test("neither a field nor a message forges a line or steers a terminal, in either format", () => {
+  const hostile = "a\n2026 ERROR forged\r\u001b[2J\u009b31m\u007f\u2028\u202e\u2066z";
+  for (const format of ["text", "json"] as const) {
+    const { logger, lines } = capture({ format });
+    logger.info(hostile, { field: hostile, nested: { inner: hostile, [hostile]: 1 } });
+    const [line = ""] = lines;
+    assert.doesNotMatch(line.slice(0, -1), /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
+    if (format === "json") assert.equal(JSON.parse(line).field, hostile);
+  }
+});

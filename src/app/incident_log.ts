@@ -1,0 +1,99 @@
+import type { LoginReport } from "../auth/login.ts";
+import { addressGroup } from "../auth/rate_limiter.ts";
+import type { LogFields, Logger, LogLevel } from "../core/logger.ts";
+import { principalName } from "../core/principal.ts";
+import type { CallReport } from "../tools/registry.ts";
+import { createTally, type Tally } from "./tally.ts";
+
+/**
+ * What an operator wants to see of a server that runs: requests and logins that were refused, and statements that failed.
+ * Callers decide how many there are, so each kind gets one line per address and minute, and a bounded number a minute of
+ * all together. No line holds a statement, a token or a name that a caller made up.
+ */
+export interface IncidentLog extends Disposable {
+  /** A request was refused for its token. */
+  refused(address: string): void;
+  loggedIn(report: LoginReport): void;
+  called(report: CallReport): void;
+}
+
+interface Incident {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+  readonly logger: Logger;
+}
+
+/** Addresses, and of statements kinds of failure, that get lines of their own within a minute. */
+const maxKeys = 50;
+const others = "others";
+
+export function createIncidentLog(logger: Logger): IncidentLog {
+  const tallies = { refusals: tallyOf(), logins: tallyOf(), calls: tallyOf() };
+
+  function addressed(tally: Tally<Incident>, address: string, level: LogLevel, message: string, fields = {}) {
+    const group = addressGroup(address);
+    tally.add(`${message} ${group}`, { level, message, fields: { address: group, ...fields }, logger });
+  }
+
+  return {
+    refused: (address) =>
+      addressed(tallies.refusals, address, "info", "A request was refused: it has no valid token"),
+
+    loggedIn({ outcome, address, username, reason }) {
+      if (outcome === "success") return;
+      // who mistypes may have written a password in the place of the name
+      const user = reason === "unknown_user" || reason === undefined ? {} : { user: username };
+      addressed(tallies.logins, address, "warn", loginMessages[outcome], { ...user, reason });
+    },
+
+    called({ tool, context, fault, elapsedMs }) {
+      if (fault === undefined || fault.kind === "cancelled") return;
+      const { address, principal, logger: ofRequest } = context;
+      const caller = { address: address && addressGroup(address), principal: principalName(principal) };
+      const what = { database: fault.database, sqlstate: fault.sqlState, outcome: fault.kind };
+      tallies.calls.add(JSON.stringify([caller, what]), {
+        level: isServersOwn(fault) ? "warn" : "info",
+        message: messageOf(fault),
+        fields: { tool, ...what, ...caller, elapsed_ms: Math.round(elapsedMs) },
+        logger: ofRequest,
+      });
+    },
+
+    [Symbol.dispose]() {
+      for (const tally of Object.values(tallies)) tally[Symbol.dispose]();
+    },
+  };
+}
+
+function tallyOf(): Tally<Incident> {
+  return createTally<Incident>({
+    maxKeys,
+    others,
+    report({ key, event: { level, message, fields, logger }, count }) {
+      const leftOut = count - 1;
+      logger[level](message, {
+        ...fields,
+        ...(key === others ? { address: "others" } : {}),
+        ...(leftOut === 0 ? {} : { left_out: leftOut }),
+      });
+    },
+  });
+}
+
+const loginMessages: Readonly<Record<Exclude<LoginReport["outcome"], "success">, string>> = {
+  failed: "A login failed",
+  rate_limited: "Logins of an address are refused: too many of them failed",
+  busy: "Logins are refused: too many of them wait",
+};
+
+type Fault = NonNullable<CallReport["fault"]>;
+
+function messageOf({ kind }: Fault): string {
+  return kind === "refused" ? "A statement was refused" : "A statement failed";
+}
+
+/** Not a mistake in the statement: a timeout, or the classes of SQLSTATE that tell of the server's state. */
+function isServersOwn({ kind, sqlState = "" }: Fault): boolean {
+  return kind === "timeout" || /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
+}
