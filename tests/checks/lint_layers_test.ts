@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { layerFault } from "../../tools/lint_layers.ts";
+import { layerFault, mayImport } from "../../tools/lint_layers.ts";
 
 Deno.test("a layer may import from those below it", () => {
   assert.equal(layerFault("/x/src/tools/count_rows.ts", "../postgres/database.ts"), undefined);
@@ -23,4 +23,27 @@ Deno.test("a layer may not import from those above or beside it", () => {
 Deno.test("a layer that the table does not know, and a way out of src, are faults", () => {
   assert.match(layerFault("/x/src/shared/a.ts", "./b.ts") ?? "", /not in the table/);
   assert.match(layerFault("/x/src/core/a.ts", "../../tools/lint_layers.ts") ?? "", /outside src/);
+});
+
+Deno.test("docs/architecture.md has the same table", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/architecture.md", import.meta.url));
+  const rows = [...page.matchAll(/^\| `(?!src\/)(\w+)\/` +\|[^|]+\| ([^|]+?) +\|$/gm)].map((
+    [, layer = "", allowed = ""],
+  ) => [
+    layer,
+    allowed === "nothing"
+      ? []
+      : allowed === "all but cli"
+      ? Object.keys(mayImport).filter((other) => other !== "cli" && other !== layer)
+      : allowed.split(", "),
+  ]);
+  assert.deepEqual(
+    rows,
+    Object.entries(mayImport).map(([layer, allowed]) => [layer, [...allowed]]),
+  );
+});
+
+Deno.test("the layers that the table has are the folders of src", () => {
+  const folders = [...Deno.readDirSync(new URL("../../src", import.meta.url))].map(({ name }) => name);
+  assert.deepEqual(folders.toSorted(), Object.keys(mayImport).toSorted());
 });
