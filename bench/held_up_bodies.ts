@@ -16,7 +16,7 @@ const query = (sql: string, more = {}) => call("query_database", { query: sql, .
 const long = {
   casts: `SELECT ${times(14_000, "x::int")}`,
   numbers: `SELECT 1 WHERE 1 IN (${times(12_000, "1234567")})`,
-  names: `SELECT g(${numbered(13_000, (at) => `f${at}()`)})`,
+  names: `SELECT g(${numbered(12_000, (at) => `f${at}()`)})`,
   columns: `SELECT ${numbered(1_600, (at) => `${at} c${at}`)} FROM generate_series(1, 1000)`,
   nulls: `SELECT ${times(1_600, "NULL")} FROM generate_series(1, 1000)`,
   lines: `SELECT 1\n${"\n".repeat(98_000)}FROM nowhere`,
