@@ -1,6 +1,6 @@
 import type { Logger } from "../core/logger.ts";
 import type { AuditTrail } from "../audit/audit_trail.ts";
-import { type Principal, principalKey } from "../core/principal.ts";
+import type { Principal } from "../core/principal.ts";
 import { createInFlight, type InFlight } from "../mcp/in_flight.ts";
 import type { ServerInfo } from "../mcp/server_info.ts";
 import { createConnectionPools } from "../postgres/connection_pools.ts";
@@ -90,7 +90,7 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
       directory.end(principal);
       // a user's turns are there at the next login; a token that has ended has none
       if (principal.kind === "token") words?.turns.forget(turnOwner(principal));
-      void pools.closePrincipal(principalKey(principal));
+      void pools.closePrincipal(principal);
     },
     async [Symbol.asyncDispose]() {
       answerer?.[Symbol.dispose]();

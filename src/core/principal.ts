@@ -3,7 +3,11 @@
  * `token` an API token, perhaps bound to one database for its whole life; `session` a user who logged in.
  */
 export type Principal =
-  | { readonly kind: "local" }
+  | {
+    readonly kind: "local";
+    /** The client's, where it came over a network: nothing else tells such callers apart. */
+    readonly address?: string;
+  }
   | { readonly kind: "token"; readonly id: string; readonly database?: string }
   | {
     readonly kind: "session";
@@ -16,6 +20,21 @@ export type Principal =
 /** The key under which a principal's connections and choices are kept; two principals never share one. */
 export function principalKey(principal: Principal): string {
   return principal.kind === "local" ? "local" : `${principal.kind}:${principal.id}`;
+}
+
+/**
+ * Whom the connections are counted to that a caller's statements hold for good: the sessions of one user are one, and
+ * without authentication the calls from one address.
+ */
+export function callerKey(principal: Principal): string {
+  switch (principal.kind) {
+    case "local":
+      return principal.address === undefined ? "local" : `address:${principal.address}`;
+    case "token":
+      return principalKey(principal);
+    case "session":
+      return `user:${principal.username}`;
+  }
 }
 
 /** The name that a database role or a log line knows the principal by. */

@@ -1,5 +1,6 @@
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { ClientAddress } from "../auth/client_address.ts";
+import { addressGroup } from "../auth/rate_limiter.ts";
 import type { Login } from "../auth/login.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
@@ -47,8 +48,15 @@ export function createMcpEndpoint(
   const { authentication, clientAddress, jsonRpc, streamableHttp, inFlight, bodyTimeout } = options;
   let lastRequest = 0;
 
-  function principalOf(request: Request): Principal | undefined {
-    if (authentication === undefined) return { kind: "local" };
+  function principalOf(request: Request, addressOf: () => string): Principal | undefined {
+    if (authentication === undefined) {
+      return {
+        kind: "local",
+        get address() {
+          return addressGroup(addressOf());
+        },
+      };
+    }
     return authentication.authenticator.authenticate(request.headers.get("authorization"));
   }
 
@@ -84,7 +92,7 @@ export function createMcpEndpoint(
   return async (request, peer) => {
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     const addressOf = () => clientAddress(peer, request.headers);
-    const principal = principalOf(request);
+    const principal = principalOf(request, addressOf);
     if (principal === undefined) return await refuseOrLogIn(request, addressOf());
     if (!isJson(request.headers.get("content-type"))) {
       return refusal(415, "Invalid Request: Content-Type must be application/json");

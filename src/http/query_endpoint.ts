@@ -1,3 +1,4 @@
+import { addressGroup } from "../auth/rate_limiter.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Pipelines } from "../rag/pipelines.ts";
 import { answerAtOnce, answerInParts } from "./answer_query.ts";
@@ -23,15 +24,15 @@ const namedCharacters = 100;
 
 /**
  * `POST /v1/pipelines/{name}`. Any Content-Type is taken, as `curl -d` sends another than it holds. All that can be
- * checked of a request is checked before the pipeline hears of it.
+ * checked of a request is checked before the pipeline hears of it. `peer` is the address of the network peer.
  */
 export function createQueryEndpoint(
   options: QueryEndpointOptions,
-): (request: Request, name: string) => Promise<Response> {
+): (request: Request, name: string, peer: string) => Promise<Response> {
   const { runningQueries, requestTimeoutMs, bodyTimeout } = options;
   let lastRequest = 0;
 
-  return async (request, name) => {
+  return async (request, name, peer) => {
     if (options.pipelines().find(name) === undefined) return notFound(name);
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") {
@@ -53,7 +54,7 @@ export function createQueryEndpoint(
     }
     const running = runningQueries.begin(request.signal, requestTimeoutMs);
     const includeSources = read.query.includeSources && pipeline.allowsSources;
-    const query = { ...read.query, includeSources, signal: running.signal };
+    const query = { ...read.query, includeSources, address: addressGroup(peer), signal: running.signal };
     const answer = read.stream ? answerInParts : answerAtOnce;
     return await answer({ pipeline, query, running, requestId, logger });
   };

@@ -9,6 +9,7 @@ import { ragOpenApi } from "./rag_openapi.ts";
 import { failureReply, hostFailure, internalFailure, jsonReply } from "./rag_reply.ts";
 import type { HealthReply, LiveReply, PipelinesReply, StatsReply } from "./rag_reply_schemas.ts";
 import type { RunningQueries } from "./running_queries.ts";
+import type { RouteBindings } from "./tool_server_routes.ts";
 
 export interface RagRoutesOptions {
   /** The current ones; a reload swaps them, and a request keeps those that it began with. */
@@ -28,9 +29,9 @@ export interface RagRoutesOptions {
 const livePath = "/v1/live";
 
 /** The RAG server's routes. */
-export function createRagRoutes(options: RagRoutesOptions): Hono {
+export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: RouteBindings }> {
   const { pipelines, cors, logger } = options;
-  const app = new Hono();
+  const app = new Hono<{ Bindings: RouteBindings }>();
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const hostIsAllowed = createHostCheck(options.host);
   // before anything else: a page that a refused name led here may read nothing, not even whose origins are allowed
@@ -49,7 +50,10 @@ export function createRagRoutes(options: RagRoutesOptions): Hono {
   app.get("/v1/stats", () => jsonReply(JSON.stringify(statsOf(pipelines()))));
 
   const answer = createQueryEndpoint(options);
-  app.post("/v1/pipelines/:name", (context) => answer(context.req.raw, context.req.param("name")));
+  app.post(
+    "/v1/pipelines/:name",
+    (context) => answer(context.req.raw, context.req.param("name"), context.env.peer),
+  );
 
   for (const path of ["/v1/openapi.json", livePath, "/v1/health", "/v1/pipelines", "/v1/stats"]) {
     app.all(path, (context) => methodNotAllowed(context, "GET, HEAD"));
@@ -63,7 +67,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono {
   return app;
 }
 
-function allowOrigins(app: Hono, allowedOrigins: readonly string[]): void {
+function allowOrigins(app: Hono<{ Bindings: RouteBindings }>, allowedOrigins: readonly string[]): void {
   const crossOrigin = createOpenCrossOrigin(allowedOrigins);
   app.use(async (context, next) => {
     const answer = crossOrigin.preflight(context.req.raw);

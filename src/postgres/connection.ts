@@ -19,21 +19,42 @@ export interface LoginOptions {
 /** One logged-in connection. */
 export interface Connection {
   readonly client: pg.Client;
+  /** From the server's BackendKeyData; behind a pooler it is the pooler's, and no backend's. */
+  readonly processId: number;
+  /** Milliseconds since the login. */
+  ageMs(): number;
   /** Whether it is open, and neither in a transaction nor waiting for an answer. */
   isReady(): boolean;
+  /** Whether the server has yet to answer what it was asked last. */
+  awaitsAnswer(): boolean;
   /** Calls back once, when it has closed for whatever reason; at once where it has. */
   onClosed(listener: () => void): void;
   /** Calls back where it breaks or the server ends it, and not where we do. */
   onLost(listener: (error: Error) => void): void;
   /**
    * Bounds what arrives from now on, in bytes; undefined lifts the bound. What crosses it fails the running query with
-   * AppError("invalid", …), closes the connection and has the server cancel the statement.
+   * AppError("invalid", …), has the server cancel the statement and closes the connection.
    */
   limitBytes(maxBytes: number | undefined): void;
   /** Has the server cancel what runs now. Resolves when the request can no longer hit a later statement. */
   cancel(): Promise<void>;
-  /** Says goodbye, and resolves when the connection has closed; not waiting long for a server that does not answer. */
+  /**
+   * Has the server cancel what runs, again and again: a request that reaches it between two messages is lost. Whether
+   * `ended` settled, or the connection closed, within `patienceMs`, which is 2 seconds where absent.
+   */
+  cancelUntil(ended: Promise<unknown>, patienceMs?: number): Promise<boolean>;
+  /**
+   * Takes no more queries, has the server cancel what runs, says goodbye, and resolves with true when the connection has
+   * closed; not waiting long for a server that does not answer. False where the statement could not be ended: its backend
+   * may run on. Then the connection closes by itself once the server has answered after all, or by `destroy`.
+   */
+  end(): Promise<boolean>;
+  /** Closes at once; what runs in the server runs on. */
+  destroy(): void;
+  /** `end`, and `destroy` where that does not succeed. Resolves when the connection has closed. */
   close(): Promise<void>;
+  /** Logs in once more, at the same address with the same credentials. @throws as {@linkcode login} */
+  openAnother(signal: AbortSignal): Promise<Connection>;
 }
 
 /** A login that failed, with whether the server had taken the credentials by then. */
@@ -46,6 +67,13 @@ export class LoginError extends Error {
 
 const goodbyeMs = 1_000;
 const cancelTimeoutMs = 10_000;
+
+/** How long a statement is asked to end, and how often. */
+const defaultPatienceMs = 2_000;
+const cancelPauseMs = 100;
+
+/** Of an answer that nobody wants any more, what is still taken in, so that the server can come to its end. */
+const maxUnwantedBytes = 64 * 1_048_576;
 
 /**
  * Opens a transport and logs in on it.
@@ -105,8 +133,15 @@ function presentAsUnconnected(stream: Duplex): Duplex {
 
 function createConnection(client: pg.Client, stream: Duplex, options: LoginOptions): Connection {
   const { logger, openTransport } = options;
+  const openedAt = performance.now();
   let isClosed = false;
-  let isCancelled = false;
+  /** The answer that arrives is not read any more. */
+  let isUnread = false;
+  /** It was closed while the statement ran. */
+  let isCutOff = false;
+  /** The server was asked to cancel, and did not. */
+  let isDeaf = false;
+  let ending: Promise<boolean> | undefined;
   const closed = new Promise<void>((resolve) => stream.once("close", resolve)).then(() =>
     void (isClosed = true)
   );
@@ -116,44 +151,110 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
     // what exceeds a bound is ended by us
     if (!(error instanceof AppError)) { for (const listener of lost) listener(error); }
   });
-  const awaitsAnswer = () => Reflect.get(client, "readyForQuery") !== true;
+  const awaitsAnswer = () => isUnread || Reflect.get(client, "readyForQuery") !== true;
+  const processId = () => Number(Reflect.get(client, "processID"));
 
-  async function cancel(): Promise<void> {
-    isCancelled = true;
-    const processId = Number(Reflect.get(client, "processID"));
+  async function cancel(timeoutMs = cancelTimeoutMs): Promise<void> {
     const secretKey = Number(Reflect.get(client, "secretKey"));
-    await sendCancelRequest({ openTransport, processId, secretKey, timeoutMs: cancelTimeoutMs });
+    await sendCancelRequest({ openTransport, processId: processId(), secretKey, timeoutMs });
   }
 
-  // a server may take long to notice that nobody reads what it computes
-  async function cancelForgotten(): Promise<void> {
-    if (!isCancelled) await cancel().catch((error) => logger.debug("cancel request failed", { error }));
+  async function cancelUntil(ended: Promise<unknown>, patienceMs = defaultPatienceMs): Promise<boolean> {
+    if (isDeaf) return false;
+    const until = performance.now() + patienceMs;
+    const over = Promise.withResolvers<boolean>();
+    const bound = setTimeout(() => over.resolve(false), patienceMs);
+    for (const end of [ended, closed]) end.then(() => over.resolve(true), () => over.resolve(true));
+    let hasEnded: boolean | undefined;
+    while (hasEnded === undefined) {
+      // a request under way is waited for: the process may end right after
+      const remainingMs = Math.max(1, until - performance.now());
+      await cancel(remainingMs).catch((error) => logger.debug("cancel request failed", { error }));
+      const pause = Promise.withResolvers<undefined>();
+      const timer = setTimeout(() => pause.resolve(undefined), cancelPauseMs);
+      hasEnded = await Promise.race([over.promise, pause.promise]);
+      clearTimeout(timer);
+    }
+    clearTimeout(bound);
+    isDeaf = !hasEnded;
+    return hasEnded;
+  }
+
+  async function sayGoodbye(): Promise<void> {
+    const timer = setTimeout(() => stream.destroy(), goodbyeMs);
+    client.connection.end();
+    await closed;
+    clearTimeout(timer);
+  }
+
+  async function endOnce(): Promise<boolean> {
+    // what the driver does in its own end(), which would also cut off a statement that runs
+    Reflect.set(client, "_ending", true);
+    if (!isClosed && awaitsAnswer()) {
+      const answered = isUnread
+        ? endUnread()
+        : new Promise((resolve) => client.connection.once("readyForQuery", resolve));
+      if (!await cancelUntil(answered)) {
+        void answered.then(sayGoodbye);
+        return false;
+      }
+    }
+    if (!isClosed) await sayGoodbye();
+    return !isCutOff;
   }
 
   function exceeded(maxBytes: number): void {
+    isUnread = true;
     // through the driver: it would still deliver the chunk that crossed the bound
     client.connection.emit(
       "error",
       new AppError("invalid", `Cannot read result: it exceeds ${maxBytes} bytes`),
     );
-    stream.destroy();
-    void cancelForgotten();
+    takeInUnread();
+    void end();
   }
 
+  // a server that waits for its client to take in an answer does not look at a request to cancel
+  function takeInUnread(): void {
+    let bytes = 0;
+    stream.removeAllListeners("data");
+    stream.on("data", (chunk: Uint8Array) => {
+      bytes += chunk.byteLength;
+      if (bytes <= maxUnwantedBytes || isCutOff) return;
+      isCutOff = true;
+      stream.destroy();
+    });
+  }
+
+  // nobody reads where the answer ends; a server closes when it has come to the goodbye after it
+  async function endUnread(): Promise<void> {
+    await cancel(defaultPatienceMs).catch(() => {});
+    if (!isClosed) client.connection.end();
+    await closed;
+  }
+
+  const end = () => ending ??= endOnce();
   return {
     client,
-    isReady: () => !isClosed && !awaitsAnswer() && client.getTransactionStatus() === "I",
+    get processId() {
+      return processId();
+    },
+    ageMs: () => performance.now() - openedAt,
+    isReady: () =>
+      !isClosed && ending === undefined && !awaitsAnswer() && client.getTransactionStatus() === "I",
+    awaitsAnswer,
     onClosed: (listener) => void closed.then(listener),
     onLost: (listener) => void lost.push(listener),
     limitBytes: meterBytes(stream, exceeded),
-    cancel,
+    cancel: () => cancel(),
+    cancelUntil,
+    end,
+    destroy: () => void stream.destroy(),
     async close() {
-      const timer = setTimeout(() => stream.destroy(), goodbyeMs);
-      if (!isClosed && awaitsAnswer()) await Promise.race([cancelForgotten(), closed]);
-      client.end().catch(() => {});
+      if (!await end()) stream.destroy();
       await closed;
-      clearTimeout(timer);
     },
+    openAnother: (signal) => login(options, signal),
   };
 }
 

@@ -1,57 +1,83 @@
+import type { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
+import { callerKey, type Principal, principalKey } from "../core/principal.ts";
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import type { Lease } from "./lease.ts";
-import { createPrincipalPool, poolEnded, type PrincipalPool } from "./principal_pool.ts";
+import { createPrincipalPool, type HeldPlace, poolEnded, type PrincipalPool } from "./principal_pool.ts";
+import { allStuck, createStuckBackends } from "./stuck_backends.ts";
 
 export type { Lease } from "./lease.ts";
 
-/** Connections that are kept per principal and database, never handed to another principal. */
+/**
+ * Connections that are kept per principal and database, never handed to another principal. One whose statement PostgreSQL
+ * does not end keeps its place, so that such statements are as many as there are places and no more; its caller goes on with
+ * those that are left, and is refused once there is none. A pool that many callers share, the local principal's, takes as
+ * many connections more as it has places, of which no caller with a stuck one gets more than the pool had.
+ */
 export interface ConnectionPools extends AsyncDisposable {
   /**
    * A connection of the principal's, an idle one where there is one. Callers wait in order of arrival, for their pool
    * and for the total bound alike. When a connection cannot be opened, all who wait for that database and have none
    * open fail with the same error, so that nobody waits out the failures of others.
    *
-   * @throws {AppError} `unavailable` where none can be opened; the signal's reason where that aborts
+   * @throws {AppError} `unavailable` where none can be opened, or all are stuck; the signal's reason where that aborts
    */
-  acquire(database: DatabaseOptions, principalKey: string, signal: AbortSignal): Promise<Lease>;
+  acquire(database: DatabaseOptions, principal: Principal, signal: AbortSignal): Promise<Lease>;
   /** Ends a principal's connections: idle ones now, those in use when given back. Its waiters are refused. */
-  closePrincipal(principalKey: string): Promise<void>;
+  closePrincipal(principal: Principal): Promise<void>;
   /** Ends all connections and refuses what comes after; statements that still run are cancelled. */
   close(): Promise<void>;
 }
 
 interface Waiter {
   readonly pool: PrincipalPool;
+  readonly caller: string;
   readonly signal: AbortSignal;
   readonly resolve: (lease: Lease) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 interface PoolsOptions {
-  /** Over all pools, connections that are opening or closing included. */
+  /** Over all pools, connections that are opening, closing or stuck included. */
   readonly maxConnections: number;
   readonly logger: Logger;
   readonly now?: () => number;
+  /** As the stuck backends' own. */
+  readonly lookAfterMs?: readonly number[];
 }
 
 export function createConnectionPools(
-  { maxConnections, logger, now = Date.now }: PoolsOptions,
+  { maxConnections, logger, now = Date.now, lookAfterMs }: PoolsOptions,
 ): ConnectionPools {
   // by the options' identity too: after a reload, a database of the same name may be another one
   const poolsOf = new Map<string, Map<DatabaseOptions, PrincipalPool>>();
   const availabilities = new WeakMap<DatabaseOptions, AvailabilityLog>();
   // with those that ended and still have connections
   const pools = new Set<PrincipalPool>();
+  const stuckBackends = createStuckBackends({
+    logger,
+    now,
+    ...(lookAfterMs !== undefined && { lookAfterMs }),
+  });
   let queue: Waiter[] = [];
   let isClosed = false;
 
-  function poolFor(principalKey: string, database: DatabaseOptions): PrincipalPool {
-    const ofPrincipal = poolsOf.get(principalKey) ?? new Map<DatabaseOptions, PrincipalPool>();
-    poolsOf.set(principalKey, ofPrincipal);
+  function poolFor(principal: Principal, database: DatabaseOptions): PrincipalPool {
+    const key = principalKey(principal);
+    const ofPrincipal = poolsOf.get(key) ?? new Map<DatabaseOptions, PrincipalPool>();
+    poolsOf.set(key, ofPrincipal);
+    const isShared = principal.kind === "local";
     const pool = ofPrincipal.get(database) ??
-      createPrincipalPool({ database, availability: availabilityOf(database), logger, now, onFreed });
+      createPrincipalPool({
+        database,
+        isShared,
+        stuckBackends,
+        availability: availabilityOf(database),
+        logger,
+        now,
+        onChange,
+      });
     ofPrincipal.set(database, pool);
     pools.add(pool);
     return pool;
@@ -64,7 +90,7 @@ export function createConnectionPools(
     return known;
   }
 
-  function onFreed(pool: PrincipalPool): void {
+  function onChange(pool: PrincipalPool): void {
     serve();
     dropIfUnused(pool);
   }
@@ -74,13 +100,19 @@ export function createConnectionPools(
     let room = maxConnections - sum(pools, (pool) => pool.size());
     let closing = sum(pools, (pool) => pool.closingCount());
     queue = queue.filter((waiter) => {
-      const { pool } = waiter;
-      const lease = pool.takeIdle();
+      const { pool, caller } = waiter;
+      const refusal = refusalOf(waiter);
+      if (refusal !== undefined) {
+        waiter.reject(refusal);
+        return false;
+      }
+      if (hasAllPlaces(waiter)) return true;
+      const lease = pool.takeIdle(caller);
       if (lease !== undefined) {
         waiter.resolve(lease);
         return false;
       }
-      if (pool.size() >= pool.database.poolMaxConns) return true;
+      if (!pool.hasRoom()) return true;
       if (room > 0) {
         room--;
         void openFor(waiter);
@@ -93,9 +125,35 @@ export function createConnectionPools(
     });
   }
 
+  /** Why a waiter need not wait: nothing that it could get would come back. */
+  function refusalOf({ pool, caller }: Waiter): AppError | undefined {
+    const { name, poolMaxConns: places } = pool.database;
+    const own = stuckOf(pool.database, caller);
+    if (own.length >= places) return refusal(name, `this caller's connections (${places})`, own);
+    if (pool.isStuck()) {
+      return refusal(name, `the connections that these callers share (${pool.size()})`, pool.stuck());
+    }
+    const all = [...pools].flatMap((other) => other.stuck());
+    if (all.length < maxConnections) return undefined;
+    return refusal(name, `the server's connections (${maxConnections})`, all);
+  }
+
+  /** Whether a caller with stuck connections has as many in this database, with those in use, as a pool has places. */
+  function hasAllPlaces({ pool: { database }, caller }: Waiter): boolean {
+    const stuck = stuckOf(database, caller).length;
+    if (stuck === 0) return false;
+    const inUse = sum(pools, (pool) => pool.database === database ? pool.inUseCount(caller) : 0);
+    return stuck + inUse >= database.poolMaxConns;
+  }
+
+  function stuckOf(database: DatabaseOptions, caller: string): readonly HeldPlace[] {
+    return [...pools].flatMap((pool) => pool.database === database ? pool.stuck() : [])
+      .filter((place) => place.caller === caller);
+  }
+
   async function openFor(waiter: Waiter): Promise<void> {
     try {
-      const lease = await waiter.pool.open(waiter.signal);
+      const lease = await waiter.pool.open(waiter.caller, waiter.signal);
       if (waiter.signal.aborted) lease.release();
       else waiter.resolve(lease);
     } catch (error) {
@@ -104,7 +162,7 @@ export function createConnectionPools(
         refuse(error, ({ pool }) => pool.database === waiter.pool.database && !pool.hasOpen());
       }
     }
-    onFreed(waiter.pool);
+    onChange(waiter.pool);
   }
 
   function refuse(reason: unknown, isMeant: (waiter: Waiter) => boolean): void {
@@ -130,16 +188,17 @@ export function createConnectionPools(
   async function close(): Promise<void> {
     isClosed = true;
     poolsOf.clear();
+    stuckBackends[Symbol.dispose]();
     await end([...pools], true);
   }
 
   return {
-    acquire(database, principalKey, signal) {
+    acquire(database, principal, signal) {
       if (signal.aborted) return Promise.reject(signal.reason);
       if (isClosed) return Promise.reject(poolEnded(database.name));
-      const pool = poolFor(principalKey, database);
+      const pool = poolFor(principal, database);
       const { promise, resolve, reject } = Promise.withResolvers<Lease>();
-      const waiter = { pool, signal, resolve, reject };
+      const waiter = { pool, caller: callerKey(principal), signal, resolve, reject };
       const abort = () => {
         queue = queue.filter((other) => other !== waiter);
         reject(signal.reason);
@@ -150,9 +209,10 @@ export function createConnectionPools(
       serve();
       return promise.finally(() => signal.removeEventListener("abort", abort));
     },
-    async closePrincipal(principalKey) {
-      const ending = [...poolsOf.get(principalKey)?.values() ?? []];
-      poolsOf.delete(principalKey);
+    async closePrincipal(principal) {
+      const key = principalKey(principal);
+      const ending = [...poolsOf.get(key)?.values() ?? []];
+      poolsOf.delete(key);
       await end(ending, false);
     },
     close,
@@ -164,6 +224,10 @@ function sum(pools: Iterable<PrincipalPool>, count: (pool: PrincipalPool) => num
   let total = 0;
   for (const pool of pools) total += count(pool);
   return total;
+}
+
+function refusal(databaseName: string, whose: string, places: readonly HeldPlace[]): AppError {
+  return allStuck(databaseName, whose, Math.min(...places.map(({ since }) => since)));
 }
 
 /** Of the pools with an idle connection, the one that was used longest ago; one in use comes last. */

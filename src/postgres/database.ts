@@ -1,7 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import { whyEnded } from "../core/call_ended.ts";
 import type { Logger } from "../core/logger.ts";
-import { type Principal, principalKey, principalName } from "../core/principal.ts";
+import { callerKey, type Principal, principalKey, principalName } from "../core/principal.ts";
 import { readBoundedAnswer } from "./bounded_answer.ts";
 import type { ConnectionPools, Lease } from "./connection_pools.ts";
 import type { DatabaseOptions } from "./database_options.ts";
@@ -88,18 +88,14 @@ const maxTrustedBytes = 256 * 1_048_576;
 /** How much longer than its timeout a statement may run before its connection is given up. */
 const graceMs = 5_000;
 
-const cancelAttempts = 20;
-const cancelPauseMs = 100;
-
 export function createDatabase({ options, pools, guard, logger }: CreateDatabaseOptions): Database {
   const objectGuard = createObjectGuard({ allowedFunctions: options.allowedFunctions });
 
   async function read(request: ReadRequest): Promise<ReadOutcome> {
     const { signal } = request;
-    const key = principalKey(request.principal);
     const verdict = request.trusted
       ? { ok: true as const, names: [], sleepMs: 0 }
-      : await guard.check(request.sql, { caller: key, signal });
+      : await guard.check(request.sql, { caller: callerKey(request.principal), signal });
     if (signal.aborted) return cancelled(request);
     if (!verdict.ok) {
       const { reason, sqlState, position } = verdict;
@@ -113,7 +109,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
         request.sql,
       );
     }
-    const lease = await pools.acquire(options, key, signal).catch((error) => {
+    const lease = await pools.acquire(options, request.principal, signal).catch((error) => {
       if (signal.aborted) return undefined;
       throw error;
     });
@@ -184,7 +180,8 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
     const stop = async (outcome: ReadOutcome) => {
       if (isStopped) return;
       isStopped = true;
-      await cancelUntilEnded(lease, working);
+      logger.debug("a statement is stopped", { database: options.name, timedOut: outcome === overdue });
+      await lease.cancelUntil(working);
       lease.discard();
       stopped.resolve(outcome);
     };
@@ -204,21 +201,6 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
       clearTimeout(timer);
       request.signal.removeEventListener("abort", abort);
       if (!isStopped) lease.release();
-    }
-  }
-
-  // a cancel request that reaches the server between two messages of ours is lost, and so is asked again
-  async function cancelUntilEnded(lease: Lease, working: Promise<unknown>): Promise<void> {
-    const ended = working.then(() => true, () => true);
-    for (let attempt = 0; attempt < cancelAttempts; attempt++) {
-      await lease.cancel().catch((error) =>
-        logger.debug("cancel request failed", { database: options.name, error })
-      );
-      const pause = Promise.withResolvers<false>();
-      const timer = setTimeout(() => pause.resolve(false), cancelPauseMs);
-      const isEnded = await Promise.race([ended, pause.promise]);
-      clearTimeout(timer);
-      if (isEnded) return;
     }
   }
 

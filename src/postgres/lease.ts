@@ -9,11 +9,10 @@ export interface Lease {
   /** Closes it for good; a statement that still runs is cancelled. */
   discard(): void;
   /**
-   * Asks the server over a second connection to cancel what runs, and resolves when the server has closed that one.
-   *
-   * @throws {AppError} `unavailable` where the server cannot be asked
+   * Has the server cancel what runs, until `ended` settles or it has been asked for `patienceMs`, which is 2 seconds where
+   * absent. Whether it has ended.
    */
-  cancel(): Promise<void>;
+  cancelUntil(ended: Promise<unknown>, patienceMs?: number): Promise<boolean>;
   /**
    * Bounds the bytes that arrive from now on; undefined lifts the bound, and so does giving back. Crossing it fails the
    * running query with AppError("invalid", "Cannot read result: it exceeds N bytes"), closes the connection and has the
@@ -37,10 +36,10 @@ export function createLease(connection: Connection, giveBack: (isReusable: boole
     // the signal of a cancelled connection may reach the server's process late
     release: () => end(!isCancelled && connection.isReady()),
     discard: () => end(false),
-    async cancel() {
-      if (isReturned) return;
+    async cancelUntil(ended, patienceMs) {
+      if (isReturned) return true;
       isCancelled = true;
-      await connection.cancel();
+      return await connection.cancelUntil(ended, patienceMs);
     },
     limitBytes(maxBytes) {
       if (!isReturned) connection.limitBytes(maxBytes);

@@ -7,39 +7,60 @@ import type { Connection } from "./connection.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { pg } from "./driver.ts";
 import { createLease, type Lease } from "./lease.ts";
+import type { StuckBackends } from "./stuck_backends.ts";
 
 /** The connections of one principal to one database. It hands out what is asked for; who waits is not its concern. */
 export interface PrincipalPool {
   readonly database: DatabaseOptions;
-  /** Connections that the server may hold: opening, idle, in use, closing. */
+  /** Connections that the server may hold: opening, idle, in use, closing, stuck. */
   size(): number;
+  /** Whether it may hold one more. */
+  hasRoom(): boolean;
   closingCount(): number;
+  /** The connections whose statements PostgreSQL does not end, the first to become so first. */
+  stuck(): readonly HeldPlace[];
+  /** Whether every connection that it may hold is stuck. */
+  isStuck(): boolean;
+  inUseCount(caller: string): number;
   /** When a connection was last given back; Infinity while one is in use, undefined where none is idle. */
   idleSince(): number | undefined;
   /** Whether a connection is open that a waiter may get. */
   hasOpen(): boolean;
   /** The idle connection that was used last. */
-  takeIdle(): Lease | undefined;
+  takeIdle(caller: string): Lease | undefined;
   /**
    * A new connection.
    *
    * @throws {AppError} `unavailable` where it cannot be opened; the signal's reason where that aborts
    */
-  open(signal: AbortSignal): Promise<Lease>;
+  open(caller: string, signal: AbortSignal): Promise<Lease>;
   /** Starts closing the idle connection that was used first. */
   closeOldestIdle(): void;
-  /** Ends idle and opening connections now, those in use when given back, or now too. Resolves when they have closed. */
+  /**
+   * Ends idle and opening connections now, those in use when given back, or now too. Resolves when they have closed, and
+   * those that were closing, or cannot be ended.
+   */
   close(options: { readonly includeInUse: boolean }): Promise<void>;
+}
+
+/** A place that a stuck backend holds. */
+export interface HeldPlace {
+  readonly caller: string;
+  /** In milliseconds since 1970. */
+  readonly since: number;
 }
 
 export interface PrincipalPoolOptions {
   readonly database: DatabaseOptions;
+  /** Whether many callers share it: then as many connections as it has places take the places of stuck ones. */
+  readonly isShared: boolean;
+  readonly stuckBackends: StuckBackends;
   /** Of the database, whoever uses it. */
   readonly availability: AvailabilityLog;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Called when a connection came back or has closed. */
-  readonly onFreed: (pool: PrincipalPool) => void;
+  /** Called when a connection came back, has closed, or is stuck. */
+  readonly onChange: (pool: PrincipalPool) => void;
 }
 
 interface IdleConnection {
@@ -51,14 +72,19 @@ interface IdleConnection {
 const maxTimerMs = 2 ** 31 - 1;
 
 export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPool {
-  const { database, availability, now, onFreed } = options;
+  const { database, isShared, stuckBackends, availability, now, onChange } = options;
+  const places = database.poolMaxConns;
   const logger = options.logger.with({ database: database.name });
   const idle: IdleConnection[] = [];
-  const inUse = new Set<Connection>();
+  // with the caller of each
+  const inUse = new Map<Connection, string>();
   const closing = new Set<Connection>();
+  const stuck = new Map<Connection, HeldPlace>();
   const ended = new AbortController();
   let opening = 0;
   let lastUsedAt = now();
+
+  const isIdle = (connection: Connection) => idle.some((entry) => entry.connection === connection);
 
   function removeIdle(connection: Connection): boolean {
     const index = idle.findIndex((entry) => entry.connection === connection);
@@ -67,19 +93,28 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
     return entry !== undefined;
   }
 
-  function close(connection: Connection): Promise<void> {
-    removeIdle(connection);
-    inUse.delete(connection);
+  async function close(connection: Connection): Promise<void> {
+    const caller = inUse.get(connection);
+    // it is closing already, is stuck or has closed
+    if (!removeIdle(connection) && !inUse.delete(connection)) return;
     closing.add(connection);
-    return connection.close();
+    const hasEnded = await connection.end();
+    closing.delete(connection);
+    if (hasEnded || caller === undefined) forget(connection);
+    else keepPlace(connection, caller);
   }
 
   function forget(connection: Connection): void {
-    removeIdle(connection);
-    inUse.delete(connection);
-    closing.delete(connection);
     logger.debug("database connection closed");
-    onFreed(pool);
+    stuck.delete(connection);
+    onChange(pool);
+  }
+
+  function keepPlace(connection: Connection, caller: string): void {
+    const since = now();
+    stuck.set(connection, { caller, since });
+    stuckBackends.add({ database, connection, caller, since, onGone: () => forget(connection) });
+    onChange(pool);
   }
 
   function giveBack(connection: Connection, isReusable: boolean): void {
@@ -92,27 +127,32 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
       Math.min(database.poolMaxConnIdleTimeMs, maxTimerMs),
     );
     idle.push({ connection, timer: timer.unref() });
-    onFreed(pool);
+    onChange(pool);
   }
 
-  function lend(connection: Connection): Lease {
-    inUse.add(connection);
+  function lend(connection: Connection, caller: string): Lease {
+    inUse.set(connection, caller);
     return createLease(connection, (isReusable) => giveBack(connection, isReusable));
   }
 
+  const size = () => opening + idle.length + inUse.size + closing.size + stuck.size;
   const pool: PrincipalPool = {
     database,
-    size: () => opening + idle.length + inUse.size + closing.size,
+    size,
+    hasRoom: () => size() < places + (isShared ? Math.min(stuck.size, places) : 0),
     closingCount: () => closing.size,
+    stuck: () => [...stuck.values()],
+    isStuck: () => stuck.size >= (isShared ? 2 * places : places),
+    inUseCount: (caller) => [...inUse.values()].filter((other) => other === caller).length,
     idleSince: () => idle.length === 0 ? undefined : inUse.size > 0 ? Infinity : lastUsedAt,
     hasOpen: () => idle.length + inUse.size > 0,
-    takeIdle() {
+    takeIdle(caller) {
       const entry = idle.at(-1);
       if (entry === undefined) return undefined;
       removeIdle(entry.connection);
-      return lend(entry.connection);
+      return lend(entry.connection, caller);
     },
-    async open(signal) {
+    async open(caller, signal) {
       opening++;
       try {
         const connection = await connect(database, {
@@ -120,12 +160,12 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
           logger,
         });
         availability.opened();
-        connection.onClosed(() => forget(connection));
+        connection.onClosed(() => void close(connection));
         connection.onLost((error) => {
-          if (inUse.has(connection) || isShutdown(error)) availability.lost(error);
+          if (inUse.has(connection) || isIdle(connection) && isShutdown(error)) availability.lost(error);
         });
         logger.debug("database connection opened");
-        return lend(connection);
+        return lend(connection, caller);
       } catch (error) {
         if (!signal.aborted && !ended.signal.aborted) availability.refused(error);
         throw error;
@@ -139,8 +179,12 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
     },
     async close({ includeInUse }) {
       ended.abort(poolEnded(database.name));
-      const connections = [...idle.map((entry) => entry.connection), ...(includeInUse ? inUse : [])];
-      await Promise.all(connections.map(close));
+      const connections = [
+        ...idle.map((entry) => entry.connection),
+        ...(includeInUse ? inUse.keys() : []),
+      ];
+      const alreadyClosing = [...closing].map((connection) => connection.end());
+      await Promise.all([...connections.map(close), ...alreadyClosing]);
     },
   };
   return pool;

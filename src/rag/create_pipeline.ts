@@ -43,9 +43,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   async function prepare(query: PipelineQuery): Promise<Prepared> {
     const { signal, filter, messages } = query;
+    const caller = query.address === undefined ? {} : { address: query.address };
     checkLength(query.query, options.tokenBudget);
     const retriever = await options.retriever(signal);
-    if (filter !== undefined) await retriever.checkFilter(filter, signal);
+    if (filter !== undefined) await retriever.checkFilter(filter, { ...caller, signal });
     const question = searchText(query.query, messages);
     const usages: Usage[] = [];
     const embed = once(async () => {
@@ -65,6 +66,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       limit: rerank === undefined ? topN : topN * rerankDepth,
       hybrid: !query.disableHybrid,
       signal,
+      ...caller,
       ...(filter === undefined ? {} : { filter }),
     });
     let documents = found;

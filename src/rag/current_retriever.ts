@@ -5,6 +5,7 @@ import { untilAborted } from "../postgres/deadline.ts";
 import { createSharedFlight } from "../postgres/shared_flight.ts";
 import type { Filter } from "./query.ts";
 import type { RetrievedDocument, Retriever, RetrieveRequest } from "./retrieve.ts";
+import type { SearchCaller } from "./search_caller.ts";
 
 export interface CurrentRetrieverOptions {
   /** For the log. */
@@ -105,16 +106,16 @@ export function createCurrentRetriever(
   }
 
   /** The retriever whose tables a filter fits: the one that was opened, or a newer one. */
-  async function fitting(opened: Retriever, filter: Filter, signal: AbortSignal): Promise<Retriever> {
+  async function fitting(opened: Retriever, filter: Filter, caller: SearchCaller): Promise<Retriever> {
     try {
-      await opened.checkFilter(filter, signal);
+      await opened.checkFilter(filter, caller);
       return opened;
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "invalid") throw error;
       if (now() - openedAt >= doubtMs) look = lookAgain();
-      await untilAborted(look, signal);
+      await untilAborted(look, caller.signal);
       if (current === undefined || current === opened) throw error;
-      await current.checkFilter(filter, signal);
+      await current.checkFilter(filter, caller);
       return current;
     }
   }
@@ -124,8 +125,8 @@ export function createCurrentRetriever(
     await untilAborted(look, signal);
     let opened = current ?? await flight.join(signal, reopen);
     return {
-      async checkFilter(filter, signal) {
-        opened = await fitting(opened, filter, signal);
+      async checkFilter(filter, caller) {
+        opened = await fitting(opened, filter, caller);
       },
       retrieve: (request) => retrieve(opened, request),
     };

@@ -13,6 +13,8 @@ export interface PipelineQuery {
   readonly disableHybrid: boolean;
   /** Earlier turns, oldest first. */
   readonly messages: readonly Message[];
+  /** The client's: statements that PostgreSQL does not stop are counted to it. */
+  readonly address?: string;
   /** Aborts where the client leaves or the request's time is over. */
   readonly signal: AbortSignal;
 }

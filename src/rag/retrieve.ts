@@ -11,6 +11,7 @@ import { type Candidate, fuseTables, type RetrievedDocument } from "./fuse_table
 import type { KeywordArm } from "./keyword_arm.ts";
 import type { Filter } from "./query.ts";
 import { retrievalSql } from "./retrieval_sql.ts";
+import type { SearchCaller } from "./search_caller.ts";
 import { renderSql, sql, type SqlText } from "./sql_text.ts";
 import { vectorSettings } from "./vector_arm.ts";
 
@@ -47,7 +48,7 @@ interface RetrieverOptions {
   readonly logger: Logger;
 }
 
-export interface RetrieveRequest {
+export interface RetrieveRequest extends SearchCaller {
   readonly question: string;
   /** The question's, or how to get it where a search turns out to need it, which may be asked for more than once. */
   readonly embedding: Float32Array | (() => Promise<Float32Array>);
@@ -56,7 +57,6 @@ export interface RetrieveRequest {
   readonly filter?: Filter;
   /** Whether this request wants the keyword arm. */
   readonly hybrid: boolean;
-  readonly signal: AbortSignal;
 }
 
 export interface Retriever {
@@ -67,7 +67,7 @@ export interface Retriever {
    *
    * @throws {AppError} `invalid`, naming the field; `unavailable` without a connection; the signal's reason
    */
-  checkFilter(filter: Filter, signal: AbortSignal): Promise<void>;
+  checkFilter(filter: Filter, caller: SearchCaller): Promise<void>;
   /**
    * The documents that answer a question best, the best first, none twice. The embedding is not asked for where only the
    * words count, there is no least similarity, ids are unique and the words are found in time.
@@ -170,7 +170,7 @@ export function createRetriever(
       },
     );
     const outcome = await database.read({
-      principal: { kind: "local" },
+      principal: { kind: "local", ...(request.address !== undefined && { address: request.address }) },
       trusted: true,
       settings: vectorSettings({ table, limit: depth, filter: parts.filter }),
       maxBytes,
@@ -212,9 +212,9 @@ export function createRetriever(
   }
 
   return {
-    async checkFilter(filter, signal) {
+    async checkFilter(filter, caller) {
       const compiled = tables.map(({ table }) => compileFilter(filter, table.columns));
-      await Promise.all(compiled.map(({ unchecked }) => checkValues(database, unchecked, signal)));
+      await Promise.all(compiled.map(({ unchecked }) => checkValues(database, unchecked, caller)));
     },
     async retrieve(request) {
       const planned = tables.map((searched) => plan(searched, request));

@@ -22,6 +22,7 @@ Deno.test("a query's fields reach the pipeline", async () => {
     topN: 100,
     includeSources: true,
     disableHybrid: true,
+    address: "127.0.0.1",
     messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: "" }],
     filter: {
       conditions: [
@@ -35,7 +36,13 @@ Deno.test("a query's fields reach the pipeline", async () => {
 });
 
 Deno.test("what is left out or null takes its default, and fields that nobody knows are ignored", async () => {
-  const defaults = { query: "q", includeSources: false, disableHybrid: false, messages: [] };
+  const defaults = {
+    query: "q",
+    includeSources: false,
+    disableHybrid: false,
+    address: "127.0.0.1",
+    messages: [],
+  };
   assert.deepEqual(await accepted({ query: "q" }), defaults);
   assert.deepEqual(await accepted({ query: "q", model: "x", "__proto__x": 1 }), defaults);
   assert.deepEqual(await accepted('{"query":"q","__proto__":{"stream":true}}'), defaults);

@@ -20,8 +20,8 @@ testWithPostgres(
     await using proxy = await proxyFor(databaseOptions(db.url));
     const options = databaseOptions(db.url, { hosts: [{ host: "127.0.0.1", port: proxy.port }] });
     await using pools = createConnectionPools({ maxConnections: 10, logger: silentLogger });
-    const idle = await pools.acquire(options, "local", forever);
-    const inUse = await pools.acquire(options, "local", forever);
+    const idle = await pools.acquire(options, { kind: "local" }, forever);
+    const inUse = await pools.acquire(options, { kind: "local" }, forever);
     idle.release();
     const running = assert.rejects(inUse.client.query("SELECT pg_sleep(60)"));
 
@@ -29,13 +29,13 @@ testWithPostgres(
     await running;
     inUse.release();
     await waitUntil("the idle connection is gone", async () => {
-      const outcome = await pools.acquire(options, "local", forever).catch((error) => error);
+      const outcome = await pools.acquire(options, { kind: "local" }, forever).catch((error) => error);
       return outcome instanceof Error &&
         outcome.message === 'Cannot reach database "shop": connection refused';
     });
 
     await proxy.start();
-    const back = await pools.acquire(options, "local", forever);
+    const back = await pools.acquire(options, { kind: "local" }, forever);
     assert.equal((await back.client.query("SELECT 1")).rowCount, 1);
     back.release();
   },
@@ -52,7 +52,7 @@ testWithPostgres("many who wait for a database that does not answer fail togethe
   });
   await using pools = createConnectionPools({ maxConnections: 10, logger: silentLogger });
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 50 }, () => pools.acquire(options, "local", forever)),
+    Array.from({ length: 50 }, () => pools.acquire(options, { kind: "local" }, forever)),
   );
   for (const outcome of outcomes) {
     assert.equal(outcome.status, "rejected");

@@ -10,6 +10,8 @@ import { createTestDatabase, type TestDatabase, testWithPostgres } from "../supp
 import { databaseOptions } from "../support/database_options.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
+const local = { kind: "local" } as const;
+const token = (id: string) => ({ kind: "token", id }) as const;
 const forever = new AbortController().signal;
 
 interface Fixture extends AsyncDisposable {
@@ -58,17 +60,17 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
 
 testWithPostgres("acquire() gives a principal its own connection again and never another's", async () => {
   await using f = await fixture();
-  const first = await f.pools.acquire(f.options, "token:a", forever);
+  const first = await f.pools.acquire(f.options, token("a"), forever);
   await first.client.query("CREATE TEMP TABLE mine AS SELECT 1 AS x");
   const pid = await backendOf(first);
   first.release();
 
-  const other = await f.pools.acquire(f.options, "token:b", forever);
+  const other = await f.pools.acquire(f.options, token("b"), forever);
   assert.notEqual(await backendOf(other), pid);
   await assert.rejects(other.client.query("SELECT * FROM mine"), { code: "42P01" });
   other.release();
 
-  const again = await f.pools.acquire(f.options, "token:a", forever);
+  const again = await f.pools.acquire(f.options, token("a"), forever);
   assert.equal(await backendOf(again), pid);
   assert.equal((await again.client.query("SELECT * FROM mine")).rowCount, 1);
   again.release();
@@ -76,10 +78,10 @@ testWithPostgres("acquire() gives a principal its own connection again and never
 
 testWithPostgres("acquire() keeps databases of one name apart when their options differ", async () => {
   await using f = await fixture();
-  const before = await f.pools.acquire(f.options, "local", forever);
+  const before = await f.pools.acquire(f.options, local, forever);
   const pid = await backendOf(before);
   before.release();
-  const after = await f.pools.acquire({ ...f.options }, "local", forever);
+  const after = await f.pools.acquire({ ...f.options }, local, forever);
   assert.notEqual(await backendOf(after), pid);
   after.release();
 });
@@ -91,7 +93,7 @@ testWithPostgres(
     await f.db.query(`ALTER DATABASE ${f.db.name} SET standard_conforming_strings = off`);
     Deno.env.set("PGOPTIONS", "-c work_mem=123kB");
     try {
-      const lease = await f.pools.acquire(f.options, "local", forever);
+      const lease = await f.pools.acquire(f.options, local, forever);
       const { rows } = await lease.client.query(
         "SELECT current_setting('application_name') AS a, current_setting('client_encoding') AS b, " +
           "current_setting('standard_conforming_strings') AS c, current_setting('work_mem') AS d",
@@ -106,11 +108,11 @@ testWithPostgres(
 
 testWithPostgres("acquire() opens at most poolMaxConns and serves waiters in order", async () => {
   await using f = await fixture({ poolMaxConns: 2 });
-  const [a, b] = await Promise.all([1, 2].map(() => f.pools.acquire(f.options, "local", forever)));
+  const [a, b] = await Promise.all([1, 2].map(() => f.pools.acquire(f.options, local, forever)));
   assert.ok(a && b);
   const order: number[] = [];
   const waiters = [1, 2, 3].map((n) =>
-    f.pools.acquire(f.options, "local", forever).then((lease) => {
+    f.pools.acquire(f.options, local, forever).then((lease) => {
       order.push(n);
       lease.release();
     })
@@ -127,34 +129,34 @@ testWithPostgres("acquire() opens at most poolMaxConns and serves waiters in ord
 
 testWithPostgres("a waiter whose signal aborts leaves the queue with the signal's reason", async () => {
   await using f = await fixture({ poolMaxConns: 1 });
-  const held = await f.pools.acquire(f.options, "local", forever);
+  const held = await f.pools.acquire(f.options, local, forever);
   const controller = new AbortController();
-  const aborted = f.pools.acquire(f.options, "local", controller.signal);
-  const patient = f.pools.acquire(f.options, "local", forever);
+  const aborted = f.pools.acquire(f.options, local, controller.signal);
+  const patient = f.pools.acquire(f.options, local, forever);
   controller.abort(new Error("gone"));
   await assert.rejects(aborted, { message: "gone" });
   held.release();
   (await patient).release();
-  await assert.rejects(f.pools.acquire(f.options, "local", AbortSignal.abort(new Error("early"))), {
+  await assert.rejects(f.pools.acquire(f.options, local, AbortSignal.abort(new Error("early"))), {
     message: "early",
   });
 });
 
 testWithPostgres("a connection is closed when it has been idle for poolMaxConnIdleTimeMs", async () => {
   await using f = await fixture({ poolMaxConnIdleTimeMs: 100 });
-  const lease = await f.pools.acquire(f.options, "local", forever);
+  const lease = await f.pools.acquire(f.options, local, forever);
   await new Promise((resolve) => setTimeout(resolve, 200));
   assert.equal(await f.serverCount(), 1, "not while it is in use");
   lease.release();
   await waitUntil("the idle connection is closed", async () => await f.serverCount() === 0);
-  const next = await f.pools.acquire(f.options, "local", forever);
+  const next = await f.pools.acquire(f.options, local, forever);
   await next.client.query("SELECT 1");
   next.release();
 });
 
 testWithPostgres("an idle time beyond what a timer holds does not close at once", async () => {
   await using f = await fixture({ poolMaxConnIdleTimeMs: 2 ** 40 });
-  const lease = await f.pools.acquire(f.options, "local", forever);
+  const lease = await f.pools.acquire(f.options, local, forever);
   lease.release();
   await pause();
   assert.equal(await f.serverCount(), 1);
@@ -164,11 +166,11 @@ testWithPostgres("at the total bound, the pool that was idle longest makes room"
   let clock = 0;
   await using f = await fixture({ maxConnections: 3, now: () => ++clock });
   const leases: Lease[] = [];
-  for (const key of ["a", "b", "c"]) leases.push(await f.pools.acquire(f.options, key, forever));
+  for (const key of ["a", "b", "c"]) leases.push(await f.pools.acquire(f.options, token(key), forever));
   const pids = await Promise.all(leases.map(backendOf));
   for (const index of [1, 0, 2]) leases[index]?.release();
 
-  const d = await f.pools.acquire(f.options, "d", forever);
+  const d = await f.pools.acquire(f.options, token("d"), forever);
   const left = await f.db.query(
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'postern'",
   );
@@ -179,10 +181,10 @@ testWithPostgres("at the total bound, the pool that was idle longest makes room"
 
 testWithPostgres("at the total bound with nothing idle, waiters of all principals take turns", async () => {
   await using f = await fixture({ maxConnections: 1 });
-  const held = await f.pools.acquire(f.options, "a", forever);
+  const held = await f.pools.acquire(f.options, token("a"), forever);
   const order: string[] = [];
   const waiters = ["b", "a", "c"].map((key) =>
-    f.pools.acquire(f.options, key, forever).then(async (lease) => {
+    f.pools.acquire(f.options, token(key), forever).then(async (lease) => {
       order.push(key);
       assert.equal(await f.serverCount(), 1);
       lease.release();
@@ -198,7 +200,7 @@ testWithPostgres("at the total bound with nothing idle, waiters of all principal
 testWithPostgres("many principals on few connections are all served", async () => {
   await using f = await fixture({ maxConnections: 3, poolMaxConns: 2 });
   const served = await Promise.all(Array.from({ length: 60 }, async (_, n) => {
-    const lease = await f.pools.acquire(f.options, `token:${n % 7}`, forever);
+    const lease = await f.pools.acquire(f.options, token(String(n % 7)), forever);
     const { rows } = await lease.client.query<{ n: number }>(`SELECT ${n} AS n`);
     lease.release();
     return rows[0]?.n;
@@ -211,12 +213,12 @@ testWithPostgres(
   "release() does not keep a connection that is in a transaction or awaits an answer",
   async () => {
     await using f = await fixture();
-    const inTransaction = await f.pools.acquire(f.options, "local", forever);
+    const inTransaction = await f.pools.acquire(f.options, local, forever);
     await inTransaction.client.query("BEGIN");
     inTransaction.release();
     await waitUntil("the transaction's connection is closed", async () => await f.serverCount() === 0);
 
-    const busy = await f.pools.acquire(f.options, "local", forever);
+    const busy = await f.pools.acquire(f.options, local, forever);
     const query = busy.client.query("SELECT pg_sleep(60)");
     busy.release();
     await assert.rejects(query);
@@ -226,12 +228,12 @@ testWithPostgres(
 
 testWithPostgres("discard() closes for good, and giving back twice does no harm", async () => {
   await using f = await fixture({ poolMaxConns: 1 });
-  const lease = await f.pools.acquire(f.options, "local", forever);
+  const lease = await f.pools.acquire(f.options, local, forever);
   const pid = await backendOf(lease);
   lease.discard();
   lease.discard();
   lease.release();
-  const next = await f.pools.acquire(f.options, "local", forever);
+  const next = await f.pools.acquire(f.options, local, forever);
   assert.notEqual(await backendOf(next), pid);
   next.release();
   assert.equal(await f.serverCount(), 1);
@@ -241,22 +243,22 @@ testWithPostgres(
   "closePrincipal() ends that principal's connections, those in use when given back",
   async () => {
     await using f = await fixture({ poolMaxConns: 2 });
-    const [idle, used] = await Promise.all([1, 2].map(() => f.pools.acquire(f.options, "a", forever)));
-    const other = await f.pools.acquire(f.options, "b", forever);
+    const [idle, used] = await Promise.all([1, 2].map(() => f.pools.acquire(f.options, token("a"), forever)));
+    const other = await f.pools.acquire(f.options, token("b"), forever);
     assert.ok(idle && used);
-    const refused = f.pools.acquire(f.options, "a", forever);
+    const refused = f.pools.acquire(f.options, token("a"), forever);
     const refusal = assert.rejects(refused, {
       code: "unavailable",
       message: 'Cannot reach database "shop": its connections were closed',
     });
-    await f.pools.closePrincipal("a");
+    await f.pools.closePrincipal(token("a"));
     await refusal;
     assert.equal((await used.client.query("SELECT 1")).rowCount, 1);
     used.release();
     idle.release();
     await waitUntil("only the other principal's is left", async () => await f.serverCount() === 1);
     other.release();
-    const fresh = await f.pools.acquire(f.options, "a", forever);
+    const fresh = await f.pools.acquire(f.options, token("a"), forever);
     fresh.release();
   },
 );
@@ -265,51 +267,50 @@ testWithPostgres(
   "close() ends connections in use too, with what they run, and refuses later callers",
   async () => {
     await using f = await fixture();
-    const lease = await f.pools.acquire(f.options, "local", forever);
+    const lease = await f.pools.acquire(f.options, local, forever);
     const query = assert.rejects(lease.client.query("SELECT pg_sleep(60)"));
     await pause();
     await f.pools.close();
     await query;
     await waitUntil("nothing is left", async () => await f.serverCount() === 0);
-    await assert.rejects(f.pools.acquire(f.options, "local", forever), { code: "unavailable" });
+    await assert.rejects(f.pools.acquire(f.options, local, forever), { code: "unavailable" });
   },
 );
 
 testWithPostgres("cancel() ends the statement, and the connection does not serve again", async () => {
   await using f = await fixture();
-  const lease = await f.pools.acquire(f.options, "local", forever);
+  const lease = await f.pools.acquire(f.options, local, forever);
   const pid = await backendOf(lease);
   const query = lease.client.query("SELECT pg_sleep(60)");
   const failed = assert.rejects(query, { code: "57014" });
   await pause();
-  await lease.cancel();
-  await failed;
+  assert.equal(await lease.cancelUntil(failed), true);
   const running = await f.db.query(
     "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(60)' AND datname = current_database()",
   );
   assert.deepEqual(running, []);
   lease.release();
-  const next = await f.pools.acquire(f.options, "local", forever);
+  const next = await f.pools.acquire(f.options, local, forever);
   assert.notEqual(await backendOf(next), pid);
   next.release();
 });
 
 testWithPostgres("an idle connection that the server ends is forgotten", async () => {
   await using f = await fixture({ poolMaxConns: 1 });
-  const lease = await f.pools.acquire(f.options, "local", forever);
+  const lease = await f.pools.acquire(f.options, local, forever);
   const pid = await backendOf(lease);
   lease.release();
   await f.db.query(`SELECT pg_terminate_backend(${pid})`);
   await pause();
-  const next = await f.pools.acquire(f.options, "local", forever);
+  const next = await f.pools.acquire(f.options, local, forever);
   assert.notEqual(await backendOf(next), pid);
   next.release();
 });
 
 testWithPostgres("a connection in use that the server ends frees its place", async () => {
   await using f = await fixture({ poolMaxConns: 1 });
-  const lease = await f.pools.acquire(f.options, "local", forever);
-  const waiting = f.pools.acquire(f.options, "local", forever);
+  const lease = await f.pools.acquire(f.options, local, forever);
+  const waiting = f.pools.acquire(f.options, local, forever);
   const state = stateOf(waiting);
   await f.db.query(`SELECT pg_terminate_backend(${await backendOf(lease)})`);
   const next = await waiting;

@@ -38,7 +38,7 @@ function changing({ columns, look }: { columns: string[]; look?: () => Promise<v
   });
   async function ask(column: string) {
     const retriever = await current(signal);
-    await retriever.checkFilter(filterOn(column), signal);
+    await retriever.checkFilter(filterOn(column), { signal });
     const request = { question: "?", embedding: new Float32Array(1), limit: 1, hybrid: true, signal };
     return (await retriever.retrieve(request))[0]?.content;
   }
@@ -97,7 +97,7 @@ testWithPgvector("the first filter on a column that was added is answered", asyn
   async function ask() {
     const retriever = await current(signal);
     const filter = filterOn("product");
-    await retriever.checkFilter(filter, signal);
+    await retriever.checkFilter(filter, { signal });
     const embedding = new Float32Array([1]);
     const found = await retriever.retrieve({
       question: "red",

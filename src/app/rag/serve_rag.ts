@@ -40,7 +40,7 @@ export async function serveRag({ server, pipelines, version, logger }: ServeRagO
   const listener = startListener({
     address,
     ...(tls === undefined ? {} : { tls }),
-    handle: (request) => routes.fetch(request),
+    handle: (request, peer) => routes.fetch(request, { peer }),
     logger,
   });
   return {

@@ -58,7 +58,7 @@ export const database = section({
     "Users who may use it; empty: everyone who is let in",
   ),
   pool_max_conns: integer(1, 1000).prefault(4).describe(
-    "Connections that one token or session may have open",
+    "Connections that one token or session may have open, with those whose statement PostgreSQL does not stop",
   ),
   pool_max_conn_idle_time: duration().prefault("30m").describe("Idle time after which a connection closes"),
   connect_timeout: duration().prefault("10s").describe("Longest wait for a connection"),

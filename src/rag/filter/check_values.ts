@@ -3,6 +3,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { StatementError } from "../../postgres/statement_error.ts";
 import { joinSql, renderSql, sql, type SqlText, verbatim } from "../sql_text.ts";
 import type { UncheckedCondition } from "./compile_filter.ts";
+import type { SearchCaller } from "../search_caller.ts";
 import { misfit } from "./value_fault.ts";
 
 /**
@@ -14,21 +15,21 @@ import { misfit } from "./value_fault.ts";
 export async function checkValues(
   database: Database,
   conditions: readonly UncheckedCondition[],
-  signal: AbortSignal,
+  caller: SearchCaller,
 ): Promise<void> {
-  if (conditions.length === 0 || !await isRefused(database, conditions, signal)) return;
+  if (conditions.length === 0 || !await isRefused(database, conditions, caller)) return;
   for (const condition of conditions) {
-    if (await isRefused(database, [condition], signal)) throw misfit(condition.place);
+    if (await isRefused(database, [condition], caller)) throw misfit(condition.place);
   }
 }
 
 async function isRefused(
   database: Database,
   conditions: readonly UncheckedCondition[],
-  signal: AbortSignal,
+  { signal, ...address }: SearchCaller,
 ): Promise<boolean> {
   const outcome = await database.read({
-    principal: { kind: "local" },
+    principal: { kind: "local", ...address },
     trusted: true,
     signal,
     ...renderSql(checkSql(conditions)),

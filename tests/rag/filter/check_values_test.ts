@@ -35,7 +35,7 @@ testWithPgvector("PostgreSQL judges the values that it alone can judge, without 
   await fixture.admin.query("DROP TABLE docs");
   const check = async (...conditions: readonly Condition[]) => {
     const { unchecked } = compileFilter({ conditions, logic: "OR" }, columns);
-    await checkValues(fixture.database, unchecked, signal);
+    await checkValues(fixture.database, unchecked, { signal });
   };
   const refused = async (condition: Condition, reason: string) => {
     const before = [{ column: "id", operator: "=", value: 1 }, {
@@ -74,7 +74,7 @@ testWithPgvector(
       read: (request) => (reads++, fixture.database.read(request)),
     };
     const check = (...conditions: readonly Condition[]) =>
-      checkValues(counting, compileFilter({ conditions, logic: "AND" }, columns).unchecked, signal);
+      checkValues(counting, compileFilter({ conditions, logic: "AND" }, columns).unchecked, { signal });
     await check({ column: "id", operator: "=", value: 1 }, { column: "spot", operator: "IS NULL" });
     assert.equal(reads, 0);
     await check({ column: "c0", operator: "=", value: "1 day" }, {

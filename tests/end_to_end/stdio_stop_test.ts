@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { createServer, Socket } from "node:net";
+import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
+import {
+  createTestDatabase,
+  requireTestDatabaseUrl,
+  type TestDatabase,
+  testWithPostgres,
+} from "../support/database.ts";
+import { command } from "../support/server_process.ts";
+import { waitUntil } from "../support/wait_until.ts";
+
+const slow = "SELECT count(*) FROM generate_series(1, 100000000000)";
+
+async function running(database: TestDatabase): Promise<number> {
+  const rows = await database.query(
+    `SELECT count(*) FROM pg_stat_activity WHERE datname = '${database.name}' AND state = 'active'
+     AND query LIKE '%100000000000%' AND pid <> pg_backend_pid()`,
+  );
+  return Number(rows[0]?.[0]);
+}
+
+/** A relay that takes its time with each new connection, as a long way and TLS do. */
+async function startSlowRelay(): Promise<AsyncDisposable & { readonly port: number }> {
+  const target = new URL(requireTestDatabaseUrl());
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    sockets.add(client);
+    client.on("error", () => {});
+    const timer = setTimeout(() => {
+      const upstream = new Socket().connect(Number(target.port || "5432"), target.hostname);
+      upstream.on("error", () => {});
+      client.pipe(upstream).pipe(client);
+      upstream.on("close", () => client.destroy());
+      client.on("close", () => upstream.destroy());
+    }, 300);
+    client.on("close", () => {
+      clearTimeout(timer);
+      sockets.delete(client);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port is free");
+  return {
+    port: address.port,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await waitUntil("the relay's connections are closed", () => sockets.size === 0);
+    },
+  };
+}
+
+/** The program over stdio, in which a statement runs that would take minutes. */
+async function startCall(database: TestDatabase, port: number) {
+  const entry = databaseEntry("main", database.name, "statement_timeout: 300s");
+  const folder = await createConfigFolder(
+    `databases: [${entry.replace(/host: \S+, port: \d+/, `host: 127.0.0.1, port: ${port}`)}]`,
+  );
+  const child = command(["-config", folder.configFile], {
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const output = Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()));
+  const writer = child.stdin.getWriter();
+  const send = (message: Readonly<Record<string, unknown>>) =>
+    writer.write(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`));
+  await send({
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+  });
+  await send({ method: "notifications/initialized" });
+  await send({
+    id: 2,
+    method: "tools/call",
+    params: { name: "query_database", arguments: { query: slow } },
+  });
+  await waitUntil("the statement runs", async () => await running(database) === 1);
+  return {
+    child,
+    send,
+    leave: () => writer.close(),
+    async [Symbol.asyncDispose]() {
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // it has ended
+      }
+      await writer.close().catch(() => {});
+      await child.status;
+      await output;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Call = Awaited<ReturnType<typeof startCall>>;
+
+const endings: readonly [string, (call: Call) => Promise<void>][] = [
+  ["closes its end", (call) => call.leave()],
+  ["cancels and closes its end", async (call) => {
+    await call.send({ method: "notifications/cancelled", params: { requestId: 2 } });
+    await call.leave();
+  }],
+  // deno-lint-ignore require-await
+  ["stops the program", async (call) => call.child.kill("SIGTERM")],
+];
+
+for (const [ending, end] of endings) {
+  testWithPostgres(`a client over stdio that ${ending} leaves no statement running`, async () => {
+    await using database = await createTestDatabase();
+    await using relay = await startSlowRelay();
+    await using call = await startCall(database, relay.port);
+    await end(call);
+    assert.equal((await call.child.status).code, 0);
+    await waitUntil("nothing runs", async () => await running(database) === 0);
+  });
+}
