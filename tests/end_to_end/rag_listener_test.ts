@@ -13,7 +13,7 @@ const padded = (text: string, length: number) => text.padEnd(length);
 interface Row extends Partial<RawRequest> {
   readonly what: string;
   readonly status: number;
-  readonly got?: Readonly<Record<string, string | null>>;
+  readonly got?: Readonly<Record<string, string | RegExp | null>>;
   /** The error's code. */
   readonly code?: string;
   /** In the error's message. */
@@ -33,6 +33,9 @@ const preflightOf = (origin: string) => ({
   },
 });
 const invalid = { status: 400, code: "INVALID_REQUEST" };
+
+/** Some versions of the runtime add Accept-Encoding. */
+const origin = /\bOrigin\b/;
 
 const rows: readonly Row[] = [
   { what: "a question", ...ask, status: 200 },
@@ -84,14 +87,14 @@ const rows: readonly Row[] = [
     ...ask,
     headers: { origin: page },
     status: 200,
-    got: { "access-control-allow-origin": page, vary: "Origin" },
+    got: { "access-control-allow-origin": page, vary: origin },
   },
   {
     what: "Origin: another page, which may not",
     ...ask,
     headers: { origin: "https://evil.example" },
     status: 200,
-    got: { "access-control-allow-origin": null, vary: "Origin" },
+    got: { "access-control-allow-origin": null, vary: origin },
   },
   {
     what: "a preflight of an allowed page",
@@ -203,7 +206,11 @@ testWithPgvector("the RAG server's listener", async (t) => {
     await t.step(`${what}: ${status}`, async () => {
       const reply = await rawExchange(running.process.url, { path, ...request });
       assert.equal(reply.status, status, reply.text.slice(0, 500));
-      for (const [name, value] of Object.entries(got)) assert.equal(reply.headers.get(name), value, name);
+      for (const [name, value] of Object.entries(got)) {
+        const given = reply.headers.get(name);
+        if (value instanceof RegExp) assert.match(given ?? "", value, name);
+        else assert.equal(given, value, name);
+      }
       if (code === undefined && says === undefined) return;
       const { error } = JSON.parse(reply.text);
       assert.equal(error.code, code);

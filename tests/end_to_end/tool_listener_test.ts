@@ -25,7 +25,7 @@ interface Row extends Partial<RawRequest> {
   readonly token?: boolean;
   readonly status: number;
   /** Headers of the reply; null is one that is not there. */
-  readonly got?: Readonly<Record<string, string | null>>;
+  readonly got?: Readonly<Record<string, string | RegExp | null>>;
   /** Of the body. */
   readonly says?: RegExp;
 }
@@ -49,6 +49,9 @@ const notOrigin =
   /^\{"error":"Forbidden: the Origin header [^"]* list its origin in http\.allowed_origins"\}$/;
 const unauthorized = /^\{"error": "Unauthorized"\}$/;
 const code = (number: number, more = "") => new RegExp(`"code":${number},"message":"[^"]*${more}`);
+
+/** Some versions of the runtime add Accept-Encoding. */
+const origin = /\bOrigin\b/;
 
 const rows: readonly Row[] = [
   { what: "a ping", ...post, status: 200, says: /^\{"jsonrpc":"2.0","id":1,"result":\{\}\}$/ },
@@ -102,7 +105,7 @@ const rows: readonly Row[] = [
     what: "Origin: an allowed page, which may read the answer",
     ...from({ origin: page }),
     status: 200,
-    got: { "access-control-allow-origin": page, vary: "Origin" },
+    got: { "access-control-allow-origin": page, vary: origin },
   },
   { what: "Origin: another page", ...from({ origin: "https://evil.example" }), status: 403, says: notOrigin },
   { what: "Origin: none of a page", ...from({ origin: "null" }), status: 403, says: notOrigin },
@@ -123,7 +126,7 @@ const rows: readonly Row[] = [
       "access-control-allow-headers":
         "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
       "access-control-max-age": "600",
-      vary: "Origin",
+      vary: origin,
     },
   },
   {
@@ -330,7 +333,11 @@ testWithPostgres("the tool server's listener", async (t) => {
         headers: { ...(known ? { authorization: `Bearer ${token}` } : {}), ...headers },
       });
       assert.equal(reply.status, status, reply.text.slice(0, 500));
-      for (const [name, value] of Object.entries(got)) assert.equal(reply.headers.get(name), value, name);
+      for (const [name, value] of Object.entries(got)) {
+        const given = reply.headers.get(name);
+        if (value instanceof RegExp) assert.match(given ?? "", value, name);
+        else assert.equal(given, value, name);
+      }
       if (says !== undefined) assert.match(reply.text, says);
     });
   }
