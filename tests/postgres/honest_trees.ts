@@ -154,4 +154,8 @@ export const honestTrees: readonly string[] = [
   // two in one statement, and one inside of another
   "WITH RECURSIVE down AS (SELECT id, ARRAY[id] AS path FROM categories WHERE parent_id IS NULL UNION ALL SELECT c.id, path || c.id FROM categories c JOIN down d ON c.parent_id = d.id), counted AS (SELECT path[1] AS root, count(*) AS n FROM down GROUP BY 1) SELECT c.name, n FROM counted JOIN categories c ON c.id = root",
   "SELECT c.name, (WITH RECURSIVE t AS (SELECT c.id AS id, 1 AS depth UNION ALL SELECT k.id, t.depth + 1 FROM categories k JOIN t ON k.parent_id = t.id) SELECT max(depth) FROM t) FROM categories c",
+  "WITH RECURSIVE q (board, n) AS (SELECT ARRAY[]::int[], 0 UNION ALL SELECT board || c, n + 1 FROM q, generate_series(1, 6) c WHERE n < 6 AND NOT c = ANY (board) AND NOT EXISTS (SELECT 1 FROM unnest(board) WITH ORDINALITY u (v, i) WHERE abs(v - c) = n + 1 - i)) SELECT board FROM q WHERE n = 6",
+  "WITH RECURSIVE r (s, at) AS (SELECT '1..4', 2 UNION ALL SELECT overlay(s PLACING z FROM at FOR 1), position('.' IN overlay(s PLACING z FROM at FOR 1)) FROM r, (VALUES ('2'), ('3')) d (z) WHERE at > 0) SELECT s FROM r WHERE at = 0",
+  "WITH RECURSIVE r AS (SELECT id, tags AS rest FROM customers UNION ALL SELECT id, rest[2:] FROM r WHERE cardinality(rest) > 1) SELECT id, rest[1] FROM r LIMIT 5",
+  "WITH RECURSIVE cal AS (SELECT date '2024-01-30' AS d, '' AS line UNION ALL SELECT d + 1, CASE WHEN extract(day FROM d + 1) = 1 THEN '' ELSE line || ' ' || extract(day FROM d + 1) END FROM cal WHERE d < '2024-02-05') SELECT * FROM cal",
 ];

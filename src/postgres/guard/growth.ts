@@ -63,7 +63,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
     fault,
     spend,
     isFaulty: () => reason !== undefined,
-    measureQuery: (select, scope) => measureSelect(select, scope).columns.map((column) => column.shape),
+    measureQuery: measureSelect,
   });
 
   function fault(text: string): Shape {
@@ -253,7 +253,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
         return [{ ...query, name: aliasName, columns: renameColumns(query.columns, names) }];
       }
       case "RangeFunction":
-        return [measureFunctions(listOf(fields["functions"]), aliasName, names, scopeOf(before, around))];
+        return [measureFunctions(fields, aliasName, names, scopeOf(before, around))];
       case "RangeTableSample":
         return measureFromItem(fields["relation"], before, around);
       case "JoinExpr": {
@@ -283,15 +283,23 @@ export function findGrowth(root: SyntaxNode): string | undefined {
   }
 
   function measureFunctions(
-    functions: readonly unknown[],
+    { functions, ordinality }: Fields,
     aliasName: string | undefined,
     names: readonly string[],
     scope: Scope,
   ): Relation {
-    const columns = functions.flatMap((item): Column[] => {
+    // WITH ORDINALITY, the last column counts
+    const count = ordinality === true ? names.at(-1) : undefined;
+    const columns = listOf(functions).flatMap((item): Column[] => {
       const call = listOf(unwrap(item)?.fields["items"])[0];
       const shape = { ...measure(call, scope), nodes: 1, data: true };
-      return [aliasName ?? impliedName(unwrap(call)), undefined, ...names].map((name) => ({ name, shape }));
+      const implied = impliedName(unwrap(call));
+      // where not all columns are named, there may be some of any name
+      const own = names.length > 0 ? [implied, ...names] : [aliasName ?? implied, undefined];
+      return own.map((name) => ({
+        name,
+        shape: name !== undefined && name === count ? tableColumn : shape,
+      }));
     });
     return { name: aliasName, columns, relations: 1, readsTable: false };
   }

@@ -7,7 +7,7 @@ import {
   sizeOfJsonPath,
   wholeLength,
 } from "./growth_functions.ts";
-import type { Scope } from "./growth_scope.ts";
+import type { Query, Scope } from "./growth_scope.ts";
 import {
   arithmetic,
   constantShape,
@@ -56,8 +56,7 @@ interface ExpressionMeterOptions {
   /** Counts what measuring itself takes. */
   readonly spend: (steps: number) => void;
   readonly isFaulty: () => boolean;
-  /** The shapes of a subquery's columns. */
-  readonly measureQuery: (select: Fields, scope: Scope) => readonly Shape[];
+  readonly measureQuery: (select: Fields, scope: Scope) => Query;
 }
 
 export function createExpressionMeter(
@@ -120,10 +119,12 @@ export function createExpressionMeter(
       case "JsonObjectAgg":
       case "JsonArrayQueryConstructor":
         return { ...measureParts(type, fields, scope), data: true, length: "long" };
+      case "JsonTablePathSpec":
+        return measureTablePath(fields);
       case "SQLValueFunction":
         return tableColumn;
       case "SelectStmt":
-        return eitherOf(measureQuery(fields, scope));
+        return eitherOf(measureQuery(fields, scope).columns.map((column) => column.shape));
       case "XmlExpr":
         return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)), 5);
       case "JsonFuncExpr":
@@ -148,18 +149,20 @@ export function createExpressionMeter(
   }
 
   function measureSubquery(fields: Fields, scope: Scope): Shape {
-    const query = measureQuery(unwrap(fields["subselect"])?.fields ?? {}, scope);
-    const value = query[0] ?? tableColumn;
+    const select = unwrap(fields["subselect"])?.fields ?? {};
+    const query = measureQuery(select, scope);
+    const columns = query.columns.map((column) => column.shape);
+    const value = columns[0] ?? tableColumn;
     const test = measure(fields["testexpr"], scope);
     const kind = textOf(fields["subLinkType"]);
-    const slow = whySlow(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(query)]);
+    const slow = whySlow(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(columns)]);
     if (slow !== undefined) return fault(slow);
     // it runs apart from the planner, but a number in it counts all the same
     const made = { ...madeOf([value, test]), data: true, bound: value.bound };
     if (kind === "EXPR_SUBLINK") return { ...made, length: value.length };
-    return kind === "ARRAY_SUBLINK"
-      ? timesHeld({ ...made, length: listOfLength(value.length) }, 2)
-      : { ...littleOf([value, test]), data: true };
+    if (kind !== "ARRAY_SUBLINK") return { ...littleOf([value, test]), data: true };
+    const isShort = select["distinctClause"] !== undefined && query.readsTable;
+    return timesHeld({ ...made, length: isShort ? value.length : listOfLength(value.length) }, 2);
   }
 
   function measureIndirection(type: string, fields: Fields, scope: Scope): Shape {
@@ -190,6 +193,11 @@ export function createExpressionMeter(
     return made.data ? made : { ...made, size: sizeOfJsonPath(made.size, path) };
   }
 
+  function measureTablePath(fields: Fields): Shape {
+    const slow = whySlowPath({ ...tableColumn, length: "long" }, literalOf(fields["string"]));
+    return slow === undefined ? nothing : fault(slow);
+  }
+
   function measureOperator(fields: Fields, scope: Scope): Shape {
     const left = fields["lexpr"] === undefined ? undefined : measure(fields["lexpr"], scope);
     const right = measure(fields["rexpr"], scope);
@@ -200,7 +208,7 @@ export function createExpressionMeter(
     if (slow !== undefined) return fault(slow);
     switch (textOf(fields["kind"])) {
       case "AEXPR_OP":
-        return tests.has(name) ? littleOf(operands) : arithmetic(name, left, right) ?? madeOf(operands);
+        return arithmetic(name, left, right) ?? (tests.has(name) ? littleOf(operands) : madeOf(operands));
       case "AEXPR_NULLIF":
         return left ?? tableColumn;
       default:
@@ -255,8 +263,11 @@ export function createExpressionMeter(
 
   function measureCall(fields: Fields, scope: Scope): Shape {
     const name = nameParts(fields["funcname"]).at(-1) ?? "";
-    const args = listOf(fields["args"]).map((arg) => measureArgument(arg, name === "array_fill", scope));
-    const aside = measureAll([fields["agg_order"], fields["agg_filter"]], scope);
+    // what an aggregate has WITHIN GROUP is given to it too
+    const isWithin = fields["agg_within_group"] === true;
+    const given = [...listOf(fields["args"]), ...(isWithin ? listOf(fields["agg_order"]) : [])];
+    const args = given.map((arg) => measureArgument(arg, name === "array_fill", scope));
+    const aside = measureAll([isWithin ? undefined : fields["agg_order"], fields["agg_filter"]], scope);
     const over = isRecord(fields["over"]) ? measure(childrenOf("WindowDef", fields["over"]), scope) : nothing;
     const isShort = fields["agg_distinct"] === true && scope.readsTable;
     const growth = growthOfCall(name, args, isShort);

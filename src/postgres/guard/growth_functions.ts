@@ -28,8 +28,10 @@ export type CallGrowth =
 
 /** Aggregates that put all rows' values into one, by what their names have in common. */
 const collecting = /agg|accum|collect|group_concat/;
-/** Those whose result is an array of them, or of ranges. */
-const listing = /^(array_agg|range_agg|range_intersect_agg|int_array_aggregate)$/;
+/** Those whose result is an array of them. */
+const listing = /^(array_agg|int_array_aggregate)$/;
+/** Those whose result is in order, so that two of them are compared in one pass. */
+const ordering = /^(range_agg|range_intersect_agg)$/;
 
 /** Functions that return one of the values that they are given, or less of the first of them. */
 const returnsOneOf = words("nullif min max any_value first_value last_value nth_value lag lead");
@@ -53,7 +55,10 @@ const returnsLittle = words(
     "date_trunc age mod div width_bucket count sum avg bool_and bool_or every",
 );
 const aggregates = words("count sum avg min max bool_and bool_or every any_value");
-const keepsBound = words("ceil ceiling floor abs int2 int4 int8 numeric round trunc unnest");
+const keepsBound = words(
+  "ceil ceiling floor abs int2 int4 int8 numeric round trunc unnest string_to_table regexp_split_to_table " +
+    "string_to_array json_array_elements jsonb_array_elements json_array_elements_text jsonb_array_elements_text",
+);
 
 /** How much longer the text is that escapes what it is given. */
 const escapes = new Map<string, number>([
@@ -93,7 +98,7 @@ const versionText: Shape = { ...tableColumn, size: leastConstant, data: false };
 export function growthOfCall(name: string, args: readonly Argument[], isShort: boolean): CallGrowth {
   const shapes = args.map((arg) => arg.shape);
   const reason = whySlow(name, shapes) ??
-    (name.startsWith("jsonb_path_") ? whySlowPath(shapes[0], args[1]?.literal) : undefined);
+    (name.startsWith("jsonb_path_") ? whySlowPath(shapes[0], args[1]?.literal, shapes[2]) : undefined);
   if (reason !== undefined) return { ok: false, reason };
   if (returnsLittle.has(name)) return { ok: true, shape: little(name, shapes) };
   if (collects(name)) return collected(name, shapes, isShort);
@@ -146,16 +151,18 @@ function collected(name: string, shapes: readonly Shape[], isShort: boolean): Ca
       reason: `${name}() makes a value longer than fits of one that is as long in each row; make it shorter`,
     };
   }
-  const length: Length = listing.test(name) ? listOfLength(made.length) : "long";
+  const isLittle = isShort || ordering.test(name);
+  const length: Length = isLittle ? made.length : listing.test(name) ? listOfLength(made.length) : "long";
   return {
     ok: true,
-    shape: timesHeld({ ...made, data: true, bound: 0, length: isShort ? made.length : length }, 2),
+    shape: timesHeld({ ...made, data: true, bound: 0, length }, 2),
   };
 }
 
 function madeBy(name: string, shapes: readonly Shape[]): Shape {
   const [first = tableColumn] = shapes;
-  const made = madeOf(shapes, escapes.get(name) ?? 1);
+  const every = madeOf(shapes, escapes.get(name) ?? 1);
+  const made = keepsBound.has(name) ? { ...every, bound: first.bound } : every;
   if (returnsOneOf.has(name)) {
     return { ...eitherOf(shapes), nodes: made.nodes, ...(aggregates.has(name) && { data: true, bound: 0 }) };
   }
@@ -168,7 +175,6 @@ function madeBy(name: string, shapes: readonly Shape[]): Shape {
     ...rest,
     size,
     length: name === "unnest" ? elementOfLength(length) : length,
-    bound: keepsBound.has(name) ? first.bound : made.bound,
     ...(first.holds !== undefined && { holds: first.holds }),
   };
   return timesHeld(less, pieces.has(name) ? 0.5 : 1);

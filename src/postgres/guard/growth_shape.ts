@@ -103,9 +103,15 @@ export function constantShape(fields: SyntaxNode["fields"]): Shape {
     size: Math.max(text.length, Math.min(maxNumericDigits, exponent)),
     nodes: 1,
     data: false,
-    bound: Number.isNaN(number) ? Infinity : number,
+    bound: Number.isNaN(number) ? largestNumber(text) : number,
     length: "short",
   };
+}
+
+/** Of the numbers in a text; one with an exponent may be any. */
+function largestNumber(text: string): number {
+  const numbers = text.match(/\d+(e[-+\d])?/gi) ?? [];
+  return Math.max(0, ...numbers.map((number) => /e/i.test(number) ? Infinity : Number(number)));
 }
 
 /** The shape of an arithmetic operator's result, where the operator is one; `left` is absent for a sign. */
@@ -133,10 +139,11 @@ function arithmeticBound(operator: string, left: number, right: Shape): number |
     case "*":
       return Math.max(1, left) * Math.max(1, right.bound);
     case "%":
-      return left;
+      return right.data ? left : Math.min(left, right.bound);
     case "/":
       // a divisor below one makes the result larger than what is divided
-      return right.data || right.bound >= 1 ? left : Infinity;
+      if (right.data) return left;
+      return right.bound >= 1 && right.bound < Infinity ? left / right.bound : Infinity;
     case "^":
       return Math.max(1, left) ** right.bound;
     default:

@@ -47,7 +47,7 @@ export function whySlow(name: string, [first, second]: readonly Shape[]): string
     return first.length === "short" && second?.length !== "long"
       ? undefined
       : `${name} takes the square of the length of a value that is collected from rows or long otherwise, ${why}; ` +
-        "use it on each row, before collecting";
+        "use it on each row before collecting, or collect with DISTINCT";
   }
   if (second === undefined || !(productOfTwo.has(name) || isMinusOfJson(name, first))) return undefined;
   const lengths: readonly Length[] = [first.length, second.length];
@@ -73,19 +73,32 @@ function isMinusOfJson(name: string, first: Shape): boolean {
 }
 
 /**
- * Why a path of JSON takes too long: comparing two of its parts, it compares each element of one with each of the other.
+ * Why a path of JSON takes too long: comparing two sequences, it compares each element of one with each of the other.
  * `path` is undefined where it is not a literal.
  */
-export function whySlowPath(document: Shape | undefined, path: string | undefined): string | undefined {
-  if (
-    document === undefined ||
-    document.length === "short" && (document.data || document.size <= maxBesideColumn)
-  ) return undefined;
-  return path !== undefined && !comparesParts.test(path)
+export function whySlowPath(
+  document: Shape | undefined,
+  path: string | undefined,
+  variables?: Shape,
+): string | undefined {
+  const isLong = (shape: Shape | undefined) =>
+    shape !== undefined && (shape.length !== "short" || !shape.data && shape.size > maxBesideColumn);
+  if (!isLong(document) && !isLong(variables)) return undefined;
+  return path !== undefined && !comparesSequences(path, isLong(variables))
     ? undefined
     : `a path of JSON that compares two parts of a value that is collected from rows or long otherwise compares each ` +
       `element with each, ${why}; compare the rows themselves before collecting them`;
 }
 
-/** A comparison with `$` or `@` on both of its sides. */
-const comparesParts = /[$@][^=<>!?&|]*(==|!=|<>|<=|>=|<|>)[^=<>!?&|]*[$@]/;
+/** `[*]`, `.*`, `[0 to last]`; what begins at the root may be a whole array, and so may `$name`. */
+function comparesSequences(path: string, areVariablesLong: boolean): boolean {
+  const text = path.replace(/"(\\.|[^"\\])*"/g, "");
+  const sequence = new RegExp(
+    `\\[\\s*\\*|\\.\\s*\\*|\\bto\\b|\\$${areVariablesLong ? "" : "(?!\\w)"}${
+      /\$\s*\?/.test(text) ? "|@" : ""
+    }`,
+  );
+  return text.split(/&&|\|\||\?/).some((part) =>
+    part.split(/==|!=|<>|<=|>=|<|>/).filter((side) => sequence.test(side)).length > 1
+  );
+}

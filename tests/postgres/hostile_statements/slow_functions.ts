@@ -22,6 +22,37 @@ const longValues = [
   "WITH RECURSIVE r (n, s) AS (SELECT 1, 'a' UNION ALL SELECT n + 1, format('%s/%s', s, n) FROM r WHERE n < 20) SELECT s FROM r",
 ];
 
+const collected = "(SELECT string_agg('a', '') FROM generate_series(1, 20))";
+
+/** The same value by other ways than a column of its own. */
+const otherWays = [
+  `SELECT 1 FROM (SELECT ${collected} AS s) a JOIN (SELECT ${collected} AS t) b ON s LIKE '%' || t`,
+  `WITH p AS MATERIALIZED (SELECT ${collected} AS s) SELECT 1 FROM p a JOIN p b ON a.s LIKE '%' || b.s || 'c%'`,
+  `SELECT ${collected} LIKE ALL (SELECT ${collected})`,
+  `SELECT ${collected} LIKE '%' || ${collected} ESCAPE 'x'`,
+  `SELECT (ROW(${collected})).f1 LIKE '%' || (ARRAY[${collected}])[1]`,
+  `SELECT u LIKE '%' || u || 'b' FROM unnest(ARRAY[${collected}]) u`,
+  `SELECT u LIKE '%' || u || 'b' FROM unnest(ARRAY[${collected}]) AS t (u)`,
+  `SELECT v LIKE '%' || v || 'b' FROM json_each_text(json_build_object('a', ${collected})) AS t (k, v)`,
+  `SELECT value LIKE '%' || value || 'b' FROM json_each_text(json_build_object('a', ${collected}))`,
+  `SELECT j.a LIKE '%' || j.a FROM json_to_record(json_build_object('a', ${collected})) AS j (a text)`,
+  `SELECT a LIKE '%' || b FROM (VALUES (${collected}, ${collected})) v (a, b)`,
+  ...[
+    "first_value(s) OVER () LIKE '%' || s || 'b'",
+    "mode() WITHIN GROUP (ORDER BY s) LIKE '%' || min(s)",
+    "count(*) FILTER (WHERE s LIKE '%' || s || 'b')",
+    "sum(1) OVER (ORDER BY s LIKE '%' || s)",
+    "convert_from(s::bytea, 'UTF8') LIKE s",
+    "s OPERATOR(public.%>) s",
+    "ltrim(string => s, characters => s)",
+    "DISTINCT ON (s LIKE '%' || s) 1",
+  ].map((test) => `SELECT ${test} FROM (SELECT ${collected} AS s) x`),
+  ...["ORDER BY", "GROUP BY", "GROUP BY s HAVING", "WHERE"].map((clause) =>
+    `SELECT 1 FROM (SELECT ${collected} AS s) x ${clause} s LIKE '%' || s || 'b'`
+  ),
+  `SELECT 1 LIMIT (SELECT length(translate(${collected}, ${collected}, '')))`,
+];
+
 /** What takes the product of two lengths, written in each way that PostgreSQL knows. */
 const slowTests = [
   "s LIKE '%' || s || 'b%'",
@@ -54,7 +85,7 @@ const slowTests = [
   "s::jsonb ?| string_to_array(s, ',')",
   "(s::jsonb - string_to_array(s, ',')) IS NULL",
   "jsonb_path_exists(s::jsonb, '$.a[*] == $.b[*]')",
-  "s::jsonb @? '$[*] ? (@ == $[*])'",
+  "s::jsonb @? '$[*] == $[*]'",
   "s::jsonb @@ '$.a[*] < $.b[*]'",
   "jsonb_path_match(to_jsonb(string_to_array(s, ',')), ('$' || '[*] == $[*]')::jsonpath)",
   "(s::path <-> s::path) > 0",
@@ -77,6 +108,7 @@ export const slowFunctions: readonly HostileStatement[] = [
     named(slowTests.map((test) => `SELECT ${test} FROM (${value}) x (s)`), "which may take hours")
   ),
   ...named([
+    ...otherWays,
     "SELECT translate(name, repeat('b', 60000), '') FROM pg_settings",
     "SELECT name LIKE '%' || repeat('a', 60000) || 'b%' FROM pg_settings",
     "SELECT strpos(repeat('a', 60000), 'b' || repeat('a', 30000))",
@@ -84,6 +116,24 @@ export const slowFunctions: readonly HostileStatement[] = [
     "SELECT 1 FROM pg_proc p, pg_proc q WHERE p.prosrc LIKE '%' || q.prosrc || '%'",
     "SELECT jsonb_path_exists(('[' || repeat('1,', 30000) || '1]')::jsonb, '$[*] == $[*]')",
     "SELECT array_agg(DISTINCT g) && array_agg(DISTINCT -g) FROM generate_series(1, 20) g",
+    "SELECT ARRAY(SELECT DISTINCT g FROM generate_series(1, 20) g) && ARRAY(SELECT DISTINCT -g FROM generate_series(1, 20) g)",
+    ...[
+      "$.a[*] == $.b[*]",
+      "$.a == $.b",
+      "strict $[*] == $[*]",
+      "($[*]) == ($[*])",
+      "($[*] + 0) < $[*]",
+      "+$[*] == -$[*]",
+      "$[*].size() <> $.*",
+      "$ ? (@ == @)",
+      "$ ? (@[0 to last] == @[*])",
+      "$[*] ? (@.a == 1 && $.b[*] == $.c[*])",
+      "exists($[*] ? (@.x[*] >= $.y[*]))",
+    ].map((path) => `SELECT jsonb_path_exists(jsonb_agg(g), '${path}') FROM generate_series(1, 20) g`),
+    "SELECT jsonb_path_exists('{}', '$a[*] == $b[*]', jsonb_build_object('a', jsonb_agg(-g), 'b', jsonb_agg(g))) FROM generate_series(1, 20) g",
+    "SELECT jsonb_path_exists(jsonb_agg(g), '$[*] == $x', jsonb_build_object('x', jsonb_agg(-g))) FROM generate_series(1, 20) g",
+    "SELECT json_exists(jsonb_agg(g), '$[*] == $[*]') FROM generate_series(1, 20) g",
+    "SELECT * FROM json_table((SELECT jsonb_agg(g) FROM generate_series(1, 20) g), '$[*] == $[*]' COLUMNS (a int PATH '$'))",
     "SELECT array_agg(id) && array_agg(-id) FROM orders",
   ], "which may take hours"),
 ];
