@@ -1,6 +1,9 @@
-import { X509Certificate } from "node:crypto";
+import { createPublicKey, X509Certificate } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
+import type { Logger } from "../core/logger.ts";
 import { readRegularFile } from "../core/read_regular_file.ts";
+import type { FileWatch, Look, WatchedFiles } from "../core/watch_files.ts";
+import type { TlsPair } from "../http/tls_server.ts";
 
 export interface TlsFiles {
   readonly cert_file?: string | undefined;
@@ -11,22 +14,69 @@ export interface TlsFiles {
 /**
  * Reads the certificate, its key, and the intermediate certificates that are sent after it.
  * @param section of the configuration, for errors: `http.tls`
- * @throws {AppError} `invalid` naming the setting whose file is missing or is not what it should be
+ * @throws {AppError} `invalid` naming the setting whose file is missing or is not what it should be, or both where the key
+ * is another certificate's
  */
-export async function readTls(files: TlsFiles, section: string): Promise<{ cert: string; key: string }> {
+export async function readTls(files: TlsFiles, section: string): Promise<TlsPair> {
   const [cert, key, chain] = await Promise.all([
     readPem(files.cert_file, `${section}.cert_file`, "CERTIFICATE"),
     readPem(files.key_file, `${section}.key_file`, "PRIVATE KEY"),
     files.chain_file === undefined ? "" : readPem(files.chain_file, `${section}.chain_file`, "CERTIFICATE"),
   ]);
-  const expires = new Date(new X509Certificate(cert).validTo);
+  const [own] = parseCertificates(cert, `${section}.cert_file ${files.cert_file}`);
+  parseCertificates(chain, `${section}.chain_file ${files.chain_file}`);
+  const expires = new Date(own?.validTo ?? 0);
   if (expires.getTime() < Date.now()) {
     throw new AppError(
       "invalid",
       `Cannot use ${section}.cert_file: the certificate expired on ${expires.toISOString()}`,
     );
   }
+  if (own !== undefined && !belongTogether(own, key, `${section}.key_file ${files.key_file}`)) {
+    throw new AppError(
+      "invalid",
+      `Cannot use ${section}.cert_file ${files.cert_file} with ${section}.key_file ${files.key_file}: ` +
+        "the key is another certificate's",
+    );
+  }
   return { cert: `${cert.trimEnd()}\n${chain}`, key };
+}
+
+export interface TlsWatchOptions {
+  readonly tls: TlsFiles;
+  readonly section: string;
+  readonly current: TlsPair;
+  readonly replace: (tls: TlsPair) => void;
+  readonly files: FileWatch;
+  readonly logger: Logger;
+}
+
+/** Replaces the certificate when its files change; a pair that does not fit leaves the one in force. */
+export async function watchTls(options: TlsWatchOptions): Promise<WatchedFiles> {
+  const { tls, section, replace, files, logger } = options;
+  const names = `${tls.cert_file} and ${tls.key_file}`;
+  let current = options.current;
+  let fault: string | undefined;
+
+  async function reload({ asked, isCurrent }: Look): Promise<void> {
+    try {
+      const next = await readTls(tls, section);
+      if (!await isCurrent()) return;
+      const isNew = next.cert !== current.cert || next.key !== current.key;
+      if (isNew) replace(next);
+      current = next;
+      if (isNew || fault !== undefined) logger.info(`Reloaded the certificate of ${names}`);
+      fault = undefined;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason === fault && !asked) return;
+      fault = reason;
+      logger.error(`Failed to reload the certificate of ${names}; the one in force stays`, { error });
+    }
+  }
+
+  const paths = [tls.cert_file, tls.key_file, tls.chain_file].filter((path) => path !== undefined);
+  return await files.watch({ paths, onChange: reload });
 }
 
 async function readPem(path: string | undefined, setting: string, label: string): Promise<string> {
@@ -35,11 +85,41 @@ async function readPem(path: string | undefined, setting: string, label: string)
   try {
     text = await readRegularFile(path);
   } catch (error) {
-    const reason = error instanceof Deno.errors.NotFound ? "there is no such file" : "it cannot be read";
+    const reason = error instanceof Deno.errors.NotFound
+      ? "there is no such file"
+      : error instanceof AppError
+      ? "it is not a regular file"
+      : "it cannot be read";
     throw new AppError("invalid", `Cannot read ${setting} ${path}: ${reason}`, { cause: error });
   }
   if (!new RegExp(`-----BEGIN [A-Z ]*${label}-----`).test(text)) {
     throw new AppError("invalid", `Cannot use ${setting} ${path}: expected a PEM file with a ${label}`);
   }
   return text;
+}
+
+/** @throws {AppError} `invalid` for a certificate that is cut or damaged */
+function parseCertificates(pem: string, what: string): X509Certificate[] {
+  // one that is cut has no end
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*(?:-----END CERTIFICATE-----)?/g) ?? [];
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot use ${what}: a certificate in it is cut or damaged`, { cause });
+  }
+}
+
+function belongTogether(certificate: X509Certificate, key: string, what: string): boolean {
+  let ofKey: string;
+  try {
+    ofKey = createPublicKey(key).export({ type: "spki", format: "pem" }).toString();
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot use ${what}: the key is cut, damaged or encrypted`, { cause });
+  }
+  try {
+    return certificate.publicKey.export({ type: "spki", format: "pem" }).toString() === ofKey;
+  } catch {
+    // of a kind that the runtime does not compare; its TLS does
+    return true;
+  }
 }

@@ -2,10 +2,11 @@ import { AppError } from "../core/app_error.ts";
 import { formatListenAddress, type ListenAddress } from "../core/listen_address.ts";
 import type { Logger } from "../core/logger.ts";
 import { createRepliesUnderWay } from "./replies_under_way.ts";
+import { serveTls, type TlsPair, type TlsServer } from "./tls_server.ts";
 
 export interface ListenerOptions {
   readonly address: ListenAddress;
-  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tls?: TlsPair;
   /**
    * `peer` is the address of the network peer, without its port. HEAD comes as GET: of the reply to it the runtime sends
    * the headers, the body's length among them (RFC 9110, section 9.3.2).
@@ -19,6 +20,11 @@ export interface Listener {
   /** With the port that the system chose where 0 was asked for. */
   readonly address: ListenAddress;
   readonly url: string;
+  /**
+   * New connections get another certificate; those that are open go on.
+   * @throws {Error} where the pair does not fit, or there was none before; what was there then stays
+   */
+  replaceCertificate(tls: TlsPair): void;
   /**
    * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle connection;
    * the end of the process closes those. After `graceMs` it calls `cutOff`, which has what still runs end, and shortly after
@@ -47,7 +53,8 @@ export function startListener(options: ListenerOptions): Listener {
     const asGet = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
     return options.handle(asGet, info.remoteAddr.hostname);
   };
-  let server = serve(options, answer, address);
+  let pair = tls;
+  let server = serve(options, pair, answer, address);
   const bound = { host: address.host, port: server.addr.port };
   const url = `${tls === undefined ? "http" : "https"}://${formatListenAddress(bound)}`;
   let isStopping = false;
@@ -66,7 +73,7 @@ export function startListener(options: ListenerOptions): Listener {
   function relisten(): void {
     if (isStopping) return;
     try {
-      server = serve(options, answer, bound);
+      server = serve(options, pair, answer, bound);
       keepUp();
     } catch (error) {
       logger.error("Cannot listen again; the next attempt follows", { error });
@@ -77,6 +84,11 @@ export function startListener(options: ListenerOptions): Listener {
   return {
     address: bound,
     url,
+    replaceCertificate(next) {
+      if (!("replaceCertificate" in server)) throw new TypeError("it serves no TLS");
+      server.replaceCertificate(next);
+      pair = next;
+    },
     async stop(graceMs, cutOff) {
       isStopping = true;
       const waiting = new AbortController();
@@ -105,21 +117,19 @@ function waitsForSilentConnections(isTls: boolean): boolean {
 }
 
 function serve(
-  { tls, logger }: ListenerOptions,
+  { logger }: ListenerOptions,
+  tls: TlsPair | undefined,
   answer: Deno.ServeHandler<Deno.NetAddr>,
   address: ListenAddress,
-): Deno.HttpServer<Deno.NetAddr> {
+): TlsServer | Deno.HttpServer<Deno.NetAddr> {
+  const onError = (error: unknown) => {
+    logger.error("Request failed", { error });
+    return Response.json({ error: "Internal Server Error" }, { status: 500 });
+  };
   try {
-    return Deno.serve({
-      hostname: address.host || "0.0.0.0",
-      port: address.port,
-      ...(tls ?? {}),
-      onListen: () => {},
-      onError(error) {
-        logger.error("Request failed", { error });
-        return Response.json({ error: "Internal Server Error" }, { status: 500 });
-      },
-    }, answer);
+    if (tls !== undefined) return serveTls({ address, tls, answer, onError, logger });
+    const { host, port } = address;
+    return Deno.serve({ hostname: host || "0.0.0.0", port, onListen: () => {}, onError }, answer);
   } catch (error) {
     const inUse = error instanceof Deno.errors.AddrInUse;
     throw new AppError(
