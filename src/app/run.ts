@@ -1,5 +1,5 @@
 import { createFileWatch, type FileWatch } from "../core/watch_files.ts";
-import type { Config, LoadedConfig } from "../config/mod.ts";
+import type { Config } from "../config/mod.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import type { ServerInfo } from "../mcp/server_info.ts";
 import { demoPipeline } from "./demo/demo_pipeline.ts";
@@ -7,7 +7,8 @@ import { ragGreeting } from "./rag_greeting.ts";
 import { openConfiguredDatabases, type OpenDatabases, openDemoDatabase } from "./open_databases.ts";
 import { runToolServer } from "./run_tool_server.ts";
 import type { HttpServer } from "./serve_http.ts";
-import { untilStopped } from "./until_stopped.ts";
+import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
+import { onHangUp, untilStopped } from "./until_stopped.ts";
 
 export interface RunOptions {
   readonly config: Config;
@@ -15,8 +16,8 @@ export interface RunOptions {
   readonly warnings: readonly string[];
   /** Run the RAG server; alone, unless the tool server is enabled over HTTP. */
   readonly rag: boolean;
-  /** Loads the configuration again; absent where it has no file. */
-  readonly reload?: { readonly path: string; readonly load: () => Promise<LoadedConfig> };
+  /** Absent where the configuration has no file. */
+  readonly reload?: ConfigSource;
   /** Serve the demo's database in place of those that are configured. */
   readonly demo: boolean;
   readonly serverInfo: ServerInfo;
@@ -28,6 +29,8 @@ export interface RunOptions {
 export interface Running extends RunOptions {
   readonly databases: OpenDatabases;
   readonly files: FileWatch;
+  /** Takes in the configuration from now on, as it changes. */
+  readonly onConfig: (prepare: ApplyConfig) => void;
   readonly logger: Logger;
 }
 
@@ -36,14 +39,26 @@ export interface Running extends RunOptions {
  * @throws {AppError} where it cannot start
  */
 export async function run(options: RunOptions): Promise<void> {
-  const { config, rag } = options;
-  const logger = createLogger(config.log);
+  const { config, rag, demo, reload } = options;
+  let { level } = config.log;
+  const logger = createLogger({ ...config.log, level: () => level });
   for (const warning of options.warnings) logger.warn(warning);
   const servesTools = config.http.enabled || !rag;
-  await using databases = await openDatabases(options, servesTools, logger);
+  const isStdio = servesTools && !config.http.enabled;
   using files = createFileWatch();
-  const running = { ...options, databases, files, logger };
+  // from the first moment on: else the signal ends the process
+  using _hangUp = isStdio ? undefined : onHangUp(() => {
+    logger.info("SIGHUP: credentials, keys, certificates and the configuration are read again");
+    files.lookAtAll();
+  });
+  await using databases = await openDatabases(options, servesTools, logger);
+  const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
+  const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
+  const running = { ...options, databases, files, onConfig, logger };
   await using ragServer = rag ? await runRagServer(running) : undefined;
+  await using _configuration = demo || isStdio || reload === undefined
+    ? undefined
+    : await watchConfig({ config, source: reload, servers, files, logger });
   // one after the other, the second would take new requests while the first stops
   await Promise.all([
     servesTools ? runToolServer(running) : undefined,
@@ -61,7 +76,7 @@ async function openDatabases(
 }
 
 async function runRagServer(running: Running): Promise<HttpServer> {
-  const { config, demo, databases, reload, files, logger } = running;
+  const { config, demo, databases, files, logger } = running;
   const [shop] = databases.list;
   // what describes its interface takes a tenth of a second to load, which a tool server need not wait for
   const { startRagServer } = await import("./rag/rag_server.ts");
@@ -70,13 +85,11 @@ async function runRagServer(running: Running): Promise<HttpServer> {
     ...(demo && shop !== undefined
       ? { databaseOptions: () => ({ ...shop.options, name: demoPipeline.name }) }
       : {}),
-    ...(demo || reload === undefined
-      ? {}
-      : { reload: { path: reload.path, load: async () => (await reload.load()).config } }),
     files,
     version: running.serverInfo.version,
     logger,
   });
+  running.onConfig(server.prepare);
   if (demo) running.print(ragGreeting(server.url));
   return server;
 }

@@ -76,9 +76,10 @@ async function runHttp(options: HttpOptions): Promise<void> {
       logger,
     })
     : undefined;
-  await using _server = await serveHttp({
+  await using server = await serveHttp({
     http,
     toolServer,
+    files: options.files,
     ...(identity === undefined ? {} : {
       authentication: {
         authenticator: identity.authenticator,
@@ -91,16 +92,18 @@ async function runHttp(options: HttpOptions): Promise<void> {
     }),
     logger,
   });
+  options.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
   await untilStopped();
 }
 
-async function runDemo({ config, toolServer, incidents, print, logger }: HttpOptions): Promise<void> {
+async function runDemo({ config, toolServer, incidents, print, files, logger }: HttpOptions): Promise<void> {
   const { address, auth } = config.http;
   const { token, authenticator } = authenticatorOfOneToken();
   await using server = await serveHttp({
     // for one person at one machine, and offered to others only where an address says so
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
     toolServer,
+    files,
     ...(auth.enabled ? { authentication: { authenticator, onRefusal: incidents.refused } } : {}),
     logger,
   });
@@ -110,7 +113,7 @@ async function runDemo({ config, toolServer, incidents, print, logger }: HttpOpt
 
 async function runStdio(toolServer: ToolServer, logger: Logger): Promise<void> {
   const stdio = serveStdio({ ...toolServer, logger });
-  await untilStopped(stdio.closed);
+  await untilStopped({ ended: stdio.closed, hangUp: true });
   await stdio.close();
 }
 

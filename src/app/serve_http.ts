@@ -1,6 +1,7 @@
 import { createClientAddress } from "../auth/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
+import type { FileWatch } from "../core/watch_files.ts";
 import { createCoarseTimeout } from "../http/coarse_timeout.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
@@ -10,12 +11,17 @@ import { createToolServerRoutes } from "../http/tool_server_routes.ts";
 import { createJsonRpc } from "../mcp/json_rpc.ts";
 import { createStreamableHttp } from "../mcp/streamable_http.ts";
 import { createReadiness } from "./readiness.ts";
-import { readTls } from "./tls_files.ts";
+import { readTls, watchTls } from "./tls_files.ts";
 import type { ToolServer } from "./tool_server.ts";
 
 /** Disposing of it closes event streams, and lets requests under way finish for 10 s. */
 export interface HttpServer extends AsyncDisposable {
   readonly url: string;
+}
+
+/** A server whose settings may change while it runs, those of `src/config/reloaded_settings.ts`. */
+export interface ReloadingHttpServer extends HttpServer {
+  reload(http: Config["http"]): void;
 }
 
 const graceMs = 10_000;
@@ -29,27 +35,32 @@ export async function serveHttp(options: {
   http: Config["http"];
   toolServer: ToolServer;
   authentication?: Authentication;
+  files: FileWatch;
   logger: Logger;
-}): Promise<HttpServer> {
-  const { http, toolServer, authentication, logger } = options;
+}): Promise<ReloadingHttpServer> {
+  const { http, toolServer, authentication, files, logger } = options;
   const { inFlight, registry, serverInfo } = toolServer;
   const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, logger });
   const readiness = createReadiness({ databases: toolServer.databases });
-  const checkHostAndOrigin = createHostAndOriginCheck({
-    address: http.address,
-    authenticated: authentication !== undefined,
-    allowedHosts: http.allowed_hosts,
-    allowedOrigins: http.allowed_origins,
+  const checksOf = ({ allowed_hosts, allowed_origins, client_ip }: Config["http"]) => ({
+    checkHostAndOrigin: createHostAndOriginCheck({
+      address: http.address,
+      authenticated: authentication !== undefined,
+      allowedHosts: allowed_hosts,
+      allowedOrigins: allowed_origins,
+    }),
+    crossOrigin: createCrossOrigin(allowed_origins),
+    clientAddress: createClientAddress({
+      ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
+      trustedProxies: client_ip.trusted_proxies,
+    }),
   });
-  const crossOrigin = createCrossOrigin(http.allowed_origins);
+  let checks = checksOf(http);
   const bodyTimeout = createCoarseTimeout({ timeoutMs: bodyTimeoutMs });
   const routes = createToolServerRoutes({
     mcp: createMcpEndpoint({
       ...(authentication === undefined ? {} : { authentication }),
-      clientAddress: createClientAddress({
-        ...(http.client_ip.header === undefined ? {} : { header: http.client_ip.header }),
-        trustedProxies: http.client_ip.trusted_proxies,
-      }),
+      clientAddress: (peer, headers) => checks.clientAddress(peer, headers),
       jsonRpc: createJsonRpc({ registry, inFlight, serverInfo }),
       streamableHttp,
       inFlight,
@@ -65,6 +76,7 @@ export async function serveHttp(options: {
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
     handle: async (request, peer) => {
+      const { checkHostAndOrigin, crossOrigin } = checks;
       const refusedFor = checkHostAndOrigin(request);
       if (refusedFor !== undefined) return await routes.refuse(request, refusedFor);
       return crossOrigin.preflight(request) ??
@@ -72,10 +84,20 @@ export async function serveHttp(options: {
     },
     logger,
   });
+  const certificate = tls && await watchTls({
+    tls: http.tls,
+    section: "http.tls",
+    current: tls,
+    replace: listener.replaceCertificate,
+    files,
+    logger,
+  });
   return {
     url: listener.url,
+    reload: (next) => checks = checksOf(next),
     async [Symbol.asyncDispose]() {
       logger.info("stopping");
+      void certificate?.end();
       await Promise.all([listener.stop(graceMs, inFlight.cancelAll), streamableHttp.close()]);
       bodyTimeout.close();
     },

@@ -10,6 +10,7 @@ export { processEnvironment } from "./process_environment.ts";
 export { redactConfig } from "./redact_config.ts";
 export { credentialFlags, databaseFlags, httpFlags, logFlags, ragFlags } from "./setting_flags.ts";
 export type { FlagSetting, SettingFlag } from "./setting_flags.ts";
+export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export { configVariable, listSettings } from "./settings_table.ts";
 export type { Setting } from "./settings_table.ts";
 export type { KeyVendor, VendorKey, Vendors } from "./vendors.ts";

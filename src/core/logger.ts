@@ -15,7 +15,8 @@ export interface Logger {
 }
 
 export interface LoggerOptions {
-  level: LogLevel;
+  /** Asked for each line where it is a function. */
+  level: LogLevel | (() => LogLevel);
   /** `text`: one line for people; `json`: one object a line with `time`, `level`, `message` and the fields. */
   format: "text" | "json";
   /** Gets one line with its line end; standard error where it is absent. */
@@ -25,11 +26,12 @@ export interface LoggerOptions {
 
 export function createLogger(options: LoggerOptions): Logger {
   const { format, write = writeToStderr, now = () => new Date() } = options;
-  const threshold = logLevels.indexOf(options.level);
+  const { level } = options;
+  const leastLevel = typeof level === "function" ? level : () => level;
 
   function bind(bound: LogFields): Logger {
     const at = (level: LogLevel) => (message: string, fields: LogFields = {}) => {
-      if (logLevels.indexOf(level) < threshold) return;
+      if (logLevels.indexOf(level) < logLevels.indexOf(leastLevel())) return;
       const safe = redactValue({ ...bound, ...fields }) as Record<string, unknown>;
       const time = now().toISOString();
       const text = redactText(message);

@@ -101,8 +101,9 @@ function socketOptions({ host, port }: ListenAddress): { hostname: string; port:
 }
 
 function addressOf({ addr }: Deno.TlsListener): Deno.NetAddr {
-  if (addr.transport !== "tcp") throw new TypeError(`expected a TCP listener, got ${addr.transport}`);
-  return addr;
+  // until Deno 2.5 the transport is missing
+  if (!("port" in addr)) throw new TypeError("expected a TCP listener");
+  return { transport: "tcp", hostname: addr.hostname, port: addr.port };
 }
 
 type ServeConnection = (

@@ -70,7 +70,10 @@ testWithPgvector("the configuration and the keys are loaded again while the serv
     }
     loading.abort();
     await Promise.all(load);
-    assert.match(process.stderr(), / ERROR Failed to reload \S+config\.yaml; the pipelines stay.*line \d/);
+    assert.match(
+      process.stderr(),
+      / ERROR Failed to reload \S+config\.yaml; the settings in force stay.*line \d/,
+    );
     assert.equal(await names(), "first");
   });
 

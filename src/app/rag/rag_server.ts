@@ -1,4 +1,4 @@
-import type { FileWatch, Look } from "../../core/watch_files.ts";
+import type { FileWatch } from "../../core/watch_files.ts";
 import type { Config, PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -6,14 +6,13 @@ import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/statement_guard.ts";
 import type { HttpServer } from "../serve_http.ts";
+import type { ApplyConfig } from "../config_reload.ts";
 import { createCurrentPipelines } from "./current_pipelines.ts";
 import { openPipelineSet } from "./pipeline_set.ts";
 import { serveRag } from "./serve_rag.ts";
 
 export interface RagServerOptions {
   readonly config: Config;
-  /** Loads the configuration again; absent where it has no file. */
-  readonly reload?: { readonly path: string; readonly load: () => Promise<Config> };
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
   readonly files: FileWatch;
@@ -25,12 +24,13 @@ export interface RagServerOptions {
 const retireMarginMs = 1_000;
 
 /**
- * Opens the pipelines, serves them, and replaces them when the configuration file changes. The listener stays as it is: its
- * settings are read at the start.
+ * Opens the pipelines, serves them, and replaces them when the configuration changes. The listener stays as it is.
  * @throws {AppError} as `serveRag`
  */
-export async function startRagServer(options: RagServerOptions): Promise<HttpServer> {
-  const { config, files, logger, reload } = options;
+export async function startRagServer(
+  options: RagServerOptions,
+): Promise<HttpServer & { readonly prepare: ApplyConfig }> {
+  const { config, files, logger } = options;
   await using opening = new AsyncDisposableStack();
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
@@ -50,49 +50,32 @@ export async function startRagServer(options: RagServerOptions): Promise<HttpSer
     }),
   );
 
-  let listener = JSON.stringify(config.server);
-  let served = JSON.stringify([config.pipelines, config.vendors]);
-  async function reloadPipelines(
-    { path, load }: NonNullable<RagServerOptions["reload"]>,
-    { isCurrent }: Look,
-  ): Promise<void> {
-    try {
-      const next = await load();
-      if (!await isCurrent()) return;
-      const wanted = JSON.stringify([next.pipelines, next.vendors]);
-      if (JSON.stringify(next.server) !== listener) {
-        logger.warn(`${path}: what has changed in server takes effect at the next start`);
-        listener = JSON.stringify(next.server);
-      }
-      if (wanted === served) return;
-      // a file that is being written over is empty for a moment
-      if (next.pipelines.length === 0) {
-        throw new AppError("invalid", `Cannot serve ${path}: it has no pipelines`);
-      }
-      pipelines.replace(await open(next));
-      served = wanted;
-      logger.info(`Reloaded ${path}`, { pipelines: next.pipelines.length });
-    } catch (error) {
-      logger.error(`Failed to reload ${path}; the pipelines stay as they were`, { error });
-    }
-  }
-  if (reload !== undefined) {
-    opening.use(
-      await files.watch({ paths: [reload.path], onChange: (look) => reloadPipelines(reload, look) }),
-    );
-  }
-
   const server = opening.use(
     await serveRag({
       server: config.server,
       pipelines: pipelines.current,
       version: options.version,
+      files,
       logger,
     }),
   );
   if (config.pipelines.length === 0) {
     logger.warn("The configuration has no pipelines: there is nothing to ask");
   }
+  let served = JSON.stringify([config.pipelines, config.vendors]);
+  async function prepare(next: Config): Promise<() => void> {
+    const wanted = JSON.stringify([next.pipelines, next.vendors]);
+    if (wanted === served) return () => server.reload(next.server);
+    if (next.pipelines.length === 0) {
+      throw new AppError("invalid", "Cannot serve a configuration without pipelines");
+    }
+    const set = await open(next);
+    return () => {
+      server.reload(next.server);
+      pipelines.replace(set);
+      served = wanted;
+    };
+  }
   const stack = opening.move();
-  return { url: server.url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { url: server.url, prepare, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -1,18 +1,25 @@
 import type { Config } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { FileWatch } from "../../core/watch_files.ts";
 import { createCoarseTimeout } from "../../http/coarse_timeout.ts";
 import { startListener } from "../../http/listener.ts";
 import { createRagRoutes } from "../../http/rag_routes.ts";
 import { createRunningQueries } from "../../http/running_queries.ts";
 import type { Pipelines } from "../../rag/pipelines.ts";
 import type { HttpServer } from "../serve_http.ts";
-import { readTls } from "../tls_files.ts";
+import { readTls, watchTls } from "../tls_files.ts";
 
 export interface ServeRagOptions {
   readonly server: Config["server"];
   readonly pipelines: () => Pipelines;
   readonly version: string;
+  readonly files: FileWatch;
   readonly logger: Logger;
+}
+
+/** A server whose settings may change while it runs, those of `src/config/reloaded_settings.ts`. */
+export interface RagHttpServer extends HttpServer {
+  reload(server: Config["server"]): void;
 }
 
 const graceMs = 10_000;
@@ -22,20 +29,23 @@ const bodyTimeoutMs = 30_000;
  * Serves pipelines over HTTP or HTTPS. Everyone who reaches the listener may ask.
  * @throws {AppError} `invalid` for TLS files that do not fit, `unavailable` where the address is taken
  */
-export async function serveRag({ server, pipelines, version, logger }: ServeRagOptions): Promise<HttpServer> {
+export async function serveRag(options: ServeRagOptions): Promise<RagHttpServer> {
+  const { server, pipelines, version, files, logger } = options;
   const address = { host: server.listen_address, port: server.port };
   const runningQueries = createRunningQueries();
   const bodyTimeout = createCoarseTimeout({ timeoutMs: bodyTimeoutMs });
-  const routes = createRagRoutes({
-    pipelines,
-    runningQueries,
-    requestTimeoutMs: server.request_timeout,
-    bodyTimeout,
-    host: { address, allowedHosts: server.allowed_hosts },
-    cors: { enabled: server.cors.enabled, allowedOrigins: server.cors.allowed_origins },
-    version,
-    logger,
-  });
+  const routesOf = ({ allowed_hosts, cors }: Config["server"]) =>
+    createRagRoutes({
+      pipelines,
+      runningQueries,
+      requestTimeoutMs: server.request_timeout,
+      bodyTimeout,
+      host: { address, allowedHosts: allowed_hosts },
+      cors: { enabled: cors.enabled, allowedOrigins: cors.allowed_origins },
+      version,
+      logger,
+    });
+  let routes = routesOf(server);
   const tls = server.tls.enabled ? await readTls(server.tls, "server.tls") : undefined;
   const listener = startListener({
     address,
@@ -43,9 +53,19 @@ export async function serveRag({ server, pipelines, version, logger }: ServeRagO
     handle: (request, peer) => routes.fetch(request, { peer }),
     logger,
   });
+  const certificate = tls && await watchTls({
+    tls: server.tls,
+    section: "server.tls",
+    current: tls,
+    replace: listener.replaceCertificate,
+    files,
+    logger,
+  });
   return {
     url: listener.url,
+    reload: (next) => routes = routesOf(next),
     async [Symbol.asyncDispose]() {
+      void certificate?.end();
       await listener.stop(graceMs, runningQueries.cutOff);
       bodyTimeout.close();
     },

@@ -1,0 +1,67 @@
+import { changedAtStartOnly, type Config, type LoadedConfig } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
+import type { Logger } from "../core/logger.ts";
+import { readRegularFile } from "../core/read_regular_file.ts";
+import type { FileWatch, Look, WatchedFiles } from "../core/watch_files.ts";
+
+/** Loads the configuration again. */
+export interface ConfigSource {
+  readonly path: string;
+  readonly load: () => Promise<LoadedConfig>;
+}
+
+export interface ConfigReloadOptions {
+  readonly config: Config;
+  readonly source: ConfigSource;
+  /**
+   * Each makes what it needs of a new configuration, and returns what puts that in force; undefined where it is in force
+   * already. Where one throws nothing is put in force.
+   */
+  readonly servers: readonly ApplyConfig[];
+  readonly files: FileWatch;
+  readonly logger: Logger;
+}
+
+export type ApplyConfig = (next: Config) => Promise<(() => void) | undefined>;
+
+/** Takes in the configuration when its file changes, and when it is asked to; one that does not load changes nothing. */
+export async function watchConfig(options: ConfigReloadOptions): Promise<WatchedFiles> {
+  const { source: { path, load }, servers, files, logger } = options;
+  const settings = JSON.stringify;
+  let current = settings(options.config);
+  let notInForce = "";
+  let failed = false;
+
+  async function reload({ asked, isCurrent }: Look): Promise<void> {
+    try {
+      // a file that is being written over is empty for a moment
+      if ((await readRegularFile(path)).trim() === "") {
+        throw new AppError("invalid", `Cannot use ${path}: it is empty`);
+      }
+      const { config, warnings } = await load();
+      if (!await isCurrent()) return;
+      if (settings(config) === current && !failed && !asked) return;
+      const puts = await Promise.all(servers.map((prepare) => prepare(config)));
+      for (const put of puts) put?.();
+      const changed = settings(config) !== current;
+      current = settings(config);
+      failed = false;
+      if (changed) { for (const warning of warnings) logger.warn(warning); }
+      warnOfRest(config, asked);
+      logger.info(`Reloaded ${path}`);
+    } catch (error) {
+      failed = true;
+      logger.error(`Failed to reload ${path}; the settings in force stay`, { error });
+    }
+  }
+
+  function warnOfRest(config: Config, asked: boolean): void {
+    const names = changedAtStartOnly(options.config, config).join(", ");
+    if (names !== "" && (asked || names !== notInForce)) {
+      logger.warn(`${path}: what has changed in ${names} takes effect at the next start`);
+    }
+    notInForce = names;
+  }
+
+  return await files.watch({ paths: [path], onChange: reload });
+}

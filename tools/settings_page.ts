@@ -1,0 +1,34 @@
+import { configSchema } from "../src/config/config_schema.ts";
+import { readWhen } from "../src/config/mod.ts";
+import { leafSchemas, schemaDescription, writtenDefault } from "../src/config/schema_walk.ts";
+import { formatPath } from "../src/config/setting_path.ts";
+
+/** A row of the table of settings: name, default, what it is, and when it is read. */
+export function settingsRows(): string[][] {
+  return Array.from(leafSchemas(configSchema), ([path, schema]) => {
+    const name = formatPath(path).replaceAll("[0]", "[]");
+    const value = writtenDefault(schema);
+    const text = value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+    return [
+      `\`${name}\``,
+      text === "" ? "" : `\`${text}\``,
+      (schemaDescription(schema) ?? "").replaceAll("|", "\\|"),
+      readWhen(name),
+    ];
+  });
+}
+
+/** The page before it is formatted. */
+export function settingsPage(): string {
+  const rows = settingsRows().map((cells) => `| ${cells.join(" | ")} |`);
+  return `# Settings
+
+Every setting of the configuration file, its default, and when it is read: \`reloaded\` where a running server takes in
+a change of the file (by itself, and on SIGHUP), \`at the start\` where it waits for the next one. [Operations](operations.md) says how;
+[config.example.yaml](../config.example.yaml) shows the settings in their places.
+
+| Setting | Default | What it is | Read |
+| --- | --- | --- | --- |
+${rows.join("\n")}
+`;
+}
