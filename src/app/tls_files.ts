@@ -46,7 +46,7 @@ export interface TlsWatchOptions {
   readonly tls: TlsFiles;
   readonly section: string;
   readonly current: TlsPair;
-  readonly replace: (tls: TlsPair) => void;
+  readonly replace: (tls: TlsPair) => Promise<void>;
   readonly files: FileWatch;
   readonly logger: Logger;
 }
@@ -63,7 +63,7 @@ export async function watchTls(options: TlsWatchOptions): Promise<WatchedFiles> 
       const next = await readTls(tls, section);
       if (!await isCurrent()) return;
       const isNew = next.cert !== current.cert || next.key !== current.key;
-      if (isNew) replace(next);
+      if (isNew) await replace(next);
       current = next;
       if (isNew || fault !== undefined) logger.info(`Reloaded the certificate of ${names}`);
       fault = undefined;

@@ -21,10 +21,10 @@ export interface Listener {
   readonly address: ListenAddress;
   readonly url: string;
   /**
-   * New connections get another certificate; those that are open go on.
+   * Gives new connections another certificate; those that are open go on.
    * @throws {Error} where the pair does not fit, or there was none before; what was there then stays
    */
-  replaceCertificate(tls: TlsPair): void;
+  replaceCertificate(tls: TlsPair): Promise<void>;
   /**
    * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle connection;
    * the end of the process closes those. After `graceMs` it calls `cutOff`, which has what still runs end, and shortly after
@@ -84,9 +84,9 @@ export function startListener(options: ListenerOptions): Listener {
   return {
     address: bound,
     url,
-    replaceCertificate(next) {
+    async replaceCertificate(next) {
       if (!("replaceCertificate" in server)) throw new TypeError("it serves no TLS");
-      server.replaceCertificate(next);
+      await server.replaceCertificate(next);
       pair = next;
     },
     async stop(graceMs, cutOff) {

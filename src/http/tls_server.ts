@@ -18,15 +18,22 @@ export interface TlsServerOptions {
 /** A server whose certificate can be replaced. */
 export interface TlsServer extends Pick<Deno.HttpServer<Deno.NetAddr>, "addr" | "finished" | "shutdown"> {
   /**
-   * New connections get another certificate; those that are open go on, and none is refused meanwhile.
+   * Gives new connections another certificate, all of them once this has resolved; those that are open go on, and none is
+   * refused meanwhile. Not called again before it has resolved.
    *
    * @throws the runtime's error where the pair does not fit; the certificate then stays
    */
-  replaceCertificate(tls: TlsPair): void;
+  replaceCertificate(tls: TlsPair): Promise<void>;
 }
 
 /** Between a failed accept, for want of file descriptors say, and the next. */
 const acceptAgainMs = 100;
+/**
+ * A listener that closes breaks the connections that wait in it. It closes when it has had none for so long, and at the
+ * latest after so long.
+ */
+const quietMs = 50;
+const longestRetirementMs = 2_000;
 
 /**
  * Serves HTTPS. The runtime's server keeps its certificate until it ends, and when it ends it closes idle connections; so
@@ -45,20 +52,44 @@ export function serveTls(options: TlsServerOptions): TlsServer {
   let isShut = false;
   // the system would let two servers share a port that both say may be shared
   if (address.port !== 0) Deno.listen(socketOptions(address)).close();
-  let listener = listen(address, options.tls);
-  const addr = addressOf(listener);
-  void acceptFrom(listener);
+  let current = openListener(address, options.tls);
+  const addr = addressOf(current.listener);
 
-  async function acceptFrom(from: Deno.TlsListener): Promise<void> {
-    while (from === listener && !isShut) {
+  function openListener(address: ListenAddress, tls: TlsPair): OpenListener {
+    const opened: OpenListener = { listener: listen(address, tls), accepted: 0, isClosed: false };
+    void acceptFrom(opened);
+    return opened;
+  }
+
+  async function acceptFrom(from: OpenListener): Promise<void> {
+    while (!from.isClosed) {
       try {
-        keep(serve(await from.accept(), undefined, answer, onError, () => {}));
+        const connection = await from.listener.accept();
+        from.accepted++;
+        keep(serve(connection, undefined, answer, onError, () => {}));
       } catch (error) {
-        if (from !== listener || isShut) return;
+        if (from.isClosed) return;
         logger.debug("A connection could not be accepted", { error });
-        await new Promise((resolve) => setTimeout(resolve, acceptAgainMs));
+        await pause(acceptAgainMs);
       }
     }
+  }
+
+  async function retire(old: OpenListener): Promise<void> {
+    const latest = performance.now() + longestRetirementMs;
+    for (let before = -1; before !== old.accepted && performance.now() < latest && !isShut;) {
+      before = old.accepted;
+      await pause(quietMs);
+      // what has come while the process was busy is accepted now
+      await pause(0);
+    }
+    close(old);
+  }
+
+  function close(open: OpenListener): void {
+    if (open.isClosed) return;
+    open.isClosed = true;
+    open.listener.close();
   }
 
   function keep(connection: Deno.HttpServer<Deno.NetAddr>): void {
@@ -70,19 +101,28 @@ export function serveTls(options: TlsServerOptions): TlsServer {
   return {
     addr,
     finished: finished.promise,
-    replaceCertificate(tls) {
-      const before = listener;
-      listener = listen({ host: address.host, port: addr.port }, tls);
-      void acceptFrom(listener);
-      before.close();
+    async replaceCertificate(tls) {
+      const before = current;
+      current = openListener({ host: address.host, port: addr.port }, tls);
+      await retire(before);
     },
     async shutdown() {
       isShut = true;
-      listener.close();
+      close(current);
       await Promise.all(Array.from(connections, (connection) => connection.shutdown().catch(() => {})));
       finished.resolve();
     },
   };
+}
+
+interface OpenListener {
+  readonly listener: Deno.TlsListener;
+  accepted: number;
+  isClosed: boolean;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function listen(address: ListenAddress, { cert, key }: TlsPair): Deno.TlsListener {
@@ -133,7 +173,7 @@ function serveOneCertificate({ address, tls, answer, onError }: TlsServerOptions
     finished: server.finished,
     shutdown: () => server.shutdown(),
     replaceCertificate() {
-      throw new TypeError("this runtime takes a new certificate at the start alone");
+      return Promise.reject(new TypeError("this runtime takes a new certificate at the start alone"));
     },
   };
 }
