@@ -159,7 +159,8 @@ async function createFixture(sql: string, allowedFunctions: string[] = [], now?:
     await database[Symbol.asyncDispose]();
     throw error;
   });
-  const client = new pg.Client({ connectionString: database.url });
+  // as the statements of a read have it
+  const client = new pg.Client({ connectionString: database.url, options: "-c jit=off" });
   await client.connect();
   const statementGuard = await createStatementGuard();
   const guard = createObjectGuard({ allowedFunctions, ...(now !== undefined && { now }) });

@@ -6,12 +6,19 @@ import { createStatementGuard } from "../../src/postgres/statement_guard.ts";
 import type { DocumentTable } from "../../src/rag/document_table.ts";
 import { readTable, type TableSettings } from "../../src/rag/read_table.ts";
 import { renderSql, type SqlText } from "../../src/rag/sql_text.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 
-/** A database with pgvector and whatever else a test's SQL makes, as the RAG server reads it. */
-export async function createSearchFixture(setUp: string, changes: Partial<DatabaseOptions> = {}) {
-  const admin = await createTestDatabase();
+/**
+ * A database with pgvector and whatever else a test's SQL makes, as the RAG server reads it; that of a copy, where there is
+ * an original.
+ */
+export async function createSearchFixture(
+  setUp: string,
+  changes: Partial<DatabaseOptions> = {},
+  original?: TestDatabase,
+) {
+  const admin = await createTestDatabase(original);
   const pools = createConnectionPools({ maxConnections: 4, logger: silentLogger });
   const guard = await createStatementGuard();
   const database = createDatabase({
@@ -26,7 +33,7 @@ export async function createSearchFixture(setUp: string, changes: Partial<Databa
     await admin[Symbol.asyncDispose]();
   };
   try {
-    await admin.query(`CREATE EXTENSION vector; ${setUp}`);
+    await admin.query(`CREATE EXTENSION IF NOT EXISTS vector; ${setUp}`);
   } catch (error) {
     await dispose();
     throw error;

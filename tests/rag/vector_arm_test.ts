@@ -2,99 +2,138 @@ import assert from "node:assert/strict";
 import type { DocumentTable } from "../../src/rag/document_table.ts";
 import { sql, type SqlText, verbatim } from "../../src/rag/sql_text.ts";
 import { similaritySql, vectorArm, vectorSettings } from "../../src/rag/vector_arm.ts";
-import { testWithPgvector } from "../support/database.ts";
+import { createTestDatabase, testWithPgvector } from "../support/database.ts";
 import { clusteredDocuments } from "./clustered_documents.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
 const depth = 50;
 const asked = [1, 77, 1234, 4321, 9999, 15_151];
 
-testWithPgvector(
-  "the vector arm finds 19 of the 20 best that an exact scan finds, whatever the filter leaves",
-  async () => {
-    await using fixture = await createSearchFixture(clusteredDocuments);
-    const filters: Record<string, string | undefined> = {
-      "no filter": undefined,
-      "half of the rows": "share = 'half'",
-      "a twentieth": "share = 'twentieth'",
-      "a thousandth": "share = 'thousandth'",
-      "one cluster, far from the question": "cluster = 50",
-      "no row": "share = 'none'",
-      "a comment at the end": "share = 'half' -- and no more",
-    };
-    for (const vectorColumn of ["embedding", "half"]) {
-      for (const [name, filter] of Object.entries(filters)) {
-        const table = await fixture.readTable({
-          table: "docs",
-          vectorColumn,
-          ...(filter !== undefined && { filter }),
-        });
-        assert.equal(table.vector.indexes[0]?.method, "hnsw");
-        let found = 0;
-        let wanted = 0;
-        for (const id of asked) {
-          const embedding = embeddingOf(table, id);
-          const nearest = await idsOf(fixture, table, embedding);
-          const exact = await exactIds(fixture, table, embedding);
-          assert.equal(nearest.length, exact.length, `${vectorColumn}, ${name}`);
-          found += exact.slice(0, 10).filter((id) => nearest.slice(0, 10).includes(id)).length;
-          wanted += Math.min(exact.length, 10);
-        }
-        assert.ok(found >= 0.95 * wanted, `${vectorColumn}, ${name}: ${found} of ${wanted}`);
-      }
-    }
-  },
-);
+testWithPgvector("the vector arm over 20,000 documents", async (t) => {
+  // an index over them takes seconds to make
+  await using documents = await createTestDatabase();
+  await documents.query(`CREATE EXTENSION vector; ${clusteredDocuments}`);
 
-testWithPgvector("the vector arm asks the index, but compares the few rows of a narrow filter", async () => {
-  await using fixture = await createSearchFixture(clusteredDocuments);
-  const plan = async (filter: string | undefined) => {
-    const table = await fixture.readTable({ table: "docs", ...(filter !== undefined && { filter }) });
-    const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: table.filter });
-    const rows = await fixture.rows(
-      sql`EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ${arm}`,
+  await t.step(
+    "the vector arm finds 19 of the 20 best that an exact scan finds, whatever the filter leaves",
+    async () => {
+      await using fixture = await createSearchFixture("", {}, documents);
+      const filters: Record<string, string | undefined> = {
+        "no filter": undefined,
+        "half of the rows": "share = 'half'",
+        "a twentieth": "share = 'twentieth'",
+        "a thousandth": "share = 'thousandth'",
+        "one cluster, far from the question": "cluster = 50",
+        "no row": "share = 'none'",
+        "a comment at the end": "share = 'half' -- and no more",
+      };
+      for (const vectorColumn of ["embedding", "half"]) {
+        for (const [name, filter] of Object.entries(filters)) {
+          const table = await fixture.readTable({
+            table: "docs",
+            vectorColumn,
+            ...(filter !== undefined && { filter }),
+          });
+          assert.equal(table.vector.indexes[0]?.method, "hnsw");
+          let found = 0;
+          let wanted = 0;
+          for (const id of asked) {
+            const embedding = embeddingOf(table, id);
+            const nearest = await idsOf(fixture, table, embedding);
+            const exact = await exactIds(fixture, table, embedding);
+            assert.equal(nearest.length, exact.length, `${vectorColumn}, ${name}`);
+            found += exact.slice(0, 10).filter((id) => nearest.slice(0, 10).includes(id)).length;
+            wanted += Math.min(exact.length, 10);
+          }
+          assert.ok(found >= 0.95 * wanted, `${vectorColumn}, ${name}: ${found} of ${wanted}`);
+        }
+      }
+    },
+  );
+
+  await t.step("the vector arm asks the index, but compares the few rows of a narrow filter", async () => {
+    await using fixture = await createSearchFixture("", {}, documents);
+    const plan = async (filter: string | undefined) => {
+      const table = await fixture.readTable({ table: "docs", ...(filter !== undefined && { filter }) });
+      const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: table.filter });
+      const rows = await fixture.rows(
+        sql`EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ${arm}`,
+        vectorSettings({ table, limit: depth, filter: table.filter }),
+      );
+      return rows.map(([line]) => line).join("\n");
+    };
+    const compared = /CTE postern_compared[^]*?Seq Scan on docs \w+ \((never executed|actual)/;
+    for (const filter of [undefined, "share = 'half'"]) {
+      const broad = await plan(filter);
+      assert.match(broad, /Index Scan using docs_embedding_idx on docs \w+ \(actual/);
+      assert.equal(compared.exec(broad)?.[1], "never executed");
+    }
+    const narrow = await plan("share = 'thousandth'");
+    assert.match(narrow, /CTE postern_indexed[^]*never executed[^]*CTE postern_compared/);
+    assert.equal(compared.exec(narrow)?.[1], "never executed");
+  });
+
+  await t.step("an index that comes back short is made up for, by pgvector before 0.8 too", async () => {
+    await using fixture = await createSearchFixture("", {}, documents);
+    const table = await fixture.readTable({ table: "docs", filter: "cluster >= 50" });
+    const before = { ...table, extension: { ...table.extension, isIterative: false } };
+    for (const id of asked.filter((id) => id % 100 < 50)) {
+      const embedding = embeddingOf(table, id);
+      assert.deepEqual(await idsOf(fixture, before, embedding), await exactIds(fixture, table, embedding));
+    }
+  });
+
+  await t.step("a row-level policy hides rows from the vector arm without leaving it short", async () => {
+    const role = `postern_reader_${crypto.randomUUID().slice(0, 8)}`;
+    await using fixture = await createSearchFixture(
+      `CREATE ROLE ${role} LOGIN; GRANT SELECT ON docs TO ${role};
+      ALTER TABLE docs ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON docs USING (share = 'thousandth')`,
+      { user: role },
+      documents,
+    );
+    try {
+      const table = await fixture.readTable({ table: "docs" });
+      const rows = await fixture.admin.query(
+        "SELECT FROM docs WHERE share = 'thousandth' AND embedding IS NOT NULL",
+      );
+      const ids = await idsOf(fixture, table, sql`${`[${Array(32).fill(0.1)}]`}::public.vector`);
+      assert.equal(ids.length, Math.min(rows.length, depth));
+    } finally {
+      await fixture.admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  });
+
+  await t.step("an index that is made after the table was read is used", async () => {
+    await using fixture = await createSearchFixture(
+      "DROP INDEX docs_embedding_idx, docs_half_idx",
+      {},
+      documents,
+    );
+    const table = await fixture.readTable({ table: "docs" });
+    assert.deepEqual(table.vector.indexes, []);
+    await fixture.admin.query("CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)");
+    const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
+    const plan = await fixture.rows(
+      sql`EXPLAIN ${arm}`,
       vectorSettings({ table, limit: depth, filter: table.filter }),
     );
-    return rows.map(([line]) => line).join("\n");
-  };
-  const compared = /CTE postern_compared[^]*?Seq Scan on docs \w+ \((never executed|actual)/;
-  for (const filter of [undefined, "share = 'half'"]) {
-    const broad = await plan(filter);
-    assert.match(broad, /Index Scan using docs_embedding_idx on docs \w+ \(actual/);
-    assert.equal(compared.exec(broad)?.[1], "never executed");
-  }
-  const narrow = await plan("share = 'thousandth'");
-  assert.match(narrow, /CTE postern_indexed[^]*never executed[^]*CTE postern_compared/);
-  assert.equal(compared.exec(narrow)?.[1], "never executed");
-});
+    assert.match(plan.join("\n"), /Index Scan using docs_embedding_idx/);
+  });
 
-testWithPgvector("an index that comes back short is made up for, by pgvector before 0.8 too", async () => {
-  await using fixture = await createSearchFixture(clusteredDocuments);
-  const table = await fixture.readTable({ table: "docs", filter: "cluster >= 50" });
-  const before = { ...table, extension: { ...table.extension, isIterative: false } };
-  for (const id of asked.filter((id) => id % 100 < 50)) {
-    const embedding = embeddingOf(table, id);
-    assert.deepEqual(await idsOf(fixture, before, embedding), await exactIds(fixture, table, embedding));
-  }
-});
-
-testWithPgvector("a row-level policy hides rows from the vector arm without leaving it short", async () => {
-  const role = `postern_reader_${crypto.randomUUID().slice(0, 8)}`;
-  await using fixture = await createSearchFixture(
-    `${clusteredDocuments} CREATE ROLE ${role} LOGIN; GRANT SELECT ON docs TO ${role};
-      ALTER TABLE docs ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON docs USING (share = 'thousandth')`,
-    { user: role },
+  await t.step(
+    "an index is searched more widely where a filter hides a part of what it visits",
+    async () => {
+      await using fixture = await createSearchFixture("", {}, documents);
+      const table = await fixture.readTable({ table: "docs" });
+      const breadth = (limit: number, filter?: SqlText) =>
+        vectorSettings({ table, limit, filter })["hnsw.ef_search"];
+      assert.equal(breadth(10), "400");
+      assert.equal(breadth(10, sql`true`), "800");
+      assert.equal(breadth(300), "600");
+      // pgvector takes no more
+      assert.equal(breadth(600, sql`true`), "1000");
+    },
   );
-  try {
-    const table = await fixture.readTable({ table: "docs" });
-    const rows = await fixture.admin.query(
-      "SELECT FROM docs WHERE share = 'thousandth' AND embedding IS NOT NULL",
-    );
-    const ids = await idsOf(fixture, table, sql`${`[${Array(32).fill(0.1)}]`}::public.vector`);
-    assert.equal(ids.length, Math.min(rows.length, depth));
-  } finally {
-    await fixture.admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
-  }
 });
 
 testWithPgvector("distance is the index's own, similarity the cosine, for every kind of vector", async () => {
@@ -219,34 +258,6 @@ testWithPgvector("as many lists are read as suits the ivfflat index of the most"
   const table = await fixture.readTable({ table: "docs" });
   assert.equal(vectorSettings({ table, limit: depth, filter: undefined })["ivfflat.probes"], "5");
 });
-
-testWithPgvector("an index that is made after the table was read is used", async () => {
-  await using fixture = await createSearchFixture(clusteredDocuments.replaceAll(/CREATE INDEX [^;]*;/g, ""));
-  const table = await fixture.readTable({ table: "docs" });
-  assert.deepEqual(table.vector.indexes, []);
-  await fixture.admin.query("CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)");
-  const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
-  const plan = await fixture.rows(
-    sql`EXPLAIN ${arm}`,
-    vectorSettings({ table, limit: depth, filter: table.filter }),
-  );
-  assert.match(plan.join("\n"), /Index Scan using docs_embedding_idx/);
-});
-
-testWithPgvector(
-  "an index is searched more widely where a filter hides a part of what it visits",
-  async () => {
-    await using fixture = await createSearchFixture(clusteredDocuments);
-    const table = await fixture.readTable({ table: "docs" });
-    const breadth = (limit: number, filter?: SqlText) =>
-      vectorSettings({ table, limit, filter })["hnsw.ef_search"];
-    assert.equal(breadth(10), "400");
-    assert.equal(breadth(10, sql`true`), "800");
-    assert.equal(breadth(300), "600");
-    // pgvector takes no more
-    assert.equal(breadth(600, sql`true`), "1000");
-  },
-);
 
 type Fixture = Awaited<ReturnType<typeof createSearchFixture>>;
 

@@ -12,11 +12,17 @@ export interface TestDatabase extends AsyncDisposable {
   query(sql: string): Promise<unknown[][]>;
 }
 
-/** A new database, dropped with all that is connected to it when disposed of. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+/**
+ * A new database, dropped with all that is connected to it when disposed of. It is empty, or a copy of another one, to
+ * which nothing may be connected.
+ */
+export async function createTestDatabase(original?: TestDatabase): Promise<TestDatabase> {
   const serverUrl = requireTestDatabaseUrl();
   const name = `postern_test_${randomBytes(6).toString("hex")}`;
-  await runSql(serverUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
+  await runSql(
+    serverUrl,
+    `CREATE DATABASE ${name} TEMPLATE ${original?.name ?? "template0"} ENCODING 'UTF8'`,
+  );
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {
