@@ -5,8 +5,8 @@ import { command, runProgram, startServer } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
-/** How long the writers go on; a minute or more shows more. */
-const seconds = Number(Deno.env.get("WRITERS_SECONDS") ?? 15);
+/** How long the writers go on at the least; a minute or more shows more. */
+const seconds = Number(Deno.env.get("WRITERS_SECONDS") ?? 6);
 const kills = Math.max(8, Math.round(seconds));
 
 const threshold = 3;
@@ -80,7 +80,11 @@ Deno.test("administrators and failing logins that write together lose nothing", 
   await using server = await startServer(serverFlags(folder));
   const logIn = failingLogin(server.url);
   const started = performance.now();
-  const goesOn = () => performance.now() - started < seconds * 1000;
+  // a slow machine goes on until there is something to show
+  const goesOn = () => {
+    const leastMs = enabled.size > 0 ? seconds * 1000 : 60_000;
+    return performance.now() - started < leastMs;
+  };
   const failures = new Map<string, number>();
   const locked: string[] = [];
   const users = new Set<string>();

@@ -5,7 +5,7 @@ import { startServer } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
-const rounds = 24;
+const rounds = 16;
 
 const password = "correct horse battery";
 
