@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { addToken } from "../../src/auth/tokens.ts";
 import { testDatabaseUrl } from "./database.ts";
 import { runProgram, type ServerProcess, startServer } from "./server_process.ts";
 import { createToolClient } from "./tool_client.ts";
@@ -52,7 +53,12 @@ export async function startConfiguredServer(
   AsyncDisposable & { server: ServerProcess; folder: ConfigFolder; token: string; client: ToolClient }
 > {
   const folder = await createConfigFolder(config);
-  const { token } = await folder.addToken("-token-note", "test");
+  const { token } = await addToken({
+    path: folder.tokenFile,
+    note: "test",
+    expiry: "never",
+    now: Date.now(),
+  });
   const server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, ...flags]);
   return {
     server,
