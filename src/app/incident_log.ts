@@ -48,7 +48,8 @@ export function createIncidentLog(logger: Logger): IncidentLog {
     },
 
     called({ tool, context, fault, elapsedMs }) {
-      if (fault === undefined || fault.kind === "cancelled") return;
+      // of a database that is gone the log tells once, and not for each call
+      if (fault === undefined || fault.kind === "cancelled" || fault.kind === "unavailable") return;
       const { address, principal, logger: ofRequest } = context;
       const caller = { address: address && addressGroup(address), principal: principalName(principal) };
       const what = { database: fault.database, sqlstate: fault.sqlState, outcome: fault.kind };

@@ -1,19 +1,24 @@
+import { AppError } from "./app_error.ts";
+
 /** Who or what ended a call before its answer, in words that go on from "because". */
 export type EndOfCall =
   | "its caller went away"
   | "its caller cancelled it"
   | "its token or session has ended"
+  | "it took too long"
   | "the server stops";
 
 /** What a call's signal aborts with where it is known why. */
 export class CallEnded extends Error {
   override readonly name = "AbortError";
-  constructor(readonly why: EndOfCall) {
-    super(`the call was cancelled because ${why}`);
+  constructor(readonly why: EndOfCall, message: string = why) {
+    super(message);
   }
 }
 
 /** Why a signal aborted: a connection that breaks gives a reason of the runtime's, and is a caller that has gone. */
-export function whyEnded(signal: AbortSignal): EndOfCall {
-  return signal.reason instanceof CallEnded ? signal.reason.why : "its caller went away";
+export function whyEnded({ reason }: AbortSignal): EndOfCall {
+  if (reason instanceof CallEnded) return reason.why;
+  const isTimeout = reason instanceof AppError ? reason.code === "timeout" : reason?.name === "TimeoutError";
+  return isTimeout ? "it took too long" : "its caller went away";
 }

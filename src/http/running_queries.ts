@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { CallEnded } from "../core/call_ended.ts";
 
 /** Why a query was ended before its answer was complete. */
 export type Ending = "client_left" | "timeout" | "stopping";
@@ -29,9 +30,9 @@ export interface RunningQueries {
 }
 
 const reasons: Readonly<Record<Ending, () => unknown>> = {
-  client_left: () => new DOMException("the client has gone", "AbortError"),
+  client_left: () => new CallEnded("its caller went away", "the client has gone"),
   timeout: () => new AppError("timeout", "the request took too long"),
-  stopping: () => new DOMException("the server stops", "AbortError"),
+  stopping: () => new CallEnded("the server stops"),
 };
 
 // a longer timer would fire at once; 25 days

@@ -1,4 +1,5 @@
 import { serveStdio as serveSdkStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { CallEnded } from "../core/call_ended.ts";
 import type { Logger } from "../core/logger.ts";
 import { createSdkServer, type SdkServerOptions } from "./sdk_server.ts";
 
@@ -24,5 +25,11 @@ export function serveStdio(options: SdkServerOptions & { logger: Logger }): Stdi
     gone.abort();
     closed.resolve();
   };
-  return { closed: closed.promise, close: () => handle.close() };
+  return {
+    closed: closed.promise,
+    close() {
+      gone.abort(new CallEnded("the server stops"));
+      return handle.close();
+    },
+  };
 }

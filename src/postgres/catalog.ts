@@ -89,7 +89,10 @@ async function readRows(
   const [code, reason] = outcome.ok
     ? ["upstream", `it has more ${outcome.truncatedBy} than can be read`] as const
     : [outcome.error.kind === "timeout" ? "timeout" : "upstream", outcome.error.message] as const;
-  throw new AppError(code, `Cannot read the catalog of database "${database.name}": ${reason}`);
+  const sqlState = outcome.ok ? undefined : outcome.error.sqlState;
+  throw new AppError(code, `Cannot read the catalog of database "${database.name}": ${reason}`, {
+    ...(sqlState === undefined ? {} : { data: { sqlState } }),
+  });
 }
 
 async function parseTables(rows: readonly Row[]): Promise<CatalogTable[]> {

@@ -8,7 +8,13 @@ import type { DatabaseOptions } from "./database_options.ts";
 import { createObjectGuard } from "./object_guard.ts";
 import { openPortal, type Row } from "./portal.ts";
 import { beginReadOnly, inReadOnlyTransaction } from "./read_only.ts";
-import { isConnectionLost, placeOf, type StatementError, statementErrorOf } from "./statement_error.ts";
+import {
+  isConnectionLost,
+  placeOf,
+  sqlStateData,
+  type StatementError,
+  statementErrorOf,
+} from "./statement_error.ts";
 import type { StatementChecks } from "./statement_checks.ts";
 import type { StatementNames } from "./statement_guard.ts";
 import { privilegeQuery, warningsOf } from "./role_warnings.ts";
@@ -161,9 +167,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
       throw new AppError(
         "unavailable",
         `Cannot read from database "${options.name}": the connection was lost`,
-        {
-          cause: error,
-        },
+        { cause: error, ...sqlStateData(error) },
       );
     }
     return statementErrorOf(error, sql) ?? { kind: "failed", message: "the statement failed" };

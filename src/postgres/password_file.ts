@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { readRegularFile } from "../core/read_regular_file.ts";
 
 const maxLength = 10_000;
 
@@ -14,11 +15,8 @@ export async function readPasswordFile(path: string, databaseName: string): Prom
     });
   let text: string;
   try {
-    // a pipe would be read for ever
-    if (!(await Deno.stat(path)).isFile) throw unusable("it is not a plain file");
-    text = await Deno.readTextFile(path);
+    text = await readRegularFile(path);
   } catch (error) {
-    if (error instanceof AppError) throw error;
     throw unusable(reasonOf(error));
   }
   const password = text.replace(/[\r\n]+$/, "");
@@ -30,6 +28,7 @@ export async function readPasswordFile(path: string, databaseName: string): Prom
 }
 
 function reasonOf(error: unknown): string {
+  if (error instanceof AppError) return "it is not a regular file";
   if (error instanceof Deno.errors.NotFound) return "there is no such file";
   if (error instanceof Deno.errors.PermissionDenied) return "no permission to read the file";
   return "the file cannot be read";

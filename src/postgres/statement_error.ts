@@ -37,6 +37,12 @@ export function placeOf(sql: string, position: number | undefined): { position?:
   return { position, line: 1 + before.filter((char) => char === "\n").length };
 }
 
+/** The server's SQLSTATE, as the data of an error of ours. */
+export function sqlStateData(error: unknown): { data?: { sqlState: string } } {
+  const code = error instanceof pg.DatabaseError ? error.code : undefined;
+  return code === undefined ? {} : { data: { sqlState: code } };
+}
+
 /** Whether the connection, not the statement, is what went wrong. */
 export function isConnectionLost(error: unknown): boolean {
   // class 08, and shutdowns: https://www.postgresql.org/docs/current/errcodes-appendix.html

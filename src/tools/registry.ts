@@ -2,7 +2,7 @@ import { AppError } from "../core/app_error.ts";
 import { whyEnded } from "../core/call_ended.ts";
 import type { Principal } from "../core/principal.ts";
 import type { CallContext, ToolDescription, ToolResult } from "../core/tool.ts";
-import { type CallFault, failure, type Tool, type ToolRun } from "./tool.ts";
+import { type CallFault, failure, faultOf, type Tool, type ToolRun } from "./tool.ts";
 
 /** What the server offers, whatever the transport. */
 export interface Registry {
@@ -40,7 +40,10 @@ export function createRegistry(options: RegistryOptions): Registry {
     try {
       return await run(context);
     } catch (error) {
-      if (error instanceof AppError && error.code !== "internal") return failure(error.message);
+      if (error instanceof AppError && error.code !== "internal") {
+        const fault = faultOf(error);
+        return { ...failure(error.message), ...(fault === undefined ? {} : { fault }) };
+      }
       if (context.signal.aborted) {
         return failure(`The call was cancelled because ${whyEnded(context.signal)}`);
       }

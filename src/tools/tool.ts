@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../core/app_error.ts";
+import { AppError, type ErrorCode } from "../core/app_error.ts";
 import type { CallContext, JsonSchema, ToolAnnotations, ToolDescription, ToolResult } from "../core/tool.ts";
 import type { StatementError } from "../postgres/database.ts";
 
@@ -17,8 +17,10 @@ export interface Tool {
 
 /** What kept a call's statement from giving rows, for those who keep account of calls. */
 export interface CallFault {
-  readonly kind: StatementError["kind"];
-  readonly database: string;
+  /** `unavailable`: there was no connection, or it was lost. */
+  readonly kind: StatementError["kind"] | "unavailable";
+  /** Absent where the tool did not come to tell. */
+  readonly database?: string;
   readonly sqlState?: string;
 }
 
@@ -45,6 +47,19 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
 export type ToolOutcome<Data> =
   | { readonly text: string; readonly data: Data }
   | { readonly failure: string; readonly fault?: CallFault };
+
+/** The fault of an error that reading from a database throws; undefined for any other. */
+export function faultOf({ code, data }: AppError): CallFault | undefined {
+  const kind = faultKinds[code];
+  const sqlState = data?.["sqlState"];
+  return kind && { kind, ...(typeof sqlState === "string" ? { sqlState } : {}) };
+}
+
+const faultKinds: Partial<Record<ErrorCode, CallFault["kind"]>> = {
+  unavailable: "unavailable",
+  timeout: "timeout",
+  upstream: "failed",
+};
 
 /** The outcome of a call whose statement gave no rows. */
 export function statementFailure(

@@ -60,10 +60,12 @@ testWithPostgres(
     await using database = await createTestDatabase();
     await using folder = await createConfigFolder("");
     const auditFile = join(folder.path, "audit.jsonl");
+    const entries = [
+      databaseEntry("main", database.name, "statement_timeout: 200ms,"),
+      databaseEntry("absent", "no_such_database"),
+    ];
     await using running = await startConfiguredServer(
-      `databases: [${
-        databaseEntry("main", database.name, "statement_timeout: 200ms,")
-      }]\naudit: { file: ${auditFile} }`,
+      `databases: [${entries.join()}]\naudit: { file: ${auditFile} }`,
     );
     const { server, client } = running;
     const query = (sql: string) => client.call("query_database", { query: sql });
@@ -73,6 +75,7 @@ testWithPostgres(
     await query("SELECT count(*) FROM generate_series(1, 100000000000)");
     await query("DELETE FROM pg_class");
     await client.call("execute_explain", { query: "SELECT 1/0" });
+    for (let n = 0; n < 3; n++) await client.call("get_schema_info", { database: "absent" });
     await query("SELECT 'fine'");
     await server.stop();
     const lines = linesWith(server, "A statement ").map((line) =>
@@ -99,6 +102,7 @@ testWithPostgres(
       ["failed", "57014", "timeout"],
       ["failed", undefined, "refused"],
       ["failed", "22012", "failed"],
+      ...Array(3).fill(["failed", "3D000", "unavailable"]),
       ["ok", undefined, undefined],
     ]);
   },
@@ -112,6 +116,7 @@ testWithPostgres("a database that is gone and back gives one line each, not one 
   await using running = await startConfiguredServer(`databases: [${entry}]`);
   const { server, client } = running;
   const isAnswered = async () => !(await client.call("query_database", { query: "SELECT 1" })).isError;
+  await waitUntil("the start has looked at it", () => linesWith(server, "is a superuser").length === 1);
   assert.ok(await isAnswered());
   await proxy.stop();
   for (let n = 0; n < 5; n++) assert.ok(!await isAnswered());
@@ -121,7 +126,11 @@ testWithPostgres("a database that is gone and back gives one line each, not one 
   await server.stop();
   const events = linesWith(server, "database=main").filter((line) => !line.includes("superuser"));
   assert.equal(events.length, 2, events.join("\n"));
-  assert.match(events[0] ?? "", /^WARN {2}The database cannot be reached database=main error="Cannot reach/);
+  // a connection that a call has taken before the server hears of its end is lost
+  assert.match(
+    events[0] ?? "",
+    /^WARN {2}(The database cannot be reached|A connection to the database was lost) database=main error="C/,
+  );
   assert.match(events[1] ?? "", /^INFO {2}The database can be reached again database=main after_s=\d+$/);
 });
 

@@ -63,7 +63,7 @@ Deno.test("a password_file that cannot be used is named, without its path, befor
   assert.equal(await reasonFor(at("absent")), `${prefix}there is no such file`);
   assert.equal(await reasonFor(at("empty")), `${prefix}the file is empty`);
   assert.equal(await reasonFor(at("lines")), `${prefix}expected one line that holds the password`);
-  assert.equal(await reasonFor(at("pipe")), `${prefix}it is not a plain file`);
-  assert.equal(await reasonFor(folder), `${prefix}it is not a plain file`);
+  assert.equal(await reasonFor(at("pipe")), `${prefix}it is not a regular file`);
+  assert.equal(await reasonFor(folder), `${prefix}it is not a regular file`);
   await Deno.remove(folder, { recursive: true });
 });
