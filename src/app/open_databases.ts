@@ -32,6 +32,33 @@ export async function openConfiguredDatabases(config: Config, logger: Logger): P
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
+/**
+ * The databases of a configuration that has changed: those that are as they were keep their options, and the embedded ones
+ * are those of the start.
+ */
+export function changedDatabases(
+  config: Config,
+  before: readonly OpenDatabase[],
+  logger: Logger,
+): readonly OpenDatabase[] {
+  return config.databases.flatMap((database) => {
+    const availableToUsers = database.available_to_users;
+    const old = before.find(({ options }) => options.name === database.name);
+    if (database.embedded !== undefined || old?.options.openStream !== undefined) {
+      if (old?.options.openStream !== undefined && database.embedded !== undefined) {
+        return { options: old.options, availableToUsers };
+      }
+      logger.warn("An embedded database is opened and closed at the start alone", {
+        database: database.name,
+      });
+      return old === undefined ? [] : { options: old.options, availableToUsers };
+    }
+    const options = databaseOptions(database, config.pass_file);
+    const isSame = JSON.stringify(options) === JSON.stringify(old?.options);
+    return { options: isSame && old !== undefined ? old.options : options, availableToUsers };
+  });
+}
+
 /** The demo's shop alone. @throws {AppError} `unavailable` where it does not start */
 export async function openDemoDatabase(logger: Logger): Promise<OpenDatabases> {
   const statementTimeoutMs = 30_000;

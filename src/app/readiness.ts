@@ -12,7 +12,7 @@ const pingTimeoutMs = 5_000;
  * `freshForMs` after it, share it: asking often costs the databases nothing.
  */
 export function createReadiness(
-  options: { databases: readonly Database[]; freshForMs?: number; now?: () => number },
+  options: { databases: () => readonly Database[]; freshForMs?: number; now?: () => number },
 ): Readiness {
   const { databases, freshForMs = 1_000, now = Date.now } = options;
   let flight: Promise<readonly string[]> | undefined;
@@ -20,14 +20,16 @@ export function createReadiness(
 
   async function ask(): Promise<readonly string[]> {
     const signal = AbortSignal.timeout(pingTimeoutMs);
-    const failures = await Promise.all(databases.map(async (database) => {
-      try {
-        await database.ping(signal);
-        return [];
-      } catch {
-        return [database.name];
-      }
-    }));
+    const failures = await Promise.all(
+      databases().map(async (database) => {
+        try {
+          await database.ping(signal);
+          return [];
+        } catch {
+          return [database.name];
+        }
+      }),
+    );
     freshUntil = now() + freshForMs;
     return failures.flat();
   }

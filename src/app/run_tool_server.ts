@@ -8,6 +8,7 @@ import type { Logger } from "../core/logger.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { demoGreeting } from "./demo_greeting.ts";
 import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
+import { changedDatabases } from "./open_databases.ts";
 import { openIdentity } from "./open_identity.ts";
 import { openCompletion } from "./open_completion.ts";
 import { openTurns } from "./open_turns.ts";
@@ -49,6 +50,14 @@ export async function runToolServer(running: Running): Promise<void> {
     logger,
   });
   const warned = logStartupWarnings(toolServer.databases, logger);
+  let served = databases.list;
+  running.onConfig((next) => {
+    const list = changedDatabases(next, served, logger);
+    return Promise.resolve(() => {
+      served = list;
+      void logStartupWarnings(toolServer.replaceDatabases(list), logger);
+    });
+  });
   if (config.http.enabled) await runHttp({ ...running, toolServer, sessions, audit, incidents });
   else await runStdio(toolServer, logger);
   await warned;

@@ -41,7 +41,7 @@ export async function serveHttp(options: {
   const { http, toolServer, authentication, files, logger } = options;
   const { inFlight, registry, serverInfo } = toolServer;
   const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, logger });
-  const readiness = createReadiness({ databases: toolServer.databases });
+  const readiness = createReadiness({ databases: () => toolServer.databases });
   const checksOf = ({ allowed_hosts, allowed_origins, client_ip }: Config["http"]) => ({
     checkHostAndOrigin: createHostAndOriginCheck({
       address: http.address,

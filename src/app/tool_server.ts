@@ -43,6 +43,11 @@ export interface ToolServer extends AsyncDisposable {
   readonly inFlight: InFlight;
   readonly serverInfo: ServerInfo;
   readonly databases: readonly Database[];
+  /**
+   * Puts other databases in the place of those there are. One whose options are the same object stays as it is; statements
+   * of one that goes away or changes end as they would have. Returns what is new.
+   */
+  replaceDatabases(databases: readonly OpenDatabase[]): readonly Database[];
   /** Closes the connections of a token or a session that has ended, and forgets what it chose. */
   endPrincipal(principal: Principal): void;
 }
@@ -51,11 +56,14 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
   const { maxConnections, words, serverInfo, logger } = options;
   const guard = await createStatementChecks();
   const pools = createConnectionPools({ maxConnections, logger });
-  const entries = options.databases.map(({ options: database, availableToUsers }) => ({
-    name: database.name,
-    available_to_users: availableToUsers,
-    database: createDatabase({ options: database, pools, guard, logger }),
-  }));
+  const opened = new WeakMap<OpenDatabase["options"], Database>();
+  const entryOf = ({ options: database, availableToUsers }: OpenDatabase) => {
+    const reader = opened.get(database) ?? createDatabase({ options: database, pools, guard, logger });
+    opened.set(database, reader);
+    return { name: database.name, available_to_users: availableToUsers, database: reader };
+  };
+  // the directory looks at the list in each call
+  const entries = options.databases.map(entryOf);
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
   const answerer = words && answerQuestions(words, { guard, logger });
@@ -84,7 +92,14 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
     registry,
     inFlight,
     serverInfo,
-    databases: entries.map(({ database }) => database),
+    get databases() {
+      return entries.map(({ database }) => database);
+    },
+    replaceDatabases(databases) {
+      const before = new Set(entries.map(({ database }) => database));
+      entries.splice(0, entries.length, ...databases.map(entryOf));
+      return entries.map(({ database }) => database).filter((database) => !before.has(database));
+    },
     endPrincipal(principal) {
       inFlight.cancelPrincipal(principal);
       directory.end(principal);

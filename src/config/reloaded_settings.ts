@@ -7,6 +7,7 @@ import { isMap } from "./value_tree.ts";
  */
 const reloaded = [
   "log.level",
+  "databases",
   "http.client_ip",
   "http.allowed_origins",
   "http.allowed_hosts",
@@ -28,6 +29,7 @@ export function readWhen(name: string): string {
 
 /** Whether a running server takes in a change of the setting with that name (`http.allowed_hosts`). */
 export function isReloaded(name: string): boolean {
+  if (name === "databases[].embedded") return false;
   return reloaded.some((each) => name === each || name.startsWith(`${each}.`) || name.startsWith(`${each}[`));
 }
 

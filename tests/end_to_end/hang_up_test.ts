@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { createConfigFolder } from "../support/configured_server.ts";
+import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { serve } from "../support/accounts.ts";
 import { command, startServer } from "../support/server_process.ts";
+import { testWithPostgres } from "../support/database.ts";
+import { createToolClient } from "../support/tool_client.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 const http = (rest: string) => `http: { enabled: true, address: "127.0.0.1:0"${rest} }\ndatabases: []\n`;
@@ -77,4 +79,26 @@ Deno.test("over stdio SIGHUP ends the process as the end of input does", async (
   assert.deepEqual([code, signal], [0, null]);
   reader.releaseLock();
   await Promise.all([child.stdout.cancel(), child.stderr.cancel(), writer.abort().catch(() => {})]);
+});
+
+testWithPostgres("a running server takes in other databases, and statements under way finish", async () => {
+  const databases = (...names: string[]) =>
+    http("").replace("databases: []\n", "databases:\n") +
+    names.map((name) => `  - ${databaseEntry(name, "postgres")}\n`).join("");
+  await using folder = await createConfigFolder(databases("first", "second"));
+  const { token } = await folder.addToken();
+  await using server = await serve(folder);
+  const { call } = createToolClient({ url: server.url, token });
+  const query = (database: string, sql: string) => call("query_database", { query: sql, database });
+  const slow = query("second", "SELECT pg_sleep(1.5), 'finished'");
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await folder.write(databases("first", "third"));
+  await waitUntil(
+    "the new database is there",
+    async () => (await query("third", "SELECT 1")).isError !== true,
+  );
+  assert.equal((await query("second", "SELECT 1")).isError, true);
+  assert.notEqual((await query("first", "SELECT 1")).isError, true);
+  assert.match(JSON.stringify(await slow), /finished/);
+  assert.equal(await server.stop(), 0);
 });
