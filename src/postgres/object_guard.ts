@@ -1,5 +1,5 @@
 import { isHarmless } from "./guard/harmless_functions.ts";
-import { reachQuery } from "./guard/reach_query.ts";
+import { reachQueries, unnamedCallsQuery } from "./guard/reach_query.ts";
 import { refusedFunctionNames, whyRefused } from "./guard/refused_functions.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
 
@@ -43,6 +43,8 @@ const maxVerdicts = 1_000;
 
 export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGuardOptions): ObjectGuard {
   const allowed = new Set(allowedFunctions);
+  const refused = JSON.stringify(refusedFunctionNames);
+  let unnamed = { exist: false, until: -Infinity };
   const verdicts = new Map<string, { readonly reason: string | undefined; readonly until: number }>();
 
   function remember(key: string, reason: string | undefined): void {
@@ -52,6 +54,16 @@ export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGu
     verdicts.set(key, { reason, until: now() + verdictLifeMs });
   }
 
+  /** The query that follows all that this database has. */
+  async function queryFor(lookUp: LookUp): Promise<string> {
+    if (unnamed.until <= now()) {
+      const until = now() + verdictLifeMs;
+      const [[exist] = []] = await lookUp(unnamedCallsQuery, [refused]);
+      unnamed = { exist: exist === "true", until };
+    }
+    return unnamed.exist ? reachQueries.unnamed : reachQueries.named;
+  }
+
   return {
     async check(names, cacheKey, lookUp) {
       if (names.length === 0) return undefined;
@@ -59,7 +71,7 @@ export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGu
       const key = `${cacheKey}\n${wanted}`;
       const known = verdicts.get(key);
       if (known !== undefined && known.until > now()) return known.reason;
-      const rows = await lookUp(reachQuery, [wanted, JSON.stringify(refusedFunctionNames)]);
+      const rows = await lookUp(await queryFor(lookUp), [wanted, refused]);
       const reason = rows.map((row) => reasonAgainst(callOf(row), allowed)).find((text) =>
         text !== undefined
       );

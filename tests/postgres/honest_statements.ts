@@ -174,7 +174,7 @@ export const honestStatements: readonly string[] = [
   "SELECT price::int, CAST(price AS text), '5'::numeric(10,2), 'abc'::varchar(2), 'x'::char(10), '{1,2}'::int[], 'orders'::regclass::oid > 0, interval '1 day' FROM products LIMIT 1",
   "SELECT * FROM products TABLESAMPLE BERNOULLI (50) REPEATABLE (1)",
   "SELECT * FROM products TABLESAMPLE system_rows(5)",
-  "SELECT normal_rand(3, 0, 1), setseed(0.5), gen_random_uuid(), uuid_generate_v4()",
+  "SELECT normal_rand(3, 0, 1), gen_random_uuid(), uuid_generate_v4()",
   "SELECT * FROM revenue ORDER BY total DESC LIMIT 3",
   "SELECT avg(total) FROM revenue r JOIN customers c ON c.id = r.customer_id WHERE c.country = 'DE'",
   "SELECT month, n FROM monthly ORDER BY month",

@@ -7,6 +7,7 @@ import { createStatementGuard, type StatementGuard } from "../../src/postgres/st
 import { testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 import { hostileFamilies, type HostileStatement } from "./hostile_statements/index.ts";
+import { hiddenCalls } from "./hostile_statements/hidden_calls.ts";
 import { createHostileServer, type HostileServer } from "./hostile_statements/server_fixture.ts";
 import { waysToEvil } from "./hostile_statements/user_defined.ts";
 
@@ -16,8 +17,12 @@ const principal = { kind: "local" } as const;
 testWithPostgres("every way to the function that writes works where nothing guards it", async () => {
   await using server = await createHostileServer();
   const harmless: string[] = [];
-  for (const { sql } of waysToEvil) {
-    await runUnguarded(server.writerUrl, sql);
+  const hidden = hiddenCalls.filter(({ since = 0, worksBefore = Infinity }) =>
+    since <= server.version && server.version < worksBefore
+  );
+  for (const { sql } of [...waysToEvil, ...hidden]) {
+    // what it calls has been called, whatever becomes of the statement
+    await runUnguarded(server.writerUrl, sql).catch(() => {});
     if (await server.takeLoot() === 0) harmless.push(sql);
   }
   assert.deepEqual(harmless, []);
@@ -66,7 +71,7 @@ async function attack(
   statements: readonly HostileStatement[],
 ): Promise<void> {
   const before = await server.fingerprint();
-  for (const statement of statements) {
+  for (const statement of statements.filter(({ since = 0 }) => since <= server.version)) {
     const sql = server.fill(statement.sql);
     const outcome = await database.read({ principal, sql, signal });
     if (statement.mayRun !== true) assertRefused(statement, outcome, guard.check(sql).ok);

@@ -100,7 +100,15 @@ Deno.test("check() names everything that could make a function run", () => {
     `${kind} ${schema === undefined ? "" : schema + "."}${name}`
   );
   assert.deepEqual(names.sort(), [
-    "field total",
+    "column a",
+    "column b",
+    "column c",
+    "column d",
+    "column id",
+    "column n",
+    "column o",
+    "column total",
+    "column x",
     "field x",
     "function Odd",
     "function s.f",
@@ -111,11 +119,18 @@ Deno.test("check() names everything that could make a function run", () => {
     "operator |+|",
     "relation other",
     "relation shop.orders",
+    "row Odd",
+    "row s.f",
+    "row shop.orders",
+    "row_field total",
     "type Odd",
     "type my.kind",
     "type s.f",
     "type total",
     "type x",
+    "use coerce",
+    "use compare",
+    "use sort",
   ]);
 });
 

@@ -5,7 +5,7 @@
  */
 const builtIn = new Set((
   // chance and time
-  "random random_normal setseed gen_random_uuid uuidv4 uuidv7 array_sample array_shuffle clock_timestamp timeofday " +
+  "random random_normal gen_random_uuid uuidv4 uuidv7 array_sample array_shuffle clock_timestamp timeofday " +
   // AT TIME ZONE, which PostgreSQL 14 marks VOLATILE for a time of day
   "timezone " +
   // the session

@@ -65,6 +65,15 @@ const refusedByDeed: readonly (readonly [deed: string, names: string])[] = [
   ],
   ["it changes a sequence; read last_value from the sequence instead", "nextval setval"],
   ["it changes a setting", "set_config set_limit isn_weak"],
+  [
+    "it decides what random() draws in later statements too; use TABLESAMPLE bernoulli (1) REPEATABLE (42), or sort by " +
+    "md5(id::text || '42')",
+    "setseed",
+  ],
+  [
+    "it runs functions of whatever object it is told",
+    "satisfies_hash_partition fmgr_sql_validator fmgr_internal_validator fmgr_c_validator plpgsql_validator",
+  ],
   ["it sends a notification", "pg_notify"],
   ["it waits; only pg_sleep(seconds) with a number is taken", "pg_sleep_for pg_sleep_until"],
   [

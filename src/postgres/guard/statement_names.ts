@@ -1,3 +1,4 @@
+import { createUseCollector } from "./statement_uses.ts";
 import { isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
 
 /** A name as PostgreSQL will look it up: folded to lower case unless it was quoted. */
@@ -6,7 +7,17 @@ export interface QualifiedName {
   readonly name: string;
 }
 
-export type NameKind = "relation" | "function" | "operator" | "type" | "field";
+export type NameKind =
+  | "relation"
+  | "function"
+  | "operator"
+  | "type"
+  | "field"
+  | "row_field"
+  | "column"
+  | "row"
+  | "value"
+  | "use";
 
 /** A name together with what the statement uses it for. */
 export interface StatementName extends QualifiedName {
@@ -21,7 +32,15 @@ export interface StatementName extends QualifiedName {
  * - `relation`: what FROM names, common table expressions among them, since a name may be either.
  * - `function`: what is written as a call, TABLESAMPLE methods too.
  * - `type`: what is cast to. `f(x)` and `x.f` may be casts; functions that fill a row cast to the types of its columns.
- * - `field`: in `x.f` and `(x).f`, f, which is a call of f(x) where x has no such column.
+ * - `field`: in `(x).f`, and in `x.f` where x is what a function in FROM gives, f, which is a call of f(x) for an x of
+ *   whatever type that has no such column.
+ * - `row_field`: the same in `x.f` where x is a table, a subquery or a join, and so a row.
+ * - `column`: what may be a column whose values are worked with; `*` where any may.
+ * - `row`: a relation whose rows are values as a whole, or a function whose result is one outside of FROM.
+ * - `use`: what the statement does to values besides what it names: `coerce`, it may turn one into another's type;
+ *   `compare`, it may look into one; `sort`, it compares whole ones; `array`, it makes arrays of them.
+ *
+ * Empty where no relation, function, operator, type or field is named, whatever else there is.
  */
 export type StatementNames = readonly StatementName[];
 
@@ -51,6 +70,8 @@ const functionsBySyntax: Readonly<Record<string, readonly string[]>> = {
   JsonArrayAgg: ["json_arrayagg"],
 };
 
+const jsonTypes = ["json", "jsonb"];
+
 /** Functions and an operator that make a row of the same table as their argument, so its columns' types are cast to. */
 export const fillsRow: ReadonlySet<string> = new Set([
   "json_populate_record",
@@ -67,9 +88,10 @@ export interface NameCollector {
   names(): StatementNames;
 }
 
-/** Gathers names from the nodes of one statement. */
+/** Gathers names from the nodes of one statement, parents first. */
 export function createNameCollector(): NameCollector {
   const found = new Map<string, StatementName>();
+  const uses = createUseCollector((kind, name) => put(kind, [name]));
 
   function put(kind: NameKind, parts: readonly string[], location?: unknown): void {
     const name = parts.at(-1);
@@ -89,25 +111,28 @@ export function createNameCollector(): NameCollector {
   function add(node: SyntaxNode): void {
     const { type, fields } = node;
     const at = fields["location"];
+    uses.add(node);
     switch (type) {
-      case "RangeVar": {
-        const parts = [textOf(fields["schemaname"]), textOf(fields["relname"])].filter((part) => part !== "");
-        return put("relation", parts, at);
-      }
+      case "RangeVar":
+        return put("relation", relationParts(fields), at);
       case "FuncCall": {
         const parts = nameParts(fields["funcname"]);
         put("function", parts, at);
         put("type", parts, at);
+        if (!uses.isInFrom(fields)) put("row", parts, at);
         return put("type", typeNamedByArgument(node) ?? [], at);
       }
       case "RangeTableSample":
         return put("function", nameParts(fields["method"]), at);
       case "ColumnRef": {
         const parts = nameParts(fields["fields"]);
-        return parts.length > 1 ? putField(parts.slice(-1), at) : undefined;
+        return parts.length > 1 ? put("type", parts.slice(-1), at) : undefined;
       }
       case "A_Indirection":
-        for (const part of nameParts(fields["indirection"])) putField([part], at);
+        for (const part of nameParts(fields["indirection"])) {
+          put("field", [part], at);
+          put("type", [part], at);
+        }
         return;
       case "TypeName":
         return put("type", nameParts(fields["names"]), at);
@@ -125,12 +150,9 @@ export function createNameCollector(): NameCollector {
         return addOperators(fields);
       default:
         for (const name of functionsBySyntax[type] ?? []) put("function", [name], at);
+        // the constructors of JSON cast what they are given to it
+        if (type.startsWith("Json")) { for (const name of jsonTypes) put("type", ["pg_catalog", name]); }
     }
-  }
-
-  function putField(parts: readonly string[], at: unknown): void {
-    put("field", parts, at);
-    put("type", parts, at);
   }
 
   function addOperators(fields: SyntaxNode["fields"]): void {
@@ -142,7 +164,9 @@ export function createNameCollector(): NameCollector {
   return {
     add,
     names() {
+      uses.finish(put);
       const names = [...found.values()];
+      if (names.every(({ kind }) => kind === "column" || kind === "use")) return [];
       if (!names.some(({ name }) => fillsRow.has(name))) return names;
       const rows = names.filter(({ kind }) => kind === "relation").map((name) => ({
         ...name,
@@ -151,6 +175,10 @@ export function createNameCollector(): NameCollector {
       return [...names, ...rows];
     },
   };
+}
+
+function relationParts(fields: SyntaxNode["fields"]): string[] {
+  return [textOf(fields["schemaname"]), textOf(fields["relname"])].filter((part) => part !== "");
 }
 
 /** A type as its name is written: one that needs quotes is not taken. */

@@ -6,6 +6,8 @@ export interface HostileStatement {
   readonly refusedWith?: string;
   /** It may run, or fail in the server: its harm is bounded there, and the proofs after it show that. */
   readonly mayRun?: true;
+  /** The first major version whose grammar takes it. */
+  readonly since?: number;
 }
 
 /** Statements that are their own names. */

@@ -6,6 +6,7 @@ import { definitions } from "./definitions.ts";
 import { endlessAnswers } from "./endless_answers.ts";
 import { explainOfWrites } from "./explain_of_writes.ts";
 import { filesAndLargeObjects } from "./files_and_large_objects.ts";
+import { hiddenCalls } from "./hidden_calls.ts";
 import type { HostileStatement } from "./hostile_statement.ts";
 import { locksAndSequences } from "./locks_and_sequences.ts";
 import { memory } from "./memory.ts";
@@ -38,6 +39,7 @@ export const hostileFamilies: Readonly<Record<string, readonly HostileStatement[
   "locks and sequences": locksAndSequences,
   "text as SQL": textAsSql,
   "user-defined objects": userDefined,
+  "calls that nothing names": hiddenCalls,
   memory,
   "values collected from rows": collectedValues,
   "functions that no timeout ends": slowFunctions,

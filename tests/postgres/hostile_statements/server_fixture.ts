@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { hiddenCallsFixture, hiddenCallsRows } from "./hidden_calls.ts";
 import {
   createTestDatabase,
   requireTestDatabaseUrl,
@@ -17,6 +18,8 @@ export interface HostileServer extends AsyncDisposable {
   fill(sql: string): string;
   /** Everything that an attack could have changed, as one text. */
   fingerprint(): Promise<string>;
+  /** PostgreSQL's major version. */
+  readonly version: number;
   /** How often `evil()` has written past a rolled back READ ONLY transaction, since the last time. */
   takeLoot(): Promise<number>;
 }
@@ -42,7 +45,11 @@ async function fillServer(database: TestDatabase): Promise<HostileServer> {
       .replaceAll("@role@", role).replaceAll("@secret@", canary);
   await database.query(fill(fixtureSql));
   // it calls the function, whose own connection has to see the table that it writes to
-  await database.query("INSERT INTO tainted_table VALUES (1); DELETE FROM loot");
+  await database.query("INSERT INTO tainted_table VALUES (1)");
+  await database.query(hiddenCallsFixture);
+  await database.query(hiddenCallsRows);
+  await database.query(fill(grantSql));
+  await database.query("DELETE FROM loot");
   const writerUrl = new URL(database.url);
   writerUrl.username = role;
   writerUrl.password = "writer";
@@ -50,6 +57,7 @@ async function fillServer(database: TestDatabase): Promise<HostileServer> {
     database,
     writerUrl: writerUrl.href,
     canary,
+    version: Math.floor(Number((await database.query("SHOW server_version_num"))[0]?.[0]) / 10_000),
     fill,
     fingerprint: async () => JSON.stringify(await database.query(fill(fingerprintSql))),
     takeLoot: async () => (await database.query("DELETE FROM loot RETURNING 1")).length,
@@ -132,6 +140,9 @@ CREATE FOREIGN TABLE canary_program (line text) SERVER files OPTIONS (program 'c
 CREATE TABLE mixed (line text) PARTITION BY LIST (line);
 CREATE FOREIGN TABLE mixed_file PARTITION OF mixed DEFAULT SERVER files OPTIONS (filename '@canary@');
 CREATE VIEW canary_view AS SELECT upper(line) AS line FROM canary_file;
+`;
+
+const grantSql = `
 GRANT ALL ON ALL TABLES IN SCHEMA public TO @role@;
 GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO @role@;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pg_catalog TO @role@;

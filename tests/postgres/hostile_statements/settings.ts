@@ -39,4 +39,13 @@ export const settings: readonly HostileStatement[] = [
     "SELECT 1 FETCH FIRST (length(set_config('statement_timeout', '0', false))) ROWS ONLY",
   ], "it changes a setting"),
   ...named(["SELECT set_limit(0.9)"], "it changes a setting"),
+  ...named([
+    "SELECT setseed(0.5)",
+    "SELECT (0.5::float8).setseed",
+    "SELECT random() FROM (SELECT pg_catalog.setseed(0.5)) s",
+  ], "what random() draws"),
+  ...named([
+    "SELECT satisfies_hash_partition('parted'::regclass, 2, 0, 1)",
+    "SELECT fmgr_sql_validator('holds_sly'::regproc)",
+  ], "whatever object it is told"),
 ];
