@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createServer, Socket } from "node:net";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import {
   createTestDatabase,
@@ -8,6 +7,7 @@ import {
   testWithPostgres,
 } from "../support/database.ts";
 import { command } from "../support/server_process.ts";
+import { startSlowRelay } from "../support/slow_relay.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 const slow = "SELECT count(*) FROM generate_series(1, 100000000000)";
@@ -18,37 +18,6 @@ async function running(database: TestDatabase): Promise<number> {
      AND query LIKE '%100000000000%' AND pid <> pg_backend_pid()`,
   );
   return Number(rows[0]?.[0]);
-}
-
-/** A relay that takes its time with each new connection, as a long way and TLS do. */
-async function startSlowRelay(): Promise<AsyncDisposable & { readonly port: number }> {
-  const target = new URL(requireTestDatabaseUrl());
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    sockets.add(client);
-    client.on("error", () => {});
-    const timer = setTimeout(() => {
-      const upstream = new Socket().connect(Number(target.port || "5432"), target.hostname);
-      upstream.on("error", () => {});
-      client.pipe(upstream).pipe(client);
-      upstream.on("close", () => client.destroy());
-      client.on("close", () => upstream.destroy());
-    }, 300);
-    client.on("close", () => {
-      clearTimeout(timer);
-      sockets.delete(client);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port is free");
-  return {
-    port: address.port,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      await waitUntil("the relay's connections are closed", () => sockets.size === 0);
-    },
-  };
 }
 
 /** The program over stdio, in which a statement runs that would take minutes. */
@@ -111,7 +80,7 @@ const endings: readonly [string, (call: Call) => Promise<void>][] = [
 for (const [ending, end] of endings) {
   testWithPostgres(`a client over stdio that ${ending} leaves no statement running`, async () => {
     await using database = await createTestDatabase();
-    await using relay = await startSlowRelay();
+    await using relay = await startSlowRelay(new URL(requireTestDatabaseUrl()), { connectMs: 300 });
     await using call = await startCall(database, relay.port);
     await end(call);
     assert.equal((await call.child.status).code, 0);

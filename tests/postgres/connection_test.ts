@@ -4,6 +4,8 @@ import { connect } from "../../src/postgres/connect.ts";
 import { Cursor } from "../../src/postgres/driver.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
+import { startPoolerProxy } from "../support/pooler_proxy.ts";
+import { startSlowRelay } from "../support/slow_relay.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 const forever = new AbortController().signal;
@@ -92,3 +94,35 @@ testWithPostgres("close() cancels a statement that still runs", async () => {
   await query;
   await waitUntil("no statement is running", async () => await activeStatements(db) === 0);
 });
+
+testWithPostgres(
+  "close() cancels a statement that its first request to cancel came too early for",
+  async () => {
+    await using db = await createTestDatabase();
+    await using relay = await startSlowRelay(new URL(db.url), { requestMs: 300 });
+    const options = databaseOptions(db.url, { hosts: [{ host: "127.0.0.1", port: relay.port }] });
+    const connection = await connect(options, { signal: forever, logger: silentLogger });
+    const query = assert.rejects(connection.client.query("SELECT pg_sleep(60)"), { code: "57014" });
+    await connection.close();
+    await query;
+    assert.equal(await activeStatements(db), 0);
+  },
+);
+
+testWithPostgres(
+  "end() gives up a statement that cannot be cancelled, and closes when it has ended",
+  async () => {
+    await using db = await createTestDatabase();
+    const { hostname, port } = new URL(db.url);
+    await using pooler = await startPoolerProxy({ host: hostname, port: Number(port) });
+    const options = databaseOptions(db.url, { hosts: [{ host: "127.0.0.1", port: pooler.port }] });
+    const connection = await connect(options, { signal: forever, logger: silentLogger });
+    let isClosed = false;
+    connection.onClosed(() => isClosed = true);
+    const query = connection.client.query("SELECT pg_sleep(3)");
+    assert.equal(await connection.end(), false);
+    assert.equal(isClosed, false);
+    assert.equal((await query).rowCount, 1);
+    await waitUntil("it has said goodbye", () => isClosed);
+  },
+);
