@@ -8,7 +8,6 @@ import { databaseOptions } from "../support/database_options.ts";
 import { startPoolerProxy } from "../support/pooler_proxy.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
-const forever = new AbortController().signal;
 const token = (id: string): Principal => ({ kind: "token", id });
 const caller = (address: string): Principal => ({ kind: "local", address });
 const session = (id: string, username: string): Principal => ({ kind: "session", id, username });
@@ -36,7 +35,7 @@ async function fixture(
     ...(behindPooler && { hosts: [{ host: "127.0.0.1", port: proxy.port }] }),
     ...rest,
   });
-  const acquire = (principal: Principal) => pools.acquire(options, principal, forever);
+  const acquire = (principal: Principal) => pools.acquire(options, principal, AbortSignal.timeout(10_000));
 
   /** Has connections of a caller's become stuck, all at the same time. */
   async function stick(...principals: Principal[]): Promise<Lease[]> {
