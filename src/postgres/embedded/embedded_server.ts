@@ -44,6 +44,7 @@ export const embeddedDatabaseName = "postgres";
  */
 export async function createEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { dataDir, snapshot, prepare = [], statementTimeoutMs, logger } = options;
+  logger.info("starting an embedded PostgreSQL, which takes a few seconds");
   const unlock = dataDir === "memory" ? () => {} : await lockDirectory(dataDir);
   const backend = await createPgliteBackend({ dataDir, snapshot, prepare }, logger).catch((error) => {
     unlock();

@@ -12,6 +12,8 @@ import type { WorkerReply, WorkerRequest, WorkerStart } from "./worker_messages.
 const maxOutstandingBytes = 1024 * 1024;
 /** What V8's stack has room for, so that deep recursion is an ordinary error; the least that PostgreSQL takes. */
 const maxStackDepth = "100kB";
+/** PostgreSQL's own default of 128 MB is filled at the start, whether it is needed or not. */
+const sharedBuffers = "16MB";
 /** The status of the exception by which PGlite's C code reports an ordinary SQL error (its `POSTGRES_MAIN_LONGJMP`). */
 const sqlErrorStatus = 100;
 
@@ -43,7 +45,11 @@ async function open({ dataDir, snapshot }: WorkerStart): Promise<{ database: PGl
   const database = await PGlite.create({
     dataDir: inMemory ? "memory://" : `file://${dataDir}`,
     extensions: { vector },
-    startParams: [...PGlite.defaultStartParams, "-c", `max_stack_depth=${maxStackDepth}`],
+    startParams: [
+      ...PGlite.defaultStartParams,
+      ...["-c", `max_stack_depth=${maxStackDepth}`],
+      ...["-c", `shared_buffers=${sharedBuffers}`],
+    ],
     ...(isNew && snapshot !== undefined ? { loadDataDir: new Blob([new Uint8Array(snapshot)]) } : {}),
   });
   return { database, isNew };
