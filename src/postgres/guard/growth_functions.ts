@@ -1,7 +1,6 @@
 import {
   eitherOf,
   littleOf,
-  longerOf,
   madeOf,
   powerDigits,
   type Shape,
@@ -241,7 +240,7 @@ function dimensionsOf(dimensions: Argument | undefined): Shape {
   return { ...shape, bound: bounds.reduce((times, bound) => times * Math.max(1, bound), 1) };
 }
 
-/** `format()` pads to the widths in its text or its arguments, and may put an argument in several times. */
+/** `format()` pads to the widths in its text or, by `*`, in its arguments; a place, as in `%1$s`, may come again. */
 function formatted(made: Shape, args: readonly Argument[]): CallGrowth {
   const pattern = args[0]?.literal;
   if (pattern === undefined) {
@@ -249,36 +248,18 @@ function formatted(made: Shape, args: readonly Argument[]): CallGrowth {
       ? { ok: true, shape: { ...made, length: "long" } }
       : { ok: false, reason: "format() needs a literal as its first argument; use || or concat() else" };
   }
-  const shapes: Shape[] = [];
-  let size = pattern.length;
-  let length = made.length;
-  let next = 1;
-  for (const [, at, width, star, starAt, kind] of pattern.matchAll(directives)) {
-    if (star !== undefined) {
-      const given = args[starAt === undefined ? next++ : Number(starAt)]?.shape ?? tableColumn;
-      const fault = repeated("format", made, tableColumn, given);
-      if (!fault.ok) return fault;
-      size += given.bound;
-      if (given.data) length = "long";
-    }
-    size += Number(width ?? 0);
-    if (kind !== "%") shapes.push(args[at === undefined ? next++ : Number(at)]?.shape ?? tableColumn);
-  }
-  const parts = madeOf(shapes);
-  return {
-    ok: true,
-    shape: {
-      ...parts,
-      nodes: made.nodes,
-      size: size + parts.size,
-      data: made.data,
-      length: longerOf(length, parts.length),
-    },
-  };
+  const widths = pattern.match(/%(\d+\$)?-?\d+/g)?.map((width) => Number(/\d+$/.exec(width)?.[0])) ?? [];
+  const places = pattern.match(/%\d+\$/g) ?? [];
+  const copies = Math.max(1, ...places.map((place) => places.filter((other) => other === place).length));
+  const padded = args.slice(1).map((arg) => arg.shape);
+  const stars = pattern.match(/%(\d+\$)?-?\*/g)?.length ?? 0;
+  const width = stars * eitherOf(padded).bound + widths.reduce((total, width) => total + width, 0);
+  const measured = repeated("format", made, tableColumn, { ...tableColumn, bound: width, data: false });
+  if (!measured.ok) return measured;
+  const isLong = stars > 0 && padded.some((shape) => shape.data);
+  const shape = timesHeld({ ...made, size: copies * made.size + width }, copies);
+  return { ok: true, shape: isLong ? { ...shape, length: "long" } : shape };
 }
-
-/** `%`, the place of its argument, and the width: a number, `*`, or `*` with a place. */
-const directives = /%(?:(\d+)\$)?-?(?:(\d+)|(\*)(?:(\d+)\$)?)?([sIL%])/g;
 
 /** Of what a stored table holds, each piece is taken to be replaced once; of what the planner works out, each letter. */
 function sizeOf(name: string, args: readonly Argument[], shapes: readonly Shape[], made: Shape): number {

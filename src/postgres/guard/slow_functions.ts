@@ -35,8 +35,8 @@ const maxBesideLong = 1_024;
 const maxBesideColumn = 4_096;
 /** Operators on sets, where a statement's own list may be longer. */
 const ofSets = new Set(["@>", "<@", "&&", "?|", "?&"]);
-/** Of two values that the statement itself makes. */
-const maxProduct = 2 ** 28;
+/** Of two values that the statement itself makes: hundreds of such searches may stand in it. */
+const maxProduct = 2 ** 24;
 
 const why = "which may take hours that no timeout ends";
 

@@ -40,12 +40,33 @@ const families: Readonly<Record<string, readonly [size: number, write: (size: nu
         Array.from({ length: n }, (_, i) => `, c${i + 1} AS (SELECT * FROM c${i} x)`).join("")
       } SELECT 1`,
   ],
+  "columns of a recursive query": [
+    400,
+    (n) => recursive(Array.from({ length: n }, (_, i) => `c${i} || 'x'`), n),
+  ],
+  "a chain of columns of a recursive query": [
+    400,
+    (n) => recursive(Array.from({ length: n }, (_, i) => `c${(i + 1) % n}`), n),
+  ],
+  "recursive queries": [
+    30,
+    (n) =>
+      `WITH RECURSIVE ${
+        Array.from({ length: n }, (_, i) => `r${i} AS (SELECT 'a' s UNION ALL SELECT s || 'b' FROM r${i})`)
+          .join()
+      } SELECT 1`,
+  ],
   comments: [5_000, (n) => `SELECT 1 ${"/**/".repeat(n)}`],
   numbers: [3_000, (n) => `SELECT 1 FROM t WHERE a IN (${list(n, "1234567")})`],
   calls: [4_000, (n) => `SELECT g(${list(n, "f(a)")})`],
   names: [2_000, (n) => `SELECT g(${Array.from({ length: n }, (_, i) => `f${i}(a)`).join()})`],
   chains: [6_000, (n) => `SELECT 1${"::a.on".repeat(n / 2)}`],
 };
+
+function recursive(round: readonly string[], columns: number): string {
+  const start = Array.from({ length: columns }, (_, i) => `'a' c${i}`).join();
+  return `WITH RECURSIVE r AS (SELECT ${start} UNION ALL SELECT ${round.join()} FROM r) SELECT 1 FROM r`;
+}
 
 function list(count: number, item: string): string {
   return Array(count).fill(item).join();
