@@ -40,17 +40,15 @@ export interface Scope {
 }
 
 interface Names {
-  readonly columns: ReadonlyMap<string, Shape>;
-  /** The worst of those that may have any name. */
-  readonly nameless: Shape | undefined;
+  readonly every: Found;
   relation(name: string): Found | undefined;
 }
 
 interface Found {
   readonly columns: readonly Column[];
   readonly byName: ReadonlyMap<string, Shape>;
+  /** The worst of those that may have any name. */
   readonly nameless: Shape | undefined;
-  readonly row: Shape;
 }
 
 export const tableColumns: readonly Column[] = [{ name: undefined, shape: tableColumn, isTable: true }];
@@ -93,15 +91,16 @@ export function createScope(
 
   function findAlone(name = ""): Shape | undefined {
     const found: Shape[] = [];
-    let row: Shape | undefined;
+    let row: readonly Column[] | undefined;
     for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
       spend(1);
-      const column = at.names.columns.get(name);
+      const column = at.names.every.byName.get(name);
       if (column !== undefined) return eitherOf([...found, column]);
-      if (at.names.nameless !== undefined) found.push(at.names.nameless);
-      row ??= at.names.relation(name)?.row;
+      if (at.names.every.nameless !== undefined) found.push(at.names.every.nameless);
+      row ??= at.names.relation(name)?.columns;
     }
-    if (row !== undefined) found.push(row);
+    spend(row?.length ?? 0);
+    if (row !== undefined) found.push(madeOf(row.map((column) => column.shape)));
     return found.length === 0 ? undefined : eitherOf(found);
   }
 
@@ -112,16 +111,14 @@ function createNames(relations: readonly Relation[], spend: (steps: number) => v
   let byRelation: Map<string, Column[]> | undefined;
   const found = new Map<string, Found>();
   return {
-    ...byNameOf(relations.flatMap((relation) => relation.columns), spend),
+    every: findNames(relations.flatMap((relation) => relation.columns), spend),
     relation(name) {
       byRelation ??= groupByRelation(relations);
       const columns = byRelation.get(name);
-      const known = found.get(name);
-      if (known !== undefined || columns === undefined) return known;
-      const { columns: byName, nameless } = byNameOf(columns, spend);
-      const relation = { columns, byName, nameless, row: madeOf(columns.map((column) => column.shape)) };
-      found.set(name, relation);
-      return relation;
+      if (columns === undefined) return undefined;
+      const known = found.get(name) ?? findNames(columns, spend);
+      found.set(name, known);
+      return known;
     },
   };
 }
@@ -137,19 +134,16 @@ function groupByRelation(relations: readonly Relation[]): Map<string, Column[]> 
   return byRelation;
 }
 
-function byNameOf(columns: readonly Column[], spend: (steps: number) => void) {
+function findNames(columns: readonly Column[], spend: (steps: number) => void): Found {
   spend(columns.length);
   const byName = new Map<string, Shape>();
-  let nameless: Shape | undefined;
+  const nameless = columns.filter(({ name }) => name === undefined).map(({ shape }) => shape);
   for (const { name, shape } of columns) {
-    if (name === undefined) {
-      nameless = nameless === undefined ? shape : eitherOf([nameless, shape]);
-    } else {
-      const known = byName.get(name);
-      byName.set(name, known === undefined ? shape : eitherOf([known, shape]));
-    }
+    if (name === undefined) continue;
+    const known = byName.get(name);
+    byName.set(name, known === undefined ? shape : eitherOf([known, shape]));
   }
-  return { columns: byName, nameless };
+  return { columns, byName, nameless: nameless.length === 0 ? undefined : eitherOf(nameless) };
 }
 
 /** The columns under the names of an alias, as in `AS t (a, b)`; those beyond the list keep theirs. */
