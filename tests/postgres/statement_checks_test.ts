@@ -88,3 +88,15 @@ Deno.test("many short statements at once let everything else have its turn", asy
   assert.deepEqual(verdicts, statements.map(guard.check));
   assert.ok(turns > 5, `${turns} turns of the event loop`);
 });
+
+Deno.test("check() remembers its verdicts on the latest statements, and on no others", async () => {
+  using checks = await createStatementChecks();
+  const by = { caller: "a", signal };
+  const verdict = checks.check("SELECT 'remembered'", by);
+  assert.equal(checks.check("SELECT 'remembered'", by), verdict);
+  for (let other = 0; other < 32; other++) checks.check(`SELECT 'another', ${other}`, by);
+  assert.notEqual(checks.check("SELECT 'remembered'", by), verdict);
+  assert.deepEqual(checks.check("SELECT 'remembered'", by), verdict);
+  const tooLong = `SELECT '${"x".repeat(100_000)}'`;
+  assert.notEqual(checks.check(tooLong, by), checks.check(tooLong, by));
+});
