@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
+import { createConfigFolder, databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
 import { createTestDatabase, requireTestDatabaseUrl, testWithPostgres } from "../support/database.ts";
 import { startPoolerProxy } from "../support/pooler_proxy.ts";
+import { startServer } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
@@ -54,5 +55,38 @@ testWithPostgres(
     );
     await waitUntil("the place is free", async () => !(await ask("SELECT 1")).isError);
     assert.match(server.server.stderr(), /INFO .*is gone; its place is free .*caller="token /);
+  },
+);
+
+testWithPostgres(
+  "without authentication the client's address is told, and a stop does not wait",
+  async () => {
+    await using database = await createTestDatabase();
+    const { hostname, port } = new URL(requireTestDatabaseUrl());
+    await using proxy = await startPoolerProxy({ host: hostname, port: Number(port || "5432") });
+    const entry = databaseEntry("main", database.name, "statement_timeout: 300s, pool_max_conns: 1");
+    await using folder = await createConfigFolder(
+      `databases: [${entry.replace(/host: \S+, port: \d+/, `host: 127.0.0.1, port: ${proxy.port}`)}]`,
+    );
+    await using server = await startServer(
+      ["-http", "-addr", "127.0.0.1:0", "-no-auth", "-config", folder.configFile],
+    );
+    const { call } = createToolClient({ url: server.url });
+    const leaving = new AbortController();
+    const left = assert.rejects(
+      call("query_database", { query: "SELECT pg_sleep(250)" }, { signal: leaving.signal }),
+    );
+    const runs = () =>
+      database.query(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query = 'SELECT pg_sleep(250)'",
+      );
+    await waitUntil("the statement runs", async () => (await runs()).length === 1);
+    leaving.abort();
+    await left;
+    await waitUntil("the log tells of it", () => server.stderr().includes('caller="address 127.0.0.1"'));
+    assert.equal((await call("query_database", { query: "SELECT 1" })).isError, true);
+    assert.equal((await fetch(`${server.url}/ready`)).status, 200);
+    assert.equal(await server.stop(), 0);
+    assert.equal((await runs()).length, 1);
   },
 );
