@@ -14,7 +14,7 @@ export async function logStartupWarnings(databases: readonly Database[], logger:
         logger.warn(warning, { database: database.name });
       }
     } catch (error) {
-      logger.warn("Database is not ready; its tools will work as soon as it is", {
+      logger.warn("Database is not ready; what needs it will work as soon as it is", {
         database: database.name,
         error,
       });

@@ -61,6 +61,8 @@ export interface ReadRequest {
    * `maxRows` and `maxBytes` nor its statement timeout bound it where it has bounds of its own.
    */
   readonly trusted?: boolean;
+  /** What of it a caller chooses, only where `trusted`: it is refused where that leads to what callers may not run. */
+  readonly names?: StatementNames;
   /** PostgreSQL settings that hold for this statement, by name; only where `trusted`. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Of the rows that are kept, only where `trusted`; 256 MiB where absent. */
@@ -100,7 +102,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
   async function read(request: ReadRequest): Promise<ReadOutcome> {
     const { signal } = request;
     const verdict = request.trusted
-      ? { ok: true as const, names: [], sleepMs: 0 }
+      ? { ok: true as const, names: request.names ?? [], sleepMs: 0 }
       : await guard.check(request.sql, { caller: callerKey(request.principal), signal });
     if (signal.aborted) return cancelled(request);
     if (!verdict.ok) {

@@ -4,6 +4,7 @@ import type { Database } from "../postgres/database.ts";
 import type { Row } from "../postgres/portal.ts";
 import type { StatementError } from "../postgres/statement_error.ts";
 import type { DocumentTable } from "./document_table.ts";
+import { checkColumns } from "./filter/check_columns.ts";
 import { checkValues } from "./filter/check_values.ts";
 import { compileFilter } from "./filter/compile_filter.ts";
 import { isFaultOfValue, misfit } from "./filter/value_fault.ts";
@@ -214,6 +215,8 @@ export function createRetriever(
   return {
     async checkFilter(filter, caller) {
       const compiled = tables.map(({ table }) => compileFilter(filter, table.columns));
+      // before any value is read as its column's type
+      for (const { table } of tables) await checkColumns(database, table, filter, caller);
       await Promise.all(compiled.map(({ unchecked }) => checkValues(database, unchecked, caller)));
     },
     async retrieve(request) {

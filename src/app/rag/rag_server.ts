@@ -7,6 +7,7 @@ import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/statement_guard.ts";
 import type { HttpServer } from "../serve_http.ts";
 import type { ApplyConfig } from "../config_reload.ts";
+import { logStartupWarnings } from "../startup_warnings.ts";
 import { createCurrentPipelines } from "./current_pipelines.ts";
 import { openPipelineSet } from "./pipeline_set.ts";
 import { serveRag } from "./serve_rag.ts";
@@ -43,8 +44,9 @@ export async function startRagServer(
       logger,
       ...(options.databaseOptions === undefined ? {} : { databaseOptions: options.databaseOptions }),
     });
+  const first = await open(config);
   const pipelines = opening.use(
-    createCurrentPipelines(await open(config), {
+    createCurrentPipelines(first, {
       longestQueryMs: (config.server.request_timeout || Infinity) + retireMarginMs,
       logger,
     }),
@@ -59,6 +61,7 @@ export async function startRagServer(
       logger,
     }),
   );
+  void logStartupWarnings(first.list.map(({ database }) => database), logger);
   if (config.pipelines.length === 0) {
     logger.warn("The configuration has no pipelines: there is nothing to ask");
   }

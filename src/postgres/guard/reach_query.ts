@@ -73,7 +73,7 @@ placed AS MATERIALIZED (
 relations AS MATERIALIZED (
   SELECT DISTINCT ON (w.kind, w.schema, w.name) w.kind, c.oid, w.name, c.reltype
   FROM placed w JOIN pg_class c ON c.relname = w.name AND c.relnamespace = w.namespace
-  WHERE w.kind IN ('relation', 'row') ORDER BY w.kind, w.schema, w.name, w.place
+  WHERE w.kind IN ('relation', 'row', 'columns_of') ORDER BY w.kind, w.schema, w.name, w.place
 ),
 functions AS MATERIALIZED (
   SELECT w.kind, p.oid, w.name, p.prorettype, p.proargtypes
@@ -112,10 +112,7 @@ named(class, oid, subject) AS MATERIALIZED (
 ${
     unnamed(`  UNION
   SELECT 'type', t.oid, w.name FROM placed w JOIN pg_type t ON t.typname = w.name AND t.typnamespace = w.namespace
-  WHERE w.kind = 'type'
-  UNION
-  SELECT 'value', t.oid, w.name FROM placed w JOIN pg_type t ON t.typname = w.name AND t.typnamespace = w.namespace
-  WHERE w.kind = 'value'`)
+  WHERE w.kind = 'type'`)
   }
   UNION
   SELECT 'relation', oid, name FROM relations WHERE kind = 'relation'
@@ -126,7 +123,7 @@ ${
   SELECT 'value', prorettype, name FROM functions WHERE kind = 'row' AND prorettype >= 16384
   UNION
   SELECT 'value', a.atttypid, r.name FROM relations r JOIN pg_attribute a ON a.attrelid = r.oid
-  WHERE r.kind = 'relation' AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid >= 16384
+  WHERE r.kind IN ('relation', 'columns_of') AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid >= 16384
     AND EXISTS (SELECT FROM wanted w WHERE w.kind = 'column' AND w.name IN (a.attname, '*'))
   UNION
   -- what an operator takes, of those made here

@@ -16,7 +16,7 @@ export type NameKind =
   | "row_field"
   | "column"
   | "row"
-  | "value"
+  | "columns_of"
   | "use";
 
 /** A name together with what the statement uses it for. */
@@ -37,6 +37,7 @@ export interface StatementName extends QualifiedName {
  * - `row_field`: the same in `x.f` where x is a table, a subquery or a join, and so a row.
  * - `column`: what may be a column whose values are worked with; `*` where any may.
  * - `row`: a relation whose rows are values as a whole, or a function whose result is one outside of FROM.
+ * - `columns_of`: a relation whose columns alone are worked with, in a statement of ours.
  * - `use`: what the statement does to values besides what it names: `coerce`, it may turn one into another's type;
  *   `compare`, it may look into one; `sort`, it compares whole ones; `array`, it makes arrays of them.
  *
