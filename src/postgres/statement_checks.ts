@@ -52,8 +52,9 @@ export async function createStatementChecks(): Promise<StatementChecks & Disposa
     return sql.length > maxStatementLength ? verdict : remember(sql, verdict);
   }
 
-  // what is too long is refused at once
-  const isQuick = (sql: string) => sql.length <= maxInlineLength || sql.length > maxStatementLength;
+  // what is too long is refused at once; the rounds of recursive queries are followed, which may take long
+  const isQuick = (sql: string) =>
+    (sql.length <= maxInlineLength && !/recursive/i.test(sql)) || sql.length > maxStatementLength;
 
   async function checkOnThread(sql: string, by: CheckedFor): Promise<GuardVerdict> {
     const outcome = await threads.run({ task: "check", sql }, by);

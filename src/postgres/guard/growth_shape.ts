@@ -75,14 +75,17 @@ export function longerOf(one: Length, other: Length): Length {
   return one === "list" ? one : other;
 }
 
+/** Copies only where the other holds more: thousands of columns may be put together one by one. */
 function mostOf(one: Shape["holds"], other: Shape["holds"]): Pick<Shape, "holds"> {
   if (one === undefined || other === undefined) {
     const holds = one ?? other;
     return holds === undefined ? {} : { holds };
   }
-  const holds = new Map(one);
-  for (const [column, times] of other) holds.set(column, Math.max(holds.get(column) ?? 0, times));
-  return { holds };
+  let holds: Map<symbol, number> | undefined;
+  for (const [column, times] of other) {
+    if (times > (one.get(column) ?? 0)) (holds ??= new Map(one)).set(column, times);
+  }
+  return { holds: holds ?? one };
 }
 
 /** The value, holding what it holds so many times more. */
