@@ -156,7 +156,7 @@ Deno.test("-add-token prints the token once", async () => {
 Deno.test("-add-token -json prints one object", async () => {
   const add = (extra: { note?: string; database?: string; expiry?: string }) =>
     run(
-      "",
+      undefined,
       (tokenFile, print, options) =>
         addToken({ tokenFile, json: true, databaseNames: ["staging"], ...extra }, print, options),
     );

@@ -247,12 +247,14 @@ testWithPgvector("what callers and documents do wrong stays with them", async (t
     const refused: readonly (readonly [body: unknown, status: number, names: RegExp])[] = [
       [{ query: "q", rest: "x".repeat(10_000_000) }, 413, /1 MiB/],
       [`{"query":${"[".repeat(100_000)}`, 400, /body/],
-      [`{"query":"q","x":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, 200, /^$/],
+      [`{"query":"q","x":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, 400, /nests deeper than 100 levels/],
+      [{ query: "q", unknown: {} }, 200, /^$/],
       [
         filter("audience", JSON.parse("[".repeat(1000) + "]".repeat(1000))),
         400,
-        /filter\.conditions\[0\]\.value/,
+        /nests deeper than 100 levels/,
       ],
+      [filter("audience", [[["x"]]]), 400, /filter\.conditions\[0\]\.value/],
       ["{", 400, /body/],
       ["[]", 400, /body/],
       ["null", 400, /body/],
@@ -325,7 +327,8 @@ testWithPgvector("what callers and documents do wrong stays with them", async (t
   });
 
   await t.step("no caller's fault is an error of the server's", () => {
-    assert.doesNotMatch(process.stderr(), / (WARN|ERROR) /);
+    const lines = process.stderr().split("\n").filter((line) => !/WARN .* is a superuser/.test(line));
+    assert.doesNotMatch(lines.join("\n"), / (WARN|ERROR) /);
   });
 
   assert.equal(await process.stop(), 0);
