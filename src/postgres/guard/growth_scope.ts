@@ -136,14 +136,15 @@ function groupByRelation(relations: readonly Relation[]): Map<string, Column[]> 
 
 function findNames(columns: readonly Column[], spend: (steps: number) => void): Found {
   spend(columns.length);
-  const byName = new Map<string, Shape>();
-  const nameless = columns.filter(({ name }) => name === undefined).map(({ shape }) => shape);
-  for (const { name, shape } of columns) {
-    if (name === undefined) continue;
-    const known = byName.get(name);
-    byName.set(name, known === undefined ? shape : eitherOf([known, shape]));
+  const byName = Map.groupBy(columns, ({ name }) => name);
+  const worst = new Map<string, Shape>();
+  let nameless: Shape | undefined;
+  for (const [name, of] of byName) {
+    const shape = eitherOf(of.map((column) => column.shape));
+    if (name === undefined) nameless = shape;
+    else worst.set(name, shape);
   }
-  return { columns, byName, nameless: nameless.length === 0 ? undefined : eitherOf(nameless) };
+  return { columns, byName: worst, nameless };
 }
 
 /** The columns under the names of an alias, as in `AS t (a, b)`; those beyond the list keep theirs. */

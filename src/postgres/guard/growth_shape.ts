@@ -28,14 +28,20 @@ export const nothing: Shape = { size: 0, nodes: 0, data: false, bound: 0, length
 
 /** One of several values, as of CASE: the worst of each. */
 export function eitherOf(shapes: readonly Shape[]): Shape {
-  return shapes.reduce<Shape>((worst, shape) => ({
-    size: Math.max(worst.size, shape.size),
-    nodes: Math.max(worst.nodes, shape.nodes),
-    data: worst.data || shape.data,
-    bound: Math.max(worst.bound, shape.bound),
-    length: longerOf(worst.length, shape.length),
-    ...mostOf(worst.holds, shape.holds),
-  }), nothing);
+  let { size, nodes, data, bound, length } = nothing;
+  let holds: Map<symbol, number> | undefined;
+  for (const shape of shapes) {
+    size = Math.max(size, shape.size);
+    nodes = Math.max(nodes, shape.nodes);
+    data ||= shape.data;
+    bound = Math.max(bound, shape.bound);
+    length = longerOf(length, shape.length);
+    for (const [column, times] of shape.holds ?? []) {
+      holds ??= new Map();
+      if (times > (holds.get(column) ?? 0)) holds.set(column, times);
+    }
+  }
+  return { size, nodes, data, bound, length, ...(holds !== undefined && { holds }) };
 }
 
 /** A value made from all of these in a way that is not known, and at most as long as they are together. */
@@ -73,19 +79,6 @@ export function littleOf(shapes: readonly Shape[]): Shape {
 export function longerOf(one: Length, other: Length): Length {
   if (one === "long" || other === "long") return "long";
   return one === "list" ? one : other;
-}
-
-/** Copies only where the other holds more: thousands of columns may be put together one by one. */
-function mostOf(one: Shape["holds"], other: Shape["holds"]): Pick<Shape, "holds"> {
-  if (one === undefined || other === undefined) {
-    const holds = one ?? other;
-    return holds === undefined ? {} : { holds };
-  }
-  let holds: Map<symbol, number> | undefined;
-  for (const [column, times] of other) {
-    if (times > (one.get(column) ?? 0)) (holds ??= new Map(one)).set(column, times);
-  }
-  return { holds: holds ?? one };
 }
 
 /** The value, holding what it holds so many times more. */

@@ -62,6 +62,14 @@ const families: Readonly<Record<string, readonly [size: number, write: (size: nu
       `WITH RECURSIVE a AS (SELECT ${list(Math.floor(n / 2), "1")}), ` +
       `b AS (SELECT * FROM a UNION ALL SELECT b.* FROM b, b) SELECT 1`,
   ],
+  "columns of rounds under one name": [
+    400,
+    (n) =>
+      `WITH RECURSIVE a AS (SELECT ${list(Math.floor(n / 2), "1")}), ` +
+      `b AS (SELECT * FROM a UNION ALL SELECT b.* FROM (SELECT * FROM b) AS b(${
+        list(Math.floor(n / 2), "x")
+      }), b AS c WHERE x = 1) SELECT 1`,
+  ],
   comments: [5_000, (n) => `SELECT 1 ${"/**/".repeat(n)}`],
   numbers: [3_000, (n) => `SELECT 1 FROM t WHERE a IN (${list(n, "1234567")})`],
   calls: [4_000, (n) => `SELECT g(${list(n, "f(a)")})`],
