@@ -15,7 +15,7 @@ export function auditCalls(
     const given = typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
     const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
     // a call is accounted for whether or not its caller is still there
-    const mark = sql === undefined ? undefined : await fingerprint(sql, { caller, signal: never });
+    const mark = sql === undefined ? undefined : await fingerprint(sql, { principal, signal: never });
     const database = text(data["database"]) ?? fault?.database ?? text(given["database"]);
     const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
     audit.record({

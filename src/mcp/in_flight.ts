@@ -1,11 +1,11 @@
 import { CallEnded, type EndOfCall } from "../core/call_ended.ts";
-import { type Principal, principalKey } from "../core/principal.ts";
+import { callerKey, type Principal, principalKey } from "../core/principal.ts";
 
 export type RequestId = string | number | null;
 
 /**
  * The calls under way, so that `notifications/cancelled`, which arrives as a request of its own, finds the one it
- * means (MCP, Cancellation). A principal reaches only its own calls.
+ * means (MCP, Cancellation). A principal reaches only its own calls, and without authentication an address its own.
  */
 export interface InFlight {
   /** Runs `call` with a signal that aborts with `signal` or when the call is cancelled. */
@@ -25,9 +25,10 @@ export interface InFlight {
 
 export function createInFlight(): InFlight {
   const calls = new Map<string, Set<AbortController>>();
-  // a JSON text tells the id 1 from the id "1"
   const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
-  const keyOf = (principal: Principal, id: unknown) => prefixOf(principal) + JSON.stringify(id);
+  // a JSON text tells the id 1 from the id "1"; without authentication an address reaches only its own calls
+  const keyOf = (principal: Principal, id: unknown) =>
+    `${prefixOf(principal)}${JSON.stringify(callerKey(principal))} ${JSON.stringify(id)}`;
 
   function abortAll(why: EndOfCall, isMeant: (key: string) => boolean): void {
     for (const [key, group] of [...calls]) {

@@ -17,8 +17,8 @@ export type { Lease } from "./lease.ts";
  */
 export interface ConnectionPools extends AsyncDisposable {
   /**
-   * A connection of the principal's, an idle one where there is one. Callers wait in order of arrival, for their pool
-   * and for the total bound alike. When a connection cannot be opened, all who wait for that database and have none
+   * A connection of the principal's, an idle one where there is one. Callers take turns, for their pool and for the total
+   * bound alike: who has fewer connections in use goes first, then who came first. When a connection cannot be opened, all who wait for that database and have none
    * open fail with the same error, so that nobody waits out the failures of others.
    *
    * @throws {AppError} `unavailable` where none can be opened, or all are stuck; the signal's reason where that aborts
@@ -99,7 +99,7 @@ export function createConnectionPools(
     if (queue.length === 0) return;
     let room = maxConnections - sum(pools, (pool) => pool.size());
     let closing = sum(pools, (pool) => pool.closingCount());
-    queue = queue.filter((waiter) => {
+    const left = inTurns(queue).filter((waiter) => {
       const { pool, caller } = waiter;
       const refusal = refusalOf(waiter);
       if (refusal !== undefined) {
@@ -123,6 +123,20 @@ export function createConnectionPools(
       else longestIdle(pools)?.closeOldestIdle();
       return true;
     });
+    const isLeft = new Set(left);
+    queue = queue.filter((waiter) => isLeft.has(waiter));
+  }
+
+  /** Waiters in the order in which callers take turns: the second of a caller comes after the first of each other. */
+  function inTurns(waiters: readonly Waiter[]): readonly Waiter[] {
+    const turns = new Map<string, number>();
+    const ordered = waiters.map((waiter) => {
+      const { caller } = waiter;
+      const turn = turns.get(caller) ?? sum(pools, (pool) => pool.inUseCount(caller));
+      turns.set(caller, turn + 1);
+      return { waiter, turn };
+    });
+    return ordered.sort((one, other) => one.turn - other.turn).map(({ waiter }) => waiter);
   }
 
   /** Why a waiter need not wait: nothing that it could get would come back. */

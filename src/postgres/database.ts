@@ -1,7 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import { whyEnded } from "../core/call_ended.ts";
 import type { Logger } from "../core/logger.ts";
-import { callerKey, type Principal, principalKey, principalName } from "../core/principal.ts";
+import { type Principal, principalKey, principalName } from "../core/principal.ts";
 import { readBoundedAnswer } from "./bounded_answer.ts";
 import type { ConnectionPools, Lease } from "./connection_pools.ts";
 import type { DatabaseOptions } from "./database_options.ts";
@@ -103,7 +103,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
     const { signal } = request;
     const verdict = request.trusted
       ? { ok: true as const, names: request.names ?? [], sleepMs: 0 }
-      : await guard.check(request.sql, { caller: callerKey(request.principal), signal });
+      : await guard.check(request.sql, request);
     if (signal.aborted) return cancelled(request);
     if (!verdict.ok) {
       const { reason, sqlState, position } = verdict;

@@ -1,16 +1,23 @@
+import { callerKey, type Principal } from "../core/principal.ts";
 import { type CheckedFor, type CheckFailure, createCheckThreads } from "./guard/check_threads.ts";
 import { createWorkQueue } from "../core/share_the_thread.ts";
 import { maxStatementLength } from "./guard/parser.ts";
 import { createStatementGuard, type GuardVerdict } from "./statement_guard.ts";
+
+/** Whom a check is for, and until when: one that has begun goes on to its end. */
+export interface Asker {
+  readonly principal: Principal;
+  readonly signal: AbortSignal;
+}
 
 /**
  * The statement guard for a server with many callers: what takes longer than a few milliseconds is done on threads of its
  * own, where one caller's statements do not hold up another's.
  */
 export interface StatementChecks {
-  check(sql: string, by: CheckedFor): GuardVerdict | Promise<GuardVerdict>;
+  check(sql: string, by: Asker): GuardVerdict | Promise<GuardVerdict>;
   /** As `StatementGuard.fingerprint`; undefined too where there is no time for it. */
-  fingerprint(sql: string, by: CheckedFor): Promise<string | undefined>;
+  fingerprint(sql: string, by: Asker): Promise<string | undefined>;
 }
 
 /**
@@ -56,8 +63,8 @@ export async function createStatementChecks(): Promise<StatementChecks & Disposa
   const isQuick = (sql: string) =>
     (sql.length <= maxInlineLength && !/recursive/i.test(sql)) || sql.length > maxStatementLength;
 
-  async function checkOnThread(sql: string, by: CheckedFor): Promise<GuardVerdict> {
-    const outcome = await threads.run({ task: "check", sql }, by);
+  async function checkOnThread(sql: string, by: Asker): Promise<GuardVerdict> {
+    const outcome = await threads.run({ task: "check", sql }, queueOf(by));
     if (outcome.task === "check") return remember(sql, outcome.verdict);
     const why = outcome.task === "none" ? outcome.why : "broken";
     const refused: GuardVerdict = { ok: false, reason: failures[why] };
@@ -73,12 +80,15 @@ export async function createStatementChecks(): Promise<StatementChecks & Disposa
     },
     async fingerprint(sql, by) {
       if (isQuick(sql)) return guard.fingerprint(sql);
-      const outcome = await threads.run({ task: "fingerprint", sql }, by);
+      const outcome = await threads.run({ task: "fingerprint", sql }, queueOf(by));
       return outcome.task === "fingerprint" ? outcome.fingerprint : undefined;
     },
     [Symbol.dispose]: threads[Symbol.dispose],
   };
 }
+
+// not by principal: without authentication all callers are one, and a user may have many sessions
+const queueOf = ({ principal, signal }: Asker): CheckedFor => ({ caller: callerKey(principal), signal });
 
 const failures: Readonly<Record<CheckFailure, string>> = {
   overdue: `the statement takes longer than ${budgetMs / 1_000} s to check; make it shorter or simpler`,

@@ -1,4 +1,3 @@
-import { principalKey } from "../core/principal.ts";
 import { createWorkQueue } from "../core/share_the_thread.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import type { CatalogCache } from "../postgres/catalog_cache.ts";
@@ -76,7 +75,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   }
 
   async function parses({ principal, signal }: Question, sql: string): Promise<boolean> {
-    const verdict = await guard.check(sql, { caller: principalKey(principal), signal });
+    const verdict = await guard.check(sql, { principal, signal });
     return verdict.ok || verdict.sqlState !== "42601";
   }
 

@@ -1,4 +1,3 @@
-import { principalKey } from "../core/principal.ts";
 import type { StatementError } from "../postgres/database.ts";
 import { planStatement } from "../postgres/plan_statement.ts";
 import { placeOf } from "../postgres/statement_error.ts";
@@ -19,7 +18,7 @@ export async function tryStatement(
   { guard, maxPlanCost }: TryOptions,
 ): Promise<Answer> {
   // first of all, since what is wrong with it would be told of our own EXPLAIN before it
-  const refused = whyRefused(await guard.check(sql, { caller: principalKey(principal), signal }), sql);
+  const refused = whyRefused(await guard.check(sql, { principal, signal }), sql);
   if (refused !== undefined) return { kind: "failed", sql, error: refused };
   const plan = await planStatement(database, { principal, sql, signal });
   if (!plan.ok) return { kind: "failed", sql, error: plan.error };

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../llm/provider_error.ts";
-import { principalKey } from "../core/principal.ts";
 import type { StatementChecks } from "../postgres/statement_checks.ts";
 import { jsonValue, typeName } from "../postgres/type_names.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords, type StatementReading } from "../text/sql_or_words.ts";
@@ -113,7 +112,7 @@ async function readAsStatement(
   guard: Pick<StatementChecks, "check">,
   { text, principal, signal }: Question,
 ): Promise<StatementReading> {
-  const verdict = await guard.check(text, { caller: principalKey(principal), signal });
+  const verdict = await guard.check(text, { principal, signal });
   if (verdict.ok) return "runs";
   return verdict.parses ? "refused" : "none";
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
+import type { Principal } from "../../src/core/principal.ts";
 import {
   type ConnectionPools,
   createConnectionPools,
@@ -12,6 +13,8 @@ import { waitUntil } from "../support/wait_until.ts";
 
 const local = { kind: "local" } as const;
 const token = (id: string) => ({ kind: "token", id }) as const;
+const at = (address: string): Principal => ({ kind: "local", address });
+const session = (id: string, username: string): Principal => ({ kind: "session", id, username });
 const forever = new AbortController().signal;
 
 interface Fixture extends AsyncDisposable {
@@ -125,6 +128,44 @@ testWithPostgres("acquire() opens at most poolMaxConns and serves waiters in ord
   assert.deepEqual(order, [1, 2, 3]);
   b.release();
   assert.equal(await f.serverCount(), 2);
+});
+
+testWithPostgres("callers take turns: one that asks for many connections waits for its own", async () => {
+  const { promise: neverEnding } = Promise.withResolvers<void>();
+  const cases = [
+    {
+      name: "addresses without a token",
+      many: [1, 2].map(() => at("192.0.2.1")),
+      one: at("192.0.2.2"),
+      bounds: {},
+    },
+    {
+      name: "sessions of one user, at the total bound",
+      many: [session("s1", "many"), session("s2", "many")],
+      one: session("s3", "one"),
+      bounds: { maxConnections: 2 },
+    },
+  ];
+  for (const { name, many, one, bounds } of cases) {
+    await using f = await fixture({ poolMaxConns: 2, ...bounds });
+    const order: string[] = [];
+    const held = await Promise.all(many.map((principal) => f.pools.acquire(f.options, principal, forever)));
+    const ask = async (who: string, principal: Principal) => {
+      const lease = await f.pools.acquire(f.options, principal, forever);
+      order.push(who);
+      if (who === "one") await neverEnding;
+      lease.release();
+    };
+    const asked = [...many, ...many, ...many].map((principal) => ask("many", principal));
+    void ask("one", one);
+    await pause();
+    assert.equal(order.length, 0, name);
+    held[0]?.release();
+    await waitUntil(`${name}: the other one has its turn`, () => order.includes("one"));
+    assert.deepEqual(order, ["one"], name);
+    held[1]?.release();
+    await Promise.all(asked);
+  }
 });
 
 testWithPostgres("a waiter whose signal aborts leaves the queue with the signal's reason", async () => {

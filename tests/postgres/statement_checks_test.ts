@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import type { Principal } from "../../src/core/principal.ts";
 import { createCheckThreads } from "../../src/postgres/guard/check_threads.ts";
 import { createStatementChecks } from "../../src/postgres/statement_checks.ts";
 import { createStatementGuard } from "../../src/postgres/statement_guard.ts";
 
 const signal = new AbortController().signal;
+const by = { principal: { kind: "token", id: "a" }, signal } as const;
 const guard = await createStatementGuard();
 const columns = (count: number) => `SELECT ${Array(count).fill("x::int").join()}`;
 const short = { task: "check", sql: "SELECT 1" } as const;
@@ -12,7 +14,6 @@ const long = { task: "check", sql: columns(14_000) } as const;
 
 Deno.test("a long statement is checked as a short one is, and off the event loop's thread", async () => {
   using checks = await createStatementChecks();
-  const by = { caller: "a", signal };
   for (const sql of [columns(300), `${columns(300)}, pg_read_file('x')`, `${columns(300)} FROM FROM`]) {
     const verdict = checks.check(sql, by);
     assert.ok(verdict instanceof Promise);
@@ -30,7 +31,7 @@ Deno.test("a long statement is checked as a short one is, and off the event loop
 Deno.test("short statements are checked at once, and what is too long is refused at once", async () => {
   for (const sql of ["SELECT 1", "x".repeat(100_001)]) {
     using checks = await createStatementChecks();
-    assert.deepEqual(checks.check(sql, { caller: "a", signal }), guard.check(sql));
+    assert.deepEqual(checks.check(sql, by), guard.check(sql));
   }
 });
 
@@ -51,6 +52,33 @@ Deno.test("callers take turns: one that sends many waits for its own", async () 
     order.lastIndexOf("many") > 5 && order.indexOf("one") < 4 && order.indexOf("another") < 4,
     `${order}`,
   );
+});
+
+Deno.test("addresses without a token, and users, take turns", async () => {
+  const cases: (readonly [Principal, Principal])[] = [
+    [{ kind: "local", address: "192.0.2.1" }, { kind: "local", address: "192.0.2.2" }],
+    [{ kind: "session", id: "s1", username: "many" }, { kind: "session", id: "s2", username: "one" }],
+  ];
+  for (const [many, one] of cases) {
+    using checks = await createStatementChecks();
+    const order: string[] = [];
+    const ask = async (who: string, principal: Principal, sql: string) => {
+      await checks.check(sql, { principal, signal });
+      order.push(who);
+    };
+    await Promise.all([
+      ...Array.from({ length: 6 }, (_, at) => ask("many", many, `${long.sql}, ${at}`)),
+      ask("one", one, columns(300)),
+    ]);
+    assert.ok(order.indexOf("one") < 3, `${order}`);
+  }
+  using checks = await createStatementChecks();
+  const ofOneUser = Array.from({ length: 102 }, (_, at) => {
+    const principal = { kind: "session", id: `${at}`, username: "alice" } as const;
+    return checks.check(`${long.sql}, ${at}`, { principal, signal });
+  });
+  const last = await ofOneUser.at(-1);
+  assert.match(last?.ok === false ? last.reason : "", /too many/, "the sessions of a user are one caller");
 });
 
 Deno.test("a check beyond its budget is given up, and the next one gets a new thread", async () => {
@@ -85,7 +113,7 @@ Deno.test("many short statements at once let everything else have its turn", asy
     { length: 300 },
     (_, at) => `SELECT ${at}, ${Array(130).fill("x::int").join()}`,
   );
-  const verdicts = await Promise.all(statements.map((sql) => checks.check(sql, { caller: "a", signal })));
+  const verdicts = await Promise.all(statements.map((sql) => checks.check(sql, by)));
   clearInterval(timer);
   assert.deepEqual(verdicts, statements.map(guard.check));
   assert.ok(turns > 5, `${turns} turns of the event loop`);
@@ -93,7 +121,6 @@ Deno.test("many short statements at once let everything else have its turn", asy
 
 Deno.test("check() remembers its verdicts on the latest statements, and on no others", async () => {
   using checks = await createStatementChecks();
-  const by = { caller: "a", signal };
   const check = async (sql: string) => await checks.check(sql, by);
   const verdict = await check("SELECT 'remembered'");
   assert.equal(await check("SELECT 'remembered'"), verdict);
@@ -109,7 +136,7 @@ Deno.test("a short statement whose rounds take long to follow is checked off the
   const rounds = `WITH RECURSIVE a AS (SELECT ${Array(50).fill(1).join()}),
     b AS (SELECT * FROM a, a, a, a UNION ALL SELECT b.* FROM ${Array(300).fill("b").join()}) SELECT 1`;
   assert.ok(rounds.length < 1_000);
-  const verdict = checks.check(rounds, { caller: "a", signal });
+  const verdict = checks.check(rounds, by);
   assert.ok(verdict instanceof Promise);
   assert.deepEqual(await verdict, guard.check(rounds));
 });
