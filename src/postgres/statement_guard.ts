@@ -1,6 +1,7 @@
 import { findGrowth } from "./guard/growth.ts";
 import { loadParser, type Parser } from "./guard/parser.ts";
 import { whyRefused } from "./guard/refused_functions.ts";
+import { createPlanBounds } from "./guard/plan_bounds.ts";
 import { describeForeignPart } from "./guard/statement_faults.ts";
 import { createNameCollector, type StatementNames, typeNamedByArgument } from "./guard/statement_names.ts";
 import {
@@ -90,11 +91,12 @@ function checkTree([statement, second]: readonly SyntaxNode[], sql: string): Gua
     return { ok: false, reason: describeForeignPart({ type: statement.type, node: statement }) };
   }
   const names = createNameCollector();
+  const bounds = createPlanBounds();
   let fault: Fault | undefined;
   let sleepMs = 0;
   const foreign = visitNodes(statement, (node) => {
     names.add(node);
-    fault ??= findFault(node);
+    fault ??= findFault(node) ?? faultOf(bounds.add(node), node);
     if (node.type === "FuncCall") sleepMs = Math.max(sleepMs, sleepOf(node) ?? 0);
   });
   if (foreign !== undefined) {
@@ -104,6 +106,10 @@ function checkTree([statement, second]: readonly SyntaxNode[], sql: string): Gua
   if (fault === undefined) return { ok: true, kind, names: names.names(), sleepMs };
   const position = characterPosition(sql, fault.offset);
   return { ok: false, reason: fault.reason, ...(position === undefined ? {} : { position }) };
+}
+
+function faultOf(reason: string | undefined, { fields }: SyntaxNode): Fault | undefined {
+  return reason === undefined ? undefined : { reason, offset: fields["location"] };
 }
 
 function findFault(node: SyntaxNode): Fault | undefined {
@@ -121,11 +127,9 @@ function findFault(node: SyntaxNode): Fault | undefined {
         checkNamedType(node);
     }
     case "ColumnRef":
-      return nameParts(fields["fields"]).slice(1).map((name) => refusal([name], offset)).find((found) =>
-        found
-      );
+      return refusedField(nameParts(fields["fields"]).slice(1), offset);
     case "A_Indirection":
-      return nameParts(fields["indirection"]).map((name) => refusal([name], offset)).find((found) => found);
+      return refusedField(nameParts(fields["indirection"]), offset);
     case "RangeTableFunc":
       return refusal(["xmltable"], offset);
     case "RangeTableSample":
@@ -150,11 +154,17 @@ function refusal(parts: readonly string[], offset: unknown, argumentCount?: numb
   return reason === undefined ? undefined : { reason: `${name}() is not allowed: ${reason}`, offset };
 }
 
+/** `(x).f` may be a call of `f(x)`. */
+function refusedField(names: readonly string[], offset: unknown): Fault | undefined {
+  if (names.includes(sleep)) return { reason: endlessSleep, offset };
+  return names.map((name) => refusal([name], offset)).find((found) => found);
+}
+
+const sleep = "pg_sleep";
+const endlessSleep = "pg_sleep() is not allowed without a plain number of seconds; write pg_sleep(1)";
+
 function checkSleep(node: SyntaxNode): Fault | undefined {
-  return sleepOf(node) !== undefined ? undefined : {
-    reason: "pg_sleep() is not allowed without a plain number of seconds; write pg_sleep(1)",
-    offset: node.fields["location"],
-  };
+  return sleepOf(node) !== undefined ? undefined : { reason: endlessSleep, offset: node.fields["location"] };
 }
 
 function checkNamedType(node: SyntaxNode): Fault | undefined {
@@ -166,7 +176,7 @@ function checkNamedType(node: SyntaxNode): Fault | undefined {
 
 /** Milliseconds of a `pg_sleep` with a constant, 0 for any other call, undefined where they cannot be told. */
 function sleepOf({ fields }: SyntaxNode): number | undefined {
-  if (nameParts(fields["funcname"]).at(-1) !== "pg_sleep") return 0;
+  if (nameParts(fields["funcname"]).at(-1) !== sleep) return 0;
   const constant = unwrap(listOf(fields["args"])[0]);
   if (constant?.type !== "A_Const") return undefined;
   const { ival, fval } = constant.fields;

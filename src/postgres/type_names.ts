@@ -1,3 +1,5 @@
+import { parseShallowJson } from "../core/shallow_json.ts";
+
 // the fixed numbers of pg_type.dat, which no release changes
 const names: Readonly<Record<number, string>> = {
   16: "boolean",
@@ -71,7 +73,7 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
 
 /**
  * A value of PostgreSQL's text format as JSON has it. What JSON numbers cannot hold exactly (numeric, large bigint,
- * NaN, Infinity) stays text, as does every other type.
+ * NaN, Infinity) stays text, as does JSON that nests deeply, and every other type.
  */
 export function jsonValue(text: string | null, oid: number): unknown {
   if (text === null) return null;
@@ -90,5 +92,5 @@ function finiteNumber(text: string): number | string {
 
 function json(text: string): unknown {
   // json null inside a row must not look like SQL NULL's absence of a value to `??`
-  return text === "null" ? "null" : JSON.parse(text);
+  return text === "null" ? text : parseShallowJson(text);
 }

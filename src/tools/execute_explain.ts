@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseShallowJson } from "../core/shallow_json.ts";
 import { explainStatement } from "../postgres/explain_statement.ts";
 import { createFence } from "../text/fence.ts";
 import { databaseArgument } from "./arguments.ts";
@@ -26,7 +27,9 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
       database: z.string(),
       query: z.string(),
       analyze: z.boolean(),
-      plan: z.union([z.string(), z.array(z.unknown())]).describe("Text, or PostgreSQL's JSON plan."),
+      plan: z.union([z.string(), z.array(z.unknown())]).describe(
+        "Text, or PostgreSQL's JSON plan, which is its text too where it nests deeply.",
+      ),
       observations: z.array(z.string()),
     }),
     untrusted: ["plan", "observations"],
@@ -66,10 +69,15 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
           database: database.name,
           query: query.trim(),
           analyze,
-          plan: format === "json" ? JSON.parse(plan) : plan,
+          plan: format === "json" ? planOf(plan) : plan,
           observations,
         },
       };
     },
   });
+}
+
+function planOf(text: string): string | unknown[] {
+  const plan = parseShallowJson(text);
+  return Array.isArray(plan) ? plan : text;
 }

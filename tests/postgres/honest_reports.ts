@@ -140,4 +140,35 @@ export const honestReports: readonly string[] = [
   "SELECT name FROM customers WHERE tags && (SELECT array_agg(status) FROM orders) OR tags <@ ARRAY(SELECT country FROM customers)",
   "SELECT md5(string_agg(o::text, '' ORDER BY id)), md5(array_agg(md5(o.*::text))::text) FROM orders o",
   "SELECT format(CASE WHEN id > 5 THEN 'Yes %s' ELSE 'No %s' END, name), format(concat('%s', '-', name), id) FROM customers LIMIT 3",
+  // wide reports
+  `SELECT id, ${
+    list(60, (n) => `lag(id, ${n}) OVER (PARTITION BY customer_id ORDER BY id ROWS ${n} PRECEDING) AS l${n}`)
+  } FROM orders`,
+  `SELECT id, ${
+    list(300, (n) => `sum(id + ${n}) OVER w AS s${n}`)
+  } FROM orders WINDOW w AS (PARTITION BY status ORDER BY id)`,
+  `SELECT id, ${
+    list(300, (n) => `sum(id + ${n}) OVER (PARTITION BY status ORDER BY id) AS s${n}`)
+  } FROM orders`,
+  `SELECT ${
+    list(100, (n) => `count(DISTINCT customer_id) FILTER (WHERE id % 100 = ${n}) AS c${n}`)
+  } FROM orders`,
+  "SELECT status, customer_id, count(*) FROM orders GROUP BY CUBE (status, customer_id, id % 2, id % 3, id % 5)",
+  "SELECT status, customer_id, count(*) FROM orders GROUP BY ROLLUP (status, customer_id), CUBE ((id % 2), (id % 3))",
+  `WITH s0 AS (SELECT id, status FROM orders)${
+    list(
+      40,
+      (n) =>
+        `, s${
+          n + 1
+        } AS (SELECT id, coalesce(status, 'x${n}') AS status FROM s${n} WHERE id NOT IN (SELECT id FROM s0 WHERE id < ${-n}))`,
+      "",
+    )
+  } SELECT * FROM s40`,
+  `WITH o AS NOT MATERIALIZED (SELECT * FROM orders WHERE id > 0) SELECT ${
+    list(100, (n) => `(SELECT count(*) FROM o WHERE id > ${n}) AS c${n}`)
+  }`,
+  `SELECT ${
+    list(100, (n) => `(SELECT count(*) FROM orders WHERE id > ${n} AND status <> 's${n}') AS c${n}`)
+  }`,
 ];

@@ -56,6 +56,18 @@ testWithPostgres("query_database answers SQL and words", async (t) => {
     });
   });
 
+  await t.step("JSON that nests deeply stays text", async () => {
+    const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+    const { text, data } = await callTool(tool, {
+      query: `SELECT '${nested(6_000)}'::json AS deep, '${nested(6_000)}'::jsonb AS binary, '${
+        nested(3)
+      }'::json AS flat`,
+    });
+    assert.deepEqual(data["rows"], [[nested(6_000), nested(6_000), [[[]]]]]);
+    assert.ok(text.includes(nested(6_000)));
+    JSON.stringify(data);
+  });
+
   await t.step("a value with a tab and a line end stays on its line", async () => {
     const { text } = await callTool(tool, { query: "SELECT title FROM books WHERE id = 251" });
     assert.match(text, /\nTab\\tand\\nline\n<\/data-[0-9a-f]{32}>$/);

@@ -3,6 +3,7 @@ import { findRounds } from "./growth_recursion.ts";
 import {
   alignColumns,
   type Column,
+  type Copies,
   createScope,
   type Query,
   type Relation,
@@ -22,6 +23,9 @@ const maxRelations = 1_000;
 const maxTargets = 1_664;
 /** Nodes measured, columns copied and names looked up, which take a tenth of a microsecond each. */
 const maxSteps = 1_000_000;
+
+/** What the planner takes for a query, in nodes. */
+const nodesOfQuery = 10;
 
 const stepsOfRecursion = 3_000;
 
@@ -59,11 +63,15 @@ export function findGrowth(root: SyntaxNode): string | undefined {
   let reason: string | undefined;
   let nodes = 0;
   let steps = 0;
+  const named = new Set<Copies>();
   const measureExpression = createExpressionMeter({
     fault,
     spend,
     isFaulty: () => reason !== undefined,
-    measureQuery: measureSelect,
+    measureQuery(select, scope) {
+      const { given: query, taken } = aside(() => measureSelect(select, scope));
+      return { ...query, nodes: taken };
+    },
   });
 
   function fault(text: string): Shape {
@@ -83,8 +91,23 @@ export function findGrowth(root: SyntaxNode): string | undefined {
   /** An expression that no other holds. */
   function measure(expression: unknown, scope: Scope): Shape {
     const shape = measureExpression(expression, scope);
-    nodes += shape.nodes;
-    return nodes > maxNodes ? fault(tooWide) : shape;
+    return count(shape.nodes) ? shape : tableColumn;
+  }
+
+  /** Whether there may be so many more. */
+  function count(more: number): boolean {
+    nodes += more;
+    if (nodes > maxNodes) fault(tooWide);
+    return nodes <= maxNodes;
+  }
+
+  /** Counts the nodes for whoever holds what is measured. */
+  function aside<T>(measured: () => T): { given: T; taken: number } {
+    const before = nodes;
+    const given = measured();
+    const taken = nodes - before;
+    nodes = before;
+    return { given, taken };
   }
 
   function measureSelect(select: Fields, outer: Scope | undefined): Query {
@@ -105,6 +128,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
         readsTable: left.readsTable || right.readsTable,
       };
     }
+    count(nodesOfQuery);
     const rows = listOf(select["valuesLists"]);
     if (rows.length > 0) return measureValues(rows, scopeOf([], around));
     const relations = measureFrom(listOf(select["fromClause"]), around);
@@ -163,13 +187,16 @@ export function findGrowth(root: SyntaxNode): string | undefined {
     const ctes = new Map(outer?.ctes);
     for (const item of listOf(clause["ctes"])) {
       const cte = unwrap(item)?.fields ?? {};
-      const query = measureCte(cte, clause["recursive"] === true, scopeOf([], { ctes, outer }));
+      const { given: query, taken } = aside(() =>
+        measureCte(cte, clause["recursive"] === true, scopeOf([], { ctes, outer }))
+      );
       const isApart = cte["ctematerialized"] === "CTEMaterializeAlways";
       const isCopied = cte["ctematerialized"] === "CTEMaterializeNever";
       ctes.set(textOf(cte["ctename"]), {
         columns: isApart ? withoutNodes(query.columns) : query.columns,
         relations: isCopied ? query.relations : 1,
         readsTable: query.readsTable,
+        copies: { nodes: taken, isEach: isCopied },
       });
     }
     return ctes;
@@ -246,6 +273,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
         const cte = fields["schemaname"] === undefined ? around.ctes.get(name) : undefined;
         const query = cte ?? { columns: tableColumns, relations: 1, readsTable: true };
         spend(query.columns.length);
+        countCopy(query);
         return [{ ...query, name: aliasName ?? name, columns: renameColumns(query.columns, names) }];
       }
       case "RangeSubselect": {
@@ -280,6 +308,12 @@ export function findGrowth(root: SyntaxNode): string | undefined {
         return [{ name: aliasName, columns, relations: 1, readsTable: false }];
       }
     }
+  }
+
+  function countCopy({ copies }: Query): void {
+    if (copies === undefined || named.has(copies)) return;
+    if (!copies.isEach) named.add(copies);
+    count(copies.nodes);
   }
 
   function measureFunctions(

@@ -56,7 +56,8 @@ interface ExpressionMeterOptions {
   /** Counts what measuring itself takes. */
   readonly spend: (steps: number) => void;
   readonly isFaulty: () => boolean;
-  readonly measureQuery: (select: Fields, scope: Scope) => Query;
+  /** `nodes` are of all that stands in the query, which are copied wherever the value is. */
+  readonly measureQuery: (select: Fields, scope: Scope) => Query & { readonly nodes: number };
 }
 
 export function createExpressionMeter(
@@ -123,8 +124,10 @@ export function createExpressionMeter(
         return measureTablePath(fields);
       case "SQLValueFunction":
         return tableColumn;
-      case "SelectStmt":
-        return eitherOf(measureQuery(fields, scope).columns.map((column) => column.shape));
+      case "SelectStmt": {
+        const { columns, nodes } = measureQuery(fields, scope);
+        return { ...eitherOf(columns.map((column) => column.shape)), nodes };
+      }
       case "XmlExpr":
         return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)), 5);
       case "JsonFuncExpr":
@@ -158,9 +161,10 @@ export function createExpressionMeter(
     const slow = whySlow(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(columns)]);
     if (slow !== undefined) return fault(slow);
     // it runs apart from the planner, but a number in it counts all the same
-    const made = { ...madeOf([value, test]), data: true, bound: value.bound };
+    const nodes = query.nodes + test.nodes + 1;
+    const made = { ...madeOf([value, test]), nodes, data: true, bound: value.bound };
     if (kind === "EXPR_SUBLINK") return { ...made, length: value.length };
-    if (kind !== "ARRAY_SUBLINK") return { ...littleOf([value, test]), data: true };
+    if (kind !== "ARRAY_SUBLINK") return { ...littleOf([value, test]), nodes, data: true };
     const isShort = select["distinctClause"] !== undefined && query.readsTable;
     return timesHeld({ ...made, length: isShort ? value.length : listOfLength(value.length) }, 2);
   }

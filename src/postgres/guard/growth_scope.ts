@@ -15,6 +15,16 @@ export interface Query {
   readonly relations: number;
   /** What a stored table holds is among its rows. */
   readonly readsTable: boolean;
+  /** Of a common table expression. */
+  readonly copies?: Copies;
+}
+
+/** How the planner puts a common table expression in the places of its name. */
+export interface Copies {
+  /** Nodes of all that stands in it. */
+  readonly nodes: number;
+  /** Where not, it is planned once, and what stands in it counts where it is named first. */
+  readonly isEach: boolean;
 }
 
 /** What stands in FROM under one name, which is undefined where only its columns can be named. */

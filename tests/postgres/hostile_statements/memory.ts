@@ -43,6 +43,19 @@ const doublings = [
   "array_to_string(ARRAY(SELECT s FROM generate_series(1, 2)), '')",
 ];
 
+/** Chains of common table expressions that the planner copies, each of which names the one before it twice. */
+const copies = (round: (before: string) => string) =>
+  `WITH ${
+    Array.from({ length: 26 }, (_, i) =>
+      `c${i} AS NOT MATERIALIZED (${i === 0 ? "SELECT 1 a" : round(`c${i - 1}`)})`)
+      .join(", ")
+  } SELECT * FROM c25`;
+
+const many = (count: number, write: (at: number) => string, separator = ", ") =>
+  Array.from({ length: count }, (_, at) => write(at)).join(separator);
+
+const conditions = many(100, (i) => `random() < ${i}`, " AND ");
+
 /** Short statements that would take gigabytes, or minutes in which no timeout counts. */
 export const memory: readonly HostileStatement[] = [
   ...named([
@@ -95,6 +108,45 @@ export const memory: readonly HostileStatement[] = [
     "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT t || t FROM (SELECT s AS t FROM r) x) SELECT max(length(s)) FROM r",
     "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT a.s || b.s FROM r AS a, LATERAL (SELECT a.s) b) SELECT max(length(s)) FROM r",
   ], "doubles a value"),
+  ...named([
+    copies((c) => `SELECT 1 a WHERE (SELECT a FROM ${c}) = (SELECT a FROM ${c})`),
+    copies((c) => `SELECT 1 a WHERE EXISTS (SELECT FROM ${c} LIMIT 1) AND EXISTS (SELECT FROM ${c} LIMIT 1)`),
+    copies((c) => `SELECT 1 a ORDER BY (SELECT a FROM ${c}), (SELECT a FROM ${c})`),
+    copies((c) => `SELECT 1 a LIMIT (SELECT a FROM ${c}) + (SELECT a FROM ${c})`),
+    copies((c) =>
+      `SELECT 1 a FROM pg_class x JOIN pg_class y ON (SELECT a FROM ${c}) = (SELECT a FROM ${c})`
+    ),
+    copies((c) => `SELECT (SELECT a FROM ${c}) + (SELECT a FROM ${c}) a LIMIT 1`),
+    copies((c) => `SELECT 1 a FROM generate_series((SELECT a FROM ${c}), (SELECT a FROM ${c}))`),
+    copies((c) =>
+      `(SELECT 1 a WHERE 1 = (SELECT a FROM ${c})) UNION ALL SELECT 1 WHERE 1 = (SELECT a FROM ${c})`
+    ),
+    copies((c) => `SELECT 1 a, (SELECT a FROM ${c}) b, (SELECT a FROM ${c}) c`),
+    copies((c) => `SELECT a FROM (SELECT a FROM ${c} WHERE EXISTS (SELECT FROM ${c}) OFFSET 0) x`),
+    nest(14, "a + a", `SELECT (SELECT 1 WHERE ${conditions}) AS a`),
+    `WITH c AS (SELECT 1 a WHERE ${conditions}) ${nest(14, "a + a", "SELECT (SELECT a FROM c) AS a")}`,
+  ], "multiply each other's expressions"),
+  ...named([
+    `SELECT ${many(129, (i) => `sum(id) OVER (PARTITION BY id % ${i + 1})`)} FROM orders`,
+    `SELECT ${many(129, (i) => `sum(id) OVER (ORDER BY id ROWS ${i} PRECEDING)`)} FROM orders`,
+    `SELECT ${many(129, (i) => `sum(id) OVER w${i}`)} FROM orders WINDOW ${
+      many(129, (i) => `w${i} AS (PARTITION BY id % ${i + 1})`)
+    }`,
+    `SELECT id FROM orders ORDER BY ${many(129, (i) => `sum(id) OVER (PARTITION BY id % ${i + 1})`)}`,
+  ], "different windows"),
+  ...named([
+    `SELECT ${many(257, (i) => `count(DISTINCT id % ${i + 1})`)} FROM orders`,
+    `SELECT ${many(257, (i) => `percentile_cont(0.5) WITHIN GROUP (ORDER BY id % ${i + 1})`)} FROM orders`,
+  ], "aggregates with DISTINCT or ORDER BY"),
+  ...named([
+    `SELECT 1 FROM orders GROUP BY CUBE (${many(10, (i) => `(id % ${i + 1})`)})`,
+    `SELECT 1 FROM orders GROUP BY CUBE (${many(5, (i) => `(id % ${i + 1})`)}), CUBE (${
+      many(5, (i) => `(id % ${i + 9})`)
+    })`,
+    `SELECT 1 FROM orders GROUP BY ROLLUP (${many(600, (i) => `(id % ${i + 1})`)})`,
+    `SELECT 1 FROM orders GROUP BY GROUPING SETS (CUBE (${many(9, (i) => `(id % ${i + 1})`)}), id)`,
+    many(3, () => `SELECT 1 FROM orders GROUP BY CUBE (${many(8, (i) => `(id % ${i + 1})`)})`, " UNION ALL "),
+  ], "groupings"),
   ...named([
     "SELECT strpos(repeat('a', 200000), 'b' || repeat('a', 100000))",
     "SELECT repeat('a', 200000) LIKE '%' || repeat('_a', 50000) || 'b'",

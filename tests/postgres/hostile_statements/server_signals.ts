@@ -58,6 +58,10 @@ export const serverSignals: readonly HostileStatement[] = [
     "SELECT pg_sleep(60 * 60)",
     "SELECT pg_sleep('3600')",
     "SELECT pg_sleep(3600::float8)",
+    "SELECT (1e9).pg_sleep",
+    "SELECT ((1e9)).pg_sleep",
+    "SELECT s.pg_sleep FROM generate_series(1000000000, 1000000001) s",
+    "SELECT o.id FROM orders o WHERE ((o.id * 1e9)).pg_sleep IS NULL",
   ], "plain number"),
   ...named(["SELECT pg_sleep_for('1 hour')", "SELECT pg_sleep_until('infinity')"], "it waits"),
 ];
