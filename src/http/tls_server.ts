@@ -29,8 +29,8 @@ export interface TlsServer extends Pick<Deno.HttpServer<Deno.NetAddr>, "addr" | 
 /** Between a failed accept, for want of file descriptors say, and the next. */
 const acceptAgainMs = 100;
 /**
- * A listener that closes breaks the connections that wait in it. It closes when it has had none for so long, and at the
- * latest after so long.
+ * A listener that closes breaks the connections that wait in it. One that is replaced closes when it has just been found
+ * empty, when it has had none for so long, and at the latest after so long.
  */
 const quietMs = 50;
 const longestRetirementMs = 2_000;
@@ -56,7 +56,12 @@ export function serveTls(options: TlsServerOptions): TlsServer {
   const addr = addressOf(current.listener);
 
   function openListener(address: ListenAddress, tls: TlsPair): OpenListener {
-    const opened: OpenListener = { listener: listen(address, tls), accepted: 0, isClosed: false };
+    const opened: OpenListener = {
+      listener: listen(address, tls),
+      accepted: 0,
+      isRetiring: false,
+      isClosed: false,
+    };
     void acceptFrom(opened);
     return opened;
   }
@@ -64,7 +69,14 @@ export function serveTls(options: TlsServerOptions): TlsServer {
   async function acceptFrom(from: OpenListener): Promise<void> {
     while (!from.isClosed) {
       try {
-        const connection = await from.listener.accept();
+        const next = from.listener.accept();
+        // right after a connection it is the system that says whether another one waits
+        if (from.isRetiring && from.accepted > 0 && !await isHere(next)) {
+          next.catch(() => {});
+          close(from);
+          return;
+        }
+        const connection = await next;
         from.accepted++;
         keep(serve(connection, undefined, answer, onError, () => {}));
       } catch (error) {
@@ -77,7 +89,11 @@ export function serveTls(options: TlsServerOptions): TlsServer {
 
   async function retire(old: OpenListener): Promise<void> {
     const latest = performance.now() + longestRetirementMs;
-    for (let before = -1; before !== old.accepted && performance.now() < latest && !isShut;) {
+    old.isRetiring = true;
+    for (
+      let before = -1;
+      before !== old.accepted && !old.isClosed && performance.now() < latest && !isShut;
+    ) {
       before = old.accepted;
       await pause(quietMs);
       // what has come while the process was busy is accepted now
@@ -118,7 +134,18 @@ export function serveTls(options: TlsServerOptions): TlsServer {
 interface OpenListener {
   readonly listener: Deno.TlsListener;
   accepted: number;
+  /** Another one is open beside it. */
+  isRetiring: boolean;
   isClosed: boolean;
+}
+
+/** Whether an accept() that has just been called has had its connection at once. */
+async function isHere(accepted: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  const settle = () => isSettled = true;
+  accepted.then(settle, settle);
+  for (let turn = 0; turn < 10 && !isSettled; turn++) await Promise.resolve();
+  return isSettled;
 }
 
 function pause(ms: number): Promise<void> {

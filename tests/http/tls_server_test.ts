@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../src/core/logger.ts";
+import { serveTls } from "../../src/http/tls_server.ts";
+import { createCertificateAuthority } from "../support/certificates.ts";
+
+Deno.test("a certificate is replaced while connections keep coming: none of them is broken off", async () => {
+  const folder = await Deno.makeTempDir();
+  const authority = await createCertificateAuthority(folder, "root");
+  const files = await authority.issue({ commonName: "server", subjectAltNames: ["DNS:localhost"] });
+  const tls = {
+    cert: await Deno.readTextFile(files.certFile),
+    key: await Deno.readTextFile(files.keyFile),
+  };
+  const server = serveTls({
+    address: { host: "127.0.0.1", port: 0 },
+    tls,
+    answer: () => new Response(),
+    onError: () => new Response(),
+    logger: silentLogger,
+  });
+  const connections: Deno.Conn[] = [];
+  let brokenOff = 0;
+  async function connect(): Promise<void> {
+    try {
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
+      connections.push(connection);
+      await connection.read(new Uint8Array(1));
+    } catch (error) {
+      if (error instanceof Deno.errors.ConnectionReset) brokenOff++;
+    }
+  }
+  const clients: Promise<void>[] = [];
+  const coming = setInterval(() => clients.push(connect(), connect()), 1);
+  try {
+    for (let round = 0; round < 3; round++) {
+      const before = clients.length;
+      while (clients.length < before + 20) await new Promise((resolve) => setTimeout(resolve, 1));
+      await server.replaceCertificate(tls);
+    }
+  } finally {
+    clearInterval(coming);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (const connection of connections) connection.close();
+    await Promise.all(clients);
+    await server.shutdown();
+    await Deno.remove(folder, { recursive: true });
+  }
+  assert.equal(brokenOff, 0);
+});
