@@ -9,6 +9,7 @@ export const honestReports: readonly string[] = [
   // bars and padding
   "SELECT status, count(*), repeat('*', count(*)::int) FROM orders GROUP BY status",
   "SELECT status, repeat('█', (count(*) * 50 / max(count(*)) OVER ())::int) FROM orders GROUP BY status",
+  "SELECT status, repeat('▇', (count(*) / 0.5)::int), rpad('|', (count(*) / .25)::int, '-') FROM orders GROUP BY status",
   "SELECT rating, repeat('★', rating) || repeat('☆', 5 - rating) FROM reviews LIMIT 5",
   "SELECT rpad(name, 20, '.') || lpad(price::text, 10) FROM products",
   "SELECT rpad(name, w) || '|' || lpad(country, w) FROM customers, (SELECT max(length(name)) AS w FROM customers) x",

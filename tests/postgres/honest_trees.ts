@@ -158,4 +158,29 @@ export const honestTrees: readonly string[] = [
   "WITH RECURSIVE r (s, at) AS (SELECT '1..4', 2 UNION ALL SELECT overlay(s PLACING z FROM at FOR 1), position('.' IN overlay(s PLACING z FROM at FOR 1)) FROM r, (VALUES ('2'), ('3')) d (z) WHERE at > 0) SELECT s FROM r WHERE at = 0",
   "WITH RECURSIVE r AS (SELECT id, tags AS rest FROM customers UNION ALL SELECT id, rest[2:] FROM r WHERE cardinality(rest) > 1) SELECT id, rest[1] FROM r LIMIT 5",
   "WITH RECURSIVE cal AS (SELECT date '2024-01-30' AS d, '' AS line UNION ALL SELECT d + 1, CASE WHEN extract(day FROM d + 1) = 1 THEN '' ELSE line || ' ' || extract(day FROM d + 1) END FROM cal WHERE d < '2024-02-05') SELECT * FROM cal",
+  // a value taken apart and put together again, a few of its characters, and a pattern's groups in another order
+  ...[
+    "left(s, n) || upper(substr(s, n + 1, 1)) || substr(s, n + 2)",
+    "substr(s, 1, n - 1) || substr(s, n + 1, 1) || substr(s, n, 1) || substr(s, n + 2)",
+    "substring(s FROM 2) || substring(s FROM 1 FOR 1)",
+    "s || right(s, 1)",
+    "left(s, 3) || '-' || s",
+    "repeat(left(s, 1), 2) || s",
+    "regexp_replace(s, '^(-?\\d+)(\\d{3})', '\\1,\\2')",
+    "regexp_replace(s, '(\\w+) (\\w+)', '\\2 \\1')",
+    "regexp_replace(s, '\\((\\w)\\)([()])', '\\2\\1')",
+    "regexp_replace(s, '\\s+', ' ', 'g')",
+  ].map((round) =>
+    `WITH RECURSIVE r (n, s) AS (SELECT 1, '12345 67 (a))' UNION ALL SELECT n + 1, ${round} FROM r WHERE n < 6) SELECT * FROM r`
+  ),
+  ...[
+    "a[:n - 1] || a[n + 1:]",
+    "a[:n - 1] || 9 || a[n + 1:]",
+    "a[:n - 1] || a[n + 1] || a[n] || a[n + 2:]",
+    "a[2:] || a[1]",
+    "a || a[1]",
+    "a[2:] || ARRAY(SELECT parent_id FROM orders WHERE id = a[1])",
+  ].map((round) =>
+    `WITH RECURSIVE r (n, a) AS (SELECT 1, ARRAY[3, 1, 2, 5] UNION ALL SELECT n + 1, ${round} FROM r WHERE n < 4) SELECT * FROM r`
+  ),
 ];

@@ -53,7 +53,7 @@ Deno.test("check() gives a reason that tells what to write instead", () => {
     ],
     [
       "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT s || s FROM r) SELECT s FROM r",
-      "a recursive query doubles a value in every round; add to it instead",
+      "a recursive query doubles a value in every round, as it uses a column twice or more to make the next one; add to it instead (path || id), or keep its parts in columns of their own",
     ],
     [
       "SELECT array_agg(a) && array_agg(b) FROM t",

@@ -35,7 +35,9 @@ const tooManyColumns =
   `the statement has more columns than fit; name those that you need in place of *, and ` +
   `${maxTargets} at most`;
 const tooLaborious = "the statement is too complex to be checked; make it simpler";
-const doubling = "a recursive query doubles a value in every round; add to it instead";
+const doubling =
+  "a recursive query doubles a value in every round, as it uses a column twice or more to make the " +
+  "next one; add to it instead (path || id), or keep its parts in columns of their own";
 
 const clauses = [
   "whereClause",

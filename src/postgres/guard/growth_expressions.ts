@@ -19,6 +19,7 @@ import {
   tableColumn,
   timesHeld,
 } from "./growth_shape.ts";
+import { createSliceScale } from "./growth_slices.ts";
 import { whySlow, whySlowPath } from "./slow_functions.ts";
 import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
 
@@ -66,6 +67,7 @@ export function createExpressionMeter(
   let totalSize = 0;
   /** What the statement itself spells out, which a value may hold beside what it makes. */
   let spelledSize = 0;
+  const weighOperands = createSliceScale();
 
   function measure(value: unknown, scope: Scope): Shape {
     if (isFaulty()) return tableColumn;
@@ -212,7 +214,11 @@ export function createExpressionMeter(
     if (slow !== undefined) return fault(slow);
     switch (textOf(fields["kind"])) {
       case "AEXPR_OP":
-        return arithmetic(name, left, right) ?? (tests.has(name) ? littleOf(operands) : madeOf(operands));
+        if (name === "||" && left !== undefined) {
+          return madeOf(weighOperands(fields, [fields["lexpr"], fields["rexpr"]], [left, right]));
+        }
+        return arithmetic(name, left, right, unwrap(fields["rexpr"])?.type === "A_Const") ??
+          (tests.has(name) ? littleOf(operands) : madeOf(operands));
       case "AEXPR_NULLIF":
         return left ?? tableColumn;
       default:
@@ -291,6 +297,7 @@ export function createExpressionMeter(
     return {
       shape: measure(value, scope),
       literal: textConstant(node),
+      count: integerConstant(node),
       elements: isCount && node?.type === "A_ArrayExpr"
         ? measureAll(node.fields["elements"], scope)
         : undefined,
@@ -328,6 +335,11 @@ function literalOf(value: unknown): string | undefined {
 function textConstant(node: SyntaxNode | undefined): string | undefined {
   const text = node?.fields["sval"];
   return isRecord(text) ? textOf(text["sval"]) : undefined;
+}
+
+function integerConstant(node: SyntaxNode | undefined): number | undefined {
+  const number = node?.fields["ival"];
+  return isRecord(number) ? Number(number["ival"] ?? 0) : undefined;
 }
 
 function sum(numbers: readonly number[]): number {

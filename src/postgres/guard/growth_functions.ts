@@ -17,6 +17,8 @@ export interface Argument {
   readonly shape: Shape;
   /** The text, where the argument is a string literal. */
   readonly literal?: string | undefined;
+  /** The number with its sign, where the argument is an integer literal. */
+  readonly count?: number | undefined;
   /** What is between the brackets, where the argument is ARRAY[…]. */
   readonly elements?: readonly Shape[] | undefined;
 }
@@ -43,6 +45,11 @@ const keepsList = words("array_cat array_append array_prepend array_replace");
 
 /** Two of these put what is before something and what is after it together again. */
 const pieces = words("substr substring left right split_part");
+
+/** Which argument of them is the number of characters that they return. */
+const countedPieces = new Map([["left", 1], ["right", 1], ["substr", 2], ["substring", 2]]);
+/** So many characters are few beside what the rounds of a query make. */
+const maxToken = 1_024;
 
 /** Functions that make a number, a truth or a short text of however long a value. */
 const returnsLittle = words(
@@ -102,7 +109,7 @@ export function growthOfCall(name: string, args: readonly Argument[], isShort: b
   if (returnsLittle.has(name)) return { ok: true, shape: little(name, shapes) };
   if (collects(name)) return collected(name, shapes, isShort);
   if (name === "version") return { ok: true, shape: versionText };
-  const made = madeBy(name, shapes);
+  const made = madeBy(name, args, shapes);
   const counted = growthOfCount(name, args, shapes, made);
   if (counted !== undefined) return counted;
   const size = sizeOf(name, args, shapes, made);
@@ -158,7 +165,7 @@ function collected(name: string, shapes: readonly Shape[], isShort: boolean): Ca
   };
 }
 
-function madeBy(name: string, shapes: readonly Shape[]): Shape {
+function madeBy(name: string, args: readonly Argument[], shapes: readonly Shape[]): Shape {
   const [first = tableColumn] = shapes;
   const every = madeOf(shapes, escapes.get(name) ?? 1);
   const made = keepsBound.has(name) ? { ...every, bound: first.bound } : every;
@@ -174,9 +181,15 @@ function madeBy(name: string, shapes: readonly Shape[]): Shape {
     ...rest,
     size,
     length: name === "unnest" ? elementOfLength(length) : length,
-    ...(first.holds !== undefined && { holds: first.holds }),
+    ...(first.holds !== undefined && !isToken(name, args) && { holds: first.holds }),
   };
   return timesHeld(less, pieces.has(name) ? 0.5 : 1);
+}
+
+/** A few characters of a value, which those that the rounds of a query put together get no longer by. */
+function isToken(name: string, args: readonly Argument[]): boolean {
+  const count = args[countedPieces.get(name) ?? NaN]?.count;
+  return count !== undefined && count >= 0 && count <= maxToken;
 }
 
 /** What is as long as a number says. */
@@ -310,9 +323,23 @@ function timesKept(name: string, args: readonly Argument[]): number {
   if (from === undefined || to === undefined) return 1;
   if (name === "replace") return to.length > from.length ? 2 : 1;
   if (name !== "regexp_replace") return 1;
-  const groups = to.match(/\\[\d&]/g)?.length ?? 0;
   const isAll = args[3]?.literal?.includes("g") === true;
-  return Math.max(1, groups, isAll && to.length > 1 && groups === 0 ? 2 : 1);
+  const added = to.replace(/\\[\d&]/g, "").length;
+  const groups = to.match(/\\\d/g) ?? [];
+  // a character for each match is no longer than what it is put in place of
+  const wholes = to.match(/\\&/g)?.length ?? 0;
+  if (isAll && added > (wholes + groups.length > 0 ? 0 : 1)) return 2;
+  return Math.max(1, wholes + (hasNestedGroups(from) ? groups.length : mostOfOne(groups)));
+}
+
+/** Groups that are not inside of each other hold different parts of a match. */
+function hasNestedGroups(pattern: string): boolean {
+  const brackets = pattern.replace(/\\./g, "").replace(/\[\^?\]?[^\]]*\]/g, "");
+  return /\([^()]*\(/.test(brackets);
+}
+
+function mostOfOne(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map((text) => texts.filter((other) => other === text).length));
 }
 
 function words(text: string): ReadonlySet<string> {

@@ -110,10 +110,20 @@ function largestNumber(text: string): number {
   return Math.max(0, ...numbers.map((number) => /e/i.test(number) ? Infinity : Number(number)));
 }
 
-/** The shape of an arithmetic operator's result, where the operator is one; `left` is absent for a sign. */
-export function arithmetic(operator: string, left: Shape | undefined, right: Shape): Shape | undefined {
+/**
+ * The shape of an arithmetic operator's result, where the operator is one; `left` is absent for a sign.
+ * `isLiteral`: the right operand is a number that the statement spells out, so its bound is the number.
+ */
+export function arithmetic(
+  operator: string,
+  left: Shape | undefined,
+  right: Shape,
+  isLiteral: boolean,
+): Shape | undefined {
   const operands = left === undefined ? [right] : [left, right];
-  const bound = arithmeticBound(operator, left?.bound ?? 0, right);
+  const bound = operator === "/" && isLiteral && right.bound > 0 && right.bound < 1
+    ? Math.max(1, left?.bound ?? 0) / right.bound
+    : arithmeticBound(operator, left?.bound ?? 0, right);
   if (bound === undefined) return undefined;
   const made = madeOf(operands);
   const longest = Math.max(...operands.map((shape) => shape.size));

@@ -1,7 +1,8 @@
 /** White space, a name or keyword, a number, or one character of anything else; quotes and comments come before. */
 const plainToken = /[ \t\n\r\f\v]+|[A-Za-z_\u0080-\uFFFF][\w$\u0080-\uFFFF]*|\d+|::|[^]/y;
 const standardString = /'[^']*(?:''[^']*)*'/y;
-const escapeString = /'[^'\\]*(?:(?:''|\\[^])[^'\\]*)*'/y;
+// a string that goes on in a new line has escapes there too
+const escapeString = /'[^'\\]*(?:(?:''|\\[^]|'[ \t\f\v]*[\n\r][ \t\n\r\f\v]*')[^'\\]*)*'/y;
 const quotedName = /"[^"]*(?:""[^"]*)*"/y;
 const dollarTag = /\$(?:[A-Za-z_\u0080-\uFFFF][\w\u0080-\uFFFF]*)?\$/y;
 const lineEnd = /[\r\n]/g;

@@ -84,6 +84,26 @@ Deno.test("readTokens() sees the brackets and commas that PostgreSQL's scanner s
   );
 });
 
+Deno.test("readTokens() sees what a string hides or shows that goes on in a new line", () => {
+  for (
+    const sql of [
+      "e''\n'\\''((",
+      "E'a' \t\r\n\t 'b\\''((",
+      "E'a' --\n''((",
+      "e'\\\\'\n'a\\'('",
+      "e'' '\\'((",
+      "''\n'\\'((",
+    ]
+  ) {
+    const brackets = (tokens: Iterable<string>) => [...tokens].filter((token) => token === "(");
+    assert.deepEqual(
+      brackets(readTokens(sql)),
+      brackets(scanSync(sql).tokens.map((token) => token.text)),
+      JSON.stringify(sql),
+    );
+  }
+});
+
 Deno.test("estimateNesting() is no less than the depth of the tree", () => {
   const expression = fc.letrec((tie) => ({
     e: fc.oneof(
