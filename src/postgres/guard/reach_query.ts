@@ -82,15 +82,27 @@ functions AS MATERIALIZED (
 ),
 ${
     unnamed(
-      `-- what the statement does to values; it may make arrays of them by a function, or turn a value into the type of another
+      `-- a field that may be a call for a value of any type, to_json or hash_record among them: it may look into whole rows
+taken AS MATERIALIZED (
+  SELECT EXISTS (
+    SELECT FROM placed w JOIN pg_proc p ON p.proname = w.name AND p.pronamespace = w.namespace
+    JOIN pg_type a ON a.oid = p.proargtypes[0]
+    WHERE w.kind IN ('field', 'row_field') AND p.pronargs - p.pronargdefaults <= 1 AND a.typtype = 'p'
+  ) AS whole
+),
+columns AS MATERIALIZED (
+  SELECT name FROM wanted WHERE kind = 'column' UNION ALL SELECT '*' FROM taken WHERE whole
+),
+-- what the statement does to values; it may make arrays of them by a function, or turn a value into the type of another
 uses AS MATERIALIZED (
   SELECT EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'coerce') AS coerces,
-    EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'compare') AS compares,
-    EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'sort') AS sorts,
+    t.whole OR EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'compare') AS compares,
+    t.whole OR EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'sort') AS sorts,
     EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'array') OR EXISTS (
       SELECT FROM functions f WHERE f.prorettype IN (${containerTypes})
         OR (SELECT count(*) FROM unnest(f.proargtypes) AS a WHERE a IN (${polymorphicTypes})) > 1
     ) AS mixes
+  FROM taken t
 ),`,
     )
   }
@@ -124,7 +136,7 @@ ${
   UNION
   SELECT 'value', a.atttypid, r.name FROM relations r JOIN pg_attribute a ON a.attrelid = r.oid
   WHERE r.kind IN ('relation', 'columns_of') AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid >= 16384
-    AND EXISTS (SELECT FROM wanted w WHERE w.kind = 'column' AND w.name IN (a.attname, '*'))
+    AND EXISTS (SELECT FROM columns c WHERE c.name IN (a.attname, '*'))
   UNION
   -- what an operator takes, of those made here
   SELECT 'argument', operand, w.name
@@ -232,7 +244,7 @@ ${
     LEFT JOIN pg_attribute a ON t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped,
     unnest(p.proallargtypes || coalesce(a.atttypid, t.oid)) AS given
     WHERE r.class = 'function' AND p.oid = r.oid AND p.oid >= 16384 AND given >= 16384
-      AND (a.attname IS NULL OR EXISTS (SELECT FROM wanted w WHERE w.kind = 'column' AND w.name IN (a.attname, '*')))
+      AND (a.attname IS NULL OR EXISTS (SELECT FROM columns c WHERE c.name IN (a.attname, '*')))
     UNION ALL
     -- what a type is made of
     SELECT CASE WHEN r.class = 'value' AND t.typtype <> 'd' THEN 'inner' ELSE r.class END, part

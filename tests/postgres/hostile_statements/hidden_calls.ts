@@ -166,6 +166,15 @@ const fields = named([
   "SELECT 1 FROM orders o JOIN orders p ON (o.id::int).grab = 1",
 ], "VOLATILE");
 
+/** A field that is a built-in function looks into the row or the list that it is taken of. */
+const fieldsOfValues = named([
+  "SELECT grades.hash_record FROM grades",
+  "SELECT g.hash_record FROM (SELECT g FROM grades) g",
+  "SELECT (gs).hash_array FROM grades",
+  "SELECT (x.gs).hash_array FROM grades x",
+  "SELECT 1 FROM grades ORDER BY grades.hash_record",
+], "VOLATILE");
+
 const domains = named([
   "SELECT ds @> '{x}' FROM sly_things",
   "SELECT '{x}' <@ ds FROM sly_things",
@@ -294,6 +303,12 @@ const casts = named([
   "SELECT (ARRAY[1, 2])[a] FROM amounts",
   "SELECT count(*) FILTER (WHERE a) FROM amounts",
   "SELECT to_json(n) FROM notes",
+  "SELECT n.to_json FROM notes n",
+  "SELECT notes.jsonb_agg FROM notes",
+  "SELECT public.notes.row_to_json FROM notes",
+  "SELECT j.to_jsonb FROM (notes CROSS JOIN orders) AS j",
+  "WITH c AS (TABLE notes) SELECT c.to_json FROM c",
+  "SELECT 1 FROM notes n WHERE n.to_jsonb IS NOT NULL",
   "SELECT to_jsonb(n) FROM notes",
   "SELECT to_jsonb(ns) FROM notes",
   "SELECT to_json(t) FROM notes t",
@@ -330,6 +345,7 @@ const newer: readonly HiddenCall[] = [
 
 export const hiddenCalls: readonly HiddenCall[] = [
   ...fields,
+  ...fieldsOfValues,
   ...domains,
   ...older,
   ...operatorClasses,
