@@ -53,11 +53,17 @@ const longestWaitMs = 5000;
 
 async function openHead(headPath: string, mode: "exclusive" | "shared"): Promise<Deno.FsFile> {
   try {
-    if (mode === "shared") return await Deno.open(headPath, { read: true });
+    if (mode === "shared") {
+      // to open a pipe takes until somebody writes to it
+      const { isFile } = await Deno.stat(headPath);
+      if (!isFile) throw new AppError("invalid", `Cannot open ${headPath}: it is not a regular file`);
+      return await Deno.open(headPath, { read: true });
+    }
     const file = await Deno.open(headPath, { read: true, write: true, create: true, mode: 0o600 });
     if ((await file.stat()).size === 0) await giveToOwnerOf(headPath, dirname(headPath));
     return file;
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     if (cause instanceof Deno.errors.NotFound) {
       const missing = mode === "shared" ? "it does not exist" : "its folder does not exist";
       throw new AppError("not_found", `Cannot open ${headPath}: ${missing}`, { cause });

@@ -124,7 +124,10 @@ function createChainCheck(head: ChainHead | undefined, after: ChainEnd | undefin
 
 const rememberedLines = 10_000;
 
-/** How much of a trail is written at this moment, and the head that goes with it. */
+/**
+ * How much of a trail is written at this moment, and the head that goes with it.
+ * @throws {AppError} `invalid` for what is no regular file: to open a pipe takes until somebody writes to it
+ */
 async function takeStock(path: string): Promise<{ head: ChainHead | undefined; size: number }> {
   using locked = await lockHead(path, "shared").catch((error) => {
     if (error instanceof AppError && error.code === "not_found") return undefined;
@@ -132,10 +135,12 @@ async function takeStock(path: string): Promise<{ head: ChainHead | undefined; s
   });
   const head = await locked?.read();
   try {
-    const { size, dev, ino } = await Deno.stat(path);
+    const { isFile, size, dev, ino } = await Deno.stat(path);
+    if (!isFile) throw new AppError("invalid", `Cannot read ${path}: it is not a regular file`);
     const isRotated = size === 0 && (head?.dev !== dev || head.ino !== ino);
     return { size, head: isRotated ? undefined : head };
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     const isMissing = cause instanceof Deno.errors.NotFound;
     const reason = isMissing ? "it does not exist" : "the file system refused";
     throw new AppError(isMissing ? "not_found" : "unavailable", `Cannot read ${path}: ${reason}`, { cause });

@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
+import { readRegularFile } from "../core/read_regular_file.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { isReadableByOthers } from "./private_file.ts";
 import { type Verification, verificationFor } from "./ssl_mode.ts";
@@ -20,7 +21,8 @@ type TlsOptions = Pick<
 /**
  * Reads the certificate files that the options name, anew for each connection, so that renewed ones are used.
  *
- * @throws {AppError} `unavailable` where a file is missing that the mode cannot do without, or the key is not private
+ * @throws {AppError} `unavailable` where a file is missing that the mode cannot do without or is not a regular one, or the key is
+ * not private
  */
 export async function loadTlsSettings(options: TlsOptions, logger: Logger): Promise<TlsSettings> {
   const { sslMode, sslRootCertFile: rootFile } = options;
@@ -43,7 +45,7 @@ async function readRootFile(
   logger: Logger,
 ): Promise<string | undefined> {
   try {
-    return await Deno.readTextFile(path);
+    return await readRegularFile(path);
   } catch (error) {
     if (isStrict || !(error instanceof Deno.errors.NotFound)) {
       throw unreadable(name, "the root certificate file", error);
@@ -63,8 +65,8 @@ async function readClientCertificate(options: TlsOptions): Promise<TlsSettings["
     throw unreadable(name, "the client certificate: it has no key file", undefined);
   }
   try {
-    const cert = await Deno.readTextFile(sslCertFile);
-    const key = await Deno.readTextFile(sslKeyFile);
+    const cert = await readRegularFile(sslCertFile);
+    const key = await readRegularFile(sslKeyFile);
     if (!isReadableByOthers(await Deno.stat(sslKeyFile))) return { cert, key };
   } catch (error) {
     throw unreadable(name, "the client certificate or its key", error);
@@ -73,5 +75,6 @@ async function readClientCertificate(options: TlsOptions): Promise<TlsSettings["
 }
 
 function unreadable(name: string, what: string, cause: unknown): AppError {
-  return new AppError("unavailable", `Cannot reach database "${name}": cannot use ${what}`, { cause });
+  const why = cause instanceof AppError ? ": it is not a regular file" : "";
+  return new AppError("unavailable", `Cannot reach database "${name}": cannot use ${what}${why}`, { cause });
 }

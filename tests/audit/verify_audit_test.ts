@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { waitUntil } from "../support/wait_until.ts";
 import fc from "fast-check";
 import { type ChainEnd, chainStart, linkLine } from "../../src/audit/chain.ts";
 import { createAuditTrail } from "../../src/audit/audit_trail.ts";
@@ -166,4 +167,17 @@ Deno.test("a missing file is said", async () => {
     code: "not_found",
     message: "Cannot read /none/audit.jsonl: it does not exist",
   });
+});
+
+Deno.test("pipes in the place of a trail or its head are not opened", async () => {
+  const folder = await Deno.makeTempDir();
+  await new Deno.Command("mkfifo", { args: [`${folder}/pipe`, `${folder}/trail.head`] }).output();
+  await Deno.writeTextFile(`${folder}/trail`, "");
+  for (const name of ["pipe", "trail"]) {
+    let refusal: unknown;
+    void verifyAudit(`${folder}/${name}`).catch((error) => refusal = error);
+    await waitUntil("it is refused", () => refusal !== undefined);
+    assert.match(String(refusal), /it is not a regular file/);
+  }
+  await Deno.remove(folder, { recursive: true });
 });

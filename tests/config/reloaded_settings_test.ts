@@ -21,7 +21,7 @@ Deno.test("changedAtStartOnly() names what a running server does not take in", a
   );
   assert.deepEqual(
     changedAtStartOnly(before, after).toSorted(),
-    ["http.address.port", "llm.model", "llm.provider", "log.format", "server.port"],
+    ["http.address", "llm.model", "llm.provider", "log.format", "server.port"],
   );
   assert.deepEqual(changedAtStartOnly(after, after), []);
 });
