@@ -1,8 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import { formatListenAddress, type ListenAddress } from "../core/listen_address.ts";
 import type { Logger } from "../core/logger.ts";
-import { createRepliesUnderWay } from "./replies_under_way.ts";
-import { serveTls, type TlsPair, type TlsServer } from "./tls_server.ts";
+import { type HttpServer, serveHttp, type TlsPair } from "./http_server.ts";
 
 export interface ListenerOptions {
   readonly address: ListenAddress;
@@ -36,66 +35,25 @@ export interface Listener {
 
 const cutOffMs = 1_000;
 
-/** Between the end of a listener that failed and the next attempt. */
-const relistenMs = 1_000;
-
-/** For the last of a reply to leave: the runtime does not tell when a client that reads slowly has all of it. */
-const settleMs = 3_000;
-
 /** @throws {AppError} `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit. */
 export function startListener(options: ListenerOptions): Listener {
   const { address, tls, logger } = options;
-  const replies = waitsForSilentConnections(tls !== undefined)
-    ? createRepliesUnderWay({ settleMs })
-    : undefined;
   const answer: Deno.ServeHandler<Deno.NetAddr> = (request, info) => {
-    replies?.add(info.completed);
     const asGet = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
     return options.handle(asGet, info.remoteAddr.hostname);
   };
-  let pair = tls;
-  let server = serve(options, pair, answer, address);
+  const server = serve(options, answer);
   const bound = { host: address.host, port: server.addr.port };
   const url = `${tls === undefined ? "http" : "https"}://${formatListenAddress(bound)}`;
-  let isStopping = false;
-  keepUp();
   logger.info(`listening on ${url}`);
-
-  /** A listener ends when the process has no file descriptor left for a connection, which is no reason for all to end. */
-  function keepUp(): void {
-    server.finished.catch((error) => {
-      if (isStopping) return;
-      logger.error("The listener failed; listening again", { error });
-      setTimeout(relisten, relistenMs);
-    });
-  }
-
-  function relisten(): void {
-    if (isStopping) return;
-    try {
-      server = serve(options, pair, answer, bound);
-      keepUp();
-    } catch (error) {
-      logger.error("Cannot listen again; the next attempt follows", { error });
-      setTimeout(relisten, relistenMs);
-    }
-  }
 
   return {
     address: bound,
     url,
-    async replaceCertificate(next) {
-      if (!("replaceCertificate" in server)) throw new TypeError("it serves no TLS");
-      await server.replaceCertificate(next);
-      pair = next;
-    },
+    replaceCertificate: server.replaceCertificate,
     async stop(graceMs, cutOff) {
-      isStopping = true;
       const waiting = new AbortController();
-      const closed = server.shutdown().catch(() => {});
-      const finished = replies === undefined
-        ? closed
-        : Promise.race([closed, replies.settled(waiting.signal)]);
+      const finished = server.shutdown(waiting.signal).catch(() => {});
       if (!await within(graceMs, finished)) {
         logger.warn("Some requests did not finish in time and are cut off");
         cutOff();
@@ -106,30 +64,16 @@ export function startListener(options: ListenerOptions): Listener {
   };
 }
 
-/**
- * Whether a shutdown of the runtime's waits for connections that no request has come over yet, as browsers and pools open
- * them in advance: until 2.7 for all of them (https://github.com/denoland/deno/pull/31959), and for those that have not
- * begun with TLS still.
- */
-function waitsForSilentConnections(isTls: boolean): boolean {
-  const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
-  return isTls || (major === 2 && minor < 7);
-}
-
 function serve(
-  { logger }: ListenerOptions,
-  tls: TlsPair | undefined,
+  { address, tls, logger }: ListenerOptions,
   answer: Deno.ServeHandler<Deno.NetAddr>,
-  address: ListenAddress,
-): TlsServer | Deno.HttpServer<Deno.NetAddr> {
+): HttpServer {
   const onError = (error: unknown) => {
     logger.error("Request failed", { error });
     return Response.json({ error: "Internal Server Error" }, { status: 500 });
   };
   try {
-    if (tls !== undefined) return serveTls({ address, tls, answer, onError, logger });
-    const { host, port } = address;
-    return Deno.serve({ hostname: host || "0.0.0.0", port, onListen: () => {}, onError }, answer);
+    return serveHttp({ address, tls, answer, onError, logger });
   } catch (error) {
     const inUse = error instanceof Deno.errors.AddrInUse;
     throw new AppError(

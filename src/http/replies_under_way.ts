@@ -1,7 +1,8 @@
-/** How many clients wait for a reply, for a stop on a runtime that waits for idle connections as for theirs. */
+/** How many clients wait for a reply, for a stop: the runtime waits for silent connections as for theirs. */
 export interface RepliesUnderWay {
-  /** `completed` settles when the whole reply was handed to the runtime. */
-  add(completed: Promise<void>): void;
+  begin(): void;
+  /** The whole reply was handed to the runtime, or its client has gone. */
+  end(): void;
   /** Resolves once the last reply was complete `settleMs` ago, or there was none; never once `signal` is aborted. */
   settled(signal: AbortSignal): Promise<void>;
 }
@@ -14,15 +15,11 @@ export function createRepliesUnderWay(
   let count = 0;
   let lastEnd = -Infinity;
 
-  function end(): void {
-    count--;
-    lastEnd = now();
-  }
-
   return {
-    add(completed) {
-      count++;
-      completed.then(end, end);
+    begin: () => void count++,
+    end() {
+      count--;
+      lastEnd = now();
     },
     settled(signal) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -44,12 +44,28 @@ export interface ServerProcess {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+  /** How many files the program may have open; what the system allows where it is not given. */
+  readonly descriptors?: number;
+}
+
+function limited(descriptors: number, line: { command: string; args: string[] }): string[] {
+  return ["-c", `ulimit -n ${descriptors}; exec "$@"`, "limited", line.command, ...line.args];
+}
+
 /** Starts the program and resolves once it listens. */
 export async function startServer(
   args: readonly string[],
-  options: { env?: Record<string, string>; cwd?: string } = {},
+  options: StartOptions = {},
 ): Promise<ServerProcess> {
-  const child = command(args, { ...options, stdout: "piped", stderr: "piped" }).spawn();
+  const { descriptors, ...spawning } = options;
+  const piped: Deno.CommandOptions = { ...spawning, stdin: "null", stdout: "piped", stderr: "piped" };
+  const child =
+    (descriptors === undefined
+      ? command(args, piped)
+      : new Deno.Command("bash", { ...piped, args: limited(descriptors, commandLine(args)) })).spawn();
   let stderr = "";
   let stdout = "";
   const listening = Promise.withResolvers<string>();

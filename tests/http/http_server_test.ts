@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
-import { serveTls } from "../../src/http/tls_server.ts";
+import { serveHttp } from "../../src/http/http_server.ts";
 import { createCertificateAuthority } from "../support/certificates.ts";
 
 Deno.test("a certificate is replaced while connections keep coming: none of them is broken off", async () => {
@@ -11,7 +11,7 @@ Deno.test("a certificate is replaced while connections keep coming: none of them
     cert: await Deno.readTextFile(files.certFile),
     key: await Deno.readTextFile(files.keyFile),
   };
-  const server = serveTls({
+  const server = serveHttp({
     address: { host: "127.0.0.1", port: 0 },
     tls,
     answer: () => new Response(),
@@ -42,7 +42,9 @@ Deno.test("a certificate is replaced while connections keep coming: none of them
     await new Promise((resolve) => setTimeout(resolve, 100));
     for (const connection of connections) connection.close();
     await Promise.all(clients);
-    await server.shutdown();
+    const stopping = new AbortController();
+    await server.shutdown(stopping.signal);
+    stopping.abort();
     await Deno.remove(folder, { recursive: true });
   }
   assert.equal(brokenOff, 0);

@@ -1,5 +1,7 @@
 import type { ListenAddress } from "../core/listen_address.ts";
 import type { Logger } from "../core/logger.ts";
+import { createOpenConnections } from "./open_connections.ts";
+import { createRepliesUnderWay } from "./replies_under_way.ts";
 
 /** A certificate with those that are sent after it, and its private key; PEM. */
 export interface TlsPair {
@@ -7,16 +9,17 @@ export interface TlsPair {
   readonly key: string;
 }
 
-export interface TlsServerOptions {
+export interface HttpServerOptions {
   readonly address: ListenAddress;
-  readonly tls: TlsPair;
+  readonly tls?: TlsPair | undefined;
   readonly answer: Deno.ServeHandler<Deno.NetAddr>;
   readonly onError: (error: unknown) => Response;
   readonly logger: Logger;
 }
 
-/** A server whose certificate can be replaced. */
-export interface TlsServer extends Pick<Deno.HttpServer<Deno.NetAddr>, "addr" | "finished" | "shutdown"> {
+/** A server that bounds its connections (`open_connections`), and whose certificate can be replaced. */
+export interface HttpServer {
+  readonly addr: Deno.NetAddr;
   /**
    * Gives new connections another certificate, all of them once this has resolved; those that are open go on, and none is
    * refused meanwhile. Not called again before it has resolved.
@@ -24,6 +27,11 @@ export interface TlsServer extends Pick<Deno.HttpServer<Deno.NetAddr>, "addr" | 
    * @throws the runtime's error where the pair does not fit; the certificate then stays
    */
   replaceCertificate(tls: TlsPair): Promise<void>;
+  /**
+   * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle connection;
+   * `signal` ends the looking for that.
+   */
+  shutdown(signal: AbortSignal): Promise<void>;
 }
 
 /** Between a failed accept, for want of file descriptors say, and the next. */
@@ -34,28 +42,31 @@ const acceptAgainMs = 100;
  */
 const quietMs = 50;
 const longestRetirementMs = 2_000;
+/** For the last of a reply to leave: the runtime does not tell when a client that reads slowly has all of it. */
+const settleMs = 3_000;
 
 /**
- * Serves HTTPS. The runtime's server keeps its certificate until it ends, and when it ends it closes idle connections; so
- * its parts are put together here: a listener for each certificate, and the runtime's HTTP server on each connection. The
- * new listener is open beside the old one before that closes (SO_REUSEPORT).
+ * Serves HTTP, with TLS HTTPS. The runtime's server bounds no connection and keeps its certificate until it ends, and when
+ * it ends it closes idle connections; so its parts are put together here: a listener for each certificate, and the
+ * runtime's HTTP server on each connection. The new listener is open beside the old one before that closes (SO_REUSEPORT).
  *
  * @throws the runtime's error where the address cannot be listened on or the pair does not fit
  */
-export function serveTls(options: TlsServerOptions): TlsServer {
+export function serveHttp(options: HttpServerOptions): HttpServer {
   const { address, answer, onError, logger } = options;
   const serveConnection = runtimesServeConnection();
-  if (serveConnection === undefined) return serveOneCertificate(options);
+  if (serveConnection === undefined) return serveByTheRuntime(options);
   const serve = serveConnection;
-  const connections = new Set<Deno.HttpServer<Deno.NetAddr>>();
-  const finished = Promise.withResolvers<void>();
+  const open = createOpenConnections({ logger });
+  const servers = new Set<Deno.HttpServer<Deno.NetAddr>>();
+  const replies = createRepliesUnderWay({ settleMs });
   let isShut = false;
   // the system would let two servers share a port that both say may be shared
-  if (address.port !== 0) Deno.listen(socketOptions(address)).close();
+  if (options.tls !== undefined && address.port !== 0) Deno.listen(socketOptions(address)).close();
   let current = openListener(address, options.tls);
   const addr = addressOf(current.listener);
 
-  function openListener(address: ListenAddress, tls: TlsPair): OpenListener {
+  function openListener(address: ListenAddress, tls: TlsPair | undefined): OpenListener {
     const opened: OpenListener = {
       listener: listen(address, tls),
       accepted: 0,
@@ -68,6 +79,11 @@ export function serveTls(options: TlsServerOptions): TlsServer {
 
   async function acceptFrom(from: OpenListener): Promise<void> {
     while (!from.isClosed) {
+      if (!open.makeRoom()) {
+        // those who come meanwhile wait in the system's queue
+        await pause(acceptAgainMs);
+        continue;
+      }
       try {
         const next = from.listener.accept();
         // right after a connection it is the system that says whether another one waits
@@ -78,13 +94,57 @@ export function serveTls(options: TlsServerOptions): TlsServer {
         }
         const connection = await next;
         from.accepted++;
-        keep(serve(connection, undefined, answer, onError, () => {}));
+        void keep(connection);
       } catch (error) {
         if (from.isClosed) return;
         logger.debug("A connection could not be accepted", { error });
+        open.relieve();
         await pause(acceptAgainMs);
       }
     }
+  }
+
+  async function keep(connection: Deno.TcpConn | Deno.TlsConn): Promise<void> {
+    try {
+      // the runtime holds a connection until its handshake has ended: to close it earlier leaves it open
+      if ("handshake" in connection) await connection.handshake();
+      if (isShut) connection.close();
+      else serveOver(connection);
+    } catch (error) {
+      logger.debug("A connection failed before it was served", { error });
+      try {
+        connection.close();
+      } catch {
+        // the runtime has taken it
+      }
+    }
+  }
+
+  function serveOver(connection: Deno.Conn): void {
+    let cancel = () => {};
+    const end = () => {
+      record.endRequest();
+      replies.end();
+    };
+    const answerAndCount: Deno.ServeHandler<Deno.NetAddr> = async (request, info) => {
+      record.beginRequest();
+      replies.begin();
+      info.completed.then(end, end);
+      const response = await answer(request, info);
+      // the rest of its body may come for ever
+      if (response.status === 408) record.spend();
+      return response;
+    };
+    const signal = { addEventListener: (_type: "abort", listener: () => void) => void (cancel = listener) };
+    const server = serve(connection, signal, answerAndCount, onError, () => {});
+    // no request comes before the next turn
+    const record = open.add(cancel);
+    servers.add(server);
+    // a client that breaks its connection off is no fault of ours
+    server.finished.catch(() => {}).finally(() => {
+      servers.delete(server);
+      record.leave();
+    });
   }
 
   async function retire(old: OpenListener): Promise<void> {
@@ -102,37 +162,31 @@ export function serveTls(options: TlsServerOptions): TlsServer {
     close(old);
   }
 
-  function close(open: OpenListener): void {
-    if (open.isClosed) return;
-    open.isClosed = true;
-    open.listener.close();
-  }
-
-  function keep(connection: Deno.HttpServer<Deno.NetAddr>): void {
-    connections.add(connection);
-    // a client that breaks its connection off is no fault of ours
-    connection.finished.catch(() => {}).finally(() => connections.delete(connection));
+  function close(opened: OpenListener): void {
+    if (opened.isClosed) return;
+    opened.isClosed = true;
+    opened.listener.close();
   }
 
   return {
     addr,
-    finished: finished.promise,
     async replaceCertificate(tls) {
       const before = current;
       current = openListener({ host: address.host, port: addr.port }, tls);
       await retire(before);
     },
-    async shutdown() {
+    async shutdown(signal) {
       isShut = true;
       close(current);
-      await Promise.all(Array.from(connections, (connection) => connection.shutdown().catch(() => {})));
-      finished.resolve();
+      open.close();
+      const closed = Array.from(servers, (server) => server.shutdown().catch(() => {}));
+      await Promise.race([Promise.all(closed), replies.settled(signal)]);
     },
   };
 }
 
 interface OpenListener {
-  readonly listener: Deno.TlsListener;
+  readonly listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn>;
   accepted: number;
   /** Another one is open beside it. */
   isRetiring: boolean;
@@ -152,13 +206,17 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function listen(address: ListenAddress, { cert, key }: TlsPair): Deno.TlsListener {
+function listen(
+  address: ListenAddress,
+  tls: TlsPair | undefined,
+): Deno.Listener<Deno.TcpConn | Deno.TlsConn> {
+  if (tls === undefined) return Deno.listen(socketOptions(address));
   const options = {
     ...socketOptions(address),
     reusePort: true,
     alpnProtocols: ["h2", "http/1.1"],
-    cert,
-    key,
+    cert: tls.cert,
+    key: tls.key,
   };
   return Deno.listenTls(options);
 }
@@ -167,15 +225,16 @@ function socketOptions({ host, port }: ListenAddress): { hostname: string; port:
   return { hostname: host || "0.0.0.0", port };
 }
 
-function addressOf({ addr }: Deno.TlsListener): Deno.NetAddr {
+function addressOf({ addr }: Pick<Deno.Listener, "addr">): Deno.NetAddr {
   // until Deno 2.5 the transport is missing
-  if (!("port" in addr)) throw new TypeError("expected a TCP listener");
+  if (!("port" in addr && "hostname" in addr)) throw new TypeError("expected a TCP listener");
   return { transport: "tcp", hostname: addr.hostname, port: addr.port };
 }
 
 type ServeConnection = (
   connection: Deno.Conn,
-  signal: AbortSignal | undefined,
+  /** Its listener breaks the connection; throws where that has ended already. */
+  signal: { addEventListener(type: "abort", listener: () => void): void },
   handler: Deno.ServeHandler<Deno.NetAddr>,
   onError: (error: unknown) => Response,
   onListen: () => void,
@@ -193,11 +252,10 @@ function isServeConnection(value: unknown): value is ServeConnection {
   return typeof value === "function";
 }
 
-function serveOneCertificate({ address, tls, answer, onError }: TlsServerOptions): TlsServer {
+function serveByTheRuntime({ address, tls, answer, onError }: HttpServerOptions): HttpServer {
   const server = Deno.serve({ ...socketOptions(address), ...tls, onListen: () => {}, onError }, answer);
   return {
     addr: server.addr,
-    finished: server.finished,
     shutdown: () => server.shutdown(),
     replaceCertificate() {
       return Promise.reject(new TypeError("this runtime takes a new certificate at the start alone"));

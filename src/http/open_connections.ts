@@ -1,0 +1,160 @@
+import type { Logger } from "../core/logger.ts";
+
+/** A connection, from its accept to its end. */
+export interface OpenConnection {
+  beginRequest(): void;
+  /** The whole reply was handed to the runtime, or there will be none. */
+  endRequest(): void;
+  /** It is closed once no request is under way: what still comes over it is the rest of a request that was given up. */
+  spend(): void;
+  /** It has ended. */
+  leave(): void;
+}
+
+/** The connections of a server. */
+export interface OpenConnections {
+  /** `close` breaks the connection. */
+  add(close: () => void): OpenConnection;
+  /** Whether there is room for one more, for which others that have no request under way are closed. */
+  makeRoom(): boolean;
+  /** There was no file descriptor left for a connection. */
+  relieve(): void;
+  close(): void;
+}
+
+export interface OpenConnectionsOptions {
+  readonly logger: Logger;
+  /** How many more files could be opened, counted to `atMost`. */
+  readonly freeDescriptors?: (atMost: number) => number;
+  readonly now?: () => number;
+}
+
+const sweepMs = 5_000;
+/** From the accept to the headers of the first request, of TLS with its handshake. */
+const firstRequestMs = 30_000;
+/** Longer than the proxies and clients keep idle connections that are widely used: they do not send into one that closes. */
+const idleMs = 180_000;
+/** For the reply to arrive before a spent connection closes. */
+const spentMs = 1_000;
+
+/** So long a new connection has to bring its request, and a client to bring its next one, whatever else waits. */
+const graceMs = 1_000;
+/** Kept open whatever the descriptors are. */
+const leastConnections = 8;
+
+/** Descriptors for databases, files and the log, of so many connections. */
+function reserveFor(connections: number): number {
+  return Math.min(16 + Math.floor(connections / 8), 128);
+}
+
+/**
+ * Closes connections without a request under way: those that stay so for too long, and the oldest of them while few file
+ * descriptors are left. The runtime's own server bounds none.
+ */
+export function createOpenConnections(options: OpenConnectionsOptions): OpenConnections {
+  const { logger, freeDescriptors = countFreeDescriptors, now = () => performance.now() } = options;
+  let count = 0;
+  // without a request under way, the longest first
+  const idle = new Set<Idle>();
+  // how many connections leave the reserve free, as far as it is known: there may be room for more unless it is exact
+  let room = 0;
+  let isExact = false;
+
+  const timer = setInterval(sweep, sweepMs);
+  Deno.unrefTimer(timer);
+
+  function sweep(): void {
+    const time = now();
+    for (const connection of idle) if (time - connection.since > connection.limitMs) close(connection);
+    relieve();
+  }
+
+  function relieve(): void {
+    room = 0;
+    isExact = false;
+    makeRoom();
+  }
+
+  function makeRoom(): boolean {
+    if (count >= room && !isExact) measure();
+    const latest = now() - graceMs;
+    let closed = 0;
+    for (const connection of idle) {
+      if (count < room || connection.since > latest) break;
+      close(connection);
+      closed++;
+    }
+    if (closed > 0) logger.debug("Few file descriptors are left: idle connections were closed", { closed });
+    return count < room;
+  }
+
+  function measure(): void {
+    const reserve = reserveFor(count);
+    const free = freeDescriptors(2 * reserve);
+    isExact = free < 2 * reserve;
+    room = Math.max(count + free - reserve, leastConnections);
+  }
+
+  function close(connection: Idle): void {
+    forget(connection);
+    try {
+      connection.close();
+    } catch {
+      // it has ended just now
+    }
+  }
+
+  function forget(connection: Idle): void {
+    if (connection.isForgotten) return;
+    connection.isForgotten = true;
+    idle.delete(connection);
+    count--;
+  }
+
+  return {
+    add(close) {
+      const connection: Idle = { since: now(), limitMs: firstRequestMs, isForgotten: false, close };
+      let underWay = 0;
+      count++;
+      idle.add(connection);
+
+      return {
+        beginRequest() {
+          if (underWay++ === 0) idle.delete(connection);
+          if (connection.limitMs === firstRequestMs) connection.limitMs = idleMs;
+        },
+        endRequest() {
+          if (--underWay > 0 || connection.isForgotten) return;
+          connection.since = now();
+          idle.add(connection);
+        },
+        spend: () => void (connection.limitMs = spentMs),
+        leave: () => forget(connection),
+      };
+    },
+    makeRoom,
+    relieve,
+    close: () => clearInterval(timer),
+  };
+}
+
+interface Idle {
+  since: number;
+  limitMs: number;
+  isForgotten: boolean;
+  readonly close: () => void;
+}
+
+/** By opening: what the system allows the process is in files that the executable has no permission to read. */
+function countFreeDescriptors(atMost: number): number {
+  const opened: Deno.FsFile[] = [];
+  try {
+    while (opened.length < atMost) opened.push(Deno.openSync("/dev/null"));
+  } catch (error) {
+    // what cannot be told is taken for enough
+    if (!(error instanceof Error && "code" in error && error.code === "EMFILE")) return atMost;
+  } finally {
+    for (const file of opened) file.close();
+  }
+  return opened.length;
+}

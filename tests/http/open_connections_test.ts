@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { createLogger } from "../../src/core/logger.ts";
+import { createOpenConnections, type OpenConnection } from "../../src/http/open_connections.ts";
+
+const logger = createLogger({ level: "error", format: "text" });
+
+/** Connections of a process that may open `descriptors` files. */
+function withDescriptors(descriptors: number) {
+  let time = 0;
+  const closed: string[] = [];
+  let held = 0;
+  const open = createOpenConnections({
+    logger,
+    now: () => time,
+    freeDescriptors: (atMost) => Math.min(atMost, Math.max(descriptors - held, 0)),
+  });
+  return {
+    open,
+    closed,
+    pass: (ms: number) => void (time += ms),
+    add(name: string): OpenConnection {
+      held++;
+      return open.add(() => {
+        held--;
+        closed.push(name);
+      });
+    },
+    [Symbol.dispose]: open.close,
+  };
+}
+
+Deno.test("connections that leave the reserve free are left alone", () => {
+  using many = withDescriptors(10_000);
+  for (let n = 0; n < 2_000; n++) {
+    assert.equal(many.open.makeRoom(), true);
+    many.add(`${n}`);
+  }
+  many.pass(10_000);
+  assert.equal(many.open.makeRoom(), true);
+  assert.deepEqual(many.closed, []);
+});
+
+Deno.test("the connection that is idle for the longest is closed first, and none with a request under way", () => {
+  using few = withDescriptors(40);
+  const names: string[] = [];
+  const connections: OpenConnection[] = [];
+  while (few.open.makeRoom()) {
+    names.push(`${names.length}`);
+    connections.push(few.add(`${names.length - 1}`));
+    few.pass(1);
+  }
+  assert.ok(names.length >= 8 && names.length < 40 - 16);
+  // the first is busy, the second was
+  connections[0]?.beginRequest();
+  connections[1]?.beginRequest();
+  connections[1]?.endRequest();
+  assert.equal(few.open.makeRoom(), false, "all are new");
+  few.pass(2_000);
+  for (const place of names.keys()) {
+    if (!few.open.makeRoom()) break;
+    few.add(`new ${place}`);
+  }
+  assert.deepEqual(few.closed, [...names.slice(2), "1"]);
+});
+
+Deno.test("what a connection held is free once it has gone, and again only once", () => {
+  using few = withDescriptors(40);
+  const connections: OpenConnection[] = [];
+  while (few.open.makeRoom()) {
+    const connection = few.add("one");
+    connection.beginRequest();
+    connections.push(connection);
+  }
+  few.pass(60_000);
+  assert.equal(few.open.makeRoom(), false, "all are busy");
+  connections[0]?.leave();
+  connections[0]?.leave();
+  connections[0]?.endRequest();
+  assert.equal(few.open.makeRoom(), true);
+  few.add("another").beginRequest();
+  assert.equal(few.open.makeRoom(), false);
+  assert.deepEqual(few.closed, []);
+});
