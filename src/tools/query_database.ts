@@ -52,7 +52,7 @@ const output = z.object({
   sql: z.string().optional().describe("The statement that ran."),
   columns: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
   rows: z.array(z.array(z.unknown())).optional().describe(
-    "Values in the columns' order: numbers and booleans where JSON holds them exactly, JSON as it is unless it nests deeply, else text.",
+    "Values in the columns' order: numbers and booleans where JSON holds them exactly, JSON as it is unless it nests deeply or has an integer that is not exact there, else text.",
   ),
   row_count: z.int().optional().describe("Rows in this answer."),
   truncated: z.boolean().optional().describe("Whether the statement has more rows than these."),
