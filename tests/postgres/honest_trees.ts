@@ -160,7 +160,13 @@ export const honestTrees: readonly string[] = [
   "WITH RECURSIVE cal AS (SELECT date '2024-01-30' AS d, '' AS line UNION ALL SELECT d + 1, CASE WHEN extract(day FROM d + 1) = 1 THEN '' ELSE line || ' ' || extract(day FROM d + 1) END FROM cal WHERE d < '2024-02-05') SELECT * FROM cal",
   // a value taken apart and put together again, a few of its characters, and a pattern's groups in another order
   ...[
+    "substr(s, 1, n) || upper(substr(s, n + 1, 1)) || substr(s, n + 2)",
+    "left(s, strpos(s, ' ') - 1) || substr(s, strpos(s, ' ') + 1)",
     "left(s, n) || upper(substr(s, n + 1, 1)) || substr(s, n + 2)",
+    "substr(s, 2) || left(s, 1)",
+    "right(s, -2) || left(s, 2)",
+    "upper(left(s, -3)) || right(s, 3)",
+    "split_part(s, ' ', 2) || ' ' || split_part(s, ' ', 1)",
     "substr(s, 1, n - 1) || substr(s, n + 1, 1) || substr(s, n, 1) || substr(s, n + 2)",
     "substring(s FROM 2) || substring(s FROM 1 FOR 1)",
     "s || right(s, 1)",

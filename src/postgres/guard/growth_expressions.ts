@@ -19,6 +19,7 @@ import {
   tableColumn,
   timesHeld,
 } from "./growth_shape.ts";
+import { createJoin } from "./growth_pieces.ts";
 import { createSliceScale } from "./growth_slices.ts";
 import { whySlow, whySlowPath } from "./slow_functions.ts";
 import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
@@ -68,6 +69,7 @@ export function createExpressionMeter(
   /** What the statement itself spells out, which a value may hold beside what it makes. */
   let spelledSize = 0;
   const weighOperands = createSliceScale();
+  const joinOperands = createJoin();
 
   function measure(value: unknown, scope: Scope): Shape {
     if (isFaulty()) return tableColumn;
@@ -215,7 +217,8 @@ export function createExpressionMeter(
     switch (textOf(fields["kind"])) {
       case "AEXPR_OP":
         if (name === "||" && left !== undefined) {
-          return madeOf(weighOperands(fields, [fields["lexpr"], fields["rexpr"]], [left, right]));
+          const both = [fields["lexpr"], fields["rexpr"]] as const;
+          return joinOperands(fields, both, weighOperands(fields, both, [left, right]));
         }
         return arithmetic(name, left, right, unwrap(fields["rexpr"])?.type === "A_Const") ??
           (tests.has(name) ? littleOf(operands) : madeOf(operands));

@@ -43,9 +43,6 @@ const returnsLess = words(
 
 const keepsList = words("array_cat array_append array_prepend array_replace");
 
-/** Two of these put what is before something and what is after it together again. */
-const pieces = words("substr substring left right split_part");
-
 /** Which argument of them is the number of characters that they return. */
 const countedPieces = new Map([["left", 1], ["right", 1], ["substr", 2], ["substring", 2]]);
 /** So many characters are few beside what the rounds of a query make. */
@@ -177,13 +174,12 @@ function madeBy(name: string, args: readonly Argument[], shapes: readonly Shape[
   if (!returnsLess.has(name)) return { ...made, length: wholeLength(made.length) };
   const { size, length } = first;
   const { holds: _, ...rest } = made;
-  const less = {
+  return {
     ...rest,
     size,
     length: name === "unnest" ? elementOfLength(length) : length,
     ...(first.holds !== undefined && !isToken(name, args) && { holds: first.holds }),
   };
-  return timesHeld(less, pieces.has(name) ? 0.5 : 1);
 }
 
 /** A few characters of a value, which those that the rounds of a query put together get no longer by. */
