@@ -55,6 +55,8 @@ export async function run(options: RunOptions): Promise<void> {
   const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
   const running = { ...options, databases, files, onConfig, logger };
+  // before it listens: else a signal that comes right then ends the process as it stands
+  const ragStopped = rag ? untilStopped() : undefined;
   await using ragServer = rag ? await runRagServer(running) : undefined;
   await using _configuration = demo || isStdio || reload === undefined
     ? undefined
@@ -62,7 +64,7 @@ export async function run(options: RunOptions): Promise<void> {
   // one after the other, the second would take new requests while the first stops
   await Promise.all([
     servesTools ? runToolServer(running) : undefined,
-    ragServer && untilStopped().then(() => ragServer[Symbol.asyncDispose]()),
+    ragStopped?.then(() => ragServer?.[Symbol.asyncDispose]()),
   ]);
 }
 
