@@ -50,6 +50,8 @@ async function testOn(url: string): Promise<number> {
 }
 
 function test(): Promise<number> {
+  // a part of the tests waits: for timeouts, programs and servers
+  if (!Deno.env.has("DENO_JOBS")) Deno.env.set("DENO_JOBS", String(navigator.hardwareConcurrency + 1));
   return deno(["test", "-A", "--no-check", "--parallel", `--junit-path=${report}`, ...Deno.args]);
 }
 

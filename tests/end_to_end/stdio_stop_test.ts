@@ -73,8 +73,7 @@ const endings: readonly [string, (call: Call) => Promise<void>][] = [
     await call.send({ method: "notifications/cancelled", params: { requestId: 2 } });
     await call.leave();
   }],
-  // deno-lint-ignore require-await
-  ["stops the program", async (call) => call.child.kill("SIGTERM")],
+  ["stops the program", (call) => Promise.resolve(call.child.kill("SIGTERM"))],
 ];
 
 for (const [ending, end] of endings) {
