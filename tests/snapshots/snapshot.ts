@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+
+const golden = new URL("golden/", import.meta.url);
+
+/**
+ * Fails unless `text` is what `golden/<name>` holds, byte for byte. `UPDATE_SNAPSHOTS=1 deno task test tests/snapshots`
+ * writes the files anew; what has changed in them is then read in the diff.
+ *
+ * Texts for people in descriptions are not in them, see `withoutProse`. Messages are: whoever changes their words renews
+ * the files.
+ */
+export async function assertSnapshot(name: string, text: string): Promise<void> {
+  const file = new URL(name, golden);
+  if (Deno.env.get("UPDATE_SNAPSHOTS") === "1") {
+    assert.equal(Deno.env.get("CI"), undefined, "CI compares snapshots, it does not write them");
+    return await Deno.writeTextFile(file, text);
+  }
+  assert.equal(text, await Deno.readTextFile(file), `${file.pathname} differs`);
+}
+
+/** JSON over several lines, its members in their own order, the texts for people replaced. */
+export function withoutProse(json: string): string {
+  const text = JSON.stringify(
+    JSON.parse(json),
+    (key, value) => prose.has(key) && typeof value === "string" ? "…" : value,
+    2,
+  );
+  return `${text}\n`;
+}
+
+const prose: ReadonlySet<string> = new Set(["description", "summary", "instructions"]);
+
+/** Replaces what is another in every run: a pattern by a name. */
+export function mask(text: string, masks: Readonly<Record<string, string | RegExp>>): string {
+  return Object.entries(masks).reduce((masked, [name, found]) => masked.replaceAll(found, `<${name}>`), text);
+}
+
+export const timeMask = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d(:\d\d)?)/g;
