@@ -1,4 +1,4 @@
-import { createHash, type Hash } from "node:crypto";
+import { sha256 } from "../core/sha256.ts";
 import type { LineMembers } from "./audit_event.ts";
 
 /** Where a chain of lines stands: the last line's number, and its SHA-256 in hex digits. */
@@ -48,14 +48,6 @@ export function readLine(bytes: Uint8Array): ChainLine | undefined {
     unreadable: typeof unreadable === "string" ? unreadable : undefined,
     hash: sha256(bytes),
   };
-}
-
-export function sha256(data: string | Uint8Array): string {
-  return startSha256().update(data).digest("hex");
-}
-
-export function startSha256(): Hash {
-  return createHash("sha256");
 }
 
 const sealStart = `,"seal":"`;

@@ -1,4 +1,5 @@
-import { type ChainEnd, readLine, sha256 } from "./chain.ts";
+import { sha256 } from "../core/sha256.ts";
+import { type ChainEnd, readLine } from "./chain.ts";
 
 /** How a trail ends that was not left as its head says. */
 export interface TrailEnd {

@@ -1,6 +1,7 @@
 import type { Hash } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
-import { type ChainEnd, type ChainLine, chainStart, readLine, startSha256 } from "./chain.ts";
+import { startSha256 } from "../core/sha256.ts";
+import { type ChainEnd, type ChainLine, chainStart, readLine } from "./chain.ts";
 import { type ChainHead, lockHead } from "./chain_head.ts";
 import { readLines } from "./read_lines.ts";
 

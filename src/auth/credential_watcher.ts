@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
+import { sha256 } from "../core/sha256.ts";
 import { type CredentialText, readCredentialText } from "./credential_file.ts";
 import type { FileWatch, Look } from "../core/watch_files.ts";
 
@@ -99,7 +99,7 @@ export async function createCredentialWatcher<T>(
 }
 
 function digest(text = ""): string {
-  return createHash("sha256").update(text).digest("hex");
+  return sha256(text);
 }
 
 // the line names the path already; what is thrown by mistake may quote the file's text

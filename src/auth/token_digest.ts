@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
+import { sha256 } from "../core/sha256.ts";
 
 const longestToken = 512;
 
@@ -16,8 +16,8 @@ export interface PresentedToken {
  */
 export function presentToken(token: string): PresentedToken | undefined {
   if (token.length > longestToken || !/^[A-Za-z0-9\-._~+/]+=*$/.test(token)) return undefined;
-  const digest = sha256(token);
-  return { digest, hash: digest.toString("hex") };
+  const hash = hashToken(token);
+  return { digest: digestOfHash(hash), hash };
 }
 
 /** The digest that a hash in hex digits stands for, to compare others with. */
@@ -27,9 +27,5 @@ export function digestOfHash(hash: string): Uint8Array {
 
 /** The SHA-256 of a token in 64 lower-case hex digits, as a token file keeps it. */
 export function hashToken(token: string): string {
-  return sha256(token).toString("hex");
-}
-
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return sha256(token);
 }

@@ -1,7 +1,7 @@
 import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf } from "./find_files.ts";
 import { readerVersion } from "./read_source.ts";
-import { sha256 } from "./sha256.ts";
+import { sha256 } from "../../core/sha256.ts";
 import { createSourceReader } from "./source_reader.ts";
 import type { SourceReply } from "./source_worker.ts";
 

@@ -5,7 +5,7 @@ import { createIngestTable } from "./create_ingest_table.ts";
 import type { FoundFile } from "./find_files.ts";
 import { type FileRecord, readChunks } from "./ingest_record.ts";
 import { findRelation, type IngestTable, type IngestTableOptions, readIngestTable } from "./ingest_table.ts";
-import { sha256 } from "./sha256.ts";
+import { sha256 } from "../../core/sha256.ts";
 import { type ReadyChunk, writeFile } from "./write_file.ts";
 
 export interface ChunkWriterOptions {
