@@ -6,7 +6,7 @@
  *
  * The figures are of the model and the prompt together; the provider is paid for about a hundred requests.
  */
-import { createFileWatch } from "../src/core/watch_files.ts";
+import { createFileWatch } from "../src/core/files/watch_files.ts";
 import { openCompletion } from "../src/app/open_completion.ts";
 import { loadConfig, processEnvironment } from "../src/config/mod.ts";
 import { createLogger } from "../src/core/logger.ts";

@@ -1,7 +1,7 @@
-import type { FileWatch, Look } from "../core/watch_files.ts";
+import type { FileWatch, Look } from "../core/files/watch_files.ts";
 import { readableByOthers } from "../auth/credential_file.ts";
 import type { Logger } from "../core/logger.ts";
-import { readRegularFile } from "../core/read_regular_file.ts";
+import { readRegularFile } from "../core/files/read_regular_file.ts";
 
 /** Where a provider's key may be; the first that holds one counts. */
 export interface ApiKeySources {

@@ -1,8 +1,8 @@
 import { changedAtStartOnly, type Config, type LoadedConfig } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
-import { readRegularFile } from "../core/read_regular_file.ts";
-import type { FileWatch, Look, WatchedFiles } from "../core/watch_files.ts";
+import { readRegularFile } from "../core/files/read_regular_file.ts";
+import type { FileWatch, Look, WatchedFiles } from "../core/files/watch_files.ts";
 
 /** Loads the configuration again. */
 export interface ConfigSource {

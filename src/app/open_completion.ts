@@ -1,4 +1,4 @@
-import type { FileWatch } from "../core/watch_files.ts";
+import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { createCompletionProvider } from "../llm/create_provider.ts";

@@ -2,7 +2,7 @@ import type { AuditTrail } from "../audit/audit_trail.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
 import { readableByOthers } from "../auth/credential_file.ts";
 import { createCredentialWatcher, type CredentialWatcher } from "../auth/credential_watcher.ts";
-import type { FileWatch } from "../core/watch_files.ts";
+import type { FileWatch } from "../core/files/watch_files.ts";
 import { createLogin, type Login, type LoginReport } from "../auth/login.ts";
 import { createPasswordHasher } from "../auth/password_hasher.ts";
 import { createRateLimiter } from "../auth/rate_limiter.ts";

@@ -1,4 +1,4 @@
-import { createFileWatch, type FileWatch } from "../core/watch_files.ts";
+import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import type { Config } from "../config/mod.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import type { ServerInfo } from "../mcp/server_info.ts";

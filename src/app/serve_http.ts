@@ -1,7 +1,7 @@
 import { createClientAddress } from "../auth/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
-import type { FileWatch } from "../core/watch_files.ts";
+import type { FileWatch } from "../core/files/watch_files.ts";
 import { createCoarseTimeout } from "../http/coarse_timeout.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";

@@ -1,8 +1,8 @@
 import { createPublicKey, X509Certificate } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
-import { readRegularFile } from "../core/read_regular_file.ts";
-import type { FileWatch, Look, WatchedFiles } from "../core/watch_files.ts";
+import { readRegularFile } from "../core/files/read_regular_file.ts";
+import type { FileWatch, Look, WatchedFiles } from "../core/files/watch_files.ts";
 import type { TlsPair } from "../http/http_server.ts";
 
 export interface TlsFiles {

@@ -1,8 +1,8 @@
 import { type Document, LineCounter, type Node, parseDocument } from "yaml";
 import { AppError } from "../core/app_error.ts";
-import { readRegularBytes } from "../core/read_regular_file.ts";
-import { withFileLock } from "./file_lock.ts";
-import { replaceFile, resolveFile } from "./replace_file.ts";
+import { readRegularBytes } from "../core/files/read_regular_file.ts";
+import { withFileLock } from "../core/files/file_lock.ts";
+import { replaceFile, resolveFile } from "../core/files/replace_file.ts";
 
 /** A credential file's YAML, with the comments and the order that an edit keeps. */
 export interface CredentialDocument {

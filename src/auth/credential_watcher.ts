@@ -2,7 +2,7 @@ import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { sha256 } from "../core/sha256.ts";
 import { type CredentialText, readCredentialText } from "./credential_file.ts";
-import type { FileWatch, Look } from "../core/watch_files.ts";
+import type { FileWatch, Look } from "../core/files/watch_files.ts";
 
 export interface CredentialWatcherOptions<T> {
   readonly path: string;

@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import { readRegularFile } from "../core/read_regular_file.ts";
+import { readRegularFile } from "../core/files/read_regular_file.ts";
 
 const maxLength = 10_000;
 

@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
-import { readRegularFile } from "../core/read_regular_file.ts";
+import { readRegularFile } from "../core/files/read_regular_file.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { isReadableByOthers } from "./private_file.ts";
 import { type Verification, verificationFor } from "./ssl_mode.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { missingKeyWarning, openApiKey } from "../../src/app/api_key.ts";
-import { createFileWatch } from "../../src/core/watch_files.ts";
+import { createFileWatch } from "../../src/core/files/watch_files.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { waitUntil } from "../support/wait_until.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openCompletion } from "../../src/app/open_completion.ts";
 import { openPipelineProviders } from "../../src/app/rag/pipeline_providers.ts";
-import { createFileWatch } from "../../src/core/watch_files.ts";
+import { createFileWatch } from "../../src/core/files/watch_files.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
 import { optionsFor } from "../config/load_options.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openCompletion } from "../../src/app/open_completion.ts";
-import { createFileWatch } from "../../src/core/watch_files.ts";
+import { createFileWatch } from "../../src/core/files/watch_files.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import type { CompletionProvider } from "../../src/llm/provider.ts";
 import { optionsFor } from "../config/load_options.ts";

@@ -4,7 +4,7 @@ import { type AuditTrail, createAuditTrail } from "../../src/audit/audit_trail.t
 import type { AuditEvent } from "../../src/audit/audit_event.ts";
 import { verifyAudit } from "../../src/audit/verify_audit.ts";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
-import { temporaryFolder } from "../auth/temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 const now = () => Date.UTC(2026, 0, 15, 8, 30);

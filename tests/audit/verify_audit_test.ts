@@ -5,7 +5,7 @@ import { type ChainEnd, chainStart, linkLine } from "../../src/audit/chain.ts";
 import { createAuditTrail } from "../../src/audit/audit_trail.ts";
 import { verifyAudit } from "../../src/audit/verify_audit.ts";
 import { silentLogger } from "../../src/core/logger.ts";
-import { temporaryFolder } from "../auth/temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 /** A trail of eight lines, and the same lines without their head in `copy`. */
 async function trailOfEight(folder: string): Promise<{ file: string; copy: string; lines: string[] }> {

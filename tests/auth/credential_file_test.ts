@@ -3,7 +3,7 @@ import { appendEntry, removeEntry } from "../../src/auth/credential_entries.ts";
 import { editCredentialFile, readableByOthers } from "../../src/auth/credential_file.ts";
 import { readTokenFile } from "../../src/auth/token_file.ts";
 import { pgedgeTokenFile } from "./pgedge_token_file.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const hash = "d".repeat(64);
 

@@ -4,12 +4,12 @@ import {
   type CredentialWatcher,
   type CredentialWatcherOptions,
 } from "../../src/auth/credential_watcher.ts";
-import { createFileWatch } from "../../src/core/watch_files.ts";
-import { replaceFile } from "../../src/auth/replace_file.ts";
+import { createFileWatch } from "../../src/core/files/watch_files.ts";
+import { replaceFile } from "../../src/core/files/replace_file.ts";
 import { AppError } from "../../src/core/app_error.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 interface Watched extends AsyncDisposable {
   path: string;

@@ -6,7 +6,7 @@ import { openUserDirectory } from "../../src/auth/user_directory.ts";
 import { readUsers } from "../../src/auth/user_file.ts";
 import { addUser } from "../../src/auth/users.ts";
 import { createLogger } from "../../src/core/logger.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const now = Date.UTC(2026, 0, 15, 8, 30);
 const hash = (digit: string) => digit.repeat(64);

@@ -14,7 +14,7 @@ import { openUserDirectory } from "../../src/auth/user_directory.ts";
 import { deleteUser, disableUser, updateUser } from "../../src/auth/users.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { pgedgePassword, pgedgeUserFile } from "./pgedge_user_file.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const start = Date.UTC(2026, 0, 15, 8, 30);
 const never = new AbortController().signal;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { AppError } from "../../src/core/app_error.ts";
 import { readTokenFile } from "../../src/auth/token_file.ts";
 import { pgedgeTokenFile } from "./pgedge_token_file.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const hashA = "a".repeat(64);
 const hashB = "b".repeat(64);

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { addToken, listTokens, parseExpiry, removeToken } from "../../src/auth/tokens.ts";
 import { createTokenIndex } from "../../src/auth/token_index.ts";
 import { readTokenFile } from "../../src/auth/token_file.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const now = Date.UTC(2026, 0, 15, 8, 30, 0, 250);
 const dayMs = 86_400_000;

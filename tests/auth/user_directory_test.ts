@@ -5,7 +5,7 @@ import { readUserFile } from "../../src/auth/user_file.ts";
 import { addUser, deleteUser, disableUser, enableUser, updateUser } from "../../src/auth/users.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { pgedgeUserFile } from "./pgedge_user_file.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const now = Date.UTC(2026, 0, 15, 8, 30);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readUserFile } from "../../src/auth/user_file.ts";
 import { pgedgeUserFile } from "./pgedge_user_file.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const hash = `$2b$12$${"a".repeat(53)}`;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { addToken, listTokens, removeToken } from "../../src/cli/token_operations.ts";
-import { temporaryFolder } from "../auth/temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const start = Date.UTC(2026, 0, 15, 8, 30);
 const hashes = { a: "0123456789abcdef".repeat(4), b: "f".repeat(64), c: "e".repeat(64) };

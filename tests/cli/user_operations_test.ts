@@ -11,7 +11,7 @@ import {
 import { verifyPassword } from "../../src/auth/password_hash.ts";
 import { readUserFile } from "../../src/auth/user_file.ts";
 import { pgedgePassword, pgedgeUserFile } from "../auth/pgedge_user_file.ts";
-import { temporaryFolder } from "../auth/temporary_folder.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const now = Date.UTC(2026, 0, 15, 8, 30, 0, 500);
 const hash = `$2b$12$${"a".repeat(53)}`;

@@ -1,4 +1,4 @@
-import { createFileWatch } from "../../core/watch_files.ts";
+import { createFileWatch } from "../../core/files/watch_files.ts";
 import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";

@@ -1,4 +1,4 @@
-import type { FileWatch } from "../../core/watch_files.ts";
+import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Config, PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { FileWatch } from "../../core/watch_files.ts";
+import type { FileWatch } from "../../core/files/watch_files.ts";
 import { createCoarseTimeout } from "../../http/coarse_timeout.ts";
 import { startListener } from "../../http/listener.ts";
 import { createRagRoutes } from "../../http/rag_routes.ts";

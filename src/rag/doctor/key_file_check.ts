@@ -1,4 +1,4 @@
-import { readRegularFile } from "../../core/read_regular_file.ts";
+import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import { isReadableByOthers } from "../../postgres/private_file.ts";
 import { type Check, error, type Finding, warning } from "./check.ts";
 import { shellWord } from "./table_subject.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createFileWatch } from "../../src/core/watch_files.ts";
-import { temporaryFolder } from "../auth/temporary_folder.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { createFileWatch } from "../../../src/core/files/watch_files.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 /** Watches files and counts the calls. */
 async function counted(...paths: string[]) {

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { withFileLock } from "../../src/auth/file_lock.ts";
-import { addToken } from "../../src/auth/tokens.ts";
-import { readTokenFile } from "../../src/auth/token_file.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { withFileLock } from "../../../src/core/files/file_lock.ts";
+import { addToken } from "../../../src/auth/tokens.ts";
+import { readTokenFile } from "../../../src/auth/token_file.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
 
 const now = Date.UTC(2026, 0, 15);
-const source = (name: string) => JSON.stringify(new URL(`../../src/auth/${name}`, import.meta.url).href);
+const source = (name: string) => JSON.stringify(new URL(`../../../src/${name}`, import.meta.url).href);
 
 /** Starts a process of its own that runs a script with `path` in scope; it says "ready" once the script does. */
 async function spawnScript(folder: string, path: string, script: string): Promise<Deno.ChildProcess> {
   const file = await Deno.makeTempFile({ dir: folder, suffix: ".ts" });
   await Deno.writeTextFile(file, `const path = ${JSON.stringify(path)};\n${script}`);
-  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const config = new URL("../../../deno.json", import.meta.url).pathname;
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--quiet", "--no-check", "--config", config, file],
     stdout: "piped",
@@ -27,7 +27,7 @@ async function firstLine(child: Deno.ChildProcess): Promise<string> {
 }
 
 const addInLoop = (note: string, count: number) => `
-  import { addToken } from ${source("tokens.ts")};
+  import { addToken } from ${source("auth/tokens.ts")};
   console.log("ready");
   for (let i = 0; i < ${count}; i++) {
     await addToken({ path, note: ${JSON.stringify(note)} + i, expiry: "never", now: ${now} });
@@ -78,7 +78,7 @@ Deno.test("a writer killed at any moment leaves a whole file, and the next write
 });
 
 const hold = `
-  import { withFileLock } from ${source("file_lock.ts")};
+  import { withFileLock } from ${source("core/files/file_lock.ts")};
   await withFileLock(path, () => {
     console.log("ready");
     return new Promise((resolve) => setTimeout(resolve, 60_000));

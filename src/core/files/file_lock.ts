@@ -1,4 +1,4 @@
-import { AppError } from "../core/app_error.ts";
+import { AppError } from "../app_error.ts";
 
 const longestWaitMs = 10_000;
 

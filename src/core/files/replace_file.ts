@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { AppError } from "../core/app_error.ts";
+import { AppError } from "../app_error.ts";
 
 /**
  * The file that a path stands for, symbolic links followed, so that a write goes where the link points. A file that

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { replaceFile } from "../../src/auth/replace_file.ts";
-import { temporaryFolder } from "./temporary_folder.ts";
+import { replaceFile } from "../../../src/core/files/replace_file.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
 
 Deno.test("a file is replaced, not written over: who has it open reads the old one to its end", async () => {
   await using folder = await temporaryFolder();

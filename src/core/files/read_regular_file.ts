@@ -1,4 +1,4 @@
-import { AppError } from "./app_error.ts";
+import { AppError } from "../app_error.ts";
 
 /**
  * A file's text, with what is not UTF-8 replaced. A pipe or a device is not opened: that could take for ever.
