@@ -12,7 +12,7 @@ import { buildKeywordIndex } from "../src/rag/keyword/build_keyword_index.ts";
 import { keywordArm } from "../src/rag/keyword/keyword_arm.ts";
 import type { OwnIndex } from "../src/rag/keyword/keyword_index.ts";
 import { lexemesSql } from "../src/rag/keyword/term_sql.ts";
-import { renderSql, type SqlText, verbatim } from "../src/rag/sql_text.ts";
+import { renderSql, type SqlText, verbatim } from "../src/postgres/sql_text.ts";
 import { createTestDatabase, type TestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
 import { corpusTable, type Cranfield, fillCorpus, readCranfield } from "./corpus.ts";

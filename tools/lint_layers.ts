@@ -7,7 +7,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   text: ["core"],
   config: ["core"],
   postgres: ["core"],
-  llm: ["core", "text"],
+  llm: ["core", "text", "postgres"],
   auth: ["core"],
   audit: ["core"],
   text_to_sql: ["core", "text", "postgres", "llm"],

@@ -3,8 +3,7 @@ import { principalName } from "../core/principal.ts";
 import type { Principal } from "../core/principal.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import type { pg } from "./driver.ts";
-import { quoteIdentifier } from "./quote_identifier.ts";
-import { quoteLiteral } from "./quote_literal.ts";
+import { quoteIdentifier, quoteLiteral } from "./sql_text.ts";
 
 type TransactionOptions = Pick<DatabaseOptions, "statementTimeoutMs" | "roleFromUser" | "sessionSettings">;
 

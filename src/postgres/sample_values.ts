@@ -3,7 +3,7 @@ import { forEachInSlices } from "../core/share_the_thread.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Database } from "./database.ts";
 import { createColumnRefusal } from "./private_columns.ts";
-import { quoteIdentifier } from "./quote_identifier.ts";
+import { arrayText, quoteIdentifier } from "./sql_text.ts";
 
 /** By {@linkcode tableKey}, then by column: the commonest values, that first. */
 export type SampleValues = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
@@ -97,7 +97,7 @@ async function addStatistics(
     principal,
     signal,
     sql: statisticsSql,
-    parameters: [nameArray(new Set([...tables.values()].flatMap((table) => table.columns)))],
+    parameters: [arrayText([...new Set([...tables.values()].flatMap((table) => table.columns))])],
     trusted: true,
     timeoutMs: statisticsTimeoutMs,
   });
@@ -111,10 +111,6 @@ async function addStatistics(
     const columns = samples.get(key) ?? new Map<string, readonly string[]>();
     samples.set(key, columns.set(column ?? "", kept));
   });
-}
-
-function nameArray(names: Iterable<string>): string {
-  return `{${[...names].map((name) => `"${name.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 
 /** Those never analyzed, and that the role sees all rows of: of others, a sample would pass rows on past a policy. */

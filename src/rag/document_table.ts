@@ -1,5 +1,5 @@
 import type { ColumnType } from "./column_type.ts";
-import type { SqlText } from "./sql_text.ts";
+import type { SqlText } from "../postgres/sql_text.ts";
 
 /** The distances of pgvector that an index may be ordered by. */
 export type Distance = "cosine" | "l2" | "ip" | "l1";

@@ -1,4 +1,4 @@
-import type { SqlText } from "./sql_text.ts";
+import type { SqlText } from "../postgres/sql_text.ts";
 
 export interface KeywordSearch {
   readonly question: string;

@@ -1,13 +1,12 @@
 import { AppError } from "../core/app_error.ts";
 import type { Database } from "../postgres/database.ts";
 import type { Row } from "../postgres/portal.ts";
-import { quoteIdentifier } from "../postgres/quote_identifier.ts";
+import { quoteParts, renderSql, sql, type SqlText, verbatim } from "../postgres/sql_text.ts";
 import { type CatalogType, type ColumnType, columnTypeOf } from "./column_type.ts";
 import type { DocumentTable, RowKey, VectorColumn, VectorExtension } from "./document_table.ts";
 import { compileFilter } from "./filter/compile_filter.ts";
 import { findVectorIndexes } from "./find_vector_indexes.ts";
 import type { Filter } from "./query.ts";
-import { renderSql, sql, type SqlText, verbatim } from "./sql_text.ts";
 import { columnSql, extensionSql, primaryKeySql, relationSql } from "./table_sql.ts";
 
 /** A pipeline's table as it is configured. */
@@ -89,7 +88,7 @@ async function findRelation(
   read: (text: string, parameters: readonly string[]) => Promise<readonly Row[]>,
   table: string,
 ): Promise<{ oid: string; relation: string; kind: string } | undefined> {
-  const exact = table.split(".").map(quoteIdentifier).join(".");
+  const exact = quoteParts(table);
   const isSimple = /^[\w$.]+$/.test(table);
   const candidates = table.includes('"') ? [table] : isSimple ? [exact, table] : [exact];
   for (const candidate of candidates) {

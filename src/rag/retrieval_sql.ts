@@ -1,8 +1,7 @@
-import { quoteIdentifier } from "../postgres/quote_identifier.ts";
+import { identifierSql, joinSql, sql, type SqlText, verbatim } from "../postgres/sql_text.ts";
 import { rankConstant } from "../text/rank_fusion.ts";
 import type { DocumentTable } from "./document_table.ts";
 import type { KeywordArm } from "./keyword_arm.ts";
-import { joinSql, sql, type SqlText, verbatim } from "./sql_text.ts";
 import { embeddingSql, similaritySql, trimmedSql, vectorArm } from "./vector_arm.ts";
 
 export interface RetrievalSearch {
@@ -53,7 +52,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
       SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity,
         ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous
       FROM postern_fused f JOIN (
-        SELECT ${verbatim(quoteIdentifier(key.name))} AS id, ${verbatim(textColumn)}::text AS content,
+        SELECT ${identifierSql(key.name)} AS id, ${verbatim(textColumn)}::text AS content,
           ${similarity ?? sql`NULL::float8`} AS similarity
         FROM ${verbatim(relation)} AS source WHERE ${filter ?? verbatim("true")}
       ) t ON t.id = f.id::${verbatim(key.type)} ${least}

@@ -13,7 +13,7 @@ import type { KeywordArm } from "./keyword_arm.ts";
 import type { Filter } from "./query.ts";
 import { retrievalSql } from "./retrieval_sql.ts";
 import type { SearchCaller } from "./search_caller.ts";
-import { renderSql, sql, type SqlText } from "./sql_text.ts";
+import { renderSql, sql, type SqlText } from "../postgres/sql_text.ts";
 import { vectorSettings } from "./vector_arm.ts";
 
 export type { RetrievedDocument } from "./fuse_tables.ts";

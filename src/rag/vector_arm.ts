@@ -1,6 +1,5 @@
-import { quoteIdentifier } from "../postgres/quote_identifier.ts";
+import { identifierSql, sql, type SqlText, verbatim } from "../postgres/sql_text.ts";
 import type { Distance, DocumentTable, VectorIndex } from "./document_table.ts";
-import { sql, type SqlText, verbatim } from "./sql_text.ts";
 
 export interface VectorSearch {
   readonly table: DocumentTable;
@@ -29,7 +28,7 @@ export function vectorArm(search: VectorSearch): SqlText {
   const { table, embedding, dimensions, limit, filter } = search;
   const index = indexFor(table, dimensions);
   const column = verbatim(table.vector.column);
-  const key = verbatim(quoteIdentifier(table.key.name));
+  const key = identifierSql(table.key.name);
   const distanceOf = (vector: SqlText) => distanceSql(table, index, vector, embedding);
   const distance = distanceOf(column);
   const source = sql`FROM ${verbatim(table.relation)} AS source

@@ -1,5 +1,5 @@
 import type { CatalogColumn, CatalogTable } from "../core/catalog.ts";
-import { quoteIdentifier, quoteLiteral } from "../llm/local/quote_sql.ts";
+import { quoteIfNeeded, quoteLiteral } from "../postgres/sql_text.ts";
 import { dataLine } from "./data_text.ts";
 import type { Join } from "./join_graph.ts";
 import { shortenType } from "./shorten_type.ts";
@@ -25,7 +25,7 @@ const mostValues = 12;
 export function tableNames(tables: readonly CatalogTable[]): TableName {
   const isPlain = tables.every((table) => table.schema === "public");
   return (table) =>
-    isPlain ? quoteIdentifier(table.name) : `${quoteIdentifier(table.schema)}.${quoteIdentifier(table.name)}`;
+    isPlain ? quoteIfNeeded(table.name) : `${quoteIfNeeded(table.schema)}.${quoteIfNeeded(table.name)}`;
 }
 
 /** A table as lines like those of CREATE TABLE, with what the catalog says of it in comments. */
@@ -59,7 +59,7 @@ function columnLine(description: TableDescription, column: CatalogColumn, at: nu
     valuesNote(description, column, at),
   ].filter((note) => note !== "");
   const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
-  return `  ${quoteIdentifier(column.name)} ${shortenType(column.type)}${key}${notNull},${comment}`;
+  return `  ${quoteIfNeeded(column.name)} ${shortenType(column.type)}${key}${notNull},${comment}`;
 }
 
 function valuesNote(description: TableDescription, column: CatalogColumn, at: number): string {
@@ -96,7 +96,7 @@ export function joinCondition(join: Join, tables: readonly CatalogTable[], nameO
   const [from, to] = [tables[join.from], tables[join.to]];
   if (from === undefined || to === undefined) return "";
   const pairs = join.fromColumns.map((column, at) =>
-    `${nameOf(from)}.${quoteIdentifier(column)} = ${nameOf(to)}.${quoteIdentifier(join.toColumns[at] ?? "")}`
+    `${nameOf(from)}.${quoteIfNeeded(column)} = ${nameOf(to)}.${quoteIfNeeded(join.toColumns[at] ?? "")}`
   );
   return pairs.join(" AND ") + (from === to ? " -- the table with itself" : "");
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { quoteIdentifier } from "../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../postgres/sql_text.ts";
 import { databaseArgument } from "./arguments.ts";
 import type { DatabaseDirectory } from "./database_directory.ts";
 import { statementErrorText } from "./statement_error_text.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
 import { createRetriever, type RetrieveRequest, type SearchedTable } from "../../src/rag/retrieve.ts";
-import { sql } from "../../src/rag/sql_text.ts";
+import { sql } from "../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../support/database.ts";
 import { createRetrieverFixture } from "./retriever_fixture.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
 import type { SearchedTableSettings } from "../../src/rag/open_searched_table.ts";
 import type { RetrieveRequest, SearchSettings } from "../../src/rag/retrieve.ts";
-import { sql } from "../../src/rag/sql_text.ts";
+import { sql } from "../../src/postgres/sql_text.ts";
 import { vectorArm } from "../../src/rag/vector_arm.ts";
 import { fuseRankings } from "../../src/text/rank_fusion.ts";
 import { testWithPgvector } from "../support/database.ts";

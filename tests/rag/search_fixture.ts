@@ -5,7 +5,7 @@ import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
 import { createStatementGuard } from "../../src/postgres/statement_guard.ts";
 import type { DocumentTable } from "../../src/rag/document_table.ts";
 import { readTable, type TableSettings } from "../../src/rag/read_table.ts";
-import { renderSql, type SqlText } from "../../src/rag/sql_text.ts";
+import { renderSql, type SqlText } from "../../src/postgres/sql_text.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 

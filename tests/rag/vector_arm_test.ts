@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { DocumentTable } from "../../src/rag/document_table.ts";
-import { sql, type SqlText, verbatim } from "../../src/rag/sql_text.ts";
+import { sql, type SqlText, verbatim } from "../../src/postgres/sql_text.ts";
 import { similaritySql, vectorArm, vectorSettings } from "../../src/rag/vector_arm.ts";
 import { createTestDatabase, testWithPgvector } from "../support/database.ts";
 import { clusteredDocuments } from "./clustered_documents.ts";

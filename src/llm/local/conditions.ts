@@ -1,7 +1,7 @@
 import type { CatalogColumn } from "../../core/catalog.ts";
 import { identifierWords } from "../../text/word_stem.ts";
 import { columnKind } from "./column_kind.ts";
-import { escapePattern, quoteIdentifier, quoteLiteral } from "./quote_sql.ts";
+import { escapePattern, quoteIfNeeded, quoteLiteral } from "../../postgres/sql_text.ts";
 import type { Operator } from "./vocabulary.ts";
 
 /** A value as the request gave it; one that was quoted is meant letter by letter. */
@@ -12,7 +12,7 @@ export interface Value {
 
 /** `money` takes no part in arithmetic or comparisons with numbers. */
 export function numberSql(column: CatalogColumn): string {
-  const name = quoteIdentifier(column.name);
+  const name = quoteIfNeeded(column.name);
   return column.type === "money" ? `${name}::numeric` : name;
 }
 
@@ -26,7 +26,7 @@ export function betweenNumbers(column: CatalogColumn, low: string, high: string)
 
 /** Equality with one of some literals; what is not equal includes rows without a value. */
 export function oneOf(column: CatalogColumn, values: readonly string[], isNegated: boolean): string {
-  const name = quoteIdentifier(column.name);
+  const name = quoteIfNeeded(column.name);
   const literals = values.map(quoteLiteral);
   const orNull = isNegated && column.nullable ? ` OR ${name} IS NULL` : "";
   const test = literals.length === 1
@@ -38,7 +38,7 @@ export function oneOf(column: CatalogColumn, values: readonly string[], isNegate
 /** Equality with a word; unless it was quoted, upper and lower case are the same. */
 export function textEquals(column: CatalogColumn, value: Value, isNegated: boolean): string {
   if (value.isQuoted) return oneOf(column, [value.text], isNegated);
-  const name = quoteIdentifier(column.name);
+  const name = quoteIfNeeded(column.name);
   const test = `lower(${name}) ${isNegated ? "<>" : "="} lower(${quoteLiteral(value.text)})`;
   return isNegated && column.nullable ? `(${test} OR ${name} IS NULL)` : test;
 }
@@ -48,7 +48,7 @@ export function isNamed(column: CatalogColumn, { text }: Value): string {
   const literal = text.replace(/[\\^$.|?*+()[\]{}]/g, "\\$&");
   const start = /^[\p{L}\p{N}_]/u.test(text) ? "[[:<:]]" : "";
   const end = /[\p{L}\p{N}_]$/u.test(text) ? "[[:>:]]" : "";
-  return `${quoteIdentifier(column.name)} ~* ${quoteLiteral(start + literal + end)}`;
+  return `${quoteIfNeeded(column.name)} ~* ${quoteLiteral(start + literal + end)}`;
 }
 
 export function textMatches(
@@ -56,22 +56,22 @@ export function textMatches(
   value: Value,
   toPattern: (literal: string) => string,
 ): string {
-  return `${quoteIdentifier(column.name)} ILIKE ${quoteLiteral(toPattern(escapePattern(value.text)))}`;
+  return `${quoteIfNeeded(column.name)} ILIKE ${quoteLiteral(toPattern(escapePattern(value.text)))}`;
 }
 
 export function hasMember(column: CatalogColumn, value: Value): string {
-  return `${quoteLiteral(value.text)} = ANY (${quoteIdentifier(column.name)})`;
+  return `${quoteLiteral(value.text)} = ANY (${quoteIfNeeded(column.name)})`;
 }
 
 export function isFlagged(column: CatalogColumn, isNegated: boolean): string {
-  const name = quoteIdentifier(column.name);
+  const name = quoteIfNeeded(column.name);
   if (!isNegated) return name;
   return column.nullable ? `${name} IS NOT TRUE` : `NOT ${name}`;
 }
 
 /** Whether a date or the like is there at all. */
 export function isKnown(column: CatalogColumn, isNegated: boolean): string {
-  return `${quoteIdentifier(column.name)} IS ${isNegated ? "" : "NOT "}NULL`;
+  return `${quoteIfNeeded(column.name)} IS ${isNegated ? "" : "NOT "}NULL`;
 }
 
 const amounts = new Set(
@@ -85,7 +85,7 @@ function isAmount({ name }: CatalogColumn): boolean {
 
 /** What "without" says of a column; undefined where it has more than one kind of nothing, as JSON does. */
 export function isMissing(column: CatalogColumn): string | undefined {
-  const name = quoteIdentifier(column.name);
+  const name = quoteIfNeeded(column.name);
   const isReference = column.isPrimaryKey || column.reference !== "";
   const orNull = column.nullable ? ` OR ${name} IS NULL` : "";
   const orEmpty = (test: string) => orNull === "" ? test : `(${test}${orNull})`;

@@ -4,7 +4,7 @@ import { creationDate, hasBirthdays, participleDate } from "./date_columns.ts";
 import type { Recogniser, Scan } from "./draft.ts";
 import { phraseAt, phraseTable, skipWords } from "./phrases.ts";
 import { labelsAt } from "./labels.ts";
-import { quoteIdentifier } from "./quote_sql.ts";
+import { quoteIfNeeded } from "../../postgres/sql_text.ts";
 import { ageAt, type TimeSpan, timeSpanAt } from "./time_span.ts";
 import type { Token } from "./tokens.ts";
 import { identifierWords, wordStem } from "../../text/word_stem.ts";
@@ -127,7 +127,7 @@ function addPeriod(scan: Scan, column: CatalogColumn | undefined, period: Period
   }
   if (draft.periods.has(column)) draft.problems.push(`two periods for ${column.name} are one too many`);
   draft.periods.add(column);
-  const name = quoteIdentifier(column.name);
+  const name = quoteIfNeeded(column.name);
   if (period.from !== undefined) draft.conditions.push(`${name} >= ${period.from}`);
   if (period.until !== undefined) draft.conditions.push(`${name} < ${period.until}`);
 }

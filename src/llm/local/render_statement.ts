@@ -2,7 +2,7 @@ import type { CatalogColumn, CatalogTable } from "../../core/catalog.ts";
 import { columnKind, isBulky, isOrderable } from "./column_kind.ts";
 import { numberSql } from "./conditions.ts";
 import { type Draft, type Grouping, isAggregated, type Measure, type Ordering } from "./draft.ts";
-import { quoteIdentifier } from "./quote_sql.ts";
+import { quoteIfNeeded } from "../../postgres/sql_text.ts";
 
 interface StatementParts {
   readonly select: string;
@@ -12,29 +12,29 @@ interface StatementParts {
   readonly limit?: number;
 }
 
-const column = ({ name }: CatalogColumn): string => quoteIdentifier(name);
+const column = ({ name }: CatalogColumn): string => quoteIfNeeded(name);
 
 function tableSql({ schema, name }: CatalogTable): string {
-  return schema === "public" ? quoteIdentifier(name) : `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+  return schema === "public" ? quoteIfNeeded(name) : `${quoteIfNeeded(schema)}.${quoteIfNeeded(name)}`;
 }
 
 function measureSql({ aggregate, column }: Measure): string {
   const value = numberSql(column);
   if (aggregate === "median") {
     return `percentile_cont(0.5) WITHIN GROUP (ORDER BY ${value}) AS ${
-      quoteIdentifier(`median_${column.name}`)
+      quoteIfNeeded(`median_${column.name}`)
     }`;
   }
   const prefix = { avg: "average", sum: "sum", min: "lowest", max: "highest" }[aggregate];
-  return `${aggregate}(${value}) AS ${quoteIdentifier(`${prefix}_${column.name}`)}`;
+  return `${aggregate}(${value}) AS ${quoteIfNeeded(`${prefix}_${column.name}`)}`;
 }
 
 /** A date's hours keep their time; what is longer than that is a date. */
 function groupSql({ column: { name }, unit }: Grouping): string {
-  const value = quoteIdentifier(name);
+  const value = quoteIfNeeded(name);
   if (unit === undefined) return value;
   const isShort = unit === "hour" || unit === "minute";
-  return `date_trunc('${unit}', ${value})${isShort ? "" : "::date"} AS ${quoteIdentifier(unit)}`;
+  return `date_trunc('${unit}', ${value})${isShort ? "" : "::date"} AS ${quoteIfNeeded(unit)}`;
 }
 
 /** Rows that nobody asked to leave out are not left out: the statement's reader fetches page by page. */
@@ -44,7 +44,7 @@ function summaryParts(draft: Draft): StatementParts {
   const measures = draft.measures.map(measureSql);
   const counts = draft.distinct === undefined
     ? "count(*) AS count"
-    : `count(DISTINCT ${column(draft.distinct)}) AS ${quoteIdentifier(`distinct_${draft.distinct.name}`)}`;
+    : `count(DISTINCT ${column(draft.distinct)}) AS ${quoteIfNeeded(`distinct_${draft.distinct.name}`)}`;
   if (draft.counts || measures.length === 0) measures.unshift(counts);
   const select = [...draft.groups.map(groupSql), ...measures].join(", ");
   if (draft.groups.length === 0) return { select, conditions: draft.conditions };

@@ -1,4 +1,5 @@
 import { encode, messagesIn, queryMessage, readTexts } from "./wire_protocol.ts";
+import { quoteIdentifier, quoteLiteral } from "../sql_text.ts";
 
 const maxReplayBytes = 64 * 1024;
 
@@ -22,9 +23,9 @@ export function createSessionSettings(startup: ReadonlyMap<string, string>): Ses
   const parameters = runtimeParameters(startup);
   const reset = encode(
     queryMessage("DISCARD ALL"),
-    queryMessage(`SET SESSION AUTHORIZATION "${user.replaceAll('"', '""')}"`),
+    queryMessage(`SET SESSION AUTHORIZATION ${quoteIdentifier(user)}`),
     ...parameters.map(([name, value]) =>
-      queryMessage(`SELECT pg_catalog.set_config(${literal(name)}, ${literal(value)}, false)`)
+      queryMessage(`SELECT pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, false)`)
     ),
   );
   let replay = new Uint8Array(0);
@@ -71,10 +72,6 @@ function runtimeParameters(startup: ReadonlyMap<string, string>): [string, strin
     !["user", "database", "options", "replication"].includes(name) && !name.startsWith("_pq_.")
   );
   return [...fromOptions, ...named];
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 function statementTimeoutIn(text: string): number | undefined {

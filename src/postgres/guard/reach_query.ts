@@ -1,4 +1,4 @@
-import { quoteLiteral } from "../quote_literal.ts";
+import { quoteLiteral } from "../sql_text.ts";
 import { fillsRow } from "./statement_names.ts";
 
 /** Of `anyarray` and its like: what makes a container of the type that it is given. */

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import type { TableFacts } from "./table_facts.ts";
 
 /** SQL for a column that numbers the rows of a table, or words where only another relation can have it. */

@@ -1,5 +1,4 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
-import { renderSql, sql, verbatim } from "../sql_text.ts";
+import { quoteIdentifier, renderSql, sql, verbatim } from "../../postgres/sql_text.ts";
 import { lengthSql } from "../vector_arm.ts";
 import { type Check, error, type Finding, note, warning } from "./check.ts";
 import { readIngestKnowledge } from "./ingest_knowledge.ts";

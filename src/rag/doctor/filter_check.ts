@@ -1,5 +1,4 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
-import { renderSql, sql, type SqlText, verbatim } from "../sql_text.ts";
+import { nameOf, quoteIdentifier, renderSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { type Check, warning } from "./check.ts";
 import { readJson, readRows } from "./read_rows.ts";
 import { basesSql } from "./table_facts.ts";
@@ -58,9 +57,4 @@ function namedColumns(filter: TableSubject["settings"]["filter"], columns: reado
   const text = filter.replace(/'(?:[^']|'')*'/g, " ");
   const words = new Set(text.match(/"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu)?.map(nameOf));
   return columns.filter((name) => words.has(name));
-}
-
-/** As PostgreSQL reads it: what is not quoted, in small letters. */
-function nameOf(word: string): string {
-  return word.startsWith('"') ? word.slice(1, -1).replaceAll('""', '"') : word.toLowerCase();
 }

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { type Check, type Finding, note, warning } from "./check.ts";
 import { readRows } from "./read_rows.ts";
 import { addIdColumn } from "./add_id_column.ts";

@@ -1,6 +1,4 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
-import { quoteLiteral } from "../../postgres/quote_literal.ts";
-import { renderSql, sql, verbatim } from "../sql_text.ts";
+import { quoteIdentifier, quoteLiteral, renderSql, sql, verbatim } from "../../postgres/sql_text.ts";
 import { type Check, error, type Finding, note, warning } from "./check.ts";
 import { type IngestKnowledge, isWritable, readIngestKnowledge } from "./ingest_knowledge.ts";
 import { readRows } from "./read_rows.ts";

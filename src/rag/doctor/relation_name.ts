@@ -1,4 +1,4 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 
 /** A table's name for SQL, its schema as well where it has one. */
 export interface RelationName {

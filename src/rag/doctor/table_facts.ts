@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteParts } from "../../postgres/sql_text.ts";
 import { readJson } from "./read_rows.ts";
 
 export interface ColumnFacts {
@@ -39,7 +39,7 @@ export async function readTableFacts(
   table: string,
   signal: AbortSignal,
 ): Promise<TableFacts | undefined> {
-  const exact = table.split(".").map(quoteIdentifier).join(".");
+  const exact = quoteParts(table);
   for (const candidate of table.includes('"') ? [table] : [exact, table]) {
     const facts = await readJson<TableFacts>(database, signal, factsSql, [candidate]).catch((thrown) => {
       if (isNoName(thrown)) return undefined;

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import type { SearchedTableSettings } from "../open_searched_table.ts";
 import { addIdColumn } from "./add_id_column.ts";
 import { error, type Finding } from "./check.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../postgres/database.ts";
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import type { DocumentTable } from "../document_table.ts";
 import type { SearchedTableSettings } from "../open_searched_table.ts";
 import type { TableFacts } from "./table_facts.ts";

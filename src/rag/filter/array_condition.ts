@@ -1,5 +1,5 @@
 import type { ColumnType } from "../column_type.ts";
-import { sql, type SqlText } from "../sql_text.ts";
+import { sql, type SqlText } from "../../postgres/sql_text.ts";
 import { binarySql, type Comparison, listOfValues, listSql, oneValue } from "./comparison.ts";
 
 interface ArrayComparison extends Comparison {

@@ -5,6 +5,7 @@ import type { ColumnType } from "../column_type.ts";
 import type { DocumentTable } from "../document_table.ts";
 import type { Filter } from "../query.ts";
 import type { SearchCaller } from "../search_caller.ts";
+import { nameOf } from "../../postgres/sql_text.ts";
 
 /**
  * Refuses conditions on columns whose types run a VOLATILE function when they are compared, which a READ ONLY transaction
@@ -40,10 +41,7 @@ const operators = ["=", "<>", "<", ">", "<=", ">=", "@>", "&&"];
 
 /** @param relation qualified, quoted where it has to be */
 function namesOf(relation: string, column: string): StatementNames {
-  const [schema = "", name = ""] = Array.from(
-    relation.matchAll(/"((?:[^"]|"")*)"|[^".]+/g),
-    ([text, quoted]) => quoted?.replaceAll('""', '"') ?? text,
-  );
+  const [schema = "", name = ""] = relation.match(/"(?:[^"]|"")*"|[^".]+/g)?.map(nameOf) ?? [];
   return [
     { kind: "columns_of", schema, name },
     { kind: "column", name: column },

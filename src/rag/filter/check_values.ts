@@ -1,7 +1,6 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { joinSql, quoteIdentifier, renderSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { StatementError } from "../../postgres/statement_error.ts";
-import { joinSql, renderSql, sql, type SqlText, verbatim } from "../sql_text.ts";
 import type { UncheckedCondition } from "./compile_filter.ts";
 import type { SearchCaller } from "../search_caller.ts";
 import { misfit } from "./value_fault.ts";

@@ -1,7 +1,7 @@
 import type { AppError } from "../../core/app_error.ts";
 import type { ColumnType } from "../column_type.ts";
 import type { Operator } from "../query.ts";
-import { sql, type SqlText, verbatim } from "../sql_text.ts";
+import { arrayText, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { expectation, literalOf } from "./literal.ts";
 
 /** A condition whose column has been found, and that compares it with something. */
@@ -30,8 +30,7 @@ export function parameterSql(text: string, sqlType: string): SqlText {
 
 /** Several values as one parameter. */
 export function listSql(texts: readonly string[], elementSqlType: string): SqlText {
-  const literal = texts.map((text) => `"${text.replace(/[\\"]/g, "\\$&")}"`).join(",");
-  return parameterSql(`{${literal}}`, `${elementSqlType}[]`);
+  return parameterSql(arrayText(texts), `${elementSqlType}[]`);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { ColumnType } from "../column_type.ts";
 import type { Condition, Filter } from "../query.ts";
-import { joinSql, sql, type SqlText, verbatim } from "../sql_text.ts";
+import { joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { arrayCondition } from "./array_condition.ts";
 import { findColumn } from "./find_column.ts";
 import { jsonPathCondition, jsonValueCondition } from "./json_condition.ts";

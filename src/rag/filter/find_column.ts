@@ -1,6 +1,5 @@
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { identifierSql, type SqlText } from "../../postgres/sql_text.ts";
 import type { ColumnType } from "../column_type.ts";
-import { type SqlText, verbatim } from "../sql_text.ts";
 
 export interface FoundColumn {
   /** As SQL. */
@@ -20,7 +19,7 @@ export function findColumn(
 ): FoundColumn | undefined {
   const exact = columns.get(reference);
   if (exact !== undefined) {
-    return { column: verbatim(quoteIdentifier(reference)), type: exact, keys: [] };
+    return { column: identifierSql(reference), type: exact, keys: [] };
   }
   const [name = "", ...keys] = reference.includes("->")
     ? reference.split(/->>?/).map((part) => part.trim().replace(/^'(.*)'$/, "$1"))
@@ -28,5 +27,5 @@ export function findColumn(
   const type = columns.get(name);
   const isPath = type?.kind === "json" && keys.length > 0 &&
     keys.every((key) => key !== "" && !key.includes("\0"));
-  return isPath ? { column: verbatim(quoteIdentifier(name)), type, keys } : undefined;
+  return isPath ? { column: identifierSql(name), type, keys } : undefined;
 }

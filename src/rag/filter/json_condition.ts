@@ -1,5 +1,5 @@
 import type { Operator } from "../query.ts";
-import { joinSql, sql, type SqlText, verbatim } from "../sql_text.ts";
+import { joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { binarySql, type Comparison, listSql, parameterSql, pattern } from "./comparison.ts";
 import { holdsNul, isNumberText } from "./literal.ts";
 

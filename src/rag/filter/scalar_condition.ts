@@ -1,4 +1,4 @@
-import { sql, type SqlText } from "../sql_text.ts";
+import { sql, type SqlText } from "../../postgres/sql_text.ts";
 import {
   binarySql,
   type Comparison,

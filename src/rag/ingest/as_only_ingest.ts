@@ -1,5 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import { quoteLiteral } from "../../postgres/quote_literal.ts";
+import { quoteLiteral } from "../../postgres/sql_text.ts";
 import type { SqlSession } from "../keyword/sql_session.ts";
 import { takeLock } from "../take_lock.ts";
 

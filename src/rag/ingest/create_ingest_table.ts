@@ -1,5 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { type SqlSession, sqlStateOf } from "../keyword/sql_session.ts";
 import { transaction } from "../keyword/transaction.ts";
 import { extensionSql } from "../table_sql.ts";

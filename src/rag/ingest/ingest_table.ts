@@ -1,5 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteParts } from "../../postgres/sql_text.ts";
 import type { SqlSession } from "../keyword/sql_session.ts";
 import { primaryKeySql, relationSql } from "../table_sql.ts";
 
@@ -44,7 +44,7 @@ export interface NamedRelation {
 
 /** @throws {AppError} `invalid` where the name has more parts than a schema and a table, or none */
 export async function findRelation(session: SqlSession, table: string): Promise<NamedRelation> {
-  const exact = table.split(".").map(quoteIdentifier).join(".");
+  const exact = quoteParts(table);
   const isSimple = /^[\w$.]+$/.test(table);
   const candidates = table.includes('"') ? [table] : isSimple ? [exact, table] : [exact];
   for (const candidate of candidates) {

@@ -1,5 +1,4 @@
-import { quoteLiteral } from "../../postgres/quote_literal.ts";
-import { sql, type SqlText, verbatim } from "../sql_text.ts";
+import { literalSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import type { KeywordQuestion, PgSearchIndex, TextSearchIndex, VchordIndex } from "./keyword_index.ts";
 
 /**
@@ -7,9 +6,7 @@ import type { KeywordQuestion, PgSearchIndex, TextSearchIndex, VchordIndex } fro
  * index scan finds the best first; what has none of the words gets 0.
  */
 export function textSearchSql(index: TextSearchIndex, { question, limit, filter }: KeywordQuestion): SqlText {
-  const query = sql`${verbatim(`${index.schema}.to_bm25query`)}(${question}, ${
-    verbatim(quoteLiteral(index.index))
-  })`;
+  const query = sql`${verbatim(`${index.schema}.to_bm25query`)}(${question}, ${literalSql(index.index)})`;
   const distance = sql`source.${verbatim(index.textColumn)} OPERATOR(${verbatim(index.schema)}.<@>) ${query}`;
   return nearestSql(index, distance, { limit, ...(filter !== undefined && { filter }) });
 }
@@ -20,13 +17,11 @@ export function textSearchSql(index: TextSearchIndex, { question, limit, filter 
  */
 export function vchordSql(index: VchordIndex, { question, limit, filter }: KeywordQuestion): SqlText {
   const tokens = sql`tokenizer_catalog.tokenize(${question}, ${
-    verbatim(quoteLiteral(index.tokenizer))
+    literalSql(index.tokenizer)
   })::bm25_catalog.bm25vector`;
   const distance = sql`source.${
     verbatim(index.vectorColumn)
-  } OPERATOR(bm25_catalog.<&>) bm25_catalog.to_bm25query(${
-    verbatim(quoteLiteral(index.index))
-  }::regclass, ${tokens})`;
+  } OPERATOR(bm25_catalog.<&>) bm25_catalog.to_bm25query(${literalSql(index.index)}::regclass, ${tokens})`;
   return nearestSql(index, distance, { limit, ...(filter !== undefined && { filter }) });
 }
 
@@ -50,7 +45,7 @@ export function pgSearchSql(index: PgSearchIndex, { question, limit, filter }: K
   const key = verbatim(`source.${index.keyField}`);
   const matches = index.hasMatchOperator
     ? sql`source.${verbatim(index.textColumn)} ||| ${question}::text`
-    : sql`${key} @@@ paradedb.match(${verbatim(quoteLiteral(index.field))}, ${question}::text)`;
+    : sql`${key} @@@ paradedb.match(${literalSql(index.field)}, ${question}::text)`;
   const score = index.hasMatchOperator ? sql`pdb.score(${key})` : sql`paradedb.score(${key})`;
   return sql`SELECT r.key::text AS id, r.score FROM (
     SELECT source.${verbatim(index.idColumn)} AS key, ${score}::float8 AS score

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { indexFormat, indexTable, oldestFormat } from "./index_objects.ts";
 import { keyMatchesSql } from "./key_matches_sql.ts";
 import { mayReadSql } from "./may_read_sql.ts";

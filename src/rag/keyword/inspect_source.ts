@@ -1,5 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import { quoteIdentifier } from "../../postgres/quote_identifier.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import type { IndexSource } from "./index_objects.ts";
 import type { SqlSession } from "./sql_session.ts";
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import type { SqlText } from "../sql_text.ts";
+import type { SqlText } from "../../postgres/sql_text.ts";
 import { pgSearchSql, textSearchSql, vchordSql } from "./extension_sql.ts";
 import type { KeywordIndex, KeywordQuestion } from "./keyword_index.ts";
 import { ownIndexSql } from "./own_index_sql.ts";

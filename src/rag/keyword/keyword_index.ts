@@ -1,4 +1,4 @@
-import type { SqlText } from "../sql_text.ts";
+import type { SqlText } from "../../postgres/sql_text.ts";
 
 /** What can rank a table's rows by the words of a question, as `findKeywordIndex` found it. Names are quoted for SQL. */
 export type KeywordIndex = OwnIndex | TextSearchIndex | PgSearchIndex | VchordIndex | PlainText;

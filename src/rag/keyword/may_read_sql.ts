@@ -1,4 +1,4 @@
-import { quoteLiteral } from "../../postgres/quote_literal.ts";
+import { quoteLiteral } from "../../postgres/sql_text.ts";
 
 /**
  * SQL for whether the role may read a table; no row where there is none. It asks the catalog, since a name cannot be

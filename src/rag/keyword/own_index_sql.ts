@@ -1,5 +1,4 @@
-import { quoteLiteral } from "../../postgres/quote_literal.ts";
-import { sql, type SqlText, verbatim } from "../sql_text.ts";
+import { quoteLiteral, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { impactSql, inverseFrequencySql } from "./bm25.ts";
 import { indexObjects, indexTable, listLength } from "./index_objects.ts";
 import type { KeywordQuestion, OwnIndex } from "./keyword_index.ts";

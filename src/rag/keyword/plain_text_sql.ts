@@ -1,5 +1,4 @@
-import { quoteLiteral } from "../../postgres/quote_literal.ts";
-import { sql, type SqlText, verbatim } from "../sql_text.ts";
+import { literalSql, quoteLiteral, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { impactSql, inverseFrequencySql } from "./bm25.ts";
 import type { KeywordQuestion, PlainText } from "./keyword_index.ts";
 import { vectorSql } from "./term_sql.ts";
@@ -30,7 +29,7 @@ export function plainTextSql(source: PlainText, { question, limit, filter }: Key
   ), statistics AS MATERIALIZED (
     SELECT greatest(m.documents, CASE WHEN m.documents < ${verbatim(`${matchesAtMost}`)} THEN
         (SELECT sum(reltuples) FROM pg_partition_tree(${
-    verbatim(quoteLiteral(source.table))
+    literalSql(source.table)
   }::regclass) t JOIN pg_class c ON c.oid = t.relid) END)::float8
         AS documents, l.average_length
     FROM (SELECT count(*) AS documents FROM matches) m

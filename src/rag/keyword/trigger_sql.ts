@@ -1,4 +1,4 @@
-import { quoteLiteral } from "../../postgres/quote_literal.ts";
+import { nameOf, quoteLiteral } from "../../postgres/sql_text.ts";
 import { type IndexObjects, type IndexSource, indexTable } from "./index_objects.ts";
 import { keyMatchesSql } from "./key_matches_sql.ts";
 import { documentSql, entrySql, impactOf, termOf } from "./term_sql.ts";
@@ -134,5 +134,5 @@ export function triggerSql(objects: IndexObjects, { table }: IndexSource): strin
 }
 
 function nameLiteral(identifier: string): string {
-  return quoteLiteral(identifier.slice(1, -1).replaceAll('""', '"'));
+  return quoteLiteral(nameOf(identifier));
 }

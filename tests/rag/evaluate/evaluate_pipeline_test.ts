@@ -6,7 +6,7 @@ import type { KeywordArm } from "../../../src/rag/keyword_arm.ts";
 import { evaluatePipeline } from "../../../src/rag/evaluate/evaluate_pipeline.ts";
 import { openSearchedTable } from "../../../src/rag/open_searched_table.ts";
 import type { SearchedTable } from "../../../src/rag/retrieve.ts";
-import { sql } from "../../../src/rag/sql_text.ts";
+import { sql } from "../../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 

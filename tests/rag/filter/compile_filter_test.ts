@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { DocumentTable } from "../../../src/rag/document_table.ts";
 import { compileFilter } from "../../../src/rag/filter/compile_filter.ts";
 import type { Condition, Operator } from "../../../src/rag/query.ts";
-import { renderSql, sql, verbatim } from "../../../src/rag/sql_text.ts";
+import { renderSql, sql, verbatim } from "../../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 

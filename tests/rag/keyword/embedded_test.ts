@@ -6,7 +6,7 @@ import { createSnapshot } from "../../../src/postgres/embedded/snapshot.ts";
 import { buildKeywordIndex } from "../../../src/rag/keyword/build_keyword_index.ts";
 import { dropKeywordIndex } from "../../../src/rag/keyword/drop_keyword_index.ts";
 import { keywordArm } from "../../../src/rag/keyword/keyword_arm.ts";
-import { renderSql, verbatim } from "../../../src/rag/sql_text.ts";
+import { renderSql, verbatim } from "../../../src/postgres/sql_text.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 
 Deno.test("the embedded database has a keyword index too", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { keywordArm } from "../../../src/rag/keyword/keyword_arm.ts";
-import { renderSql, sql } from "../../../src/rag/sql_text.ts";
+import { renderSql, sql } from "../../../src/postgres/sql_text.ts";
 
 const source = { table: "public.docs", idColumn: '"id"', textColumn: '"body"' };
 const question = { question: "green whale", limit: 7, filter: sql`year > ${2000}::int` };

@@ -16,7 +16,7 @@ import {
 } from "../../../src/rag/keyword/find_keyword_index.ts";
 import { keywordArm } from "../../../src/rag/keyword/keyword_arm.ts";
 import type { KeywordIndex, KeywordQuestion } from "../../../src/rag/keyword/keyword_index.ts";
-import { renderSql } from "../../../src/rag/sql_text.ts";
+import { renderSql } from "../../../src/postgres/sql_text.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createRandom, pick } from "../../../bench/random.ts";
 import { keywordArm } from "../../../src/rag/keyword/keyword_arm.ts";
-import { renderSql, sql, type SqlText, verbatim } from "../../../src/rag/sql_text.ts";
+import { renderSql, sql, type SqlText, verbatim } from "../../../src/postgres/sql_text.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { createKeywordFixture, type KeywordFixture } from "./fixture.ts";
 

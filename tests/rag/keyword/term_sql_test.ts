@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createRandom, pick } from "../../../bench/random.ts";
-import { quoteLiteral } from "../../../src/postgres/quote_literal.ts";
+import { quoteLiteral } from "../../../src/postgres/sql_text.ts";
 import { lexemesSql } from "../../../src/rag/keyword/term_sql.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { createKeywordFixture } from "./fixture.ts";
