@@ -72,7 +72,7 @@ export async function startServer(
   const collectors = [
     collect(child.stderr, (text) => {
       stderr += text;
-      const url = /listening on (https?:\/\/\S+)/.exec(stderr)?.[1];
+      const url = /listening on (https?:\/\/[^\s"]+)/.exec(stderr)?.[1];
       if (url !== undefined) listening.resolve(url);
     }),
     collect(child.stdout, (text) => stdout += text),
