@@ -1,37 +1,20 @@
-import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
-import type { Config } from "../config/mod.ts";
+import { createFileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
-import type { ServerInfo } from "../mcp/server_info.ts";
 import { demoPipeline } from "./demo/demo_pipeline.ts";
 import { ragGreeting } from "./rag_greeting.ts";
 import { openConfiguredDatabases, type OpenDatabases, openDemoDatabase } from "./open_databases.ts";
-import { runToolServer } from "./run_tool_server.ts";
+import { type Running, runToolServer } from "./run_tool_server.ts";
 import type { HttpServer } from "./serve_http.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
 import { onHangUp, untilStopped } from "./until_stopped.ts";
 
-export interface RunOptions {
-  readonly config: Config;
+export interface RunOptions extends Pick<Running, "config" | "demo" | "serverInfo" | "print"> {
   /** What the configuration holds that has no effect, for the log. */
   readonly warnings: readonly string[];
   /** Run the RAG server; alone, unless the tool server is enabled over HTTP. */
   readonly rag: boolean;
   /** Absent where the configuration has no file. */
   readonly reload?: ConfigSource;
-  /** Serve the demo's database in place of those that are configured. */
-  readonly demo: boolean;
-  readonly serverInfo: ServerInfo;
-  /** Takes the lines that tell a person how to start; never called where standard output carries JSON-RPC. */
-  readonly print: (line: string) => void;
-}
-
-/** What both servers stand on. */
-export interface Running extends RunOptions {
-  readonly databases: OpenDatabases;
-  readonly files: FileWatch;
-  /** Takes in the configuration from now on, as it changes. */
-  readonly onConfig: (prepare: ApplyConfig) => void;
-  readonly logger: Logger;
 }
 
 /**

@@ -3,21 +3,38 @@ import { type Authenticator, createAuthenticator } from "../auth/authenticator.t
 import { createSessions, type Sessions } from "../auth/sessions.ts";
 import { createTokenIndex } from "../auth/token_index.ts";
 import { createToken } from "../auth/tokens.ts";
-import { offersTool } from "../config/mod.ts";
+import { type Config, offersTool } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
+import type { FileWatch } from "../core/files/watch_files.ts";
+import type { ServerInfo } from "../mcp/server_info.ts";
 import { serveStdio } from "../mcp/stdio.ts";
+import type { ApplyConfig } from "./config_reload.ts";
 import { demoGreeting } from "./demo_greeting.ts";
 import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
-import { changedDatabases } from "./open_databases.ts";
+import { changedDatabases, type OpenDatabases } from "./open_databases.ts";
 import { openIdentity } from "./open_identity.ts";
 import { openCompletion } from "./open_completion.ts";
 import { openTurns } from "./open_turns.ts";
 import { createRefusalTally } from "./refusal_tally.ts";
-import type { Running } from "./run.ts";
 import { serveHttp } from "./serve_http.ts";
 import { logStartupWarnings } from "./startup_warnings.ts";
 import { createToolServer, type ToolServer } from "./tool_server.ts";
 import { untilStopped } from "./until_stopped.ts";
+
+/** What both servers stand on. */
+export interface Running {
+  readonly config: Config;
+  /** Serve the demo's database in place of those that are configured. */
+  readonly demo: boolean;
+  readonly serverInfo: ServerInfo;
+  /** Takes the lines that tell a person how to start; never called where standard output carries JSON-RPC. */
+  readonly print: (line: string) => void;
+  readonly databases: OpenDatabases;
+  readonly files: FileWatch;
+  /** Takes in the configuration from now on, as it changes. */
+  readonly onConfig: (prepare: ApplyConfig) => void;
+  readonly logger: Logger;
+}
 
 /**
  * Runs the tool server, over HTTP where that is enabled and over stdio otherwise, until the process is told to stop or the

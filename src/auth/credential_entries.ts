@@ -1,7 +1,6 @@
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, type YAMLMap, type YAMLSeq } from "yaml";
 import { AppError } from "../core/app_error.ts";
 import type { CredentialDocument } from "./credential_file.ts";
-import { quoted } from "./entry_reader.ts";
 
 /** One entry of a credential file. */
 export interface CredentialEntry {
@@ -126,6 +125,15 @@ export function removeEntry(file: CredentialDocument, section: string, id: strin
     firstNode.spaceBefore = false;
     collection.commentBefore += "\n";
   }
+}
+
+/** A name in quotes, shortened, with what a reader cannot see or what would steer a terminal escaped. */
+export function quoted(text: string): string {
+  const short = text.length <= 80 ? text : `${text.slice(0, 79)}…`;
+  return JSON.stringify(short).replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 function sectionOf(file: CredentialDocument, section: string): YAMLMap | YAMLSeq | undefined {

@@ -1,7 +1,7 @@
 import { AppError } from "../core/app_error.ts";
-import { type CredentialEntry, namesNothing } from "./credential_entries.ts";
+import { type CredentialEntry, namesNothing, quoted } from "./credential_entries.ts";
 import { type CredentialText, parseCredentialText } from "./credential_file.ts";
-import { type CredentialFault, quoted } from "./entry_reader.ts";
+import type { CredentialFault } from "./entry_reader.ts";
 
 /** What a credential file held when it was read. */
 export interface ReadEntries<T> {

@@ -1,4 +1,4 @@
-import type { CredentialEntry, CredentialField, FieldFault } from "./credential_entries.ts";
+import { type CredentialEntry, type CredentialField, type FieldFault, quoted } from "./credential_entries.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
 /** An entry that cannot be used. */
@@ -64,15 +64,6 @@ export function entryFault(
     line,
     message: `Cannot load ${kind} ${quoted(entry.id)} (${path}, line ${line}): ${reason}`,
   };
-}
-
-/** A name in quotes, shortened, with what a reader cannot see or what would steer a terminal escaped. */
-export function quoted(text: string): string {
-  const short = text.length <= 80 ? text : `${text.slice(0, 79)}…`;
-  return JSON.stringify(short).replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 function listed(names: readonly string[]): string {

@@ -1,13 +1,7 @@
 import { setImmediate as otherTasks } from "node:timers/promises";
-import { appendEntry, type CredentialEntry } from "./credential_entries.ts";
+import { appendEntry, type CredentialEntry, quoted } from "./credential_entries.ts";
 import { type CredentialDocument, type CredentialText, readCredentialText } from "./credential_file.ts";
-import {
-  createEntryReader,
-  type CredentialFault,
-  entryFault,
-  type EntryReader,
-  quoted,
-} from "./entry_reader.ts";
+import { createEntryReader, type CredentialFault, entryFault, type EntryReader } from "./entry_reader.ts";
 import { loadEntries } from "./load_entries.ts";
 import type { ReadEntries } from "./damaged_file.ts";
 import { formatTimestamp } from "./timestamp.ts";

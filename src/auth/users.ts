@@ -1,8 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import { changeEntries } from "./change_entries.ts";
-import { type CredentialEntry, readEntries, removeEntry } from "./credential_entries.ts";
+import { type CredentialEntry, quoted, readEntries, removeEntry } from "./credential_entries.ts";
 import { editCredentialFile, rewriteCredentialFile } from "./credential_file.ts";
-import { quoted } from "./entry_reader.ts";
 import { loadEntries } from "./load_entries.ts";
 import { hashPassword } from "./password_hash.ts";
 import { faultBeforeAdding } from "./damaged_file.ts";

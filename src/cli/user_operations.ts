@@ -1,4 +1,4 @@
-import { quoted } from "../auth/entry_reader.ts";
+import { quoted } from "../auth/credential_entries.ts";
 import { checkNewPassword } from "../auth/password_hash.ts";
 import { readUserFile, type UserRecord } from "../auth/user_file.ts";
 import * as users from "../auth/users.ts";

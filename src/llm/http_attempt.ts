@@ -1,17 +1,48 @@
+import type { Logger } from "../core/logger.ts";
 import { asBrokenConnection, AttemptFailure } from "./attempt_failure.ts";
 import { type AttemptTimer, createAttemptTimer } from "./attempt_timer.ts";
 import { faultOfStatus, isPassingStatus } from "./classify_status.ts";
 import { cutOutEcho } from "./cut_out_echo.ts";
-import type { ExchangeRequest, HttpExchangeOptions } from "./http_exchange.ts";
 import { type HeaderRecord, mergeHeaders } from "./merge_headers.ts";
 import { ProviderError } from "./provider_error.ts";
 import { readErrorBody } from "./read_reply.ts";
 import { askedDelay, askedDelayIn } from "./retry_delay.ts";
 import { scrubSecrets } from "./scrub_secrets.ts";
 
+/** What an attempt needs to know of the provider. */
+export interface AttemptOptions {
+  /** Kind and model, as in `openai/gpt-6.1-terra`, for logs. */
+  readonly provider: string;
+  /** Where the requests' paths are appended; one slash more or less at its end makes no difference. */
+  readonly baseUrl: string;
+  /** Headers with the key in them. Asked once per attempt, so that a key that was replaced takes effect. */
+  readonly authHeaders: () => Readonly<Record<string, string>>;
+  /** The keys as they are now, to be taken out of everything that is logged. */
+  readonly secrets: () => readonly string[];
+  /** Configured ones, which win over all others. Their values count as secrets too: gateways have keys of their own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What to think of where an address is not found. */
+  readonly notFoundHint?: string | undefined;
+  /** Told of each piece of a reply; of nothing that answers a GET, which says little about POSTs. */
+  readonly onReply?: () => void;
+  readonly logger: Logger;
+}
+
+export interface AttemptRequest {
+  /** POST where there is a body, else GET. */
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Ends the fetch, the reading of the body and the waiting at once. */
+  readonly signal: AbortSignal;
+  /** Those of the wire format. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A request as every attempt sends it. */
 export interface Call {
-  readonly request: ExchangeRequest;
+  readonly request: AttemptRequest;
   /** The media type that is wanted. */
   readonly accept: string;
   readonly body: string | undefined;
@@ -44,7 +75,7 @@ const plainHeaders = new Set(["accept", "content-type", "user-agent"]);
  * @param limitMs Infinity: no limit
  */
 export function startAttempt(
-  options: HttpExchangeOptions,
+  options: AttemptOptions,
   call: Call,
   number: number,
   limitMs: number,
@@ -101,7 +132,7 @@ export function startAttempt(
 }
 
 function prepare(
-  { baseUrl, headers }: HttpExchangeOptions,
+  { baseUrl, headers }: AttemptOptions,
   { request, accept, body }: Call,
   auth: HeaderRecord,
 ): Request {

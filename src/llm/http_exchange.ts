@@ -1,22 +1,13 @@
-import type { Logger } from "../core/logger.ts";
 import { asFailure, AttemptFailure } from "./attempt_failure.ts";
+import { type Attempt, type AttemptOptions, type AttemptRequest, startAttempt } from "./http_attempt.ts";
 import { readItems, type StreamItem } from "./read_items.ts";
 import { maxJsonBytes, readChunks, readJson } from "./read_reply.ts";
-import { runAttempts } from "./run_attempts.ts";
+import { retryDelay } from "./retry_delay.ts";
+import { waitFor } from "./wait_for.ts";
 
 export type { StreamItem } from "./read_items.ts";
 
-export interface HttpExchangeOptions {
-  /** Kind and model, as in `openai/gpt-6.1-terra`, for logs. */
-  readonly provider: string;
-  /** Where the requests' paths are appended; one slash more or less at its end makes no difference. */
-  readonly baseUrl: string;
-  /** Headers with the key in them. Asked once per attempt, so that a key that was replaced takes effect. */
-  readonly authHeaders: () => Readonly<Record<string, string>>;
-  /** The keys as they are now, to be taken out of everything that is logged. */
-  readonly secrets: () => readonly string[];
-  /** Configured ones, which win over all others. Their values count as secrets too: gateways have keys of their own. */
-  readonly headers?: Readonly<Record<string, string>>;
+export interface HttpExchangeOptions extends AttemptOptions {
   /** For all attempts together, in milliseconds; of a stream: until its first item. 0: no limit. */
   readonly requestTimeoutMs: number;
   /** For each attempt, in milliseconds; of a stream: until its first item. 0: no limit. */
@@ -30,26 +21,12 @@ export interface HttpExchangeOptions {
   readonly maxAttempts?: number;
   /** The longest wait that a reply may ask for, in milliseconds; past it the fault is told at once. 60,000 where absent. */
   readonly longestAskedDelayMs?: number;
-  /** What to think of where an address is not found. */
-  readonly notFoundHint?: string | undefined;
-  /** Told of each piece of a reply; of nothing that answers a GET, which says little about POSTs. */
-  readonly onReply?: () => void;
-  readonly logger: Logger;
   /** From 0 to below 1. */
   readonly random?: () => number;
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-export interface ExchangeRequest {
-  /** POST where there is a body, else GET. */
-  readonly method?: "GET" | "POST";
-  readonly path: string;
-  /** Sent as JSON. */
-  readonly body?: unknown;
-  /** Ends the fetch, the reading of the body and the waiting at once. */
-  readonly signal: AbortSignal;
-  /** Those of the wire format. */
-  readonly headers?: Readonly<Record<string, string>>;
+export interface ExchangeRequest extends AttemptRequest {
   /** For all attempts together, where it is less than the exchange's own limit. */
   readonly timeoutMs?: number | undefined;
   /** Longest body of a reply that is no stream; 64 MiB where absent. */
@@ -73,6 +50,10 @@ export interface HttpExchange {
 }
 
 const defaultStallMs = 60_000;
+const defaultMaxAttempts = 4;
+const defaultLongestAskedDelayMs = 60_000;
+/** With less time than this left, another attempt is hopeless. */
+const shortestAttemptMs = 10;
 
 /** An exchange that tries again where that may help: a reply until it was read, a stream only before its first item. */
 export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
@@ -120,4 +101,42 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
       }
     },
   };
+}
+
+/**
+ * Runs an operation until it succeeds, cannot be helped, or has had its attempts or its time.
+ * @param accept the media type that is wanted
+ * @throws {ProviderError} or the signal's reason
+ */
+async function runAttempts<T>(
+  options: HttpExchangeOptions,
+  request: ExchangeRequest,
+  accept: string,
+  operation: (attempt: Attempt) => Promise<T>,
+): Promise<T> {
+  const { maxAttempts = defaultMaxAttempts, random = Math.random, sleep = waitFor } = options;
+  const { longestAskedDelayMs = defaultLongestAskedDelayMs } = options;
+  const { requestTimeoutMs, perAttemptTimeoutMs } = options;
+  const timeoutMs = Math.min(requestTimeoutMs || Infinity, request.timeoutMs ?? Infinity);
+  const deadline = performance.now() + timeoutMs;
+  const body = request.body === undefined ? undefined : JSON.stringify(request.body);
+
+  for (let number = 1;; number++) {
+    request.signal.throwIfAborted();
+    const limitMs = Math.min(perAttemptTimeoutMs || Infinity, deadline - performance.now());
+    const attempt = startAttempt(options, { request, accept, body }, number, limitMs);
+    try {
+      return await operation(attempt);
+    } catch (thrown) {
+      const failure = asFailure(thrown, "internal");
+      const { isPassing = false, askedDelayMs = 0 } = failure.facts;
+      const delayMs = retryDelay(number, askedDelayMs, random);
+      const isInTime = askedDelayMs <= longestAskedDelayMs &&
+        performance.now() + delayMs + shortestAttemptMs < deadline;
+      const isFinal = !isPassing || number >= maxAttempts || !isInTime;
+      const fault = attempt.fail(failure, isFinal);
+      if (isFinal || request.signal.aborted) throw fault;
+      await sleep(delayMs, request.signal);
+    }
+  }
 }

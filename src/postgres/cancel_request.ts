@@ -1,10 +1,11 @@
 import { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
 import { AppError } from "../core/app_error.ts";
-import type { OpenTransport } from "./connection.ts";
 import { untilAborted, withDeadline } from "./deadline.ts";
 
 export interface CancelRequestOptions {
-  readonly openTransport: OpenTransport;
+  /** As for a login. */
+  readonly openTransport: (signal: AbortSignal) => Promise<Duplex>;
   /** From the server's BackendKeyData, like the key. */
   readonly processId: number;
   readonly secretKey: number;

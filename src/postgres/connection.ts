@@ -4,15 +4,13 @@ import type { Logger } from "../core/logger.ts";
 import { sendCancelRequest } from "./cancel_request.ts";
 import { pg } from "./driver.ts";
 
-/** Opens a stream to a server, encrypted or not, on which nothing of the login was sent. */
-export type OpenTransport = (signal: AbortSignal) => Promise<Duplex>;
-
 export interface LoginOptions {
   readonly user: string;
   readonly database: string;
   /** Called when the server asks for a password; its rejection fails the login. */
   readonly password: () => Promise<string>;
-  readonly openTransport: OpenTransport;
+  /** Opens a stream to a server, encrypted or not, on which nothing of the login was sent. */
+  readonly openTransport: (signal: AbortSignal) => Promise<Duplex>;
   readonly logger: Logger;
 }
 

@@ -1,14 +1,7 @@
 import { cutToTokens } from "./cut_to_budget.ts";
-import { chunkSection, type SectionChunk } from "./chunk_section.ts";
+import { type ChunkOptions, chunkSection, type SectionChunk } from "./chunk_section.ts";
 import type { DocumentSection, SourceDocument } from "./source_document.ts";
 import { countTokens } from "./token_count.ts";
-
-export interface ChunkOptions {
-  /** Of a whole chunk with its line of headings, as `countTokens` counts. */
-  readonly maxTokens: number;
-  /** How much of a chunk's end the next chunk of the same section repeats, in whole sentences; 0 for none. */
-  readonly overlapTokens: number;
-}
 
 export interface Chunk {
   /** The headings on a line, as `Title > Section > Subsection`, a blank line, and the text itself. */

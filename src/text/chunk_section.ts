@@ -1,8 +1,14 @@
-import type { ChunkOptions } from "./chunk_document.ts";
 import { cutToTokens } from "./cut_to_budget.ts";
 import { splitSentences } from "./sentences.ts";
 import type { DocumentBlock } from "./source_document.ts";
 import { countTokens, endOfTokens } from "./token_count.ts";
+
+export interface ChunkOptions {
+  /** Of a whole chunk with its line of headings, as `countTokens` counts. */
+  readonly maxTokens: number;
+  /** How much of a chunk's end the next chunk of the same section repeats, in whole sentences; 0 for none. */
+  readonly overlapTokens: number;
+}
 
 export interface SectionChunk {
   readonly heading: string;
