@@ -36,7 +36,8 @@ function layerOf(path: string): string | undefined {
   return path.match(/(?:^|\/)src\/([a-z_]+)\/[^/]/)?.[1];
 }
 
-function resolve(fromFile: string, specifier: string): string {
+/** The path of an imported file, from its specifier and the path of the file that imports it. */
+export function resolve(fromFile: string, specifier: string): string {
   const segments = fromFile.split("/").slice(0, -1);
   for (const part of specifier.split("/")) {
     if (part === "..") segments.pop();
@@ -57,23 +58,32 @@ export function layerFault(fromFile: string, specifier: string): string | undefi
   return `Layer "${from}" may not import from "${to}" (allowed: ${allowed.join(", ") || "nothing"})`;
 }
 
+/** A lint visitor that hands over what a file imports in any form: statements, re-exports, `import()`, types. */
+export function visitImports(
+  visit: (specifier: string, node: Deno.lint.Node) => void,
+): Deno.lint.LintVisitor {
+  const visitSource = (source: Deno.lint.Node | null) => {
+    if (source?.type === "Literal" && typeof source.value === "string") visit(source.value, source);
+  };
+  return {
+    ImportDeclaration: ({ source }) => visitSource(source),
+    ExportNamedDeclaration: ({ source }) => visitSource(source),
+    ExportAllDeclaration: ({ source }) => visitSource(source),
+    ImportExpression: ({ source }) => visitSource(source),
+    TSImportType: ({ argument }) =>
+      visitSource(argument.type === "TSLiteralType" ? argument.literal : argument),
+  };
+}
+
 const plugin: Deno.lint.Plugin = {
   name: "postern",
   rules: {
     layers: {
-      create(context) {
-        const check = (node: { source: Deno.lint.Node | null }) => {
-          if (node.source?.type !== "Literal" || typeof node.source.value !== "string") return;
-          const message = layerFault(context.filename, node.source.value);
-          if (message !== undefined) context.report({ node: node.source, message });
-        };
-        return {
-          ImportDeclaration: check,
-          ExportNamedDeclaration: check,
-          ExportAllDeclaration: check,
-          ImportExpression: check,
-        };
-      },
+      create: (context) =>
+        visitImports((specifier, node) => {
+          const message = layerFault(context.filename, specifier);
+          if (message !== undefined) context.report({ node, message });
+        }),
     },
     "environment-only-in-config": {
       create(context) {

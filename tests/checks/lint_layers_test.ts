@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { layerFault, mayImport } from "../../tools/lint_layers.ts";
+import plugin, { layerFault, mayImport } from "../../tools/lint_layers.ts";
 
 Deno.test("a layer may import from those below it", () => {
   assert.equal(layerFault("/x/src/tools/count_rows.ts", "../postgres/database.ts"), undefined);
@@ -18,6 +18,12 @@ Deno.test("a layer may not import from those above or beside it", () => {
     'Layer "core" may not import from "text" (allowed: nothing)',
   );
   assert.match(layerFault("/x/src/postgres/guard/a.ts", "../../llm/b.ts") ?? "", /may not import from "llm"/);
+});
+
+Deno.test("a layer may not take types either from those above it", () => {
+  const source = 'export const a: import("../text/tsv.ts").A = 1; export type { B } from "../text/tsv.ts";';
+  const faults = Deno.lint.runPlugin(plugin, "/x/src/core/a.ts", source);
+  assert.deepEqual(faults.map(({ id }) => id), ["postern/layers", "postern/layers"]);
 });
 
 Deno.test("a layer that the table does not know, and a way out of src, are faults", () => {
