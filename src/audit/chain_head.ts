@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { AppError } from "../core/app_error.ts";
+import { lockWithin } from "../core/files/file_lock.ts";
 import type { ChainEnd } from "./chain.ts";
 import { giveToOwnerOf } from "./give_to_owner_of.ts";
 
@@ -30,7 +31,10 @@ export function headPathOf(path: string): string {
 export async function lockHead(path: string, mode: "exclusive" | "shared"): Promise<LockedHead> {
   const headPath = headPathOf(path);
   const file = await openHead(headPath, mode);
-  await lockWithin(file, mode, headPath);
+  const isLocked = await lockWithin(file, mode, longestWaitMs).catch((cause) => {
+    throw new AppError("unavailable", `Cannot lock ${headPath}: the file system refused`, { cause });
+  });
+  if (!isLocked) throw new AppError("unavailable", `Cannot lock ${headPath}: another process holds it`);
   return {
     async read() {
       await file.seek(0, Deno.SeekMode.Start);
@@ -73,23 +77,6 @@ async function openHead(headPath: string, mode: "exclusive" | "shared"): Promise
       : "the file system refused";
     throw new AppError("unavailable", `Cannot open ${headPath}: ${reason}`, { cause });
   }
-}
-
-async function lockWithin(file: Deno.FsFile, mode: "exclusive" | "shared", headPath: string): Promise<void> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<"too late">();
-  const timer = setTimeout(() => resolve("too late"), longestWaitMs);
-  const locked = file.lock(mode === "exclusive");
-  try {
-    if (await Promise.race([locked, tooLate]) !== "too late") return;
-  } catch (cause) {
-    file.close();
-    throw new AppError("unavailable", `Cannot lock ${headPath}: the file system refused`, { cause });
-  } finally {
-    clearTimeout(timer);
-  }
-  // the wait itself cannot be called off; what it gets later goes back at once
-  locked.catch(() => {}).finally(() => file.close());
-  throw new AppError("unavailable", `Cannot lock ${headPath}: another process holds it`);
 }
 
 // a head that a crash or a hand has spoiled counts as none: the trail's last line stands in for it

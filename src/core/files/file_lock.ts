@@ -1,5 +1,33 @@
 import { AppError } from "../app_error.ts";
 
+/**
+ * Takes the operating system's advisory lock on an open file. It ends when the file is closed or the process ends,
+ * however that ends. Several may hold it `shared` at once.
+ *
+ * @returns whether it was had in time; where it was not, and where this throws, the file is closed
+ * @throws the runtime's error where the file cannot be locked at all
+ */
+export async function lockWithin(
+  file: Deno.FsFile,
+  mode: "exclusive" | "shared",
+  waitMs: number,
+): Promise<boolean> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<"too late">();
+  const timer = setTimeout(() => resolve("too late"), waitMs);
+  const locked = file.lock(mode === "exclusive");
+  try {
+    if (await Promise.race([locked, tooLate]) !== "too late") return true;
+  } catch (error) {
+    file.close();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  // the wait itself cannot be called off; what it gets later goes back at once
+  locked.catch(() => {}).finally(() => file.close());
+  return false;
+}
+
 const longestWaitMs = 10_000;
 
 // A waiting lock takes one of the runtime's few I/O threads, and a holder needs one of them to finish its work: callers
@@ -41,7 +69,14 @@ async function acquire(path: string, lockPath: string, waitMs: number): Promise<
   const deadline = Date.now() + waitMs;
   while (true) {
     const file = await openLockFile(path, lockPath);
-    await lockWithin(file, Math.max(0, deadline - Date.now()), path, lockPath);
+    const isLocked = await lockWithin(file, "exclusive", Math.max(0, deadline - Date.now())).catch(
+      (cause) => {
+        throw new AppError("unavailable", `Cannot write ${path}: ${lockPath} cannot be locked`, { cause });
+      },
+    );
+    if (!isLocked) {
+      throw new AppError("unavailable", `Cannot write ${path}: another process holds ${lockPath}`);
+    }
     if (await isStillAt(file, lockPath)) return file;
     // its last holder removed it while we waited; what we hold excludes nobody
     file.close();
@@ -59,23 +94,6 @@ async function openLockFile(path: string, lockPath: string): Promise<Deno.FsFile
       cause,
     });
   }
-}
-
-async function lockWithin(file: Deno.FsFile, waitMs: number, path: string, lockPath: string): Promise<void> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<"too late">();
-  const timer = setTimeout(() => resolve("too late"), waitMs);
-  const locked = file.lock(true);
-  try {
-    if (await Promise.race([locked, tooLate]) !== "too late") return;
-  } catch (cause) {
-    file.close();
-    throw new AppError("unavailable", `Cannot write ${path}: ${lockPath} cannot be locked`, { cause });
-  } finally {
-    clearTimeout(timer);
-  }
-  // the wait itself cannot be called off; what it gets later goes back at once
-  locked.catch(() => {}).finally(() => file.close());
-  throw new AppError("unavailable", `Cannot write ${path}: another process holds ${lockPath}`);
 }
 
 async function isStillAt(file: Deno.FsFile, lockPath: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { AppError } from "../../core/app_error.ts";
+import { lockWithin } from "../../core/files/file_lock.ts";
 
 /** Long enough for a predecessor that is shutting down. */
 const longestWaitMs = 3000;
@@ -14,23 +15,11 @@ const longestWaitMs = 3000;
 export async function lockDirectory(directory: string): Promise<() => void> {
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   const file = await Deno.open(join(directory, "postern.lock"), { create: true, write: true, mode: 0o600 });
-  const locked = file.lock(true);
-  if (!(await settlesWithin(locked, longestWaitMs))) {
-    locked.finally(() => file.close());
+  if (!await lockWithin(file, "exclusive", longestWaitMs)) {
     throw new AppError(
       "conflict",
       `Cannot open the embedded database ${directory}: another server has it open`,
     );
   }
   return () => file.close();
-}
-
-async function settlesWithin(promise: Promise<void>, milliseconds: number): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), milliseconds);
-  try {
-    return await Promise.race([promise.then(() => true), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

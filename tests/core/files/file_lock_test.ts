@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withFileLock } from "../../../src/core/files/file_lock.ts";
+import { lockWithin, withFileLock } from "../../../src/core/files/file_lock.ts";
 import { addToken } from "../../../src/auth/tokens.ts";
 import { readTokenFile } from "../../../src/auth/token_file.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
@@ -137,4 +137,24 @@ Deno.test("withFileLock() runs one at a time, goes on after a failure, and hands
   assert.deepEqual(outcomes.map((outcome) => outcome.status), ["fulfilled", "rejected", "fulfilled"]);
   assert.deepEqual(steps, ["a in", "a out", "b in", "b out", "c in", "c out"]);
   assert.equal(await run("d"), "d");
+});
+
+Deno.test({
+  name: "lockWithin() lets readers in together, and gives back what it gets too late",
+  // the wait that was given up ends in the operating system, perhaps after the test
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: async () => {
+    await using folder = await temporaryFolder();
+    const open = () => Deno.open(`${folder.path}/head`, { create: true, read: true, write: true });
+    const [first, second, late] = await Promise.all([open(), open(), open()]);
+    assert.equal(await lockWithin(first, "shared", 1_000), true);
+    assert.equal(await lockWithin(second, "shared", 1_000), true);
+    assert.equal(await lockWithin(late, "exclusive", 50), false);
+    first.close();
+    second.close();
+    // what came too late stands first in the queue, and must not keep the lock
+    using next = await open();
+    assert.equal(await lockWithin(next, "exclusive", 5_000), true);
+  },
 });
