@@ -1,6 +1,7 @@
 /**
  * A lint plugin that holds the imports between the layers of `src/` to the table below: a file may import from its
- * own layer and from those listed for it. `docs/architecture.md` explains the layers.
+ * own layer and from those listed for it; files of `config/` also leaf files of any layer. `docs/architecture.md`
+ * explains the layers.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   core: [],
@@ -32,6 +33,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   cli: ["core", "config", "postgres", "auth", "audit", "rag", "http", "app"],
 };
 
+/** Files of constants that settings are checked against: they stand where they are decided, and import nothing. */
+const leafFile = /_(?:kinds|limits)\.ts$/;
+
 function layerOf(path: string): string | undefined {
   return path.match(/(?:^|\/)src\/([a-z_]+)\/[^/]/)?.[1];
 }
@@ -49,12 +53,15 @@ export function resolve(fromFile: string, specifier: string): string {
 /** The fault of one import, or undefined where the table allows it. */
 export function layerFault(fromFile: string, specifier: string): string | undefined {
   const from = layerOf(fromFile.replaceAll("\\", "/"));
-  if (from === undefined || !specifier.startsWith(".")) return undefined;
+  if (from === undefined) return undefined;
+  if (leafFile.test(fromFile)) return `A file of kinds or limits imports nothing, not even "${specifier}"`;
+  if (!specifier.startsWith(".")) return undefined;
   const allowed = mayImport[from];
   if (allowed === undefined) return `Layer "${from}" is not in the table of tools/lint_layers.ts`;
   const to = layerOf(resolve(fromFile.replaceAll("\\", "/"), specifier));
   if (to === undefined) return `Layer "${from}" imports "${specifier}" from outside src/`;
   if (to === from || allowed.includes(to)) return undefined;
+  if (from === "config" && leafFile.test(specifier)) return undefined;
   return `Layer "${from}" may not import from "${to}" (allowed: ${allowed.join(", ") || "nothing"})`;
 }
 

@@ -1,10 +1,11 @@
 import { createAddressBlocks } from "./address_block.ts";
+import type { ClientHeader } from "./client_header_kinds.ts";
 import { elementsFromRight, forParameter, parseNode } from "./forwarded_header.ts";
 import { formatIpAddress, type IpAddress, parseIpAddress } from "./ip_address.ts";
 
 export interface ClientAddressOptions {
   /** The header in which the proxies name the client; absent: the network peer is the client. */
-  readonly header?: "X-Forwarded-For" | "Forwarded" | "X-Real-IP";
+  readonly header?: ClientHeader;
   /** Addresses and CIDR blocks whose header is believed. */
   readonly trustedProxies: readonly string[];
 }

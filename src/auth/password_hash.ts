@@ -1,14 +1,12 @@
 import bcrypt from "bcryptjs";
 import { AppError } from "../core/app_error.ts";
+import { longestPasswordBytes } from "./password_limits.ts";
 
 /** What a new password costs to check: 2^12 rounds of bcrypt's key schedule. */
 export const passwordCost = 12;
 
 /** The costs of hashes that are taken; what is dearer would take a caller's login many seconds. */
 export const hashCosts = { least: 4, most: 15 } as const;
-
-// bcrypt uses no more of a password
-const longestPasswordBytes = 72;
 
 /**
  * Checks a password that is to be set.

@@ -1,27 +1,14 @@
+import { accountTools, builtinTools } from "../tools/tool_kinds.ts";
 import type { Config } from "./config.ts";
 import type { Place } from "./config_document.ts";
 import { nearestName } from "./nearest_name.ts";
 import { formatPath, type SettingPath } from "./setting_path.ts";
 import { isMap, valueAt, type ValueMap } from "./value_tree.ts";
 
-/** How clients log in and out: no model sees them, so `default` does not switch them off. */
-const accountTools = ["authenticate_user", "logout"] as const;
-
-const modelTools = [
-  "query_database",
-  "get_schema_info",
-  "count_rows",
-  "execute_explain",
-  "list_databases",
-  "select_database",
-  "forget",
-] as const;
-
-/** Every tool that `builtins.tools` can name. */
-export type BuiltinTool = typeof accountTools[number] | typeof modelTools[number];
-export const builtinTools: readonly BuiltinTool[] = [...modelTools, ...accountTools];
-
-/** Whether a tool is offered: as `builtins.tools` says of it, else as `builtins.default` does. */
+/**
+ * Whether a tool is offered: as `builtins.tools` says of it, else as `builtins.default` does, which does not switch off those
+ * that no model sees.
+ */
 export function offersTool({ tools = {}, default: others }: Config["builtins"], name: string): boolean {
   const own = Object.hasOwn(tools, name) ? tools[name] : undefined;
   return own ?? (others || accountTools.some((tool) => tool === name));

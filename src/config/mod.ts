@@ -13,5 +13,5 @@ export type { FlagSetting, SettingFlag } from "./setting_flags.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export { configVariable, listSettings } from "./settings_table.ts";
 export type { Setting } from "./settings_table.ts";
-export type { KeyVendor, VendorKey, Vendors } from "./vendors.ts";
+export type { VendorKey, Vendors } from "./vendors.ts";
 export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pipeline_settings.ts";

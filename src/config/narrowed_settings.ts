@@ -1,3 +1,4 @@
+import { queryLimits } from "../rag/query_limits.ts";
 import type { Place } from "./config_document.ts";
 import type { SettingPath } from "./setting_path.ts";
 import { formatPath } from "./setting_path.ts";
@@ -6,8 +7,8 @@ import type { ValueMap } from "./value_tree.ts";
 
 /** Settings that files for pgEdge's RAG server may set higher than Postern goes, and how high it goes. */
 const highest: Readonly<Record<string, number>> = {
-  "defaults.top_n": 100,
-  "pipelines[].top_n": 100,
+  "defaults.top_n": queryLimits.topN,
+  "pipelines[].top_n": queryLimits.topN,
 };
 
 /** Lowers what is higher; returns one warning for each such setting. */

@@ -1,12 +1,9 @@
 import { AppError } from "../core/app_error.ts";
+import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
 import type { ParsedConfig } from "./config_schema.ts";
-import type { completionKinds, embeddingKinds, rerankKinds } from "./schema/rag.ts";
 
 type Parsed = ParsedConfig["pipelines"][number];
 type ParsedCompletion = NonNullable<Parsed["rag_llm"]>;
-export type CompletionKind = (typeof completionKinds)[number];
-export type EmbeddingKind = (typeof embeddingKinds)[number];
-export type RerankKind = (typeof rerankKinds)[number];
 
 /** What sections of the file say about every kind of provider. */
 interface ParsedProvider<Kind extends string> {

@@ -1,7 +1,5 @@
 import { join } from "node:path";
-
-/** Vendors that want a key. */
-export type KeyVendor = "anthropic" | "openai" | "gemini" | "voyage" | "cohere";
+import type { KeyVendor } from "../llm/provider_kinds.ts";
 
 /** Where a vendor's key is looked for, once the configuration itself has none. */
 export interface VendorKey {

@@ -2,6 +2,7 @@ import { redactText, redactValue } from "./redact.ts";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = typeof logLevels[number];
+export const logFormats = ["text", "json"] as const;
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Structured log; every message and field is redacted before it is written. */
@@ -18,7 +19,7 @@ export interface LoggerOptions {
   /** Asked for each line where it is a function. */
   level: LogLevel | (() => LogLevel);
   /** `text`: one line for people; `json`: one object a line with `time`, `level`, `message` and the fields. */
-  format: "text" | "json";
+  format: typeof logFormats[number];
   /** Gets one line with its line end; standard error where it is absent. */
   write?: (line: string) => void;
   now?: () => Date;

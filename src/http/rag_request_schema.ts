@@ -1,17 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { operators } from "../rag/query.ts";
-
-const limits = {
-  queryCharacters: 32_000,
-  columnCharacters: 1_000,
-  topN: 100,
-  messages: 100,
-  conditions: 50,
-  values: 1_000,
-  valueLevels: 16,
-  valueCharacters: 10_000,
-  patternCharacters: 1_000,
-} as const;
+import { logics, operators } from "../rag/filter/filter_kinds.ts";
+import { queryLimits as limits } from "../rag/query_limits.ts";
 
 // null stands for a field that is left out: programs that serialise optional fields send it
 const optional = <T extends z.ZodType>(schema: T) =>
@@ -88,7 +77,7 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 
 const filter = z.object({
   conditions: boundedList(condition, 1, limits.conditions),
-  logic: optional(choice(["AND", "OR"])).openapi({
+  logic: optional(choice(logics)).openapi({
     description: "What joins the conditions, in upper or lower case",
     default: "AND",
   }),

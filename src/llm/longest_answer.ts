@@ -1,4 +1,4 @@
-import type { ProviderKind } from "./provider_options.ts";
+import type { ProviderKind } from "./provider_kinds.ts";
 
 // thoughts count towards the longest answer
 const ofModelsThatThink = 16_000;

@@ -1,11 +1,6 @@
 import type { Logger } from "../core/logger.ts";
+import type { ProviderKind } from "./provider_kinds.ts";
 import type { OnUsage } from "./read_completion.ts";
-
-/**
- * `openai` and `cohere` with a `baseUrl` are whatever speaks those vendors' interfaces; `local` needs neither network nor
- * key.
- */
-export type ProviderKind = "openai" | "anthropic" | "gemini" | "voyage" | "cohere" | "ollama" | "local";
 
 /** What makes one provider; times are in milliseconds. */
 export interface ProviderOptions {

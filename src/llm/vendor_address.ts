@@ -1,4 +1,4 @@
-import type { ProviderKind } from "./provider_options.ts";
+import type { ProviderKind } from "./provider_kinds.ts";
 
 const addresses: Readonly<Record<Exclude<ProviderKind, "local">, string>> = {
   openai: "https://api.openai.com/v1",

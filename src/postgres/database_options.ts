@@ -1,16 +1,5 @@
 import type { Duplex } from "node:stream";
-
-/** PostgreSQL's six values, with libpq's meaning (PostgreSQL manual, "SSL Support", table "SSL Mode Descriptions"). */
-export type SslMode = "disable" | "allow" | "prefer" | "require" | "verify-ca" | "verify-full";
-
-/** libpq's `target_session_attrs`. */
-export type TargetSessionAttrs =
-  | "any"
-  | "read-write"
-  | "read-only"
-  | "primary"
-  | "standby"
-  | "prefer-standby";
+import type { SslMode, TargetSessionAttrs } from "./connection_kinds.ts";
 
 export interface DatabaseHost {
   /** A name, an address, or a directory that holds a Unix socket (it begins with `/`). */

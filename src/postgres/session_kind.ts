@@ -1,4 +1,4 @@
-import type { TargetSessionAttrs } from "./database_options.ts";
+import type { TargetSessionAttrs } from "./connection_kinds.ts";
 import type { pg } from "./driver.ts";
 
 /** What one pass over the hosts looks for. */

@@ -1,4 +1,4 @@
-import type { SslMode } from "./database_options.ts";
+import type { SslMode } from "./connection_kinds.ts";
 
 /** How one connection attempt treats TLS; `preferred` goes on in plain text where the server has no TLS. */
 export type Encryption = "none" | "preferred" | "required";

@@ -1,4 +1,5 @@
 import type { Message } from "../llm/provider.ts";
+import type { Logic, Operator } from "./filter/filter_kinds.ts";
 
 /** What a client asks of a pipeline. Bounds have been checked where the request came in. */
 export interface PipelineQuery {
@@ -19,23 +20,6 @@ export interface PipelineQuery {
   readonly signal: AbortSignal;
 }
 
-export const operators = [
-  "=",
-  "!=",
-  "<",
-  ">",
-  "<=",
-  ">=",
-  "LIKE",
-  "ILIKE",
-  "IN",
-  "NOT IN",
-  "IS NULL",
-  "IS NOT NULL",
-] as const;
-
-export type Operator = (typeof operators)[number];
-
 export interface Condition {
   /** A column's name, or a path into a JSONB column as in `meta->>kind` and `meta.owner.name`. */
   readonly column: string;
@@ -47,7 +31,7 @@ export interface Condition {
 /** Conditions joined by `logic`. */
 export interface Filter {
   readonly conditions: readonly Condition[];
-  readonly logic: "AND" | "OR";
+  readonly logic: Logic;
 }
 
 /** A document that went into the prompt. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError, type ErrorCode } from "../core/app_error.ts";
 import type { CallContext, JsonSchema, ToolAnnotations, ToolDescription, ToolResult } from "../core/tool.ts";
 import type { StatementError } from "../postgres/database.ts";
+import type { BuiltinTool } from "./tool_kinds.ts";
 
 /** A tool with its schemas turned into what the registry needs. */
 export interface Tool {
@@ -30,7 +31,7 @@ export interface ToolRun extends ToolResult {
 }
 
 export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> {
-  readonly name: string;
+  readonly name: BuiltinTool;
   readonly title: string;
   readonly description: string;
   readonly input: Input;

@@ -31,6 +31,24 @@ Deno.test("a layer that the table does not know, and a way out of src, are fault
   assert.match(layerFault("/x/src/core/a.ts", "../../tools/lint_layers.ts") ?? "", /outside src/);
 });
 
+Deno.test("config may import files of kinds and limits from any layer, and nothing else of them", () => {
+  const schema = "/x/src/config/schema/http.ts";
+  assert.equal(layerFault(schema, "../../llm/provider_kinds.ts"), undefined);
+  assert.equal(layerFault(schema, "../../rag/filter/query_limits.ts"), undefined);
+  assert.match(layerFault(schema, "../../llm/provider.ts") ?? "", /may not import from "llm"/);
+  assert.match(layerFault(schema, "../../llm/provider_kinds/read.ts") ?? "", /may not import from "llm"/);
+  assert.match(layerFault(schema, "../../../tools/a_kinds.ts") ?? "", /outside src/);
+  assert.match(layerFault("/x/src/core/a.ts", "../llm/provider_kinds.ts") ?? "", /may not import from "llm"/);
+});
+
+Deno.test("a file of kinds or limits imports nothing", () => {
+  for (const specifier of ["./provider.ts", "../core/app_error.ts", "zod", "node:path"]) {
+    assert.match(layerFault("/x/src/llm/provider_kinds.ts", specifier) ?? "", /imports nothing/);
+    assert.match(layerFault("/x/src/rag/query_limits.ts", specifier) ?? "", /imports nothing/);
+  }
+  assert.equal(layerFault("/x/src/llm/provider_kind.ts", "zod"), undefined);
+});
+
 Deno.test("docs/architecture.md has the same table", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/architecture.md", import.meta.url));
   const rows = [...page.matchAll(/^\| `(?!src\/)(\w+)\/` +\|[^|]+\| ([^|]+?) +\|$/gm)].map((

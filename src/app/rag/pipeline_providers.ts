@@ -12,7 +12,8 @@ import { guardCompletion, guardEmbedding, guardRerank } from "../../llm/guarded_
 import { longestAnswer } from "../../llm/longest_answer.ts";
 import { mergeHeaders } from "../../llm/merge_headers.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../../llm/provider.ts";
-import type { ProviderKind, ProviderOptions } from "../../llm/provider_options.ts";
+import type { ProviderKind } from "../../llm/provider_kinds.ts";
+import type { ProviderOptions } from "../../llm/provider_options.ts";
 import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
 import { vendorAddress } from "../../llm/vendor_address.ts";
 import { type WatchedProvider, watchedProvider } from "../../llm/watched_provider.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sslModes, targetSessionAttrs } from "../../postgres/connection_kinds.ts";
 import {
   choice,
   duration,
@@ -14,16 +15,6 @@ import {
   toggle,
 } from "../field_types.ts";
 
-export const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
-export const sessionAttributes = [
-  "any",
-  "read-write",
-  "read-only",
-  "primary",
-  "standby",
-  "prefer-standby",
-] as const;
-
 /** One server of several, tried in order. */
 export const hostEntry = section({
   host: host().describe("Host name, address, or folder of a Unix socket"),
@@ -37,7 +28,9 @@ export const database = section({
   port: port().prefault(5432).describe("Port"),
   hosts: list(hostEntry).min(1, { error: "expected at least one host" }).optional()
     .describe("Several servers, tried in order, in place of host and port"),
-  target_session_attrs: choice(...sessionAttributes).prefault("any").describe("Which of the servers will do"),
+  target_session_attrs: choice(...targetSessionAttrs).prefault("any").describe(
+    "Which of the servers will do",
+  ),
   embedded: filePath("memory").optional()
     .describe("An embedded PostgreSQL in place of a server: memory, or the folder that it keeps its data in"),
   database: text().prefault("postgres").describe("Database on the server"),

@@ -1,4 +1,6 @@
 import type { z } from "zod";
+import { clientHeaders } from "../../auth/client_header_kinds.ts";
+import { longestPasswordBytes } from "../../auth/password_limits.ts";
 import {
   address,
   addressBlock,
@@ -29,7 +31,9 @@ const auth = section({
     "File of user accounts, beside the configuration file",
   ),
   session_lifetime: duration().prefault("24h").describe("How long a login lasts"),
-  password_min_length: integer(1, 72).prefault(12).describe("Shortest password that a user may be given"),
+  password_min_length: integer(1, longestPasswordBytes).prefault(12).describe(
+    "Shortest password that a user may be given",
+  ),
   rate_limit_window_minutes: integer(1).prefault(15).describe(
     "Window in which failed attempts of an address count",
   ),
@@ -39,7 +43,7 @@ const auth = section({
 });
 
 const clientIp = section({
-  header: choice("X-Forwarded-For", "Forwarded", "X-Real-IP").optional()
+  header: choice(...clientHeaders).optional()
     .describe("Header in which a reverse proxy names the client"),
   trusted_proxies: list(addressBlock()).prefault([])
     .describe("Proxies whose header is believed: addresses or CIDR blocks"),

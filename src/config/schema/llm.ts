@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { CompletionKind, EmbeddingKind } from "../../llm/provider_kinds.ts";
 import {
   apiKey,
   choice,
@@ -20,9 +21,19 @@ const contextTokens = () =>
     "Ollama's context window, in tokens; without it as large as the prompts need",
   );
 
+/** Those that are asked over the network, in the order in which faults name them. */
+const remoteKinds = ["anthropic", "openai", "gemini", "ollama"] as const satisfies readonly CompletionKind[];
+const vectorKinds = [
+  "openai",
+  "voyage",
+  "gemini",
+  "ollama",
+  "local",
+] as const satisfies readonly EmbeddingKind[];
+
 /** A provider that takes over where those before it fail. */
 const fallback = section({
-  provider: choice("anthropic", "openai", "gemini", "ollama"),
+  provider: choice(...remoteKinds),
   model: text().describe("The provider's name for the model"),
   base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
   api_key: apiKey().optional().describe("Its key; a file is safer"),
@@ -36,7 +47,7 @@ const fallback = section({
 /** Completion provider of the tool server. */
 export const llm = section({
   enabled: toggle().prefault(true).describe("Answer requests in natural language where a provider is set"),
-  provider: choice("anthropic", "openai", "gemini", "ollama", "local").optional().describe(
+  provider: choice(...remoteKinds, "local").optional().describe(
     "Kind of provider",
   ),
   model: text().optional().describe("The provider's name for the model"),
@@ -83,7 +94,7 @@ export const llm = section({
 /** Embedding provider of the tool server. */
 export const embedding = section({
   enabled: toggle().optional().describe("Offer embeddings with this provider"),
-  provider: choice("openai", "voyage", "gemini", "ollama", "local").optional().describe("Kind of provider"),
+  provider: choice(...vectorKinds).optional().describe("Kind of provider"),
   model: text().optional().describe("The provider's name for the model"),
   voyage_api_key: apiKey().optional().describe("Voyage's key; a file is safer"),
   voyage_api_key_file: filePath().optional().describe("File that holds Voyage's key"),

@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { rerankKinds } from "../../llm/provider_kinds.ts";
+import { sslModes, targetSessionAttrs } from "../../postgres/connection_kinds.ts";
+import { logics, operators } from "../../rag/filter/filter_kinds.ts";
 import {
   choice,
   filePath,
@@ -14,8 +17,8 @@ import {
   toggle,
   webAddress,
 } from "../field_types.ts";
-import { hostEntry, sessionAttributes, sslModes } from "./databases.ts";
-import { apiKeys, completionProvider, embeddingProvider, rerankKinds, tokenBudget, topN } from "./rag.ts";
+import { hostEntry } from "./databases.ts";
+import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } from "./rag.ts";
 
 const pipelineDatabase = section({
   host: host().optional().describe("Host name, address, or folder of a Unix socket"),
@@ -23,7 +26,7 @@ const pipelineDatabase = section({
   hosts: list(hostEntry).min(1, { error: "expected at least one host" }).optional().describe(
     "Several servers, tried in order, in place of host and port",
   ),
-  target_session_attrs: choice(...sessionAttributes).optional().describe("Which of the servers will do"),
+  target_session_attrs: choice(...targetSessionAttrs).optional().describe("Which of the servers will do"),
   database: text().describe("Database on the server"),
   username: text().optional().describe("Role to connect as"),
   password: text().optional().describe("Password"),
@@ -40,26 +43,13 @@ const pipelineDatabase = section({
 
 const condition = section({
   column: text(),
-  operator: choice(
-    "=",
-    "!=",
-    "<",
-    ">",
-    "<=",
-    ">=",
-    "LIKE",
-    "ILIKE",
-    "IN",
-    "NOT IN",
-    "IS NULL",
-    "IS NOT NULL",
-  ),
+  operator: choice(...operators),
   value: z.unknown().optional(),
 });
 
 const filter = z.union([
   z.string(),
-  section({ conditions: list(condition).min(1), logic: choice("AND", "OR").optional() }),
+  section({ conditions: list(condition).min(1), logic: choice(...logics).optional() }),
 ], { error: "expected SQL text, or conditions and perhaps logic" });
 
 const table = section({

@@ -1,3 +1,5 @@
+import { completionKinds, embeddingKinds } from "../../llm/provider_kinds.ts";
+import { queryLimits } from "../../rag/query_limits.ts";
 import {
   choice,
   filePath,
@@ -42,11 +44,6 @@ export const apiKeys = section({
   cohere: filePath().optional().describe("File that holds Cohere's key"),
 });
 
-export const completionKinds = ["openai", "anthropic", "gemini", "ollama", "local"] as const;
-export const embeddingKinds = ["openai", "gemini", "voyage", "ollama", "local"] as const;
-
-export const rerankKinds = ["voyage", "cohere", "local"] as const;
-
 const connection = {
   model: text().optional().describe("The provider's name for the model"),
   base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
@@ -87,7 +84,7 @@ export const completionProvider = section({
 export const tokenBudget = () =>
   integer(0).optional().describe("Tokens of context in a prompt; 0: the default");
 export const topN = () =>
-  integer(0, 100).optional().describe("Documents that a question retrieves; 0: the default");
+  integer(0, queryLimits.topN).optional().describe("Documents that a question retrieves; 0: the default");
 
 /** What pipelines have in common. */
 export const defaults = section({

@@ -1,6 +1,6 @@
 import type { AppError } from "../../core/app_error.ts";
 import type { ColumnType } from "../column_type.ts";
-import type { Operator } from "../query.ts";
+import type { Operator } from "./filter_kinds.ts";
 import { arrayText, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { expectation, literalOf } from "./literal.ts";
 

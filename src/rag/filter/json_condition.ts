@@ -1,4 +1,4 @@
-import type { Operator } from "../query.ts";
+import type { Operator } from "./filter_kinds.ts";
 import { joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { binarySql, type Comparison, listSql, parameterSql, pattern } from "./comparison.ts";
 import { holdsNul, isNumberText } from "./literal.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { DocumentTable } from "../../../src/rag/document_table.ts";
 import { compileFilter } from "../../../src/rag/filter/compile_filter.ts";
-import type { Condition, Operator } from "../../../src/rag/query.ts";
+import type { Condition } from "../../../src/rag/query.ts";
+import type { Operator } from "../../../src/rag/filter/filter_kinds.ts";
 import { renderSql, sql, verbatim } from "../../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";

@@ -1,0 +1,2 @@
+/** bcrypt uses no more of a password. */
+export const longestPasswordBytes = 72;

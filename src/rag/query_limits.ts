@@ -1,0 +1,12 @@
+/** How much a client may ask of a pipeline in one query. */
+export const queryLimits = {
+  queryCharacters: 32_000,
+  columnCharacters: 1_000,
+  topN: 100,
+  messages: 100,
+  conditions: 50,
+  values: 1_000,
+  valueLevels: 16,
+  valueCharacters: 10_000,
+  patternCharacters: 1_000,
+} as const;
