@@ -14,6 +14,8 @@ const maxOutstandingBytes = 1024 * 1024;
 const maxStackDepth = "100kB";
 /** PostgreSQL's own default of 128 MB is filled at the start, whether it is needed or not. */
 const sharedBuffers = "16MB";
+/** It grows as needed. initdb copies the whole of it before each of its steps, and PGlite's own default is 128 MB. */
+const initialMemoryBytes = 32 * 1024 * 1024;
 /** The status of the exception by which PGlite's C code reports an ordinary SQL error (its `POSTGRES_MAIN_LONGJMP`). */
 const sqlErrorStatus = 100;
 
@@ -45,6 +47,9 @@ async function open({ dataDir, snapshot }: WorkerStart): Promise<{ database: PGl
   const database = await PGlite.create({
     dataDir: inMemory ? "memory://" : `file://${dataDir}`,
     extensions: { vector },
+    initialMemory: initialMemoryBytes,
+    // initdb writes to memory in any case, so nothing is there to sync
+    initDbStartParams: ["--no-sync", "-c", `shared_buffers=${sharedBuffers}`],
     startParams: [
       ...PGlite.defaultStartParams,
       ...["-c", `max_stack_depth=${maxStackDepth}`],

@@ -1,9 +1,9 @@
 import { withSharedMemoryImport } from "./wasm_memory_import.ts";
 
 /**
- * Makes every WebAssembly memory of this thread shared, and every module that imports one ask for that. PGlite has no
- * setting for it, and without it no other thread can tell a running statement to stop: PostgreSQL looks at a variable
- * in its memory, and the thread that runs it does nothing else until it is done.
+ * Makes every WebAssembly memory of this thread shared, and every module that imports one ask for that, of any
+ * size. PGlite has no setting for it, and without it no other thread can tell a running statement to stop: PostgreSQL
+ * looks at a variable in its memory, and the thread that runs it does nothing else until it is done.
  */
 export function shareWasmMemory(): void {
   const { Memory, Module, compile, instantiate } = WebAssembly;

@@ -4,11 +4,12 @@ const importSection = 2;
 const importKind = { function: 0, table: 1, memory: 2, global: 3, tag: 4 } as const;
 const hasMaximum = 1;
 const sharedWithMaximum = 3;
+const minimumPages = 0;
 const maximumPages = 65_536;
 
 /**
- * The module with the memory that it imports declared as shared. Loads and stores mean the same on a shared memory, so
- * code compiled without threads runs on it; a module that imports no memory comes back as it is.
+ * The module with the memory that it imports declared as shared, and of any size. Loads and stores mean the same on a
+ * shared memory, so code compiled without threads runs on it; a module that imports no memory comes back as it is.
  */
 export function withSharedMemoryImport(module: Uint8Array): Uint8Array<ArrayBuffer> {
   const read = createReader(module, headBytes);
@@ -20,7 +21,7 @@ export function withSharedMemoryImport(module: Uint8Array): Uint8Array<ArrayBuff
     if (id === importSection) {
       const limits = memoryLimits(read);
       if (limits === undefined) break;
-      const shared = [sharedWithMaximum, ...encodeInteger(limits.minimum), ...encodeInteger(maximumPages)];
+      const shared = [sharedWithMaximum, ...encodeInteger(minimumPages), ...encodeInteger(maximumPages)];
       const newSize = size - (limits.end - limits.start) + shared.length;
       return concatenate(
         module.subarray(0, sectionStart + 1),
@@ -52,13 +53,16 @@ function createReader(bytes: Uint8Array, start: number) {
   return { offset: () => offset, byte, integer, skip: (count: number) => void (offset += count) };
 }
 
-function memoryLimits(read: Reader): { start: number; end: number; minimum: number } | undefined {
+function memoryLimits(read: Reader): { start: number; end: number } | undefined {
   for (let left = read.integer(); left > 0; left--) {
     read.skip(read.integer());
     read.skip(read.integer());
     const kind = read.byte();
     const start = read.offset();
-    if (kind === importKind.memory) return { start, minimum: skipLimits(read), end: read.offset() };
+    if (kind === importKind.memory) {
+      skipLimits(read);
+      return { start, end: read.offset() };
+    }
     if (kind === importKind.function) read.integer();
     else if (kind === importKind.global) read.skip(2);
     else read.skip(1);
@@ -68,12 +72,10 @@ function memoryLimits(read: Reader): { start: number; end: number; minimum: numb
   return undefined;
 }
 
-/** Returns the minimum. */
-function skipLimits(read: Reader): number {
+function skipLimits(read: Reader): void {
   const flags = read.byte();
-  const minimum = read.integer();
+  read.integer();
   if ((flags & hasMaximum) !== 0) read.integer();
-  return minimum;
 }
 
 function encodeInteger(value: number): number[] {
