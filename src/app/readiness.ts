@@ -1,3 +1,4 @@
+import { withDeadline } from "../core/async/deadline.ts";
 import type { Database } from "../postgres/database.ts";
 
 export interface Readiness {
@@ -19,11 +20,10 @@ export function createReadiness(
   let freshUntil = -Infinity;
 
   async function ask(): Promise<readonly string[]> {
-    const signal = AbortSignal.timeout(pingTimeoutMs);
     const failures = await Promise.all(
       databases().map(async (database) => {
         try {
-          await database.ping(signal);
+          await withDeadline(pingTimeoutMs, undefined, (signal) => database.ping(signal));
           return [];
         } catch {
           return [database.name];

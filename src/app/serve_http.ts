@@ -1,8 +1,8 @@
 import { createClientAddress } from "../auth/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
+import { createSharedDeadline } from "../core/async/deadline.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
-import { createCoarseTimeout } from "../http/coarse_timeout.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { startListener } from "../http/listener.ts";
@@ -56,7 +56,7 @@ export async function serveHttp(options: {
     }),
   });
   let checks = checksOf(http);
-  const bodyTimeout = createCoarseTimeout({ timeoutMs: bodyTimeoutMs });
+  const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const routes = createToolServerRoutes({
     mcp: createMcpEndpoint({
       ...(authentication === undefined ? {} : { authentication }),

@@ -1,3 +1,4 @@
+import { withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Database } from "../postgres/database.ts";
 
@@ -10,7 +11,7 @@ const timeoutMs = 10_000;
 export async function logStartupWarnings(databases: readonly Database[], logger: Logger): Promise<void> {
   await Promise.all(databases.map(async (database) => {
     try {
-      for (const warning of await database.warnings(AbortSignal.timeout(timeoutMs))) {
+      for (const warning of await withDeadline(timeoutMs, undefined, (signal) => database.warnings(signal))) {
         logger.warn(warning, { database: database.name });
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-import { AppError } from "./app_error.ts";
+import { isTimeout } from "./async/deadline.ts";
 
 /** Who or what ended a call before its answer, in words that go on from "because". */
 export type EndOfCall =
@@ -19,6 +19,5 @@ export class CallEnded extends Error {
 /** Why a signal aborted: a connection that breaks gives a reason of the runtime's, and is a caller that has gone. */
 export function whyEnded({ reason }: AbortSignal): EndOfCall {
   if (reason instanceof CallEnded) return reason.why;
-  const isTimeout = reason instanceof AppError ? reason.code === "timeout" : reason?.name === "TimeoutError";
-  return isTimeout ? "it took too long" : "its caller went away";
+  return isTimeout(reason) ? "it took too long" : "its caller went away";
 }

@@ -1,3 +1,4 @@
+import { sleep } from "../core/async/sleep.ts";
 import type { ListenAddress } from "../core/listen_address.ts";
 import type { Logger } from "../core/logger.ts";
 import { createOpenConnections } from "./open_connections.ts";
@@ -81,7 +82,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
     while (!from.isClosed) {
       if (!open.makeRoom()) {
         // those who come meanwhile wait in the system's queue
-        await pause(acceptAgainMs);
+        await sleep(acceptAgainMs);
         continue;
       }
       try {
@@ -99,7 +100,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
         if (from.isClosed) return;
         logger.debug("A connection could not be accepted", { error });
         open.relieve();
-        await pause(acceptAgainMs);
+        await sleep(acceptAgainMs);
       }
     }
   }
@@ -155,9 +156,9 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
       before !== old.accepted && !old.isClosed && performance.now() < latest && !isShut;
     ) {
       before = old.accepted;
-      await pause(quietMs);
+      await sleep(quietMs);
       // what has come while the process was busy is accepted now
-      await pause(0);
+      await sleep(0);
     }
     close(old);
   }
@@ -200,10 +201,6 @@ async function isHere(accepted: Promise<unknown>): Promise<boolean> {
   accepted.then(settle, settle);
   for (let turn = 0; turn < 10 && !isSettled; turn++) await Promise.resolve();
   return isSettled;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function listen(

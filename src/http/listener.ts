@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { settlesWithin } from "../core/async/deadline.ts";
 import { formatListenAddress, type ListenAddress } from "../core/listen_address.ts";
 import type { Logger } from "../core/logger.ts";
 import { type HttpServer, serveHttp, type TlsPair } from "./http_server.ts";
@@ -54,10 +55,10 @@ export function startListener(options: ListenerOptions): Listener {
     async stop(graceMs, cutOff) {
       const waiting = new AbortController();
       const finished = server.shutdown(waiting.signal).catch(() => {});
-      if (!await within(graceMs, finished)) {
+      if (!await settlesWithin(graceMs, finished)) {
         logger.warn("Some requests did not finish in time and are cut off");
         cutOff();
-        await within(cutOffMs, finished);
+        await settlesWithin(cutOffMs, finished);
       }
       waiting.abort();
     },
@@ -84,12 +85,4 @@ function serve(
       { cause: error },
     );
   }
-}
-
-async function within(ms: number, work: Promise<void>): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<false>();
-  const timer = setTimeout(() => resolve(false), ms);
-  const finished = await Promise.race([work.then(() => true), late]);
-  clearTimeout(timer);
-  return finished;
 }

@@ -11,7 +11,7 @@ import { findBatchFault } from "../mcp/batch_bounds.ts";
 import { invalidRequest, type JsonRpcError, parseError } from "../mcp/json_rpc_error.ts";
 import { errorReply, type JsonRpcReply, replyText } from "../mcp/json_rpc_reply.ts";
 import { type StreamableHttp, wantsStreamableHttp } from "../mcp/streamable_http.ts";
-import type { CoarseTimeout } from "./coarse_timeout.ts";
+import type { SharedDeadline } from "../core/async/deadline.ts";
 import { answerLogin, readLoginCall } from "./login_call.ts";
 import { findExcess } from "./json_bounds.ts";
 import { readBody } from "./read_body.ts";
@@ -33,7 +33,7 @@ export interface McpEndpointOptions {
   readonly streamableHttp: StreamableHttp;
   readonly inFlight: InFlight;
   /** How long a body may take to arrive. */
-  readonly bodyTimeout: CoarseTimeout;
+  readonly bodyTimeout: SharedDeadline;
   readonly logger: Logger;
 }
 

@@ -2,7 +2,7 @@ import { addressGroup } from "../auth/rate_limiter.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Pipelines } from "../rag/pipelines.ts";
 import { answerAtOnce, answerInParts } from "./answer_query.ts";
-import type { CoarseTimeout } from "./coarse_timeout.ts";
+import type { SharedDeadline } from "../core/async/deadline.ts";
 import { readBody } from "./read_body.ts";
 import { failureReply } from "./rag_reply.ts";
 import { readQuery } from "./read_query.ts";
@@ -15,7 +15,7 @@ export interface QueryEndpointOptions {
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
-  readonly bodyTimeout: CoarseTimeout;
+  readonly bodyTimeout: SharedDeadline;
   readonly logger: Logger;
 }
 

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
 import type { Pipelines, Reachability, UsageCount } from "../rag/pipelines.ts";
-import type { CoarseTimeout } from "./coarse_timeout.ts";
+import type { SharedDeadline } from "../core/async/deadline.ts";
 import { createHostCheck, type HostOptions } from "./host_and_origin.ts";
 import { createOpenCrossOrigin } from "./open_cross_origin.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
@@ -18,7 +18,7 @@ export interface RagRoutesOptions {
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
-  readonly bodyTimeout: CoarseTimeout;
+  readonly bodyTimeout: SharedDeadline;
   /** Where it listens, and under which other names it may be called. */
   readonly host: HostOptions;
   readonly cors: { readonly enabled: boolean; readonly allowedOrigins: readonly string[] };

@@ -1,4 +1,4 @@
-import type { CoarseTimeout } from "./coarse_timeout.ts";
+import type { SharedDeadline } from "../core/async/deadline.ts";
 
 /** A request's body as text, or why there is none. */
 export type Body =
@@ -14,7 +14,7 @@ export type Body =
  */
 export async function readBody(
   request: Request,
-  options: { maxBytes: number; timeout: CoarseTimeout },
+  options: { maxBytes: number; timeout: SharedDeadline },
 ): Promise<Body> {
   const length = request.headers.get("content-length");
   if (Number(length ?? 0) > options.maxBytes) return { kind: "too_large" };

@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { startTimer } from "../core/async/deadline.ts";
 import { CallEnded } from "../core/call_ended.ts";
 
 /** Why a query was ended before its answer was complete. */
@@ -35,9 +36,6 @@ const reasons: Readonly<Record<Ending, () => unknown>> = {
   stopping: () => new CallEnded("the server stops"),
 };
 
-// a longer timer would fire at once; 25 days
-const longestTimerMs = 2 ** 31 - 1;
-
 export function createRunningQueries(): RunningQueries {
   const enders = new Set<(ending: Ending) => void>();
 
@@ -56,11 +54,11 @@ export function createRunningQueries(): RunningQueries {
     }
     function finish(): void {
       enders.delete(end);
-      clearTimeout(timer);
+      stopTimer();
       clientSignal.removeEventListener("abort", leave);
     }
     const leave = () => end("client_left");
-    const timer = setTimeout(() => end("timeout"), Math.min(timeoutMs || longestTimerMs, longestTimerMs));
+    const stopTimer = startTimer(timeoutMs, () => end("timeout"));
     enders.add(end);
     if (clientSignal.aborted) leave();
     else clientSignal.addEventListener("abort", leave);

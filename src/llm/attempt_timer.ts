@@ -1,3 +1,4 @@
+import { createDeadline } from "../core/async/deadline.ts";
 import { AttemptFailure } from "./attempt_failure.ts";
 
 /** Bounds one attempt in time and ends all that hangs on its signal. */
@@ -15,8 +16,6 @@ export interface AttemptTimer {
   end(): void;
 }
 
-const longestTimerMs = 2 ** 31 - 1;
-
 /**
  * Starts an attempt's time.
  * @param caller ends the attempt early, with its reason
@@ -28,36 +27,25 @@ export function createAttemptTimer(
   totalMs: number,
   hear = () => {},
 ): AttemptTimer {
-  const controller = new AbortController();
   const startedAt = performance.now();
-  const abortWithCaller = () => controller.abort(caller.reason);
-  if (caller.aborted) abortWithCaller();
-  caller.addEventListener("abort", abortWithCaller, { once: true });
-  const stopTotal = startTimer(totalMs, `no reply within ${Math.round(totalMs)} ms`);
-
-  function startTimer(ms: number, message: string): () => void {
-    if (ms > longestTimerMs) return () => {};
-    const expire = () => controller.abort(new AttemptFailure("timeout", message, { isPassing: true }));
-    const timer = setTimeout(expire, Math.max(0, ms));
-    return () => clearTimeout(timer);
-  }
+  const overdue = (message: string) => () => new AttemptFailure("timeout", message, { isPassing: true });
+  const reason = overdue(`no reply within ${Math.round(totalMs)} ms`);
+  // time that was up before is no absence of a limit
+  const deadline = createDeadline(Math.max(1, totalMs), { signal: caller, reason });
 
   return {
-    signal: controller.signal,
+    signal: deadline.signal,
     elapsedMs: () => Math.round(performance.now() - startedAt),
     hear,
-    lift: stopTotal,
+    lift: deadline.lift,
     async awaitAtMost(ms, owed) {
-      const stop = startTimer(ms, `nothing arrived for ${ms} ms`);
+      const lift = deadline.limit(Math.max(1, ms), overdue(`nothing arrived for ${ms} ms`));
       try {
         return await owed;
       } finally {
-        stop();
+        lift();
       }
     },
-    end() {
-      stopTotal();
-      caller.removeEventListener("abort", abortWithCaller);
-    },
+    end: () => deadline[Symbol.dispose](),
   };
 }

@@ -3,7 +3,7 @@ import { type Attempt, type AttemptOptions, type AttemptRequest, startAttempt } 
 import { readItems, type StreamItem } from "./read_items.ts";
 import { maxJsonBytes, readChunks, readJson } from "./read_reply.ts";
 import { retryDelay } from "./retry_delay.ts";
-import { waitFor } from "./wait_for.ts";
+import { sleep as wait } from "../core/async/sleep.ts";
 
 export type { StreamItem } from "./read_items.ts";
 
@@ -114,7 +114,7 @@ async function runAttempts<T>(
   accept: string,
   operation: (attempt: Attempt) => Promise<T>,
 ): Promise<T> {
-  const { maxAttempts = defaultMaxAttempts, random = Math.random, sleep = waitFor } = options;
+  const { maxAttempts = defaultMaxAttempts, random = Math.random, sleep = wait } = options;
   const { longestAskedDelayMs = defaultLongestAskedDelayMs } = options;
   const { requestTimeoutMs, perAttemptTimeoutMs } = options;
   const timeoutMs = Math.min(requestTimeoutMs || Infinity, request.timeoutMs ?? Infinity);

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { AppError } from "../core/app_error.ts";
-import { untilAborted, withDeadline } from "./deadline.ts";
+import { untilAborted } from "../core/async/abort.ts";
+import { withDeadline } from "../core/async/deadline.ts";
 
 export interface CancelRequestOptions {
   /** As for a login. */

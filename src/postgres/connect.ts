@@ -9,7 +9,7 @@ import {
 } from "./connect_failure.ts";
 import { type Connection, login } from "./connection.ts";
 import type { DatabaseHost, DatabaseOptions } from "./database_options.ts";
-import { withDeadline } from "./deadline.ts";
+import { withDeadline } from "../core/async/deadline.ts";
 import { resolveHost } from "./open_socket.ts";
 import { findPassword } from "./pass_file.ts";
 import { readPasswordFile } from "./password_file.ts";

@@ -1,7 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import { LoginError } from "./connection.ts";
 import type { DatabaseOptions } from "./database_options.ts";
-import { DeadlineError } from "./deadline.ts";
+import { isTimeout } from "../core/async/deadline.ts";
 import { pg } from "./driver.ts";
 import { TlsError } from "./start_tls.ts";
 
@@ -65,7 +65,7 @@ function isTlsMessage(cause: unknown): cause is Error {
 function networkReason(cause: unknown): string {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (Object.hasOwn(networkReasons, code)) return networkReasons[code] ?? code;
-  if (cause instanceof DeadlineError) return cause.message;
+  if (isTimeout(cause)) return "no answer in time";
   return code === "" ? "it closed the connection" : code;
 }
 

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { AppError } from "../core/app_error.ts";
+import { settlesWithin } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { sendCancelRequest } from "./cancel_request.ts";
 import { pg } from "./driver.ts";
@@ -158,31 +159,22 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
   }
 
   async function cancelUntil(ended: Promise<unknown>, patienceMs = defaultPatienceMs): Promise<boolean> {
-    if (isDeaf) return false;
     const until = performance.now() + patienceMs;
-    const over = Promise.withResolvers<boolean>();
-    const bound = setTimeout(() => over.resolve(false), patienceMs);
-    for (const end of [ended, closed]) end.then(() => over.resolve(true), () => over.resolve(true));
-    let hasEnded: boolean | undefined;
-    while (hasEnded === undefined) {
+    const remainingMs = () => Math.max(1, until - performance.now());
+    const over = Promise.race([ended, closed]).catch(() => {});
+    while (!isDeaf) {
       // a request under way is waited for: the process may end right after
-      const remainingMs = Math.max(1, until - performance.now());
-      await cancel(remainingMs).catch((error) => logger.debug("cancel request failed", { error }));
-      const pause = Promise.withResolvers<undefined>();
-      const timer = setTimeout(() => pause.resolve(undefined), cancelPauseMs);
-      hasEnded = await Promise.race([over.promise, pause.promise]);
-      clearTimeout(timer);
+      await cancel(remainingMs()).catch((error) => logger.debug("cancel request failed", { error }));
+      if (await settlesWithin(Math.min(cancelPauseMs, remainingMs()), over)) return true;
+      isDeaf = performance.now() >= until;
     }
-    clearTimeout(bound);
-    isDeaf = !hasEnded;
-    return hasEnded;
+    return false;
   }
 
   async function sayGoodbye(): Promise<void> {
-    const timer = setTimeout(() => stream.destroy(), goodbyeMs);
     client.connection.end();
+    if (!await settlesWithin(goodbyeMs, closed)) stream.destroy();
     await closed;
-    clearTimeout(timer);
   }
 
   async function endOnce(): Promise<boolean> {

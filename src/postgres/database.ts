@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { startTimer } from "../core/async/deadline.ts";
 import { whyEnded } from "../core/call_ended.ts";
 import type { Logger } from "../core/logger.ts";
 import { type Principal, principalKey, principalName } from "../core/principal.ts";
@@ -193,7 +194,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
     };
     const abort = () => void stop(cancelled(request));
     const { statementTimeoutMs } = boundsOf(request, options);
-    const timer = setTimeout(() => void stop(overdue), statementTimeoutMs + graceMs);
+    const stopTimer = startTimer(statementTimeoutMs + graceMs, () => void stop(overdue));
     const working = work(() => isStopped);
     request.signal.addEventListener("abort", abort, { once: true });
     if (request.signal.aborted) abort();
@@ -204,7 +205,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
       if (isStopped) return await stopped.promise;
       throw error;
     } finally {
-      clearTimeout(timer);
+      stopTimer();
       request.signal.removeEventListener("abort", abort);
       if (!isStopped) lease.release();
     }

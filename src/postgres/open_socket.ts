@@ -1,7 +1,7 @@
 import { lookup, type LookupAddress } from "node:dns";
 import { connect, isIP, type Socket } from "node:net";
 import type { DatabaseHost } from "./database_options.ts";
-import { untilAborted } from "./deadline.ts";
+import { untilAborted } from "../core/async/abort.ts";
 
 /** One address of a host. */
 export type SocketAddress =

@@ -1,5 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { AppError } from "../core/app_error.ts";
+import { longestTimerMs } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import type { AvailabilityLog } from "./availability_log.ts";
 import { connect } from "./connect.ts";
@@ -68,9 +69,6 @@ interface IdleConnection {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
-// a longer delay would make the timer fire at once
-const maxTimerMs = 2 ** 31 - 1;
-
 export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPool {
   const { database, isShared, stuckBackends, availability, now, onChange } = options;
   const places = database.poolMaxConns;
@@ -124,7 +122,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
     inUse.delete(connection);
     const timer = setTimeout(
       () => void close(connection),
-      Math.min(database.poolMaxConnIdleTimeMs, maxTimerMs),
+      Math.min(database.poolMaxConnIdleTimeMs, longestTimerMs),
     );
     idle.push({ connection, timer: timer.unref() });
     onChange(pool);

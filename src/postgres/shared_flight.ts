@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import { untilAborted } from "./deadline.ts";
+import { untilAborted } from "../core/async/abort.ts";
 
 /** One piece of work at a time, whose result all get who ask for it while it is done. */
 export interface SharedFlight<T> {

@@ -3,7 +3,8 @@ import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Connection } from "./connection.ts";
 import type { DatabaseOptions } from "./database_options.ts";
-import { untilAborted, withDeadline } from "./deadline.ts";
+import { untilAborted } from "../core/async/abort.ts";
+import { withDeadline } from "../core/async/deadline.ts";
 
 /**
  * A backend of PostgreSQL that was asked to cancel its statement for seconds, and has not ended it: some of PostgreSQL's

@@ -2,7 +2,7 @@ import type { Logger } from "../core/logger.ts";
 import { type ConnectFailure, connectFailure } from "./connect_failure.ts";
 import { type Connection, login } from "./connection.ts";
 import type { DatabaseOptions } from "./database_options.ts";
-import { withDeadline } from "./deadline.ts";
+import { withDeadline } from "../core/async/deadline.ts";
 import { openSocket, type SocketAddress } from "./open_socket.ts";
 import { isSessionOfKind, type SessionKind, sessionMismatch } from "./session_kind.ts";
 import { type Encryption, encryptionPlan } from "./ssl_mode.ts";

@@ -1,7 +1,8 @@
 import { AppError } from "../core/app_error.ts";
+import { untilAborted } from "../core/async/abort.ts";
+import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { ProviderError } from "../llm/provider_error.ts";
-import { untilAborted } from "../postgres/deadline.ts";
 import { createSharedFlight } from "../postgres/shared_flight.ts";
 import type { Filter } from "./query.ts";
 import type { RetrievedDocument, Retriever, RetrieveRequest } from "./retrieve.ts";
@@ -90,19 +91,13 @@ export function createCurrentRetriever(
   }
 
   /** Resolves with the look, whatever comes of it, or as soon as a query has waited long enough. */
-  function lookAgain(): Promise<void> {
+  async function lookAgain(): Promise<void> {
     openedAt = now();
-    const waited = Promise.withResolvers<void>();
-    const timer = setTimeout(waited.resolve, patienceMs);
-    flight.join(AbortSignal.timeout(maxAgeMs), reopen)
+    const looked = withDeadline(maxAgeMs, undefined, (signal) => flight.join(signal, reopen))
       .catch((error) =>
         logger.warn("Cannot look at a pipeline's tables again; it goes on as they were", { pipeline, error })
-      )
-      .finally(() => {
-        clearTimeout(timer);
-        waited.resolve();
-      });
-    return waited.promise;
+      );
+    await settlesWithin(patienceMs, looked);
   }
 
   /** The retriever whose tables a filter fits: the one that was opened, or a newer one. */

@@ -1,3 +1,4 @@
+import { isTimeout, withDeadline } from "../core/async/deadline.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 import type { Reachability } from "./pipelines.ts";
 
@@ -11,7 +12,7 @@ const longestPingMs = 5_000;
 /** Pings a provider for at most five seconds. A failure is told as one of the fixed phrases. */
 export async function reachabilityOf(provider: Pingable): Promise<Reachability> {
   try {
-    await provider.ping(AbortSignal.timeout(longestPingMs));
+    await withDeadline(longestPingMs, undefined, (signal) => provider.ping(signal));
     return { reachable: true };
   } catch (error) {
     return { reachable: false, error: phraseOf(error) };
@@ -20,6 +21,5 @@ export async function reachabilityOf(provider: Pingable): Promise<Reachability> 
 
 function phraseOf(error: unknown): string {
   if (error instanceof ProviderError) return error.message;
-  const isTimeout = error instanceof DOMException && error.name === "TimeoutError";
-  return new ProviderError(isTimeout ? "timeout" : "internal", "").message;
+  return new ProviderError(isTimeout(error) ? "timeout" : "internal", "").message;
 }

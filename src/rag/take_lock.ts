@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { sleep } from "../core/async/sleep.ts";
 import type { SqlSession } from "./keyword/sql_session.ts";
 
 /** PostgreSQL may notice only seconds later that a process was killed, and lets go of what it held then. */
@@ -22,6 +22,6 @@ export async function takeLock(
     const [row] = await session.query(`SELECT pg_try_advisory_lock(${key})`);
     if (row?.[0] === "t") return true;
     if (left < pauseMs) return false;
-    await pause(pauseMs);
+    await sleep(pauseMs);
   }
 }

@@ -1,11 +1,12 @@
 import { createWorkQueue } from "../core/share_the_thread.ts";
+import { createDeadline } from "../core/async/deadline.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
+import { ProviderError } from "../llm/provider_error.ts";
 import type { CatalogCache } from "../postgres/catalog_cache.ts";
 import type { StatementError } from "../postgres/database.ts";
 import type { StatementChecks } from "../postgres/statement_checks.ts";
 import type { Answer, AnswerQuestion, Question } from "./answer.ts";
 import { buildPrompt, type Prompt, repairMessages } from "./build_prompt.ts";
-import { startDeadline } from "./deadline.ts";
 import { errorForProvider } from "./error_for_provider.ts";
 import { readReply, type Reply } from "./read_reply.ts";
 import { excerptSchema } from "./schema_excerpt.ts";
@@ -84,12 +85,14 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
     const index = await schemas.get(database, { principal, signal });
     const { system, messages: first } = await inTurn(() => prompt(question, index, recent));
     let messages = first;
-    using deadline = startDeadline(options.answerTimeoutMs ?? 0);
+    const { answerTimeoutMs = 0 } = options;
+    const reason = () => new ProviderError("timeout", `no statement that runs within ${answerTimeoutMs} ms`);
+    using deadline = createDeadline(answerTimeoutMs, { signal, reason });
     for (let repairs = 0;; repairs++) {
       const said = await completion.complete({
         system,
         messages,
-        signal: repairs === 0 ? signal : deadline.within(signal),
+        signal: repairs === 0 ? signal : deadline.signal,
       });
       const { answer, fault } = await attempt(
         question,

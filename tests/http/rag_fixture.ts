@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../src/core/logger.ts";
-import { createCoarseTimeout } from "../../src/http/coarse_timeout.ts";
+import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { createRagRoutes } from "../../src/http/rag_routes.ts";
 import { createRunningQueries, type RunningQueries } from "../../src/http/running_queries.ts";
 import type { Pipelines } from "../../src/rag/pipelines.ts";
@@ -38,7 +38,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
   const address = { host: options.listenAddress ?? "0.0.0.0", port: 8080 };
   const log: string[] = [];
   const runningQueries = createRunningQueries();
-  const bodyTimeout = createCoarseTimeout({ timeoutMs: 60_000 });
+  const bodyTimeout = createSharedDeadline(60_000);
   bodyTimeout.close();
   const app = createRagRoutes({
     pipelines: typeof pipelines === "function" ? pipelines : () => pipelines,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createCoarseTimeout } from "../../src/http/coarse_timeout.ts";
+import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { readBody } from "../../src/http/read_body.ts";
 
-const patient = createCoarseTimeout({ timeoutMs: 60_000 });
+const patient = createSharedDeadline(60_000);
 patient.close();
 
 const post = (body: BodyInit) => new Request("http://localhost/", { method: "POST", body });
@@ -44,7 +44,7 @@ Deno.test("readBody() gives up on a body that does not arrive", async () => {
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(new Uint8Array([0x31])),
   });
-  const timeout = createCoarseTimeout({ timeoutMs: 0 });
+  const timeout = createSharedDeadline(0);
   // its timer alone does not keep a process alive
   const alive = setInterval(() => {}, 100);
   assert.equal((await readBody(post(body), { maxBytes: 10, timeout })).kind, "broken");

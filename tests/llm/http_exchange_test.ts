@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ProviderError } from "../../src/llm/provider_error.ts";
-import { waitFor } from "../../src/llm/wait_for.ts";
+import { sleep as wait } from "../../src/core/async/sleep.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { assertFault, exchangeWith, faultOf, never } from "./exchange_fixture.ts";
 import { capturedLogger, chunk, chunkedHead, reply, startRawServer } from "./raw_server.ts";
@@ -201,7 +201,7 @@ Deno.test("the caller's abort ends connecting, reading and waiting with its reas
   }
   assert.deepEqual(lines, []);
   const controller = new AbortController();
-  const waiting = exchangeWith(server.url, { logger, sleep: waitFor });
+  const waiting = exchangeWith(server.url, { logger, sleep: wait });
   const sent = waiting.send({ ...question, signal: controller.signal });
   await waitUntil("the attempt fails", () => lines.length === 1);
   const reason = new Error("gone");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../src/llm/create_provider.ts";
 import { guardCompletion, guardEmbedding } from "../../src/llm/guarded_provider.ts";
 import type { ProviderOptions } from "../../src/llm/provider_options.ts";
-import { waitFor } from "../../src/llm/wait_for.ts";
+import { sleep as wait } from "../../src/core/async/sleep.ts";
 import { watchedProvider } from "../../src/llm/watched_provider.ts";
 import { optionsFor } from "../providers/provider_subjects.ts";
 import { waitUntil } from "../support/wait_until.ts";
@@ -136,7 +136,7 @@ Deno.test("the wait that a provider asked for is not its silence", async () => {
   let pauses = 0;
   const sleep = (_: number, signal: AbortSignal) => {
     pauses++;
-    return waitFor(1e6, signal);
+    return wait(1e6, signal);
   };
   await using model = startModel((connection) => connection.write(busy), { sleep });
   for (let count = 1; count <= 5; count++) {

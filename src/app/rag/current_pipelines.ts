@@ -1,3 +1,4 @@
+import { longestTimerMs, withDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Pipelines } from "../../rag/pipelines.ts";
 import { type CountedPipelines, countQueries } from "./count_queries.ts";
@@ -20,8 +21,6 @@ interface CurrentPipelinesOptions {
 }
 
 const longestCheckMs = 30_000;
-/** A timer for longer would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 interface Serving extends CountedPipelines {
   readonly set: PipelineSet;
@@ -36,7 +35,7 @@ export function createCurrentPipelines(
 
   function serve(set: PipelineSet): Serving {
     for (const { config, check } of set.list) {
-      check(AbortSignal.timeout(longestCheckMs)).catch((error) => {
+      withDeadline(longestCheckMs, undefined, check).catch((error) => {
         if (serving.set !== set) return;
         logger.warn("A pipeline cannot answer yet", { pipeline: config.name, error });
       });

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
+import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
-import { createCoarseTimeout } from "../../http/coarse_timeout.ts";
 import { startListener } from "../../http/listener.ts";
 import { createRagRoutes } from "../../http/rag_routes.ts";
 import { createRunningQueries } from "../../http/running_queries.ts";
@@ -33,7 +33,7 @@ export async function serveRag(options: ServeRagOptions): Promise<RagHttpServer>
   const { server, pipelines, version, files, logger } = options;
   const address = { host: server.listen_address, port: server.port };
   const runningQueries = createRunningQueries();
-  const bodyTimeout = createCoarseTimeout({ timeoutMs: bodyTimeoutMs });
+  const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const routesOf = ({ allowed_hosts, cors }: Config["server"]) =>
     createRagRoutes({
       pipelines,

@@ -1,4 +1,5 @@
 import { AppError } from "../app_error.ts";
+import { settlesWithin } from "../async/deadline.ts";
 
 /**
  * Takes the operating system's advisory lock on an open file. It ends when the file is closed or the process ends,
@@ -12,16 +13,12 @@ export async function lockWithin(
   mode: "exclusive" | "shared",
   waitMs: number,
 ): Promise<boolean> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<"too late">();
-  const timer = setTimeout(() => resolve("too late"), waitMs);
   const locked = file.lock(mode === "exclusive");
   try {
-    if (await Promise.race([locked, tooLate]) !== "too late") return true;
+    if (await settlesWithin(waitMs, locked)) return true;
   } catch (error) {
     file.close();
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
   // the wait itself cannot be called off; what it gets later goes back at once
   locked.catch(() => {}).finally(() => file.close());

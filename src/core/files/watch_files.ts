@@ -1,3 +1,5 @@
+import { settlesWithin } from "../async/deadline.ts";
+
 /**
  * Tells of changes of files, by looking at them. One of these serves a whole process.
  *
@@ -92,10 +94,7 @@ export function createFileWatch({ settleMs = 75 }: { settleMs?: number } = {}): 
 
   async function end(each: Watched): Promise<void> {
     close(each);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, longestEndMs);
-    await Promise.race([each.running(), promise]);
-    clearTimeout(timer);
+    await settlesWithin(longestEndMs, each.running());
   }
 }
 

@@ -1,3 +1,4 @@
+import { startTimer } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { BackendFault, cancelledByUser, faultIn } from "./backend_fault.ts";
 import type { ClientStream } from "./client_stream.ts";
@@ -163,11 +164,11 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
       );
       stream.hangUp();
     };
-    const timer = statementTimeoutMs === 0 ? undefined : setTimeout(expire, statementTimeoutMs);
+    const stopTimer = startTimer(statementTimeoutMs, expire);
     try {
       return await readBatch(stream.inbox);
     } finally {
-      clearTimeout(timer);
+      stopTimer();
     }
   }
 

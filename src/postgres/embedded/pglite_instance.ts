@@ -1,3 +1,4 @@
+import { startTimer } from "../../core/async/deadline.ts";
 import { type BackendFault, cancelledByTimeout, faultIn, shuttingDown, stoppedBy } from "./backend_fault.ts";
 import { clearCancel, type InterruptFlags, requestCancel } from "./interrupt_flags.ts";
 import { encode, errorResponse, messagesIn, queryMessage, type TransactionStatus } from "./wire_protocol.ts";
@@ -102,12 +103,12 @@ export async function startPgliteInstance({ prepare, ...start }: StartOptions): 
         deadline ??= setTimeout(() => reject(fault), interruptGraceMs);
       };
       const onAbort = () => stop(signal.reason);
-      const timer = timeoutMs === 0 ? undefined : setTimeout(() => stop(cancelledByTimeout()), timeoutMs);
+      const stopTimer = startTimer(timeoutMs, () => stop(cancelledByTimeout()));
       signal.addEventListener("abort", onAbort, { once: true });
       try {
         return (await done).status;
       } finally {
-        clearTimeout(timer);
+        stopTimer();
         clearTimeout(deadline);
         signal.removeEventListener("abort", onAbort);
         call.send = discard;

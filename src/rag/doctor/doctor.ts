@@ -1,3 +1,4 @@
+import { withDeadline } from "../../core/async/deadline.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { Database } from "../../postgres/database.ts";
@@ -73,8 +74,11 @@ function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: Abort
   const { name, database, tables, isHybrid, embedding, completions, rerank } = pipeline;
   const embed = once(async () => {
     // checks of tables wait for it too, and have something to do after it
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(limitMs * 0.8)]);
-    const { vectors: [vector] } = await embedding.embed({ texts: ["ping"], purpose: "query", signal: soon });
+    const { vectors: [vector] } = await withDeadline(
+      limitMs * 0.8,
+      signal,
+      (soon) => embedding.embed({ texts: ["ping"], purpose: "query", signal: soon }),
+    );
     if (vector === undefined) throw new ProviderError("provider", "no vector for a text");
     return vector;
   });

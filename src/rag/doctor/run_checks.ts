@@ -1,4 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
+import { untilAborted } from "../../core/async/abort.ts";
+import { withDeadline } from "../../core/async/deadline.ts";
 import { type Check, type CheckResult, error, type Finding, type Outcome } from "./check.ts";
 
 export interface RunChecksOptions {
@@ -23,29 +25,12 @@ export async function runChecks(checks: readonly Check[], options: RunChecksOpti
 }
 
 async function outcomeOf(check: Check, { limitMs, signal }: RunChecksOptions): Promise<Outcome> {
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new OverLimit()), limitMs);
-  const either = AbortSignal.any([signal, limit.signal]);
+  const run = (inner: AbortSignal) => untilAborted(check.run(inner), inner);
   try {
-    return await untilAborted(check.run(either), either);
+    return await withDeadline(limitMs, signal, run, () => new OverLimit());
   } catch (thrown) {
     signal.throwIfAborted();
-    return { findings: [failure(limit.signal.aborted ? limit.signal.reason : thrown, limitMs)] };
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Some work does not look at its signal. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
+    return { findings: [failure(thrown, limitMs)] };
   }
 }
 

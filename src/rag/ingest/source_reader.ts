@@ -1,3 +1,5 @@
+import { untilAborted } from "../../core/async/abort.ts";
+import { withDeadline } from "../../core/async/deadline.ts";
 import type { ReadyMessage, SourceReply, SourceRequest } from "./source_worker.ts";
 
 /** Reads files on a thread of its own, one after the other. */
@@ -29,27 +31,15 @@ export function createSourceReader({ timeoutMs }: { readonly timeoutMs: number }
   return {
     async read(request, signal) {
       signal.throwIfAborted();
-      const { promise, resolve, reject } = Promise.withResolvers<SourceReply>();
-      const abort = () => {
-        stop();
-        reject(signal.reason);
-      };
-      const giveUp = () => {
-        stop();
-        resolve({ kind: "failed", reason: `reading it took more than ${timeoutMs / 1000} seconds` });
-      };
-      signal.addEventListener("abort", abort, { once: true });
       const running = thread ??= startThread();
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      void running.ready.then(() => {
-        timer = setTimeout(giveUp, timeoutMs);
-        running.read(request).then(resolve);
-      });
+      const readOne = (inner: AbortSignal) => untilAborted(running.read(request), inner);
       try {
-        return await promise;
-      } finally {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", abort);
+        await untilAborted(running.ready, signal);
+        return await withDeadline(timeoutMs, signal, readOne);
+      } catch {
+        stop();
+        signal.throwIfAborted();
+        return { kind: "failed", reason: `reading it took more than ${timeoutMs / 1000} seconds` };
       }
     },
     [Symbol.dispose]: stop,

@@ -1,3 +1,4 @@
+import { sleep } from "../../core/async/sleep.ts";
 import { sqlStateOf } from "./sql_session.ts";
 
 const lockNotAvailable = "55P03";
@@ -16,19 +17,7 @@ export async function withoutWaitingWriters<T>(signal: AbortSignal, work: () => 
       return await work();
     } catch (error) {
       if (sqlStateOf(error) !== lockNotAvailable || attempt === attempts) throw error;
-      await pause(signal);
-      signal.throwIfAborted();
+      await sleep(pauseMs, signal);
     }
   }
-}
-
-function pause(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, pauseMs);
-  const abort = () => {
-    clearTimeout(timer);
-    resolve();
-  };
-  signal.addEventListener("abort", abort, { once: true });
-  return promise.finally(() => signal.removeEventListener("abort", abort));
 }

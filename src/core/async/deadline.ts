@@ -1,0 +1,122 @@
+import { AppError } from "../app_error.ts";
+
+/** The longest that a timer of the runtime waits, 25 days; one for longer would fire at once. */
+export const longestTimerMs = 2 ** 31 - 1;
+
+/** Calls `expire` after so many milliseconds; 0 or more than 25 days: never. Returns what calls it off. */
+export function startTimer(ms: number, expire: () => void): () => void {
+  if (ms === 0 || ms > longestTimerMs) return () => {};
+  const timer = setTimeout(expire, ms);
+  return () => clearTimeout(timer);
+}
+
+/** The end of the time that something may take. Disposing of it lets go of the caller's signal and of the limit. */
+export interface Deadline extends Disposable {
+  /** Aborts as the caller's does, and with its own reason when a limit passes. */
+  readonly signal: AbortSignal;
+  /** A further limit from now on, as in `createDeadline`; whoever sets it calls what it returns, which lifts it. */
+  limit(ms: number, reason: () => unknown): () => void;
+  /** The first limit holds no longer. */
+  lift(): void;
+}
+
+export interface DeadlineOptions {
+  /** The caller's. */
+  readonly signal?: AbortSignal | undefined;
+  /** What to abort with when the time is up; a `DOMException` named `TimeoutError` where absent. */
+  readonly reason?: () => unknown;
+}
+
+/** @param timeoutMs from now; 0 or more than 25 days: no limit */
+export function createDeadline(
+  timeoutMs: number,
+  { signal, reason = outOfTime }: DeadlineOptions = {},
+): Deadline {
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  const limit = (ms: number, reason: () => unknown) => startTimer(ms, () => controller.abort(reason()));
+  const lift = limit(timeoutMs, reason);
+  return {
+    signal: controller.signal,
+    limit,
+    lift,
+    [Symbol.dispose]() {
+      lift();
+      signal?.removeEventListener("abort", abort);
+    },
+  };
+}
+
+/**
+ * Runs a task with a signal that aborts when the given one does, and after `timeoutMs` milliseconds with `reason`, as in
+ * {@linkcode createDeadline}. A task that does not look at its signal is not cut short: see `untilAborted`.
+ */
+export async function withDeadline<T>(
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  task: (signal: AbortSignal) => Promise<T>,
+  reason?: () => unknown,
+): Promise<T> {
+  using deadline = createDeadline(timeoutMs, { signal, ...(reason && { reason }) });
+  return await task(deadline.signal);
+}
+
+/** Whether the promise resolves within so many milliseconds; rejects where it rejects in that time. */
+export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  try {
+    return await Promise.race([promise.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Whether a signal's reason, or what was thrown for it, says that the time was up. */
+export function isTimeout(reason: unknown): boolean {
+  return reason instanceof AppError
+    ? reason.code === "timeout"
+    : reason instanceof Error && reason.name === "TimeoutError";
+}
+
+function outOfTime(): DOMException {
+  return new DOMException("no answer in time", "TimeoutError");
+}
+
+/** One bound for many short waits, by one timer: a timer each would cost more than most of them. */
+export interface SharedDeadline {
+  /** What `work` resolves with, or `late` where it takes longer than the bound, by up to a second. */
+  race<T, L>(work: Promise<T>, late: L): Promise<T | L>;
+  close(): void;
+}
+
+const tickMs = 1_000;
+
+/** Its timer alone does not keep the process alive. */
+export function createSharedDeadline(timeoutMs: number): SharedDeadline {
+  // in the order of their ends
+  const waits = new Set<{ readonly endsAt: number; readonly expire: () => void }>();
+
+  const timer = setInterval(() => {
+    const time = performance.now();
+    for (const wait of waits) {
+      if (wait.endsAt > time) return;
+      waits.delete(wait);
+      wait.expire();
+    }
+  }, tickMs);
+  Deno.unrefTimer(timer);
+
+  return {
+    race<T, L>(work: Promise<T>, late: L): Promise<T | L> {
+      return new Promise((resolve, reject) => {
+        const wait = { endsAt: performance.now() + timeoutMs, expire: () => resolve(late) };
+        waits.add(wait);
+        work.finally(() => waits.delete(wait)).then(resolve, reject);
+      });
+    },
+    close: () => clearInterval(timer),
+  };
+}
