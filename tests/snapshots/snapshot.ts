@@ -28,7 +28,11 @@ export function withoutProse(json: string): string {
   return `${text}\n`;
 }
 
-const prose: ReadonlySet<string> = new Set(["description", "summary", "instructions"]);
+// the last three are -doctor's
+const prose: ReadonlySet<string> = new Set([
+  ...["description", "summary", "instructions"],
+  ...["note", "finding", "remedy"],
+]);
 
 /** Replaces what is another in every run: a pattern by a name. */
 export function mask(text: string, masks: Readonly<Record<string, string | RegExp>>): string {

@@ -123,10 +123,7 @@ log: { level: debug, format: json }
     version,
     folder: folder.path,
     database: database.name,
-    port: new RegExp(
-      `(?<=127\\.0\\.0\\.1:)(${new URL(server.url).port}|${new URL(database.url).port})\\b`,
-      "g",
-    ),
+    port: /(?<=127\.0\.0\.1:)\d+/g,
     time: timeMask,
   };
   const ofAlice = { authorization: `Bearer ${session.session_token}` };
