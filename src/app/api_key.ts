@@ -1,7 +1,7 @@
-import type { FileWatch, Look } from "../core/files/watch_files.ts";
-import { readableByOthers } from "../auth/credential_file.ts";
-import type { Logger } from "../core/logger.ts";
+import { openFileWarning } from "../core/files/private_file.ts";
 import { readRegularFile } from "../core/files/read_regular_file.ts";
+import type { FileWatch, Look } from "../core/files/watch_files.ts";
+import type { Logger } from "../core/logger.ts";
 
 /** Where a provider's key may be; the first that holds one counts. */
 export interface ApiKeySources {
@@ -76,7 +76,7 @@ async function openKeyFile(path: string, options: ApiKeyOptions & { isExpected: 
       logger.warn(`Cannot read the key file ${path}`, { error });
       return;
     }
-    const warning = await readableByOthers(path);
+    const warning = await openFileWarning(path, { rootMayShareWithGroup: true });
     if (warning !== undefined) logger.warn(warning);
   }
 

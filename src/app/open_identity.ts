@@ -1,8 +1,6 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
-import { readableByOthers } from "../auth/credential_file.ts";
 import { createCredentialWatcher, type CredentialWatcher } from "../auth/credential_watcher.ts";
-import type { FileWatch } from "../core/files/watch_files.ts";
 import { createLogin, type Login, type LoginReport } from "../auth/login.ts";
 import { createPasswordHasher } from "../auth/password_hasher.ts";
 import { createRateLimiter } from "../auth/rate_limiter.ts";
@@ -10,6 +8,8 @@ import type { Sessions } from "../auth/sessions.ts";
 import { openTokenDirectory, type TokenDirectory } from "../auth/token_directory.ts";
 import { openUserDirectory, type UserDirectory } from "../auth/user_directory.ts";
 import type { Config } from "../config/mod.ts";
+import { openFileWarning } from "../core/files/private_file.ts";
+import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
 
@@ -43,7 +43,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const tokens = await openTokens(options, files, opening);
   const users = await openUsers(options, files, opening);
   for (const path of [auth.token_file, auth.user_file]) {
-    const warning = await readableByOthers(path);
+    const warning = await openFileWarning(path);
     if (warning !== undefined) logger.warn(warning);
   }
   if (tokens.size === 0 && users.size === 0) {

@@ -72,14 +72,6 @@ export async function rewriteCredentialFile<T>(
   });
 }
 
-/** A warning with the command to run where others than the owner may read or write a file; undefined where all is well. */
-export async function readableByOthers(path: string): Promise<string | undefined> {
-  const mode = await Deno.stat(path).then((info) => info.mode, () => null);
-  if (mode === null || (mode & 0o066) === 0) return undefined;
-  const octal = (mode & 0o777).toString(8).padStart(4, "0");
-  return `Other users of this machine can access ${path} (mode ${octal}); run: chmod 600 ${shellWord(path)}`;
-}
-
 async function readText(path: string): Promise<string | undefined> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await readRegularBytes(path));
@@ -141,8 +133,4 @@ function spacingOf(text: string) {
     indentSeq: !/^- /m.test(text),
     flowCollectionPadding: !/: \{[^\s}]/.test(text),
   };
-}
-
-function shellWord(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

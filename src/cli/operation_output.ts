@@ -1,5 +1,5 @@
-import { readableByOthers } from "../auth/credential_file.ts";
 import { formatTimestamp } from "../auth/timestamp.ts";
+import { openFileWarning } from "../core/files/private_file.ts";
 
 /** Takes a line of what was asked for, without its line end: standard output. */
 export type Print = (line: string) => void;
@@ -11,7 +11,7 @@ export interface OperationOptions {
 }
 
 export async function warnOfAccess(path: string, options: OperationOptions): Promise<void> {
-  const warning = await readableByOthers(path);
+  const warning = await openFileWarning(path);
   if (warning !== undefined) options.warn?.(warning);
 }
 

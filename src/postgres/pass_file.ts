@@ -1,5 +1,5 @@
+import { isOpenToOthers } from "../core/files/private_file.ts";
 import type { Logger } from "../core/logger.ts";
-import { isReadableByOthers } from "./private_file.ts";
 
 /** What a line of a password file is matched against. */
 export interface PassFileQuery {
@@ -27,7 +27,7 @@ export async function findPassword(
       logger.warn("password file ignored: it is not a plain file", { path });
       return undefined;
     }
-    if (isReadableByOthers(info)) {
+    if (isOpenToOthers(info)) {
       logger.warn(`password file ignored: others can read it; run chmod 0600 ${path}`, { path });
       return undefined;
     }

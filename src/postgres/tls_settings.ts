@@ -1,8 +1,8 @@
 import { AppError } from "../core/app_error.ts";
-import type { Logger } from "../core/logger.ts";
+import { isOpenToOthers } from "../core/files/private_file.ts";
 import { readRegularFile } from "../core/files/read_regular_file.ts";
+import type { Logger } from "../core/logger.ts";
 import type { DatabaseOptions } from "./database_options.ts";
-import { isReadableByOthers } from "./private_file.ts";
 import { type Verification, verificationFor } from "./ssl_mode.ts";
 
 /** What a TLS handshake with a database needs, all of it read. */
@@ -67,7 +67,8 @@ async function readClientCertificate(options: TlsOptions): Promise<TlsSettings["
   try {
     const cert = await readRegularFile(sslCertFile);
     const key = await readRegularFile(sslKeyFile);
-    if (!isReadableByOthers(await Deno.stat(sslKeyFile))) return { cert, key };
+    const info = await Deno.stat(sslKeyFile);
+    if (!isOpenToOthers(info, { rootMayShareWithGroup: true })) return { cert, key };
   } catch (error) {
     throw unreadable(name, "the client certificate or its key", error);
   }

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../core/app_error.ts";
+import { isOpenToOthers } from "../core/files/private_file.ts";
 
 /** The layout below; a file with a higher one is a newer program's. */
 const layoutVersion = 1;
@@ -101,8 +102,7 @@ function makePrivate(path: string): void {
 
 function tighten(file: string): void {
   try {
-    const { mode } = Deno.statSync(file);
-    if (mode !== null && (mode & 0o077) !== 0) Deno.chmodSync(file, 0o600);
+    if (isOpenToOthers(Deno.statSync(file))) Deno.chmodSync(file, 0o600);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }

@@ -71,6 +71,24 @@ Deno.test("a configured file that is missing is logged, and read once it is ther
   });
 });
 
+Deno.test({
+  name:
+    "a key that root shares with a group, as a mounted secret, draws no warning; a user's does (needs root)",
+  ignore: Deno.uid() !== 0,
+  fn: async () => {
+    await withFolder(async (folder, lines, options) => {
+      const file = join(folder, "key");
+      await Deno.writeTextFile(file, "shared");
+      await Deno.chmod(file, 0o440);
+      await using shared = await openApiKey({ file }, options);
+      assert.deepEqual([shared.read(), lines], ["shared", []]);
+      await Deno.chown(file, 12345, 23456);
+      await using _users = await openApiKey({ file }, options);
+      assert.match(lines.join(""), /can access .* \(mode 0440\); run: chmod 600 /);
+    });
+  },
+});
+
 Deno.test("a key's file that holds no key is logged and not used", async () => {
   await withFolder(async (folder, lines, options) => {
     for (

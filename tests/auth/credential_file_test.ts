@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { appendEntry, removeEntry } from "../../src/auth/credential_entries.ts";
-import { editCredentialFile, readableByOthers } from "../../src/auth/credential_file.ts";
+import { editCredentialFile } from "../../src/auth/credential_file.ts";
 import { readTokenFile } from "../../src/auth/token_file.ts";
 import { pgedgeTokenFile } from "./pgedge_token_file.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
@@ -181,26 +181,4 @@ Deno.test({
     const { uid, gid } = await Deno.stat(path);
     assert.deepEqual([uid, gid, await modeOf(path)], [12345, 23456, 0o600]);
   },
-});
-
-Deno.test("readableByOthers() warns with the command to run", async () => {
-  await using folder = await temporaryFolder();
-  const path = `${folder.path}/tokens.yaml`;
-  assert.equal(await readableByOthers(path), undefined);
-  await Deno.writeTextFile(path, "");
-  const modes: [number, boolean][] = [[0o600, false], [0o400, false], [0o640, true], [0o604, true], [
-    0o602,
-    true,
-  ]];
-  for (const [mode, warns] of modes) {
-    await Deno.chmod(path, mode);
-    const warning = await readableByOthers(path);
-    assert.equal(warning?.endsWith(`; run: chmod 600 ${path}`) ?? false, warns, mode.toString(8));
-  }
-  const odd = `${folder.path}/it's my file.yaml`;
-  await Deno.writeTextFile(odd, "");
-  await Deno.chmod(odd, 0o644);
-  const command = (await readableByOthers(odd))?.split("run: ")[1] ?? "";
-  assert.ok((await new Deno.Command("sh", { args: ["-c", command] }).output()).success);
-  assert.equal(await readableByOthers(odd), undefined);
 });

@@ -1,11 +1,12 @@
 import { AppError } from "../../core/app_error.ts";
+import { shellWord } from "../../core/shell_word.ts";
 import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
 import { indexFormat, indexTable, oldestFormat } from "../keyword/index_objects.ts";
 import type { KeywordIndex } from "../keyword/keyword_index.ts";
 import { mayReadSql } from "../keyword/may_read_sql.ts";
 import { type Check, type Finding, note, warning } from "./check.ts";
 import { readJson } from "./read_rows.ts";
-import { rowsText, shellWord, type TableSubject } from "./table_subject.ts";
+import { rowsText, type TableSubject } from "./table_subject.ts";
 
 /** Rows up to which their words are ranked in no time without an index. */
 const fewTexts = 1_000;

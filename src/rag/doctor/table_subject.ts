@@ -1,3 +1,4 @@
+import { shellWord } from "../../core/shell_word.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import type { DocumentTable } from "../document_table.ts";
@@ -46,9 +47,4 @@ export function selectRows(
 
 export function ingestCommand({ pipeline }: TableSubject): string {
   return `server -ingest ${shellWord(pipeline)} FOLDER`;
-}
-
-/** A setting of the command line, quoted where a shell would read more into it. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
