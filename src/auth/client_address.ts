@@ -1,7 +1,7 @@
-import { createAddressBlocks } from "./address_block.ts";
+import { AppError } from "../core/app_error.ts";
+import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../core/ip_address.ts";
 import type { ClientHeader } from "./client_header_kinds.ts";
 import { elementsFromRight, forParameter, parseNode } from "./forwarded_header.ts";
-import { formatIpAddress, type IpAddress, parseIpAddress } from "./ip_address.ts";
 
 export interface ClientAddressOptions {
   /** The header in which the proxies name the client; absent: the network peer is the client. */
@@ -23,22 +23,27 @@ export type ClientAddress = (peer: string, headers: Headers) => string;
  */
 export function createClientAddress(options: ClientAddressOptions): ClientAddress {
   const { header } = options;
-  const isTrusted = createAddressBlocks(options.trustedProxies);
+  const trusted = options.trustedProxies.map((text) => {
+    const block = parseAddressBlock(text);
+    if (block !== undefined) return block;
+    const reason = "expected an address or CIDR such as 10.0.0.0/8";
+    throw new AppError("invalid", `Cannot read the address block ${JSON.stringify(text)}: ${reason}`);
+  });
   return (peer, headers) => {
-    const peerAddress = parseIpAddress(peer);
+    const peerAddress = canonicalIpAddress(peer);
     if (peerAddress === undefined) return peer;
-    const value = header !== undefined && isTrusted(peerAddress) ? headers.get(header) ?? "" : "";
-    return formatIpAddress(clientIn(value) ?? peerAddress);
+    const value = header !== undefined && isInBlocks(peerAddress, trusted) ? headers.get(header) ?? "" : "";
+    return clientIn(value) ?? peerAddress;
   };
 
-  function clientIn(value: string): IpAddress | undefined {
-    let farthest: IpAddress | undefined;
+  function clientIn(value: string): string | undefined {
+    let farthest: string | undefined;
     let hops = 0;
     for (const element of elementsFromRight(value)) {
       if (++hops > mostHops) return undefined;
       const node = header === "Forwarded" ? forParameter(element) : element;
       const hop = node === undefined ? undefined : parseNode(node);
-      if (hop === undefined || header === "X-Real-IP" || !isTrusted(hop)) return hop;
+      if (hop === undefined || header === "X-Real-IP" || !isInBlocks(hop, trusted)) return hop;
       farthest = hop;
     }
     return farthest;

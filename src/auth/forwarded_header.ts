@@ -1,4 +1,4 @@
-import { type IpAddress, parseIpAddress } from "./ip_address.ts";
+import { canonicalIpAddress, canonicalIpv6Address } from "../core/ip_address.ts";
 
 /**
  * The elements of a list header (RFC 9110, section 5.6.1) from the right, where the nearest proxy writes; empty ones are
@@ -40,21 +40,21 @@ export function forParameter(element: string): string | undefined {
 }
 
 /**
- * The address of a node (RFC 7239, section 6) or of an `X-Forwarded-For` entry: `192.0.2.1`, `192.0.2.1:4711`,
+ * The canonical address of a node (RFC 7239, section 6) or of an `X-Forwarded-For` entry: `192.0.2.1`, `192.0.2.1:4711`,
  * `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:4711`. Undefined for `unknown`, `_hidden` and what is no address.
  */
-export function parseNode(text: string): IpAddress | undefined {
+export function parseNode(text: string): string | undefined {
   if (text.length > longestNode) return undefined;
   const bracketed = /^\[([^\]]*)\](.*)$/.exec(text);
   if (bracketed !== null) {
     const [, address = "", port = ""] = bracketed;
-    return address.includes(":") && isPort(port) ? parseIpAddress(address) : undefined;
+    return isPort(port) ? canonicalIpv6Address(address) : undefined;
   }
   const withPort = /^([\d.]+)(:.*)$/.exec(text);
-  if (withPort === null) return parseIpAddress(text);
+  if (withPort === null) return canonicalIpAddress(text);
   const [, address = "", port = ""] = withPort;
   // what has digits, dots and a colon may be IPv6 in full
-  return address.includes(".") && isPort(port) ? parseIpAddress(address) : parseIpAddress(text);
+  return address.includes(".") && isPort(port) ? canonicalIpAddress(address) : canonicalIpAddress(text);
 }
 
 const longestNode = 120;

@@ -1,4 +1,4 @@
-import { formatIpAddress, type IpAddress, isIpv4, parseIpAddress } from "./ip_address.ts";
+import { canonicalIpAddress, formatSlash64, isInBlocks, parseAddressBlock } from "../core/ip_address.ts";
 
 export interface RateLimiterOptions {
   readonly windowMs: number;
@@ -134,14 +134,10 @@ function createFailureLog(): FailureLog {
 
 /** What counts as one address: of IPv6 a whole /64, but for those that many share. */
 export function addressGroup(address: string): string {
-  const parsed = parseIpAddress(address);
-  if (parsed === undefined) return address;
-  if (isIpv4(parsed) || isSharedPrefix(parsed)) return formatIpAddress(parsed);
-  return `${formatIpAddress([...parsed.slice(0, 4), 0, 0, 0, 0])}/64`;
+  const canonical = canonicalIpAddress(address);
+  if (canonical === undefined) return address;
+  return isInBlocks(canonical, sharedBlocks) ? canonical : formatSlash64(canonical);
 }
 
 // all link-local addresses are in one /64, and all of IPv4 behind a translator is in another (RFC 6052)
-function isSharedPrefix([first = 0, second, ...rest]: IpAddress): boolean {
-  const linkLocal = (first & 0xffc0) === 0xfe80;
-  return linkLocal || (first === 0x64 && second === 0xff9b && rest.slice(0, 4).every((group) => group === 0));
-}
+const sharedBlocks = ["fe80::/10", "64:ff9b::/96"].flatMap((text) => parseAddressBlock(text) ?? []);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseDuration } from "../core/duration.ts";
+import { parseAddressBlock } from "../core/ip_address.ts";
 import { parseListenAddress } from "../core/listen_address.ts";
-import { isAddressBlock } from "./address_block.ts";
 import { parseSize } from "./size.ts";
 
 /**
@@ -67,7 +67,11 @@ export const timeout = () => {
 export const address = () =>
   parsed("an address such as :8080, 127.0.0.1:8080 or [::1]:8080", parseListenAddress);
 
-export const addressBlock = () => checked("an IP address or a CIDR block such as 10.0.0.0/8", isAddressBlock);
+export const addressBlock = () =>
+  checked(
+    "an IP address or a CIDR block such as 10.0.0.0/8",
+    (value) => parseAddressBlock(value) !== undefined,
+  );
 
 /** A web origin: scheme, host and perhaps a port, without a path. */
 export const origin = () =>

@@ -1,3 +1,5 @@
+import { canonicalIpAddress, canonicalIpv6Address, isLoopbackAddress } from "./ip_address.ts";
+
 /** A place to listen on; the host is empty where every interface is meant. */
 export interface ListenAddress {
   readonly host: string;
@@ -10,7 +12,9 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]*)):(\d{1,5})$/.exec(text);
   if (match === null) return undefined;
   const port = Number(match[3]);
-  if (port > 65_535 || (match[1] !== undefined && !isIpv6(match[1]))) return undefined;
+  if (port > 65_535 || (match[1] !== undefined && canonicalIpv6Address(match[1]) === undefined)) {
+    return undefined;
+  }
   return { host: match[1] ?? match[2] ?? "", port };
 }
 
@@ -21,18 +25,13 @@ export function formatListenAddress({ host, port }: ListenAddress): string {
 
 /** Whether only this machine can reach a host: `localhost`, `127.0.0.0/8` and `::1`. */
 export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  return name === "localhost" || name.endsWith(".localhost") || /^127(\.\d{1,3}){3}$/.test(name) ||
-    (isIpv6(name) && new URL(`http://[${name}]/`).hostname === "[::1]");
+  const address = canonicalIpAddress(host);
+  return address === undefined ? /^(.*\.)?localhost$/i.test(host) : isLoopbackAddress(address);
 }
 
 /** Whether two listeners would fight for one port: equal ports, and equal hosts or one of them every interface. */
 export function addressesCollide(left: ListenAddress, right: ListenAddress): boolean {
   if (left.port !== right.port || left.port === 0) return false;
-  const every = (host: string) => host === "" || host === "0.0.0.0" || host === "::";
-  return every(left.host) || every(right.host) || left.host.toLowerCase() === right.host.toLowerCase();
-}
-
-function isIpv6(text: string): boolean {
-  return text.includes(":") && URL.canParse(`http://[${text}]/`);
+  const hosts = [left.host, right.host].map((host) => canonicalIpAddress(host) ?? host.toLowerCase());
+  return hosts[0] === hosts[1] || hosts.some((host) => host === "" || host === "0.0.0.0" || host === "::");
 }

@@ -1,3 +1,4 @@
+import { canonicalIpv6Address } from "../core/ip_address.ts";
 import { formatListenAddress, isLoopback, type ListenAddress } from "../core/listen_address.ts";
 
 export interface HostOptions {
@@ -81,10 +82,9 @@ interface HostNames {
 function readHost(host: string): HostNames | undefined {
   const [, address, name, port] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::(\d{1,5}))?$/.exec(host) ??
     [];
-  if (address !== undefined && !URL.canParse(`http://[${address}]`)) return undefined;
-  const hostname = address === undefined ? name : new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const hostname = address === undefined ? name : canonicalIpv6Address(address);
   if (hostname === undefined) return undefined;
-  const written = address === undefined ? hostname : `[${hostname}]`;
+  const written = hostname.includes(":") ? `[${hostname}]` : hostname;
   const ports = port === undefined ? ["80", "443"] : [port];
   return { hostname, hasPort: port !== undefined, withPorts: ports.map((each) => `${written}:${each}`) };
 }

@@ -1,5 +1,6 @@
 import { lookup, type LookupAddress } from "node:dns";
-import { connect, isIP, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
+import { canonicalIpAddress } from "../core/ip_address.ts";
 import type { DatabaseHost } from "./database_options.ts";
 import { untilAborted } from "../core/async/abort.ts";
 
@@ -16,7 +17,7 @@ export async function resolveHost(
   signal: AbortSignal,
 ): Promise<SocketAddress[]> {
   if (host.startsWith("/")) return [{ kind: "unix", path: `${host}/.s.PGSQL.${port}` }];
-  if (isIP(host) !== 0) return [{ kind: "tcp", address: host, port }];
+  if (canonicalIpAddress(host) !== undefined) return [{ kind: "tcp", address: host, port }];
   const found = await untilAborted(lookUp(host), signal);
   return found.map(({ address }) => ({ kind: "tcp", address, port }));
 }

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
-import { isIP, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { untilAborted } from "../core/async/abort.ts";
+import { canonicalIpAddress } from "../core/ip_address.ts";
 import type { TlsSettings } from "./tls_settings.ts";
 
 /** A failure of the TLS layer, as opposed to one of the network or of the login. */
@@ -96,7 +97,7 @@ function tlsOptions({ host, settings }: TlsTarget): ConnectionOptions {
   return {
     host,
     // RFC 6066 section 3: no addresses in the server name
-    ...(isIP(host) === 0 && { servername: host }),
+    ...(canonicalIpAddress(host) === undefined && { servername: host }),
     rejectUnauthorized: verification !== "nothing",
     ...(verification !== "chain and name" && { checkServerIdentity: () => undefined }),
     ...(rootCertificates !== undefined && { ca: rootCertificates }),

@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from "node:net";
+import { parseAddressBlock } from "../../core/ip_address.ts";
 import type { ColumnType, ValueKind } from "../column_type.ts";
 import { dateText, timestampText, timeText } from "./date_literal.ts";
 
@@ -57,7 +57,7 @@ const literals: Readonly<Record<ValueKind, Literal>> = {
   },
   inet: {
     expected: "an address such as 192.0.2.1 or 192.0.2.0/24",
-    read: (value) => fromText(value, inetText),
+    read: (value) => fromText(value, (text) => parseAddressBlock(text) && text),
   },
   enum: {
     expected: "one of the values of the column's type",
@@ -109,13 +109,4 @@ function floatText(value: unknown, round: (value: number) => number): string | u
 function booleanText(text: string): string | undefined {
   const lower = text.toLowerCase();
   return lower === "true" || lower === "false" ? lower : undefined;
-}
-
-function inetText(text: string): string | undefined {
-  const [address = "", bits, ...rest] = text.split("/");
-  const isPlain = isIP(address) !== 0 && !address.includes("%") && rest.length === 0;
-  const maxBits = isIPv6(address) ? 128 : 32;
-  return isPlain && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits))
-    ? text
-    : undefined;
 }

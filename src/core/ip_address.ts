@@ -1,0 +1,62 @@
+import { isIPv4, isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/**
+ * The one text of an IPv4 or IPv6 address: dotted decimals for IPv4, IPv4-mapped IPv6 too (RFC 4291, section 2.5.5.2), and
+ * RFC 5952 for IPv6. Undefined for other text. A zone id is dropped: it means nothing on another machine. An octet with a
+ * leading zero is refused, since some programs read it as octal.
+ */
+export function canonicalIpAddress(text: string): string | undefined {
+  const [, address = "", zone] = /^([^%]*)(%[\w.~%-]+)?$/.exec(text) ?? [];
+  if (zone === undefined && isIPv4(address)) return address;
+  if (!isIPv6(address)) return undefined;
+  // ipaddr.js takes octal, and ::192.0.2.1 as if it were IPv4-mapped, so it is only given what the runtime has read
+  const written = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  return written.startsWith("::ffff:") ? ipaddr.process(written).toString() : written;
+}
+
+/** Of an address that is written as IPv6, an IPv4-mapped one too: of what stands between brackets. */
+export function canonicalIpv6Address(text: string): string | undefined {
+  return text.includes(":") ? canonicalIpAddress(text) : undefined;
+}
+
+/** Whether only the machine itself can reach a canonical address: `127.0.0.0/8` and `::1`. */
+export function isLoopbackAddress(address: string): boolean {
+  return address.startsWith("127.") || address === "::1";
+}
+
+/** The addresses that share their first `bits` with `base`. */
+export interface AddressBlock {
+  readonly base: ipaddr.IPv4 | ipaddr.IPv6;
+  readonly bits: number;
+}
+
+/**
+ * Reads an address or a CIDR block (`192.0.2.1`, `192.0.2.0/24`, `2001:db8::/32`); undefined for other text. Bits of the
+ * address after the prefix are ignored. A zone id is refused: a block holds what is in it on every interface.
+ */
+export function parseAddressBlock(text: string): AddressBlock | undefined {
+  const [, address = "", bitsText] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const base = canonicalIpAddress(address);
+  if (base === undefined) return undefined;
+  const width = address.includes(":") ? 128 : 32;
+  const bits = Number(bitsText ?? width);
+  if (bits > width) return undefined;
+  const isMapped = width === 128 && !base.includes(":");
+  // of an IPv4-mapped block what is left of IPv4; a wider one is of IPv6
+  if (isMapped && bits < mappedBits) return { base: ipaddr.IPv6.parse(address), bits };
+  return { base: ipaddr.parse(base), bits: isMapped ? bits - mappedBits : bits };
+}
+
+/** Whether a canonical address is in one of several blocks; one of IPv6, `::/0` included, holds none of IPv4. */
+export function isInBlocks(address: string, blocks: readonly AddressBlock[]): boolean {
+  const parsed = ipaddr.parse(address);
+  return blocks.some(({ base, bits }) => parsed.kind() === base.kind() && parsed.match(base, bits));
+}
+
+/** The /64 that a canonical address of IPv6 is in; an address of IPv4 as it is. */
+export function formatSlash64(address: string): string {
+  return address.includes(":") ? `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`)}/64` : address;
+}
+
+const mappedBits = 96;
