@@ -1,4 +1,3 @@
-import { run } from "../app/run.ts";
 import { configJsonSchema, loadConfig, processEnvironment } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { administer, type Output } from "./administer.ts";
@@ -58,6 +57,8 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
   if (flags.operation === "run") {
     const { demo, rag } = flags;
     const reload = path === undefined ? {} : { reload: { path, load } };
+    // half of what there is to load, and no operation needs it
+    const { run } = await import("../app/run.ts");
     return await run({ config, warnings, rag, demo, serverInfo: program, print, ...reload });
   }
   const warn = (line: string) => output.warn(`${program.name}: warning: ${line}`);
