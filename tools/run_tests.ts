@@ -52,6 +52,10 @@ async function testOn(url: string): Promise<number> {
 function test(): Promise<number> {
   // a part of the tests waits: for timeouts, programs and servers
   if (!Deno.env.has("DENO_JOBS")) Deno.env.set("DENO_JOBS", String(navigator.hardwareConcurrency + 1));
+  // as the executable runs; else V8 translates PGlite anew, and better, in each file and each program that is spawned
+  if (!Deno.env.has("DENO_V8_FLAGS")) {
+    Deno.env.set("DENO_V8_FLAGS", "--no-wasm-tier-up,--no-wasm-dynamic-tiering");
+  }
   return deno(["test", "-A", "--no-check", "--parallel", `--junit-path=${report}`, ...Deno.args]);
 }
 
