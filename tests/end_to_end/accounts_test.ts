@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { administer, logIn, password, serve } from "../support/accounts.ts";
+import { administer, logIn, password, serve, writeUsers } from "../support/accounts.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { createTestDatabase, testWithPostgres } from "../support/database.ts";
 import { startServer } from "../support/server_process.ts";
@@ -124,9 +124,7 @@ http:
   client_ip: { header: X-Forwarded-For, trusted_proxies: [127.0.0.1] }
 databases: []
 `);
-  for (const name of ["alice", "bob", "carol"]) {
-    await administer(folder, "-add-user", "-username", name, "-password", password);
-  }
+  await writeUsers(folder, ["alice", "bob", "carol"]);
   await administer(folder, "-disable-user", "-username", "carol");
   await using server = await serve(folder);
   const from = (address: string) => ({ "x-forwarded-for": address });
@@ -197,9 +195,7 @@ Deno.test("a session ends at its lifetime, and a lockout outlives a restart", as
   await using folder = await createConfigFolder(
     "http: { auth: { session_lifetime: 2s, max_failed_attempts_before_lockout: 2 } }\ndatabases: []\n",
   );
-  for (const name of ["alice", "bob"]) {
-    await administer(folder, "-add-user", "-username", name, "-password", password);
-  }
+  await writeUsers(folder, ["alice", "bob"]);
   {
     await using server = await serve(folder);
     const { session } = await logIn(server, "alice");
@@ -222,7 +218,7 @@ Deno.test("a session ends at its lifetime, and a lockout outlives a restart", as
 
 Deno.test("the limit on failed logins comes from the environment where it is set there", async () => {
   await using folder = await createConfigFolder("databases: []\n");
-  await administer(folder, "-add-user", "-username", "alice", "-password", password);
+  await writeUsers(folder, ["alice"]);
   await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile], {
     env: { POSTERN_AUTH_RATE_LIMIT_MAX_ATTEMPTS: "2", POSTERN_AUTH_RATE_LIMIT_WINDOW_MINUTES: "1" },
   });
@@ -259,16 +255,7 @@ testWithPostgres(
       ["carol", ["open", "three"]],
       ["dave", ["open"]],
     ];
-    for (const [name] of grid) {
-      await administer(
-        folder,
-        "-add-user",
-        "-username",
-        name,
-        "-password",
-        password,
-      );
-    }
+    await writeUsers(folder, grid.map(([name]) => name));
     await using server = await serve(folder);
     for (const [name, allowed] of grid) {
       const { session } = await logIn(server, name);

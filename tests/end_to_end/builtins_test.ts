@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { builtinTools } from "../../src/tools/tool_kinds.ts";
-import { administer, logIn, password } from "../support/accounts.ts";
+import { logIn, writeUsers } from "../support/accounts.ts";
 import { createConfigFolder, startConfiguredServer } from "../support/configured_server.ts";
 import { commandLine, startServer } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";
@@ -87,7 +87,7 @@ Deno.test("builtins.default: false leaves the tools that are named, and instruct
 
 Deno.test("authenticate_user and logout are switched off by their names alone", async () => {
   await using folder = await createConfigFolder("builtins: { default: false }");
-  await administer(folder, "-add-user", "-username", "alice", "-password", password);
+  await writeUsers(folder, ["alice"]);
   const { token } = await folder.addToken();
   const start = () => startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
   {

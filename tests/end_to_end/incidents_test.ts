@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { administer, logIn, password, serve } from "../support/accounts.ts";
+import { logIn, serve, writeUsers } from "../support/accounts.ts";
 import { createConfigFolder, databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
 import {
   createTestDatabase,
@@ -37,7 +37,7 @@ Deno.test("requests without a valid token give a line per address, which counts 
 
 Deno.test("failed and refused logins are logged once per address, without what was typed", async () => {
   await using folder = await createConfigFolder("http: { auth: { rate_limit_max_attempts: 3 } }");
-  await administer(folder, "-add-user", "-username", "alice", "-password", password);
+  await writeUsers(folder, ["alice"]);
   await using server = await serve(folder);
   await logIn(server, "alice", "not her password");
   await logIn(server, "typed-into-the-name-field", "not her password");

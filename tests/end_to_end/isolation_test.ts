@@ -1,24 +1,13 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { type ConfigFolder, createConfigFolder, databaseEntry } from "../support/configured_server.ts";
+import { password, serve, writeUsers } from "../support/accounts.ts";
+import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
-import { runProgram, type ServerProcess, startServer } from "../support/server_process.ts";
+import { runProgram, type ServerProcess } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 type ToolClient = ReturnType<typeof createToolClient>;
-
-const password = "correct horse battery";
-
-async function addUser(folder: ConfigFolder, username: string): Promise<void> {
-  const flags = ["-add-user", "-username", username, "-password", password];
-  const { code, stderr } = await runProgram(["-config", folder.configFile, ...flags]);
-  assert.equal(code, 0, stderr);
-}
-
-function serve(folder: ConfigFolder): Promise<ServerProcess> {
-  return startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
-}
 
 async function logIn({ url }: ServerProcess, username: string): Promise<ToolClient> {
   const reply = await createToolClient({ url }).call("authenticate_user", { username, password });
@@ -63,7 +52,7 @@ databases:
     }
 `);
     const tokens = [await folder.addToken(), await folder.addToken(), await folder.addToken()];
-    for (const name of ["alice", "bob"]) await addUser(folder, name);
+    await writeUsers(folder, ["alice", "bob"]);
     await using server = await serve(folder);
     const callers = [
       ...tokens.map(({ id, token }) => ({ name: id, client: createToolClient({ url: server.url, token }) })),
@@ -164,7 +153,7 @@ testWithPostgres("row-level security shows each user their own rows, in every to
   - ${entry("by_role", "role_from_user: true")}
   - ${entry("by_setting", 'session_settings: { app.username: "{username}" }')}
 `);
-  for (const name of [alice, bob, stranger, roleless]) await addUser(folder, name);
+  await writeUsers(folder, [alice, bob, stranger, roleless]);
   const { token } = await folder.addToken();
   await using server = await serve(folder);
   const clients = { alice: await logIn(server, alice), bob: await logIn(server, bob) };

@@ -1,9 +1,21 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import type { ConfigFolder } from "./configured_server.ts";
 import { runProgram, type ServerProcess, startServer } from "./server_process.ts";
 import { createToolClient } from "./tool_client.ts";
 
 export const password = "correct horse battery";
+
+/** Of `password`, as -add-user makes it. A hash of its cost takes a third of a second. */
+const passwordHash = "$2b$12$nxe66ZRhFmL0CDYltY8n/eBCJwiKylP4ii1366GVvSKjuaDtHIWO2";
+
+/** Writes the user file of a folder, with accounts that have `password`. */
+export async function writeUsers(folder: ConfigFolder, usernames: readonly string[]): Promise<void> {
+  const entries = usernames.map((name) =>
+    `  ${JSON.stringify(name)}:\n    password_hash: ${passwordHash}\n    enabled: true\n`
+  );
+  await Deno.writeTextFile(join(folder.path, "users.yaml"), `users:\n${entries.join("")}`, { mode: 0o600 });
+}
 
 /** Runs an administrator's operation, which must succeed, and returns what it printed. */
 export async function administer(folder: ConfigFolder, ...flags: string[]): Promise<string> {
