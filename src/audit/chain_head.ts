@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { AppError } from "../core/app_error.ts";
+import { giveToOwnerOf } from "../core/files/give_to_owner_of.ts";
 import { lockWithin } from "../core/files/file_lock.ts";
 import type { ChainEnd } from "./chain.ts";
-import { giveToOwnerOf } from "./give_to_owner_of.ts";
 
 /** Where the chain stood after the last write, and the file that held it then. */
 export interface ChainHead extends ChainEnd {
@@ -64,7 +64,7 @@ async function openHead(headPath: string, mode: "exclusive" | "shared"): Promise
       return await Deno.open(headPath, { read: true });
     }
     const file = await Deno.open(headPath, { read: true, write: true, create: true, mode: 0o600 });
-    if ((await file.stat()).size === 0) await giveToOwnerOf(headPath, dirname(headPath));
+    if ((await file.stat()).size === 0) await giveToOwnerOf(headPath, dirname(headPath)).catch(() => {});
     return file;
   } catch (cause) {
     if (cause instanceof AppError) throw cause;

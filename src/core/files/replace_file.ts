@@ -1,5 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { AppError } from "../app_error.ts";
+import { giveToOwnerOf } from "./give_to_owner_of.ts";
 
 /**
  * The file that a path stands for, symbolic links followed, so that a write goes where the link points. A file that
@@ -53,13 +54,11 @@ async function writeThrough(path: string, text: string): Promise<void> {
   await file.sync();
 }
 
-// a server that runs under an account of its own must still be able to read what root wrote for it
 async function keepOwner(path: string, temporary: string): Promise<void> {
-  const [old, made] = await Promise.all([Deno.stat(path).catch(ignoreMissing), Deno.stat(temporary)]);
-  if (old === undefined || (old.uid === made.uid && old.gid === made.gid)) return;
   try {
-    await Deno.chown(temporary, old.uid, old.gid);
+    await giveToOwnerOf(temporary, path, { keepGroup: true });
   } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound) return;
     throw new AppError("forbidden", `Cannot write ${path}: it belongs to another user`, { cause });
   }
 }
@@ -74,9 +73,8 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function ignoreMissing(error: unknown): undefined {
-  if (error instanceof Deno.errors.NotFound) return undefined;
-  throw error;
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 function cannotWrite(path: string, cause: unknown): AppError {

@@ -34,3 +34,31 @@ Deno.test("a reader sees the old content or the new one, never a part of one", a
   await writing;
   for (const text of seen) assert.ok(["a", ...texts].includes(text), `${text.length} characters`);
 });
+
+Deno.test({
+  name: "a file whose owner cannot be kept stays as it is (needs root on Linux)",
+  ignore: Deno.uid() !== 0 || Deno.build.os !== "linux",
+  fn: async () => {
+    await using folder = await temporaryFolder();
+    const path = `${folder.path}/tokens.yaml`;
+    await Deno.writeTextFile(path, "old");
+    await Deno.chown(path, 12345, 23456);
+    const source = new URL("../../../src/core/files/replace_file.ts", import.meta.url).href;
+    const [quotedSource, quotedPath] = [source, path].map((text) => JSON.stringify(text));
+    const script = `
+      import { replaceFile } from ${quotedSource};
+      await replaceFile(${quotedPath}, "new").catch(({ code, message }) => console.log(code, message));`;
+    const run = [Deno.execPath(), "run", "-A", "--quiet", "--no-check"];
+    const { stdout } = await new Deno.Command("setpriv", {
+      // root without the right to give files away
+      args: ["--bounding-set=-chown", ...run, `data:text/javascript,${encodeURIComponent(script)}`],
+      stderr: "inherit",
+    }).output();
+    assert.equal(
+      new TextDecoder().decode(stdout).trim(),
+      `forbidden Cannot write ${path}: it belongs to another user`,
+    );
+    assert.equal(await Deno.readTextFile(path), "old");
+    await assert.rejects(Deno.stat(`${path}.tmp`), Deno.errors.NotFound);
+  },
+});
