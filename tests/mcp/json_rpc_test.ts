@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { AppError } from "../../src/core/app_error.ts";
+import { AppError, type ErrorCode } from "../../src/core/app_error.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { createInFlight } from "../../src/mcp/in_flight.ts";
 import { createJsonRpc } from "../../src/mcp/json_rpc.ts";
+import { errorObject } from "../../src/mcp/json_rpc_error.ts";
 import type { Registry } from "../../src/tools/registry.ts";
 
 const echo = { name: "echo", title: "Echo", description: "Echoes", inputSchema: { type: "object" } };
@@ -170,4 +171,20 @@ Deno.test("one principal's cancellation does not reach another's call", async ()
   assert.equal(seen?.aborted, true);
   hold.resolve();
   await call;
+});
+
+Deno.test("each code of errors has its number", () => {
+  const numbers: readonly (readonly [ErrorCode, number])[] = [
+    ["invalid", -32602],
+    ["not_found", -32602],
+    ["unauthorized", -32001],
+    ["rate_limited", -32002],
+    ["forbidden", -32003],
+    ["conflict", -32004],
+    ["unavailable", -32005],
+    ["upstream", -32006],
+    ["timeout", -32007],
+    ["internal", -32603],
+  ];
+  for (const [code, number] of numbers) assert.equal(errorObject(new AppError(code, "")).code, number, code);
 });

@@ -14,6 +14,21 @@ const documents = {
   "leave.md": "# Leave\n\n## Annual leave\n\nAll employees get 25 days of annual leave.\n",
   "parking.txt": "Parking is free behind building Quokka7.\n",
 };
+/** With all that an index has of its own for: an id of text, a configuration for each row, row-level security, readers. */
+const rules = `
+  CREATE EXTENSION vector;
+  CREATE TABLE rules (code text PRIMARY KEY, body text, language text, embedding vector);
+  ALTER TABLE rules ENABLE ROW LEVEL SECURITY;
+  GRANT SELECT ON rules TO PUBLIC;
+  INSERT INTO rules VALUES ('L1', 'Contractors have no paid leave.', 'english', '[${topicVector("leave")}]');
+  ANALYZE rules`;
+const rulesTable = {
+  table: "rules",
+  text_column: "body",
+  vector_column: "embedding",
+  id_column: "code",
+  text_search_config: "language",
+};
 const queries = '{"id": "q1", "text": "annual leave"}\n';
 const qrels = "query_id\tdocument_id\tgain\nq1\t1\t1\n";
 
@@ -60,15 +75,15 @@ const whileFailing: readonly Exchange[] = [
 
 testWithPgvector("the RAG server, its operations and what they make in a database", async (t) => {
   await using database = await createTestDatabase();
-  await database.query("CREATE EXTENSION vector");
+  await database.query(rules);
   await using openai = createVendor("openai", { embed: topicVector });
   await using anthropic = createVendor("anthropic", { answer: ["25 ", "days."] });
   const parts = { database, openai, anthropic };
-  const tables = [{ ...pagesTable, table: "chunks" }];
+  const chunks = { ...pagesTable, table: "chunks" };
   await using folder = await createConfigFolder(configText({
     pipelines: [
-      handbookPipeline("docs", parts, { tables, description: "The handbook" }),
-      handbookPipeline("closed", parts, { tables, allow_include_sources: false }),
+      handbookPipeline("docs", parts, { tables: [chunks], description: "The handbook" }),
+      handbookPipeline("closed", parts, { tables: [rulesTable], allow_include_sources: false }),
     ],
     log: { format: "json" },
   }));
@@ -95,6 +110,7 @@ testWithPgvector("the RAG server, its operations and what they make in a databas
       await operate("-ingest", "docs", path("leave.md"), path("parking.txt"), "-json"),
       await operate("-ingest", "docs", path("parking.txt")),
       await operate("-index-pipeline", "docs"),
+      await operate("-index-pipeline", "closed"),
       await operate(
         "-evaluate",
         "docs",
@@ -135,7 +151,7 @@ testWithPgvector("the RAG server, its operations and what they make in a databas
   });
 
   await t.step("dropping the index takes all of it away", async () => {
-    await operate("-drop-index", "docs");
+    for (const name of ["docs", "closed"]) await operate("-drop-index", name);
     assert.doesNotMatch(await describeSchemas(database), /keyword_\d/);
   });
 });

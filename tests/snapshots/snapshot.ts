@@ -15,7 +15,12 @@ export async function assertSnapshot(name: string, text: string): Promise<void> 
     assert.equal(Deno.env.get("CI"), undefined, "CI compares snapshots, it does not write them");
     return await Deno.writeTextFile(file, text);
   }
-  assert.equal(text, await Deno.readTextFile(file), `${file.pathname} differs`);
+  const expected = await Deno.readTextFile(file);
+  if (text === expected) return;
+  const [actualLines, expectedLines] = [text.split("\n"), expected.split("\n")];
+  let at = 0;
+  while (actualLines[at] === expectedLines[at]) at++;
+  assert.fail(`${name} differs, first in line ${at + 1}:\n- ${expectedLines[at]}\n+ ${actualLines[at]}`);
 }
 
 /** JSON over several lines, its members in their own order, the texts for people replaced. */

@@ -102,12 +102,22 @@ audit: { file: audit.jsonl }
 llm: { provider: local }
 log: { level: debug, format: json }
 `);
-  await administer(folder, "-add-user", "-username", "alice", "-password", password, "-user-note", "Buyer");
-  const { id, token } = await folder.addToken("-token-note", "CI", "-token-database", "shop");
-  const gone = await folder.addToken("-token-expiry", "30d");
-  await administer(folder, "-remove-token", gone.id);
-  await administer(folder, "-add-user", "-username", "bob", "-password", password);
-  await administer(folder, "-disable-user", "-username", "bob");
+  let printed = "";
+  const administered = async (...flags: string[]) => {
+    const output = await administer(folder, ...flags);
+    printed += `$ ${flags.join(" ")}\n${output}\n`;
+    return output;
+  };
+  await administered("-add-user", "-username", "alice", "-password", password, "-user-note", "Buyer");
+  const { id, token } = JSON.parse(
+    await administered("-add-token", "-token-note", "CI", "-token-database", "shop", "-json"),
+  );
+  const gone = JSON.parse(await administered("-add-token", "-token-expiry", "30d", "-json"));
+  await administered("-list-tokens", "-json");
+  await administered("-remove-token", gone.id, "-json");
+  await administered("-add-user", "-username", "bob", "-password", password, "-json");
+  await administered("-disable-user", "-username", "bob");
+  await administered("-list-users", "-json");
   await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
   const { session } = await logIn(server, "alice");
   const masks = {
@@ -135,6 +145,11 @@ log: { level: debug, format: json }
     return mask(text, masks).replaceAll(/^> authorization: .*\n/gm, "");
   };
 
+  await t.step("what the administrator's operations print", async () => {
+    const others = { gone: gone.token, gone_id: gone.id, prefix: /(?<="hash_prefix": ")\w+/g };
+    await assertSnapshot("administration.txt", mask(printed, { ...others, ...masks }));
+  });
+
   await t.step("what is listed", async () => {
     for (const [name, body] of Object.entries({ initialize, tools: request("tools/list") })) {
       const headers = { ...ofAlice, "content-type": "application/json" };
@@ -145,8 +160,10 @@ log: { level: debug, format: json }
 
   await t.step("what is answered", async () => {
     const replies = await record(exchanges, ofAlice);
-    // costs differ between releases of PostgreSQL
-    await assertSnapshot("tool_replies.txt", replies.replaceAll(/(cost=|Cost\W+)[\d.]+/g, "$1<cost>"));
+    // releases of PostgreSQL differ in costs, and in whether they say of a node that it is not disabled
+    const plansAlike = replies.replaceAll(/(cost=|Cost\W+)[\d.]+/g, "$1<cost>")
+      .replaceAll(/,(\\n +)?\\?"Disabled\\?": ?false/g, "");
+    await assertSnapshot("tool_replies.txt", plansAlike);
   });
 
   await t.step("what is refused", async () => {
