@@ -49,7 +49,7 @@ export async function serveHttp(options: {
       allowedHosts: allowed_hosts,
       allowedOrigins: allowed_origins,
     }),
-    crossOrigin: createCrossOrigin(allowed_origins),
+    crossOrigin: createCrossOrigin("toolServer", allowed_origins),
     clientAddress: createClientAddress({
       ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
       trustedProxies: client_ip.trusted_proxies,

@@ -1,4 +1,4 @@
-/** Lets web pages of the allowed origins read the answers (Fetch Standard, CORS protocol); others were refused before. */
+/** Lets web pages of the allowed origins read the answers of one listener (Fetch Standard, CORS protocol). */
 export interface CrossOrigin {
   /** The answer to a preflight request; undefined for any other request. */
   preflight(request: Request): Response | undefined;
@@ -6,41 +6,70 @@ export interface CrossOrigin {
   mark(request: Request, response: Response): Response;
 }
 
-const allowedHeaders =
-  "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name";
-const exposedHeaders = "retry-after, www-authenticate, mcp-session-id";
+interface Listener {
+  readonly methods: string;
+  readonly requestHeaders: string;
+  readonly replyHeaders: string;
+  /** Whether requests of other pages are answered too; else they were refused before. */
+  readonly answersOthers: boolean;
+}
+
 const maxAgeSeconds = "600";
 
-export function createCrossOrigin(allowedOrigins: readonly string[]): CrossOrigin {
-  const allowed = new Set(allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
+const listeners = {
+  toolServer: {
+    methods: "POST, GET",
+    requestHeaders: "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
+    replyHeaders: "retry-after, www-authenticate, mcp-session-id",
+    answersOthers: false,
+  },
+  // there is nothing here that a browser alone could reach
+  ragServer: {
+    methods: "GET, HEAD, POST",
+    requestHeaders: "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Requested-With",
+    replyHeaders: "Link, X-Request-Id",
+    answersOthers: true,
+  },
+} as const satisfies Readonly<Record<string, Listener>>;
 
-  function originOf(request: Request): string | undefined {
+/** @param allowedOrigins origins such as `https://chat.example.com`, or `*` for all */
+export function createCrossOrigin(
+  name: keyof typeof listeners,
+  allowedOrigins: readonly string[],
+): CrossOrigin {
+  const { methods, requestHeaders, replyHeaders, answersOthers }: Listener = listeners[name];
+  const isOpen = allowedOrigins.includes("*");
+  const allowed = new Set(allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
+  const marksNone = allowed.size === 0 && !answersOthers;
+
+  /** Whether the page that asks may read the answer. */
+  function admit(request: Request, headers: Headers): boolean {
     const origin = request.headers.get("origin");
-    return origin !== null && allowed.has(origin.toLowerCase()) ? origin : undefined;
+    const isAllowed = isOpen || (origin !== null && allowed.has(origin.toLowerCase()));
+    if (isAllowed) headers.set("access-control-allow-origin", isOpen ? "*" : origin ?? "");
+    // what is stored for one origin must not be served to another
+    if (isAllowed || answersOthers) headers.append("vary", "Origin");
+    return isAllowed;
   }
 
   return {
     preflight(request) {
-      const origin = originOf(request);
-      if (request.method !== "OPTIONS" || origin === undefined) return undefined;
-      if (!request.headers.has("access-control-request-method")) return undefined;
-      return new Response(null, {
-        status: 204,
-        headers: {
-          "access-control-allow-origin": origin,
-          "access-control-allow-methods": "POST, GET",
-          "access-control-allow-headers": allowedHeaders,
-          "access-control-max-age": maxAgeSeconds,
-          vary: "Origin",
-        },
-      });
+      if (request.method !== "OPTIONS") return undefined;
+      if (!request.headers.has("origin") || !request.headers.has("access-control-request-method")) {
+        return undefined;
+      }
+      const headers = new Headers();
+      if (admit(request, headers)) {
+        headers.set("access-control-allow-methods", methods);
+        headers.set("access-control-allow-headers", requestHeaders);
+        headers.set("access-control-max-age", maxAgeSeconds);
+      } else if (!answersOthers) return undefined;
+      return new Response(null, { status: 204, headers });
     },
     mark(request, response) {
-      const origin = allowed.size === 0 ? undefined : originOf(request);
-      if (origin === undefined) return response;
-      response.headers.set("access-control-allow-origin", origin);
-      response.headers.set("access-control-expose-headers", exposedHeaders);
-      response.headers.append("vary", "Origin");
+      if (!marksNone && admit(request, response.headers)) {
+        response.headers.set("access-control-expose-headers", replyHeaders);
+      }
       return response;
     },
   };

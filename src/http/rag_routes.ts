@@ -2,8 +2,8 @@ import { type Context, Hono } from "hono";
 import type { Logger } from "../core/logger.ts";
 import type { Pipelines, Reachability, UsageCount } from "../rag/pipelines.ts";
 import type { SharedDeadline } from "../core/async/deadline.ts";
+import { createCrossOrigin } from "./cross_origin.ts";
 import { createHostCheck, type HostOptions } from "./host_and_origin.ts";
-import { createOpenCrossOrigin } from "./open_cross_origin.ts";
 import { createQueryEndpoint } from "./query_endpoint.ts";
 import { ragOpenApi } from "./rag_openapi.ts";
 import { failureReply, hostFailure, internalFailure, jsonReply } from "./rag_reply.ts";
@@ -68,7 +68,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
 }
 
 function allowOrigins(app: Hono<{ Bindings: RouteBindings }>, allowedOrigins: readonly string[]): void {
-  const crossOrigin = createOpenCrossOrigin(allowedOrigins);
+  const crossOrigin = createCrossOrigin("ragServer", allowedOrigins);
   app.use(async (context, next) => {
     const answer = crossOrigin.preflight(context.req.raw);
     if (answer !== undefined) return answer;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCrossOrigin } from "../../src/http/cross_origin.ts";
 
 const url = "http://localhost:8080/mcp/v1";
-const crossOrigin = createCrossOrigin(["https://chat.example/"]);
+const crossOrigin = createCrossOrigin("toolServer", ["https://chat.example/"]);
 
 function preflightOf(origin: string): Request {
   const headers = { origin, "access-control-request-method": "POST" };
@@ -12,8 +12,14 @@ function preflightOf(origin: string): Request {
 Deno.test("a preflight of an allowed origin is answered, others are left to the routes", () => {
   const response = crossOrigin.preflight(preflightOf("https://chat.example"));
   assert.equal(response?.status, 204);
-  assert.equal(response?.headers.get("access-control-allow-origin"), "https://chat.example");
-  assert.match(response?.headers.get("access-control-allow-headers") ?? "", /authorization/);
+  assert.deepEqual(Object.fromEntries(response?.headers ?? []), {
+    "access-control-allow-headers":
+      "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
+    "access-control-allow-methods": "POST, GET",
+    "access-control-allow-origin": "https://chat.example",
+    "access-control-max-age": "600",
+    vary: "Origin",
+  });
   assert.equal(crossOrigin.preflight(preflightOf("https://evil.example")), undefined);
   assert.equal(crossOrigin.preflight(new Request(url, { method: "OPTIONS" })), undefined);
 });
