@@ -19,7 +19,7 @@ Deno.test("catalog, fingerprint, samples and plans work on the embedded server t
     snapshot: await createSnapshot(),
     statementTimeoutMs: 60_000,
     logger: silentLogger,
-    prepare: [
+    prepare: () => [
       "CREATE TABLE kinds (id int PRIMARY KEY, name text CHECK (name IN ('a', 'b')))",
       "CREATE TABLE things (id int, kind int REFERENCES kinds, state text DEFAULT 'new')",
       "INSERT INTO things SELECT n, NULL, 'used' FROM generate_series(1, 100) n",

@@ -3,18 +3,16 @@ import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { silentLogger } from "../../src/core/logger.ts";
 import { Cursor, pg } from "../../src/postgres/driver.ts";
-import { createEmbeddedServer, type EmbeddedServer } from "../../src/postgres/embedded/embedded_server.ts";
+import {
+  createEmbeddedServer,
+  type EmbeddedServer,
+  type EmbeddedServerOptions,
+} from "../../src/postgres/embedded/embedded_server.ts";
 import { createSnapshot } from "../../src/postgres/embedded/snapshot.ts";
 
 let sharedSnapshot: Promise<Uint8Array> | undefined;
 
-interface ServerOptions {
-  readonly dataDir?: string;
-  readonly statementTimeoutMs?: number;
-  readonly prepare?: readonly string[];
-}
-
-async function startServer(options: ServerOptions = {}): Promise<EmbeddedServer> {
+async function startServer(options: Partial<EmbeddedServerOptions> = {}): Promise<EmbeddedServer> {
   sharedSnapshot ??= createSnapshot();
   return await createEmbeddedServer({
     dataDir: "memory",
@@ -87,7 +85,7 @@ const tick = () => new Promise((resolve) => setTimeout(resolve, 100));
 
 Deno.test("an embedded server and its clients", async (t) => {
   await using server = await startServer({
-    prepare: ["CREATE TABLE t (n int)", "CREATE ROLE reader LOGIN", "CREATE EXTENSION vector"],
+    prepare: () => ["CREATE TABLE t (n int)", "CREATE ROLE reader LOGIN", "CREATE EXTENSION vector"],
   });
 
   await t.step("the embedded server answers its opening packets as PostgreSQL does", async () => {
@@ -327,7 +325,7 @@ Deno.test("an embedded server and its clients", async (t) => {
 Deno.test("a statement over the time limit is stopped alone, in a transaction and outside of one", async () => {
   await using server = await startServer({
     statementTimeoutMs: 3000,
-    prepare: ["CREATE TABLE t AS SELECT 42 AS n"],
+    prepare: () => ["CREATE TABLE t AS SELECT 42 AS n"],
   });
   const [client, other] = [await connect(server), await connect(server)];
   const timeout = ["57014", "canceling statement due to statement timeout"];
@@ -412,7 +410,7 @@ Deno.test("a database in a directory outlives its server and a statement that wa
     }
     await using server = await startServer({
       dataDir: `${dataDir}/data`,
-      prepare: ["not run: it is not new"],
+      prepare: () => ["not run: it is not new"],
     });
     assert.equal(await value(await connect(server), "SELECT sum(n)::int FROM t"), 3);
   } finally {
@@ -438,9 +436,14 @@ Deno.test("a directory that another server has open is refused until that one is
 });
 
 Deno.test("a database that cannot be prepared does not start", async () => {
-  assert.deepEqual(await failure(startServer({ prepare: ["CREATE TABEL t ()"] })), [
+  assert.deepEqual(await failure(startServer({ prepare: () => ["CREATE TABEL t ()"] })), [
     "unavailable",
     'Cannot start the embedded database: syntax error at or near "TABEL"',
+  ]);
+  const prepare = () => Promise.reject(new Error("no handbook"));
+  assert.deepEqual(await failure(startServer({ prepare })), [
+    "unavailable",
+    "Cannot start the embedded database: no handbook",
   ]);
 });
 

@@ -18,11 +18,12 @@ export async function createDemoDatabase(
   options: { statementTimeoutMs: number; logger: Logger; now?: () => Date },
 ): Promise<EmbeddedServer> {
   const { statementTimeoutMs, logger, now = () => new Date() } = options;
+  const today = now();
   const snapshot = await readSnapshot();
   return await createEmbeddedServer({
     dataDir: "memory",
     ...(snapshot === undefined ? {} : { snapshot }),
-    prepare: [...(snapshot === undefined ? await demoHandbookSql() : []), ...demoShopSql(now())],
+    prepare: async () => [...(snapshot === undefined ? await demoHandbookSql() : []), ...demoShopSql(today)],
     statementTimeoutMs,
     logger,
   });

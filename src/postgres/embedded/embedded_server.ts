@@ -16,8 +16,8 @@ export interface EmbeddedServerOptions {
   readonly dataDir: "memory" | string;
   /** What `createSnapshot()` gave: a new database starts from it in a fraction of the time. */
   readonly snapshot?: Uint8Array;
-  /** SQL that fills a new database, run by the superuser `postgres`: in memory, at each start. */
-  readonly prepare?: readonly string[];
+  /** Makes the SQL that fills a new database, run by the superuser `postgres`: in memory, at each start. */
+  readonly prepare?: () => readonly string[] | Promise<readonly string[]>;
   /** The bound of one statement, and of the time between two in a transaction; 0: none. */
   readonly statementTimeoutMs: number;
   readonly logger: Logger;
@@ -43,7 +43,7 @@ export const embeddedDatabaseName = "postgres";
  * @throws AppError `unavailable` where the database doesn't start, `conflict` where another server has the directory
  */
 export async function createEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
-  const { dataDir, snapshot, prepare = [], statementTimeoutMs, logger } = options;
+  const { dataDir, snapshot, prepare = () => [], statementTimeoutMs, logger } = options;
   logger.info("starting an embedded PostgreSQL, which takes a few seconds");
   const unlock = dataDir === "memory" ? () => {} : await lockDirectory(dataDir);
   const backend = await createPgliteBackend({ dataDir, snapshot, prepare }, logger).catch((error) => {

@@ -34,8 +34,8 @@ const discard: ExecuteOptions["send"] = () => Promise.resolve();
 type Done = Extract<WorkerReply, { kind: "done" }>;
 
 export interface StartOptions extends Omit<WorkerStart, "outstanding"> {
-  /** SQL that the superuser runs where the database is new. */
-  readonly prepare: readonly string[];
+  /** Makes the SQL that the superuser runs where the database is new; called at once, while the worker starts. */
+  readonly prepare: () => readonly string[] | Promise<readonly string[]>;
 }
 
 /** @throws BackendFault */
@@ -123,10 +123,10 @@ export async function startPgliteInstance({ prepare, ...start }: StartOptions): 
     },
   };
   try {
-    const { bytes: parameters = new Uint8Array(0), isNew, interruptFlags: flags } = await started;
-    interruptFlags = flags;
-    for (const sql of isNew === true ? prepare : []) await executeAll(instance, sql);
-    return { ...instance, parameters };
+    const [first, statements] = await Promise.all([started, Promise.try(prepare)]);
+    interruptFlags = first.interruptFlags;
+    for (const sql of first.isNew === true ? statements : []) await executeAll(instance, sql);
+    return { ...instance, parameters: first.bytes ?? instance.parameters };
   } catch (fault) {
     terminate();
     throw fault;

@@ -9,7 +9,7 @@ export async function createSnapshot(prepare: readonly string[] = []): Promise<U
     dataDir: "memory",
     snapshot: undefined,
     // so that a start has nothing to recover from the log
-    prepare: [...prepare, "CHECKPOINT"],
+    prepare: () => [...prepare, "CHECKPOINT"],
   });
   try {
     return await instance.dump();

@@ -16,7 +16,7 @@ Deno.test("the doctor works on the embedded server too", async () => {
     snapshot: await createSnapshot(),
     statementTimeoutMs: 60_000,
     logger: silentLogger,
-    prepare: [
+    prepare: () => [
       "CREATE EXTENSION IF NOT EXISTS vector",
       "CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(256))",
       `INSERT INTO docs SELECT n, 'text', array_fill(n, '{256}')::vector FROM generate_series(1, 10) n`,
