@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import { appendLines } from "./append_lines.ts";
 import { type AuditEvent, type LineMembers, membersOf, noteMembers } from "./audit_event.ts";
@@ -49,15 +50,14 @@ export async function createAuditTrail(options: AuditTrailOptions): Promise<Audi
   const waiting: LineMembers[] = [];
   const counts = { written: 0, lost: 0, failures: 0 };
   let lostUnnoted = 0;
-  let writing: Promise<void> | undefined;
+  const writing = createSingleFlight<void>();
   let retry: ReturnType<typeof setTimeout> | undefined;
   let failing = false;
   let closed = false;
 
   function write(): Promise<void> {
     clearTimeout(retry);
-    writing ??= writeAll().finally(() => writing = undefined);
-    return writing;
+    return writing.share(writeAll);
   }
 
   async function writeAll(): Promise<void> {

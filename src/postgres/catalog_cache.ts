@@ -6,7 +6,7 @@ import { readCatalogState, type SessionFacts } from "./catalog.ts";
 import { readFingerprint } from "./catalog_fingerprint.ts";
 import type { Database } from "./database.ts";
 import { readSampleValues, type SampleValues } from "./sample_values.ts";
-import { createSharedFlight, type SharedFlight } from "./shared_flight.ts";
+import { createSingleFlight, type SingleFlight } from "../core/async/single_flight.ts";
 
 /**
  * The catalogs that questions are answered from, one for each database and each set of rights in it. A catalog is
@@ -73,7 +73,7 @@ interface Entry<T> {
 /** All about one database and one set of rights. */
 interface Place<T> {
   entry: Entry<T> | undefined;
-  readonly flight: SharedFlight<T>;
+  readonly flight: SingleFlight<T>;
 }
 
 const maxAgeMs = 30 * 60_000;
@@ -98,7 +98,7 @@ export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogC
   function placeOf(database: Database, principal: Principal): Place<T> {
     if (isClosed) throw new AppError("unavailable", "Cannot read a catalog: the server is stopping");
     const key = `${numberOf(database)} ${database.rightsKey(principal)}`;
-    const place = places.get(key) ?? { entry: undefined, flight: createSharedFlight<T>() };
+    const place = places.get(key) ?? { entry: undefined, flight: createSingleFlight<T>() };
     places.delete(key);
     places.set(key, place);
     const oldest = places.keys().next();

@@ -1,3 +1,4 @@
+import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { UsageCounter } from "../llm/usage_ledger.ts";
 import type { Pipeline, PipelineHealth, Pipelines } from "./pipelines.ts";
 import { type Pingable, reachabilityOf } from "./provider_health.ts";
@@ -14,7 +15,7 @@ export interface PipelineEntry {
 export function createPipelines(entries: readonly PipelineEntry[]): Pipelines {
   const byName = new Map(entries.map(({ pipeline }) => [pipeline.name, pipeline]));
   const list = entries.map(({ pipeline }) => pipeline);
-  let flight: Promise<readonly PipelineHealth[]> | undefined;
+  const pings = createSingleFlight<readonly PipelineHealth[]>();
 
   async function ping(): Promise<readonly PipelineHealth[]> {
     return await Promise.all(entries.map(async ({ pipeline: { name }, embedding, completion }) => {
@@ -29,10 +30,7 @@ export function createPipelines(entries: readonly PipelineEntry[]): Pipelines {
   return {
     list: () => list,
     find: (name) => byName.get(name),
-    health() {
-      flight ??= ping().finally(() => flight = undefined);
-      return flight;
-    },
+    health: () => pings.share(ping),
     stats: () =>
       entries.map(({ pipeline: { name, description }, embedding, completion, rerankUsage }) => ({
         name,

@@ -3,7 +3,7 @@ import { untilAborted } from "../core/async/abort.ts";
 import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { ProviderError } from "../llm/provider_error.ts";
-import { createSharedFlight } from "../postgres/shared_flight.ts";
+import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Filter } from "./query.ts";
 import type { RetrievedDocument, Retriever, RetrieveRequest } from "./retrieve.ts";
 import type { SearchCaller } from "./search_caller.ts";
@@ -43,7 +43,7 @@ const absentStates: readonly unknown[] = ["42P01", "42703", "42883", "42704"];
 export function createCurrentRetriever(
   { pipeline, open, now, logger }: CurrentRetrieverOptions,
 ): (signal: AbortSignal) => Promise<Retriever> {
-  const flight = createSharedFlight<Retriever>();
+  const flight = createSingleFlight<Retriever>();
   let current: Retriever | undefined;
   let openedAt = 0;
   let look = Promise.resolve();

@@ -1,8 +1,8 @@
-import { AppError } from "../core/app_error.ts";
-import { untilAborted } from "../core/async/abort.ts";
+import { AppError } from "../app_error.ts";
+import { untilAborted } from "./abort.ts";
 
 /** One piece of work at a time, whose result all get who ask for it while it is done. */
-export interface SharedFlight<T> {
+export interface SingleFlight<T> {
   /**
    * The result of the work under way, or of `work` where there is none. A caller that aborts leaves the others alone;
    * when the last has gone, the work's own signal aborts. Where the work was another caller's and failed, which may be
@@ -13,6 +13,8 @@ export interface SharedFlight<T> {
   join(signal: AbortSignal, work: Work<T>): Promise<T>;
   /** As `join`, but only work that begins after this call, and by this method, will do. */
   joinNext(signal: AbortSignal, work: Work<T>): Promise<T>;
+  /** As `join`, for who stays to the end: all that share it get the same outcome, a failure too. */
+  share(work: () => Promise<T>): Promise<T>;
   /** Aborts what is under way. */
   stop(): void;
 }
@@ -28,7 +30,7 @@ interface Flight<T> {
   passengers: number;
 }
 
-export function createSharedFlight<T>(): SharedFlight<T> {
+export function createSingleFlight<T>(): SingleFlight<T> {
   let current: Flight<T> | undefined;
   let lastNumber = 0;
 
@@ -79,6 +81,11 @@ export function createSharedFlight<T>(): SharedFlight<T> {
         await untilAborted(current.result.then(() => {}, () => {}), signal);
       }
       return await boardOrStart(signal, work, true);
+    },
+    share(work) {
+      const flight = current ?? start(work, false);
+      flight.passengers = Infinity;
+      return flight.result;
     },
     stop() {
       current?.stop.abort(new AppError("unavailable", "Cannot finish reading: the server is stopping"));
