@@ -1,5 +1,6 @@
-import { setImmediate as otherTasks } from "node:timers/promises";
 import { AppError } from "../core/app_error.ts";
+import { createQueue } from "../core/async/queue.ts";
+import { yieldToEventLoop } from "../core/async/yield.ts";
 import type { PasswordReply, PasswordRequest } from "./password_worker.ts";
 
 /** What became of a password that was to be compared. */
@@ -30,12 +31,6 @@ export interface PasswordHasherOptions {
   readonly maxWaiting?: number;
 }
 
-interface Job {
-  readonly request: ComparisonRequest;
-  readonly resolve: (outcome: Comparison) => void;
-  readonly reject: (reason: unknown) => void;
-}
-
 interface Thread {
   /** @throws AppError `internal` where the thread fails */
   compare(request: PasswordRequest): Promise<PasswordReply>;
@@ -44,61 +39,49 @@ interface Thread {
 
 export function createPasswordHasher(options: PasswordHasherOptions = {}): PasswordHasher {
   const { workers = Math.max(1, navigator.hardwareConcurrency - 1), maxWaiting = 100 } = options;
-  const waiting: Job[] = [];
+  const queue = createQueue({ atOnce: workers });
+  const closing = new AbortController();
   const idle: Thread[] = [];
   const busy = new Set<Thread>();
   const pace = createPace();
-  let closed = false;
 
-  function runNext(): void {
-    while (waiting.length > 0 && busy.size < workers) {
-      const job = waiting.shift();
-      if (job !== undefined) void run(job);
-    }
-  }
-
-  async function run({ request, resolve, reject }: Job): Promise<void> {
-    if (!request.admit()) return resolve("not_admitted");
+  async function compareOnThread({ password, hash, totalCost }: PasswordRequest): Promise<Comparison> {
     const thread = idle.pop() ?? startThread();
     busy.add(thread);
-    const { password, hash, totalCost } = request;
     try {
       const matches = await pace.measure(() => thread.compare({ password, hash, totalCost }));
       idle.push(thread);
-      resolve(matches ? "match" : "mismatch");
+      return matches ? "match" : "mismatch";
     } catch (error) {
       thread.close();
-      reject(error);
+      throw error;
     } finally {
       busy.delete(thread);
-      // whoever waits for this outcome counts it before the next one is admitted
-      if (waiting.length > 0) void otherTasks().then(runNext);
     }
   }
 
   function close(): void {
-    closed = true;
+    closing.abort(stopping());
     for (const thread of [...idle, ...busy]) thread.close();
-    for (const { reject } of waiting.splice(0)) reject(stopping());
   }
 
   return {
     async compare(request) {
       request.signal.throwIfAborted();
-      if (closed) throw stopping();
-      if (waiting.length >= maxWaiting) throw tooMany(pace.secondsFor(waiting.length / workers));
-      const { promise, resolve, reject } = Promise.withResolvers<Comparison>();
-      const job: Job = { request, resolve, reject };
-      const leave = () => {
-        const place = waiting.indexOf(job);
-        if (place === -1) return;
-        waiting.splice(place, 1);
-        reject(request.signal.reason);
-      };
-      request.signal.addEventListener("abort", leave, { once: true });
-      waiting.push(job);
-      runNext();
-      return await promise.finally(() => request.signal.removeEventListener("abort", leave));
+      closing.signal.throwIfAborted();
+      if (queue.waiting >= maxWaiting) throw tooMany(pace.secondsFor(queue.waiting / workers));
+      const leave = await queue.enter(AbortSignal.any([request.signal, closing.signal]));
+      if (!request.admit()) {
+        leave();
+        return "not_admitted";
+      }
+      try {
+        return await compareOnThread(request);
+      } finally {
+        // whoever waits for this outcome counts it before the next one is admitted
+        if (queue.waiting > 0) void yieldToEventLoop().then(leave);
+        else leave();
+      }
     },
     close,
     [Symbol.dispose]: close,

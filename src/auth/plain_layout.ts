@@ -1,4 +1,4 @@
-import { setImmediate as otherTasks } from "node:timers/promises";
+import { yieldToEventLoop } from "../core/async/yield.ts";
 import type { CredentialEntry, CredentialField } from "./credential_entries.ts";
 
 /** An entry with the part of the text that it takes up, from its key's line to the end of its last field's line. */
@@ -45,7 +45,7 @@ export async function readPlainLayout(text: string, section: string): Promise<Pl
   const entries: OpenEntry[] = [];
   let entryIndent: number | undefined;
   for (const line of lines) {
-    if (line.number % linesAtOnce === 0) await otherTasks();
+    if (line.number % linesAtOnce === 0) await yieldToEventLoop();
     if (line.pair === undefined) return undefined;
     entryIndent ??= line.indent;
     const entry = entries.at(-1);

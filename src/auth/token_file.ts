@@ -1,4 +1,4 @@
-import { setImmediate as otherTasks } from "node:timers/promises";
+import { yieldToEventLoop } from "../core/async/yield.ts";
 import { appendEntry, type CredentialEntry, quoted } from "./credential_entries.ts";
 import { type CredentialDocument, type CredentialText, readCredentialText } from "./credential_file.ts";
 import { createEntryReader, type CredentialFault, entryFault, type EntryReader } from "./entry_reader.ts";
@@ -50,7 +50,7 @@ export async function readTokens(file: CredentialText): Promise<TokenFile> {
   let count = 0;
   const entries = await loadEntries(file, tokenSection);
   for (const entry of entries) {
-    if (++count % entriesAtOnce === 0) await otherTasks();
+    if (++count % entriesAtOnce === 0) await yieldToEventLoop();
     const reader = createEntryReader(entry, { fields: knownFields, ignored: ["note", "connections"] });
     const record = readToken(entry, reader);
     const owner = idByHash.get(record.hash);

@@ -1,4 +1,5 @@
 import { AppError } from "../core/app_error.ts";
+import { createQueue } from "../core/async/queue.ts";
 import type { Logger } from "../core/logger.ts";
 import { changeEntries } from "./change_entries.ts";
 import type { EntryChange } from "./credential_entries.ts";
@@ -67,8 +68,8 @@ interface Accounts {
  */
 export async function openUserDirectory(options: UserDirectoryOptions): Promise<UserDirectory> {
   const { path, maxFailedAttempts, now, logger, beforeWrite, onLockout, onReloaded } = options;
-  const inTurn = createTurns();
-  const queue = createTallyQueue({ write: (tallies) => inTurn(() => writeTallies(tallies)), logger });
+  const queue = createQueue();
+  const tallies = createTallyQueue({ write: (some) => queue.run(() => writeTallies(some)), logger });
   const file = await readCredentialText(path);
   let accounts = await readAccounts(file ?? { path, text: undefined });
   if (accounts.warning !== undefined) logger.warn(accounts.warning);
@@ -76,7 +77,7 @@ export async function openUserDirectory(options: UserDirectoryOptions): Promise<
 
   function find(username: string): UserRecord | undefined {
     const user = accounts.users.get(username);
-    return user && applyTally(user, queue.of(username), maxFailedAttempts);
+    return user && applyTally(user, tallies.of(username), maxFailedAttempts);
   }
   function adopt(read: Accounts): void {
     accounts = read;
@@ -101,8 +102,8 @@ export async function openUserDirectory(options: UserDirectoryOptions): Promise<
     return "reloaded";
   }
   async function close(): Promise<void> {
-    await queue.close();
-    await inTurn(() => Promise.resolve());
+    await tallies.close();
+    await queue.run(() => {});
   }
 
   return {
@@ -118,11 +119,11 @@ export async function openUserDirectory(options: UserDirectoryOptions): Promise<
     find,
     recordFailure(username) {
       if (!find(username)?.enabled) return;
-      queue.record(username, addFailure);
+      tallies.record(username, addFailure);
       if (!find(username)?.enabled) onLockout?.(username);
     },
-    recordSuccess: (username) => queue.record(username, () => addSuccess(now())),
-    reload: () => inTurn(reload),
+    recordSuccess: (username) => tallies.record(username, () => addSuccess(now())),
+    reload: () => queue.run(reload),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -186,14 +187,4 @@ async function changeAccounts(
 
 function costs(records: readonly UserRecord[]): Set<number> {
   return new Set(records.map((user) => costOf(user.passwordHash)));
-}
-
-/** Runs pieces of work one after the other, in the order of the calls. */
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const turn = last.then(work);
-    last = turn.catch(() => {});
-    return turn;
-  };
 }

@@ -1,4 +1,4 @@
-import { setImmediate as otherTasks } from "node:timers/promises";
+import { yieldToEventLoop } from "../core/async/yield.ts";
 import { appendEntry, type CredentialEntry, type FieldValue } from "./credential_entries.ts";
 import { type CredentialDocument, type CredentialText, readCredentialText } from "./credential_file.ts";
 import { createEntryReader, type CredentialFault, entryFault, type EntryReader } from "./entry_reader.ts";
@@ -55,7 +55,7 @@ export async function readUsers(file: CredentialText): Promise<UserFile> {
   let count = 0;
   const entries = await loadEntries(file, userSection);
   for (const entry of entries) {
-    if (++count % entriesAtOnce === 0) await otherTasks();
+    if (++count % entriesAtOnce === 0) await yieldToEventLoop();
     const outcome = readUser(entry, file.path);
     if ("record" in outcome) records.push(outcome.record);
     else faults.push(...outcome.faults);

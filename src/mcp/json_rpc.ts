@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { CallContext, ToolDescription } from "../core/tool.ts";
-import { forEachInSlices } from "../core/share_the_thread.ts";
+import { forEachInSlices } from "../core/async/yield.ts";
 import type { Registry } from "../tools/registry.ts";
 import { errorObject, invalidRequest } from "./json_rpc_error.ts";
 import { errorReply, type JsonRpcReply, type PreparedResult } from "./json_rpc_reply.ts";

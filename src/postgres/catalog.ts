@@ -1,7 +1,7 @@
 import type { Catalog, CatalogTable } from "../core/catalog.ts";
 import type { Principal } from "../core/principal.ts";
 import { AppError } from "../core/app_error.ts";
-import { forEachInSlices } from "../core/share_the_thread.ts";
+import { forEachInSlices } from "../core/async/yield.ts";
 import { allowedValues } from "./allowed_values.ts";
 import { catalogSql } from "./catalog_sql.ts";
 import type { Database } from "./database.ts";

@@ -1,5 +1,5 @@
 import type { Catalog, CatalogColumn, CatalogTable } from "../core/catalog.ts";
-import { forEachInSlices } from "../core/share_the_thread.ts";
+import { forEachInSlices } from "../core/async/yield.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Database } from "./database.ts";
 import { createColumnRefusal } from "./private_columns.ts";

@@ -1,6 +1,7 @@
 import { callerKey, type Principal } from "../core/principal.ts";
 import { type CheckedFor, type CheckFailure, createCheckThreads } from "./guard/check_threads.ts";
-import { createWorkQueue } from "../core/share_the_thread.ts";
+import { createQueue } from "../core/async/queue.ts";
+import { yieldToEventLoop } from "../core/async/yield.ts";
 import { maxStatementLength } from "./guard/parser.ts";
 import { createStatementGuard, type GuardVerdict } from "./statement_guard.ts";
 
@@ -50,13 +51,20 @@ export async function createStatementChecks(): Promise<StatementChecks & Disposa
 
   // many short statements in one turn of the event loop, as of a batch, are as long as a long one
   let spentMs = 0;
-  const inTurn = createWorkQueue();
+  const queue = createQueue();
   function checkAtOnce(sql: string): GuardVerdict {
     const startedAt = performance.now();
     const verdict = guard.check(sql);
     if (spentMs === 0) setTimeout(() => spentMs = 0, 0);
     spentMs += performance.now() - startedAt;
     return sql.length > maxStatementLength ? verdict : remember(sql, verdict);
+  }
+
+  function checkInTurn(sql: string): Promise<GuardVerdict> {
+    return queue.run(async () => {
+      await yieldToEventLoop();
+      return checkAtOnce(sql);
+    });
   }
 
   // what is too long is refused at once; the rounds of recursive queries are followed, which may take long
@@ -76,7 +84,7 @@ export async function createStatementChecks(): Promise<StatementChecks & Disposa
       const known = verdicts.get(sql);
       if (known !== undefined) return known;
       if (!isQuick(sql)) return checkOnThread(sql, by);
-      return spentMs < sliceMs ? checkAtOnce(sql) : inTurn(() => checkAtOnce(sql));
+      return spentMs < sliceMs ? checkAtOnce(sql) : checkInTurn(sql);
     },
     async fingerprint(sql, by) {
       if (isQuick(sql)) return guard.fingerprint(sql);

@@ -1,4 +1,5 @@
-import { createWorkQueue } from "../core/share_the_thread.ts";
+import { createQueue } from "../core/async/queue.ts";
+import { yieldToEventLoop } from "../core/async/yield.ts";
 import { createDeadline } from "../core/async/deadline.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
@@ -45,8 +46,7 @@ const historyTokens = 2_000;
 export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuestion {
   const { completion, schemas, guard, turns, now } = options;
   const schemaMark = createMarks();
-  // the prompts of many requests at once would else be made in one go
-  const inTurn = createWorkQueue();
+  const queue = createQueue();
 
   function prompt({ text, database }: Question, index: SchemaIndex, recent: readonly Turn[]): Prompt {
     const excerpt = excerptSchema(index, {
@@ -63,6 +63,14 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       now: new Date(now()),
       maxHistoryTokens: historyTokens,
       schemaMark,
+    });
+  }
+
+  /** The prompts of many requests at once would else be made in one go. */
+  function promptInTurn(question: Question, index: SchemaIndex, recent: readonly Turn[]): Promise<Prompt> {
+    return queue.run(async () => {
+      await yieldToEventLoop();
+      return prompt(question, index, recent);
     });
   }
 
@@ -83,7 +91,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   async function converse(question: Question, recent: readonly Turn[]): Promise<Answer> {
     const { database, principal, signal, logger } = question;
     const index = await schemas.get(database, { principal, signal });
-    const { system, messages: first } = await inTurn(() => prompt(question, index, recent));
+    const { system, messages: first } = await promptInTurn(question, index, recent);
     let messages = first;
     const { answerTimeoutMs = 0 } = options;
     const reason = () => new ProviderError("timeout", `no statement that runs within ${answerTimeoutMs} ms`);
@@ -107,7 +115,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       if (isUnknownName(fault)) {
         // the model may have been shown a catalog that is out of date
         const fresh = await schemas.recheck(database, { principal, signal });
-        if (fresh !== index) messages = (await inTurn(() => prompt(question, fresh, recent))).messages;
+        if (fresh !== index) messages = (await promptInTurn(question, fresh, recent)).messages;
       }
       messages = repairMessages(messages, said.text, errorForProvider(fault));
     }

@@ -1,5 +1,5 @@
 import type { Catalog, CatalogTable } from "../core/catalog.ts";
-import { forEachInSlices, pause } from "../core/share_the_thread.ts";
+import { forEachInSlices, yieldToEventLoop } from "../core/async/yield.ts";
 import type { SessionFacts } from "../postgres/catalog.ts";
 import { type SampleValues, tableKey } from "../postgres/sample_values.ts";
 import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
@@ -60,9 +60,9 @@ export async function createSchemaIndex(
   };
   await forEachInSlices(uncut.entries(), take);
   const relations = await relateTables(tables);
-  await pause();
+  await yieldToEventLoop();
   const byName = tablesByName(catalog.tables);
-  await pause();
+  await yieldToEventLoop();
   const weights = catalog.tables.map((table, at) =>
     tableWeight(table, relations.joins.joinsOf(at).length, relations.copyMarks[at]?.factor ?? 1)
   );
@@ -102,9 +102,9 @@ async function relateTables(
   tables: readonly TableWords[],
 ): Promise<Pick<SchemaIndex, "joins" | "copyMarks" | "archives">> {
   const copyMarksOf = createCopyFinder(tables);
-  await pause();
+  await yieldToEventLoop();
   const joinFinder = createJoinFinder(tables);
-  await pause();
+  await yieldToEventLoop();
   const copyMarks: CopyMarks[] = [];
   const joins: Join[] = [];
   const compare = ([at, words]: [number, TableWords]) => {
@@ -112,7 +112,7 @@ async function relateTables(
     joins.push(...joinFinder.joinsFrom(at));
   };
   await forEachInSlices(tables.entries(), compare);
-  await pause();
+  await yieldToEventLoop();
   // ways lead rather through tables of rows than through copies and views
   const tolls = tables.map(({ table }, at) =>
     (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0)

@@ -1,5 +1,6 @@
 import { AppError } from "../app_error.ts";
 import { settlesWithin } from "../async/deadline.ts";
+import { createKeyedQueue } from "../async/queue.ts";
 
 /**
  * Takes the operating system's advisory lock on an open file. It ends when the file is closed or the process ends,
@@ -29,7 +30,7 @@ const longestWaitMs = 10_000;
 
 // A waiting lock takes one of the runtime's few I/O threads, and a holder needs one of them to finish its work: callers
 // of one process therefore wait for each other here, so that at most one of them waits in the operating system.
-const lastInProcess = new Map<string, Promise<void>>();
+const queues = createKeyedQueue<string>();
 
 /**
  * Runs `work` while no other process and no other caller holds the advisory lock of `path`, which is the operating
@@ -44,22 +45,14 @@ export async function withFileLock<T>(
   options: { longestWaitMs?: number } = {},
 ): Promise<T> {
   const lockPath = `${path}.lock`;
-  const before = lastInProcess.get(lockPath) ?? Promise.resolve();
-  const { promise: done, resolve: finish } = Promise.withResolvers<void>();
-  const turn = before.then(() => done);
-  lastInProcess.set(lockPath, turn);
-  await before;
-  try {
+  return await queues.run(lockPath, async () => {
     const lock = await acquire(path, lockPath, options.longestWaitMs ?? longestWaitMs);
     try {
       return await work();
     } finally {
       await release(lock, lockPath);
     }
-  } finally {
-    finish();
-    if (lastInProcess.get(lockPath) === turn) lastInProcess.delete(lockPath);
-  }
+  });
 }
 
 async function acquire(path: string, lockPath: string, waitMs: number): Promise<Deno.FsFile> {

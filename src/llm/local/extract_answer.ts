@@ -4,7 +4,7 @@ import { words } from "../../text/words.ts";
 import type { Grounding } from "../provider.ts";
 import { writeOutTables } from "./table_rows.ts";
 import { questionStems, rarities, topicStems } from "./term_rarity.ts";
-import type { createTurns } from "./turns.ts";
+import type { createSlices } from "../../core/async/yield.ts";
 
 const mostSentences = 4;
 const longestSentence = 120;
@@ -60,12 +60,12 @@ interface Question {
  */
 export async function extractAnswer(
   { question, documents }: Grounding,
-  nextTurn: ReturnType<typeof createTurns>,
+  nextSlice: ReturnType<typeof createSlices>,
 ): Promise<string | undefined> {
   const stems = askedStems(question);
   const candidates: Candidate[] = [];
   for (const [index, document] of documents.entries()) {
-    await nextTurn(document.length);
+    await nextSlice();
     addCandidates(withoutNumbers(document), index, new Set(stems), candidates);
   }
   const rarity = rarities(stems, candidates.map((candidate) => candidate.stems));

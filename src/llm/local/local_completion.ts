@@ -3,7 +3,7 @@ import type { CompletionProvider, CompletionRequest, Usage } from "../provider.t
 import { noUsage } from "../provider.ts";
 import type { OnUsage } from "../read_completion.ts";
 import { extractAnswer } from "./extract_answer.ts";
-import { createTurns } from "./turns.ts";
+import { createSlices } from "../../core/async/yield.ts";
 
 const notAnswered = "The documents do not answer this.";
 const notAModel =
@@ -45,7 +45,7 @@ export function localCompletion(onUsage?: OnUsage): CompletionProvider {
 async function answer({ grounding, signal }: CompletionRequest): Promise<string> {
   signal.throwIfAborted();
   if (grounding === undefined) return notAModel;
-  return await extractAnswer(grounding, createTurns(signal)) ?? notAnswered;
+  return await extractAnswer(grounding, createSlices(signal)) ?? notAnswered;
 }
 
 /** Grounding is part of the messages already. */

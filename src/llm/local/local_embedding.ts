@@ -4,7 +4,7 @@ import { countTokens } from "../../text/token_count.ts";
 import { words } from "../../text/words.ts";
 import { type EmbeddingProvider, noUsage } from "../provider.ts";
 import type { OnUsage } from "../read_completion.ts";
-import { createTurns } from "./turns.ts";
+import { createSlices } from "../../core/async/yield.ts";
 
 // promised: users' tables are made for vectors of this length
 const dimensions = 256;
@@ -26,14 +26,14 @@ export function localEmbedding(onUsage?: OnUsage): EmbeddingProvider {
     name: "local/hashed-256",
     ping: (signal) => Promise.resolve(signal).then((given) => given.throwIfAborted()),
     async embed({ texts, signal }) {
-      const nextTurn = createTurns(signal);
+      const nextSlice = createSlices(signal);
       const vectors: Float32Array[] = [];
       let promptTokens = 0;
       for (const text of texts) {
         const weights = new Map<string, number>();
         let position = 0;
         for (const piece of piecesOf(text)) {
-          await nextTurn(piece.length);
+          await nextSlice();
           position = addWords(piece, position, weights);
           promptTokens += countTokens(piece);
         }

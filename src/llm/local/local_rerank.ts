@@ -5,7 +5,7 @@ import { noUsage, type RerankProvider } from "../provider.ts";
 import type { OnUsage } from "../read_completion.ts";
 import { smallestWindow } from "./smallest_window.ts";
 import { questionStems, rarities } from "./term_rarity.ts";
-import { createTurns } from "./turns.ts";
+import { createSlices } from "../../core/async/yield.ts";
 
 const termSaturation = 1.2;
 const lengthInfluence = 0.75;
@@ -29,11 +29,11 @@ export function localRerank(onUsage?: OnUsage): RerankProvider {
     ping: (signal) => Promise.resolve(signal).then((given) => given.throwIfAborted()),
     async rerank({ query, documents, topK, signal }) {
       const stems = questionStems(query);
-      const nextTurn = createTurns(signal);
+      const nextSlice = createSlices(signal);
       const candidates: Candidate[] = [];
       let promptTokens = countTokens(query);
       for (const [index, document] of documents.entries()) {
-        await nextTurn(document.length);
+        await nextSlice();
         candidates.push(readCandidate(document, index, new Set(stems)));
         promptTokens += countTokens(document);
       }

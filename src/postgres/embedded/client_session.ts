@@ -1,4 +1,5 @@
 import { startTimer } from "../../core/async/deadline.ts";
+import type { Queue } from "../../core/async/queue.ts";
 import type { Logger } from "../../core/logger.ts";
 import { BackendFault, cancelledByUser, faultIn } from "./backend_fault.ts";
 import type { ClientStream } from "./client_stream.ts";
@@ -6,7 +7,6 @@ import { type MessageBatch, readBatch } from "./message_batch.ts";
 import { ProtocolViolation } from "./packet_inbox.ts";
 import type { PgliteBackend } from "./pglite_backend.ts";
 import { createSessionSettings } from "./session_settings.ts";
-import type { TurnQueue } from "./turn_queue.ts";
 import {
   encode,
   errorResponse,
@@ -21,7 +21,8 @@ export interface ClientSessionOptions {
   /** The startup packet's. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly backend: PgliteBackend;
-  readonly turns: TurnQueue;
+  /** Whoever is in it has the backend. */
+  readonly queue: Queue;
   /** The bound of one statement, and of the time between two in a transaction; 0: none. */
   readonly statementTimeoutMs: number;
   readonly logger: Logger;
@@ -48,7 +49,7 @@ const neverAborts = new AbortController().signal;
  * into a transaction or between the steps of an extended query.
  */
 export function createClientSession(options: ClientSessionOptions): ClientSession {
-  const { stream, backend, turns, logger } = options;
+  const { stream, backend, queue, logger } = options;
   const settings = createSessionSettings(options.parameters);
   const occupant = {};
   let status: TransactionStatus = "I";
@@ -71,14 +72,14 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
   async function answer(batch: MessageBatch): Promise<void> {
     if (skipsToSync) return skip(batch);
     interrupt = new AbortController();
-    const turn = turns.take(AbortSignal.any([interrupt.signal, stream.gone]));
-    const release = await turn.catch(() => undefined);
-    if (release === undefined) return report(cancelledByUser(), batch);
+    const entered = queue.enter(AbortSignal.any([interrupt.signal, stream.gone]));
+    const leave = await entered.catch(() => undefined);
+    if (leave === undefined) return report(cancelledByUser(), batch);
     try {
       await holdBackend(batch);
     } finally {
       if (status !== "I" || midQuery) await abandon();
-      release();
+      leave();
     }
   }
 

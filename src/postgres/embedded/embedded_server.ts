@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Duplex } from "node:stream";
+import { createQueue } from "../../core/async/queue.ts";
 import type { Logger } from "../../core/logger.ts";
 import { shuttingDown } from "./backend_fault.ts";
 import { createClientSession } from "./client_session.ts";
@@ -8,7 +9,6 @@ import { ClientStream } from "./client_stream.ts";
 import { lockDirectory } from "./directory_lock.ts";
 import { ProtocolViolation } from "./packet_inbox.ts";
 import { createPgliteBackend } from "./pglite_backend.ts";
-import { createTurnQueue } from "./turn_queue.ts";
 import { encode, errorResponse, message, readyForQuery } from "./wire_protocol.ts";
 
 export interface EmbeddedServerOptions {
@@ -50,7 +50,7 @@ export async function createEmbeddedServer(options: EmbeddedServerOptions): Prom
     unlock();
     throw error;
   });
-  const turns = createTurnQueue();
+  const queue = createQueue();
   const streams = new Set<ClientStream>();
   const cancels = new Map<number, { secret: number; cancel: () => void }>();
 
@@ -70,7 +70,7 @@ export async function createEmbeddedServer(options: EmbeddedServerOptions): Prom
     if (database !== embeddedDatabaseName) {
       return stream.send(errorResponse("FATAL", "3D000", `database "${database}" does not exist`));
     }
-    const session = createClientSession({ stream, parameters, backend, turns, statementTimeoutMs, logger });
+    const session = createClientSession({ stream, parameters, backend, queue, statementTimeoutMs, logger });
     const [processId, secret] = [unusedProcessId(), randomInt(2 ** 31)];
     cancels.set(processId, { secret, cancel: session.cancel });
     try {

@@ -1,4 +1,4 @@
-import { forEachInSlices } from "../../core/share_the_thread.ts";
+import { forEachInSlices } from "../../core/async/yield.ts";
 import { createRandomNumbers } from "../../core/random_numbers.ts";
 import { mean } from "./metrics.ts";
 

@@ -1,4 +1,4 @@
-import { forEachInSlices } from "../../core/share_the_thread.ts";
+import { forEachInSlices } from "../../core/async/yield.ts";
 import { fuseRankings } from "../../text/rank_fusion.ts";
 import { type Judgements, mean, ndcgAt } from "./metrics.ts";
 import { type PairedDifference, pairedDifference } from "./paired_difference.ts";

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { createKeyedQueue, createQueue } from "../../../src/core/async/queue.ts";
+
+Deno.test("a queue does one piece of work at a time, in the order of asking, and goes on after one that fails", async () => {
+  const queue = createQueue();
+  const done: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const work = [
+    queue.run(() => first.promise.then(() => void done.push("first"))),
+    queue.run(() => Promise.reject(new Error("second"))).catch(() => void done.push("second")),
+    queue.run(() => void done.push("third")),
+  ];
+  await Promise.resolve();
+  assert.deepEqual([done, queue.waiting, queue.isEmpty], [[], 2, false]);
+  first.resolve();
+  await Promise.all(work);
+  assert.equal(done[0], "first");
+  assert.deepEqual(done.toSorted(), ["first", "second", "third"]);
+  assert.ok(queue.isEmpty);
+});
+
+Deno.test("whoever aborts while it waits leaves a queue, and nobody else does", async () => {
+  const queue = createQueue();
+  const leave = await queue.enter();
+  const gone = new AbortController();
+  let hasRun = false;
+  const aborted = queue.run(() => void (hasRun = true), gone.signal);
+  const next = queue.enter();
+  const reason = new Error("gone");
+  gone.abort(reason);
+  await assert.rejects(aborted, (error) => error === reason);
+  await assert.rejects(queue.enter(gone.signal), (error) => error === reason);
+  assert.equal(queue.waiting, 1);
+  leave();
+  (await next)();
+  assert.ok(queue.isEmpty);
+  assert.equal(hasRun, false);
+});
+
+Deno.test("a queue lets in as many at once as it is told", async () => {
+  const queue = createQueue({ atOnce: 2 });
+  const leave = await queue.enter();
+  await queue.enter();
+  let isIn = false;
+  const third = queue.enter().then(() => isIn = true);
+  await Promise.resolve();
+  assert.equal(isIn, false);
+  leave();
+  assert.equal(await third, true);
+});
+
+Deno.test("a keyed queue keeps those of one key apart, and no others", async () => {
+  const queues = createKeyedQueue<string>();
+  const done: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const a = queues.run("a", () => held.promise.then(() => void done.push("a1")));
+  const later = queues.run("a", () => void done.push("a2"));
+  await queues.run("b", () => void done.push("b"));
+  held.resolve();
+  await Promise.all([a, later]);
+  assert.deepEqual(done, ["b", "a1", "a2"]);
+});
