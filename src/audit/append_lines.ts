@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import { giveToOwnerOf } from "../core/files/give_to_owner_of.ts";
+import { requireRegular } from "../core/files/read_regular_file.ts";
 import type { Logger } from "../core/logger.ts";
 import { type LineMembers, noteMembers } from "./audit_event.ts";
 import { type ChainEnd, chainStart, linkLine } from "./chain.ts";
@@ -26,8 +27,9 @@ export async function appendLines(lines: readonly LineMembers[], options: Append
   using head = await lockHead(path, "exclusive");
   try {
     using file = await Deno.open(path, { read: true, append: true, create: true, mode: 0o600 });
-    const { isFile, dev, ino, size } = await file.stat();
-    if (!isFile) throw new AppError("invalid", `Cannot write ${path}: it is not a regular file`);
+    const info = await file.stat();
+    requireRegular(info, "write", path);
+    const { dev, ino, size } = info;
     // as far as one may: only root gives files away
     if (size === 0) await giveToOwnerOf(path, headPathOf(path)).catch(() => {});
     const start = await findStart(file, { dev, ino, size }, await head.read(), path);

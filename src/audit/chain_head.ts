@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { AppError } from "../core/app_error.ts";
 import { giveToOwnerOf } from "../core/files/give_to_owner_of.ts";
 import { lockWithin } from "../core/files/file_lock.ts";
+import { requireRegular } from "../core/files/read_regular_file.ts";
 import type { ChainEnd } from "./chain.ts";
 
 /** Where the chain stood after the last write, and the file that held it then. */
@@ -59,8 +60,7 @@ async function openHead(headPath: string, mode: "exclusive" | "shared"): Promise
   try {
     if (mode === "shared") {
       // to open a pipe takes until somebody writes to it
-      const { isFile } = await Deno.stat(headPath);
-      if (!isFile) throw new AppError("invalid", `Cannot open ${headPath}: it is not a regular file`);
+      requireRegular(await Deno.stat(headPath), "open", headPath);
       return await Deno.open(headPath, { read: true });
     }
     const file = await Deno.open(headPath, { read: true, write: true, create: true, mode: 0o600 });

@@ -1,5 +1,6 @@
 import type { Hash } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
+import { requireRegular } from "../core/files/read_regular_file.ts";
 import { startSha256 } from "../core/sha256.ts";
 import { type ChainEnd, type ChainLine, chainStart, readLine } from "./chain.ts";
 import { type ChainHead, lockHead } from "./chain_head.ts";
@@ -136,8 +137,9 @@ async function takeStock(path: string): Promise<{ head: ChainHead | undefined; s
   });
   const head = await locked?.read();
   try {
-    const { isFile, size, dev, ino } = await Deno.stat(path);
-    if (!isFile) throw new AppError("invalid", `Cannot read ${path}: it is not a regular file`);
+    const info = await Deno.stat(path);
+    requireRegular(info, "read", path);
+    const { size, dev, ino } = info;
     const isRotated = size === 0 && (head?.dev !== dev || head.ino !== ino);
     return { size, head: isRotated ? undefined : head };
   } catch (cause) {

@@ -1,4 +1,6 @@
+import { AppError } from "../core/app_error.ts";
 import { isOpenToOthers } from "../core/files/private_file.ts";
+import { requireRegular } from "../core/files/read_regular_file.ts";
 import type { Logger } from "../core/logger.ts";
 
 /** What a line of a password file is matched against. */
@@ -23,17 +25,16 @@ export async function findPassword(
   let text: string;
   try {
     const info = await Deno.stat(path);
-    if (!info.isFile) {
-      logger.warn("password file ignored: it is not a plain file", { path });
-      return undefined;
-    }
+    requireRegular(info, "read", path);
     if (isOpenToOthers(info)) {
       logger.warn(`password file ignored: others can read it; run chmod 0600 ${path}`, { path });
       return undefined;
     }
     text = await Deno.readTextFile(path);
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) {
+    if (error instanceof AppError) {
+      logger.warn("password file ignored: it is not a plain file", { path });
+    } else if (!(error instanceof Deno.errors.NotFound)) {
       logger.warn("password file ignored: it cannot be read", { path, error });
     }
     return undefined;

@@ -1,7 +1,9 @@
 import { AppError } from "../core/app_error.ts";
-import { readRegularFile } from "../core/files/read_regular_file.ts";
+import { readAtMost } from "../core/files/read_regular_file.ts";
 
 const maxLength = 10_000;
+/** Room for the longest in UTF-8, and for line ends. */
+const maxFileBytes = 4 * maxLength;
 
 /**
  * The password that a file of its own holds, as a mounted secret does, without the line ends after it.
@@ -13,13 +15,14 @@ export async function readPasswordFile(path: string, databaseName: string): Prom
     new AppError("unavailable", `Cannot reach database "${databaseName}": password_file: ${reason}`, {
       cause: new Error(`${path}: ${reason}`),
     });
-  let text: string;
+  let bytes: Uint8Array | undefined;
   try {
-    text = await readRegularFile(path);
+    bytes = await readAtMost(path, maxFileBytes);
   } catch (error) {
     throw unusable(reasonOf(error));
   }
-  const password = text.replace(/[\r\n]+$/, "");
+  if (bytes === undefined) throw unusable("expected one line that holds the password");
+  const password = new TextDecoder().decode(bytes).replace(/[\r\n]+$/, "");
   if (password === "") throw unusable("the file is empty");
   if (/[\r\n\0]/.test(password) || password.length > maxLength) {
     throw unusable("expected one line that holds the password");

@@ -51,6 +51,13 @@ Deno.test("findPassword() ignores a file that others can read, with a warning", 
   }
 });
 
+Deno.test("findPassword() ignores what is no plain file, with a warning", async () => {
+  const lines: string[] = [];
+  const logger = createLogger({ level: "warn", format: "text", write: (line) => void lines.push(line) });
+  assert.equal(await findPassword("/dev/null", query, logger), undefined);
+  assert.match(lines.join(""), /password file ignored: it is not a plain file/);
+});
+
 Deno.test("findPassword() finds nothing in a file that does not exist", async () => {
   assert.equal(await findPassword("/nonexistent/pgpass", query, silentLogger), undefined);
 });

@@ -51,6 +51,9 @@ Deno.test("a password_file that cannot be used is named, without its path, befor
   const at = (name: string) => join(folder, name);
   await Deno.writeTextFile(at("empty"), "\n");
   await Deno.writeTextFile(at("lines"), "user: a\npassword: b\n");
+  // more than memory should be asked for
+  await Deno.writeTextFile(at("large"), "");
+  await Deno.truncate(at("large"), 2 ** 40);
   await new Deno.Command("mkfifo", { args: [at("pipe")] }).output();
   const reasonFor = async (passwordFile: string) => {
     const options = databaseOptions("postgres://reader@127.0.0.1:1/app", { passwordFile });
@@ -63,6 +66,7 @@ Deno.test("a password_file that cannot be used is named, without its path, befor
   assert.equal(await reasonFor(at("absent")), `${prefix}there is no such file`);
   assert.equal(await reasonFor(at("empty")), `${prefix}the file is empty`);
   assert.equal(await reasonFor(at("lines")), `${prefix}expected one line that holds the password`);
+  assert.equal(await reasonFor(at("large")), `${prefix}expected one line that holds the password`);
   assert.equal(await reasonFor(at("pipe")), `${prefix}it is not a regular file`);
   assert.equal(await reasonFor(folder), `${prefix}it is not a regular file`);
   await Deno.remove(folder, { recursive: true });

@@ -11,8 +11,27 @@ export async function readRegularFile(path: string): Promise<string> {
 
 /** As readRegularFile(), without decoding. */
 export async function readRegularBytes(path: string): Promise<Uint8Array> {
-  if (!(await Deno.stat(path)).isFile) {
-    throw new AppError("invalid", `Cannot read ${path}: it is not a regular file`);
-  }
+  requireRegular(await Deno.stat(path), "read", path);
   return await Deno.readFile(path);
+}
+
+/**
+ * As readRegularBytes(); undefined, and nothing is read, where the file has more than `maxBytes`.
+ *
+ * @throws besides, the signal's reason
+ */
+export async function readAtMost(
+  path: string,
+  maxBytes: number,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<Uint8Array | undefined> {
+  const info = await Deno.stat(path);
+  requireRegular(info, "read", path);
+  if (info.size > maxBytes) return undefined;
+  return await Deno.readFile(path, signal && { signal });
+}
+
+/** @throws AppError `invalid` for what is no regular file */
+export function requireRegular(info: Deno.FileInfo, verb: "read" | "open" | "write", path: string): void {
+  if (!info.isFile) throw new AppError("invalid", `Cannot ${verb} ${path}: it is not a regular file`);
 }

@@ -1,3 +1,5 @@
+import { AppError } from "../../core/app_error.ts";
+import { readAtMost } from "../../core/files/read_regular_file.ts";
 import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf } from "./find_files.ts";
 import { readerVersion } from "./read_source.ts";
@@ -34,22 +36,19 @@ export function createFileReader(options: FileReaderOptions): FileReader {
   const source = createSourceReader({ timeoutMs: readTimeoutMs });
   const settings = JSON.stringify([readerVersion, chunkerVersion, maxTokens, overlapTokens, model]);
 
-  async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array | string> {
-    const { size } = await Deno.stat(path);
-    if (size > maxFileBytes) return `it has more than ${Math.floor(maxFileBytes / 1024)} KiB`;
-    return await Deno.readFile(path, { signal });
-  }
-
   return {
     async read({ path, source: name }, knownHash, signal) {
-      let bytes: Uint8Array | string;
+      let bytes: Uint8Array | undefined;
       try {
-        bytes = await readBytes(path, signal);
+        bytes = await readAtMost(path, maxFileBytes, { signal });
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof AppError) return { kind: "failed", reason: "it is not a regular file" };
         return { kind: "failed", reason: reasonOf(error) };
       }
-      if (typeof bytes === "string") return { kind: "skipped", reason: bytes };
+      if (bytes === undefined) {
+        return { kind: "skipped", reason: `it has more than ${Math.floor(maxFileBytes / 1024)} KiB` };
+      }
       const hash = sha256(`${settings} ${sha256(bytes)}`);
       if (hash === knownHash) return { kind: "unchanged" };
       const reply = await source.read({ path: name, bytes, options: { maxTokens, overlapTokens } }, signal);
