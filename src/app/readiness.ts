@@ -16,7 +16,7 @@ export function createReadiness(
   options: { databases: () => readonly Database[]; freshForMs?: number; now?: () => number },
 ): Readiness {
   const { databases, freshForMs = 1_000, now = Date.now } = options;
-  let flight: Promise<readonly string[]> | undefined;
+  let latest: Promise<readonly string[]> | undefined;
   let freshUntil = -Infinity;
 
   async function ask(): Promise<readonly string[]> {
@@ -36,11 +36,11 @@ export function createReadiness(
 
   return {
     unreachable() {
-      if (flight === undefined || now() >= freshUntil) {
+      if (latest === undefined || now() >= freshUntil) {
         freshUntil = Infinity;
-        flight = ask();
+        latest = ask();
       }
-      return flight;
+      return latest;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import { ProviderError } from "../rag/provider_failure.ts";
-import { pacedBody } from "./paced_body.ts";
+import { bodyInPieces } from "./body_in_pieces.ts";
 import type { ErrorReply, RagErrorCode } from "./rag_reply_schemas.ts";
 
 /** An error as a caller sees it. */
@@ -47,7 +47,7 @@ export function jsonReply(
   status = 200,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const { body, length } = pacedBody(text);
+  const { body, length } = bodyInPieces(text);
   return new Response(body, {
     status,
     headers: { ...replyHeaders, ...headers, ...(length === undefined ? {} : { "content-length": length }) },

@@ -9,7 +9,7 @@ import { type CompletionDelta, readCompletion, readCompletionStream } from "./re
 import { maxCompletionBytes } from "./read_reply.ts";
 import { readNumberedVectors, wireVector } from "./read_vector.ts";
 import { bearer, createVendorExchange, providerName, type VendorExchange } from "./vendor_exchange.ts";
-import { textSaid, wireSaid } from "./said_text.ts";
+import { textOf, wireMessage } from "./message_text.ts";
 import { createTokenLimitNames, type TokenLimitName } from "./token_limit_name.ts";
 import { vendorAddress } from "./vendor_address.ts";
 import { vendorFault } from "./vendor_fault.ts";
@@ -27,13 +27,13 @@ const wireError = z.object({
 const readChat = replyReader(z.object({
   // some gateways send it with a status of success
   error: wireError.nullish(),
-  choices: z.array(z.object({ message: wireSaid, finish_reason: z.string().nullish() })).nullish(),
+  choices: z.array(z.object({ message: wireMessage, finish_reason: z.string().nullish() })).nullish(),
   usage: wireUsage.nullish(),
 }));
 const readChunk = replyReader(z.object({
   error: wireError.nullish(),
   // null in the last chunk of some servers
-  choices: z.array(z.object({ delta: wireSaid.nullish(), finish_reason: z.string().nullish() }))
+  choices: z.array(z.object({ delta: wireMessage.nullish(), finish_reason: z.string().nullish() }))
     .nullish(),
   usage: wireUsage.nullish(),
 }));
@@ -171,7 +171,7 @@ function readAnswer(json: unknown): CompletionDelta {
   if (error) throw vendorFault(error.message, error.code, error.type);
   const choice = choices?.[0];
   return {
-    text: textSaid(choice?.message),
+    text: textOf(choice?.message),
     usage: usage ? readUsage(usage) : {},
     ...readFinish(choice?.finish_reason),
   };
@@ -182,7 +182,7 @@ function readDelta(json: unknown): CompletionDelta {
   if (error) throw vendorFault(error.message, error.code, error.type);
   const choice = choices?.[0];
   return {
-    text: textSaid(choice?.delta),
+    text: textOf(choice?.delta),
     usage: usage ? readUsage(usage) : {},
     ...readFinish(choice?.finish_reason),
   };

@@ -6,7 +6,7 @@ import {
   createEmbeddingProvider,
   createRerankProvider,
 } from "../../llm/create_provider.ts";
-import { demandText } from "../../llm/demand_text.ts";
+import { requireText } from "../../llm/require_text.ts";
 import { withFallback } from "../../llm/fallback.ts";
 import { guardCompletion, guardEmbedding, guardRerank } from "../../llm/guarded_provider.ts";
 import { longestAnswer } from "../../llm/longest_answer.ts";
@@ -64,7 +64,7 @@ export async function openPipelineProviders(
   const timeoutMs = rag_llm[0]?.request_timeout ?? 0;
   return {
     embedding: guardEmbedding(createEmbeddingProvider(embedding.options), embedding.breaker),
-    completion: demandText(withFallback(completions, logger, { timeoutMs }), logger),
+    completion: requireText(withFallback(completions, logger, { timeoutMs }), logger),
     completions,
     ...(reranker === undefined ? {} : {
       rerank: guardRerank(createRerankProvider(reranker.options), reranker.breaker),

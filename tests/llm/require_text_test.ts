@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
-import { demandText } from "../../src/llm/demand_text.ts";
+import { requireText } from "../../src/llm/require_text.ts";
 import { noUsage } from "../../src/llm/provider.ts";
 import { faultOf, never } from "./exchange_fixture.ts";
 import { end, scriptedProvider, text } from "./scripted_provider.ts";
@@ -9,14 +9,14 @@ const request = { messages: [], signal: never };
 const cut = { type: "end", usage: noUsage, isCut: true } as const;
 
 Deno.test("a cut answer that was all thinking is an error, one with a text is not", async () => {
-  const all = demandText(scriptedProvider("p", [cut]), silentLogger);
+  const all = requireText(scriptedProvider("p", [cut]), silentLogger);
   for (const failed of [all.complete(request), Array.fromAsync(all.stream(request))]) {
     const { fault, noAnswer, detail } = await faultOf(failed);
     assert.deepEqual([fault, noAnswer], ["provider", "empty"]);
     assert.match(detail, /raise max_tokens$/);
   }
-  const some = demandText(scriptedProvider("p", [text("Half"), cut]), silentLogger);
+  const some = requireText(scriptedProvider("p", [text("Half"), cut]), silentLogger);
   assert.equal((await some.complete(request)).text, "Half");
   assert.deepEqual(await Array.fromAsync(some.stream(request)), [text("Half"), cut]);
-  await demandText(scriptedProvider("p", [end()]), silentLogger).ping(never);
+  await requireText(scriptedProvider("p", [end()]), silentLogger).ping(never);
 });

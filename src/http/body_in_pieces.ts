@@ -1,7 +1,7 @@
 const pieceBytes = 65_536;
 const encoder = new TextEncoder();
 
-export interface PacedBody {
+export interface BodyInPieces {
   readonly body: BodyInit;
   /** For Content-Length, where the runtime cannot tell. */
   readonly length?: string;
@@ -11,7 +11,7 @@ export interface PacedBody {
  * A reply's text as a body. A long one is handed over piece by piece, as the client takes it: Deno before 2.7 counts a reply
  * as sent once it holds all of it, and a stop of the server would cut it off.
  */
-export function pacedBody(text: string): PacedBody {
+export function bodyInPieces(text: string): BodyInPieces {
   if (text.length <= pieceBytes) return { body: text };
   const bytes = encoder.encode(text);
   let at = 0;

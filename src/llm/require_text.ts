@@ -4,7 +4,7 @@ import type { ProviderError } from "./provider_error.ts";
 import { emptyAnswer } from "./read_completion.ts";
 
 /** A provider whose cut answers have a text, for callers that have no use for one that was all thinking. */
-export function demandText(provider: CompletionProvider, logger: Logger): CompletionProvider {
+export function requireText(provider: CompletionProvider, logger: Logger): CompletionProvider {
   function refuse(): ProviderError {
     const error = emptyAnswer("the longest one allowed was used up before any text; raise max_tokens");
     logger.warn("a model gave no answer", { provider: provider.name, detail: error.detail });

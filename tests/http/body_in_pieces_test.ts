@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { pacedBody } from "../../src/http/paced_body.ts";
+import { bodyInPieces } from "../../src/http/body_in_pieces.ts";
 
 Deno.test("a short text is a body as it is", () => {
-  assert.deepEqual(pacedBody("short"), { body: "short" });
+  assert.deepEqual(bodyInPieces("short"), { body: "short" });
 });
 
 Deno.test("a long text is handed over no faster than it is taken, with its length in bytes", async () => {
   const text = "ünï".repeat(100_000);
-  const { body, length } = pacedBody(text);
+  const { body, length } = bodyInPieces(text);
   assert.equal(length, "500000");
   assert.equal(await new Response(body).text(), text);
 
-  const { body: other } = pacedBody(text);
+  const { body: other } = bodyInPieces(text);
   assert.ok(other instanceof ReadableStream);
   const reader = other.getReader();
   const { value } = await reader.read();
@@ -20,7 +20,7 @@ Deno.test("a long text is handed over no faster than it is taken, with its lengt
 
 Deno.test("a long reply has its length on the wire", async () => {
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => {
-    const { body, length } = pacedBody("x".repeat(200_000));
+    const { body, length } = bodyInPieces("x".repeat(200_000));
     return new Response(body, { headers: { "content-length": length ?? "" } });
   });
   const reply = await fetch(`http://127.0.0.1:${server.addr.port}`);
