@@ -215,12 +215,13 @@ log: { level: debug, format: json }
       await assertSnapshot(name, mask(text, masks));
     }
     await assertSnapshot("files.txt", await listFiles(folder.path));
-    using turns = new DatabaseSync(join(folder.path, "data/turns.sqlite"), { readOnly: true });
+    const turns = new DatabaseSync(join(folder.path, "data/turns.sqlite"), { readOnly: true });
     const statements = turns.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
       .all();
     const layout = statements.map(({ sql }) => `${String(sql).replaceAll(/\s+/g, " ")};\n`).join("");
     const { user_version } = turns.prepare("PRAGMA user_version").get() ?? {};
     await assertSnapshot("turns.sql", `${layout}PRAGMA user_version = ${user_version};\n`);
+    turns.close();
   });
 });
 
