@@ -50,6 +50,15 @@ Deno.test("a deadline's limits can be lifted, one by one", async () => {
   assert.equal(deadline.signal.reason, "silence");
 });
 
+Deno.test("a deadline that is disposed of aborts no more, with its time or its caller", async () => {
+  const caller = new AbortController();
+  const disposed = createDeadline(1, { signal: caller.signal });
+  disposed[Symbol.dispose]();
+  await sleep(10);
+  caller.abort();
+  assert.equal(disposed.signal.aborted, false);
+});
+
 Deno.test("settlesWithin() tells what came in time from what did not, and rejects as the promise does", async () => {
   assert.equal(await settlesWithin(1_000, Promise.resolve("a value")), true);
   assert.equal(await settlesWithin(1, never()), false);
