@@ -66,43 +66,36 @@ testWithPostgres("a client that disconnects or cancels leaves no statement runni
   });
 });
 
+const transports = {
+  "bare JSON-RPC": "application/json",
+  "Streamable HTTP": "application/json, text/event-stream",
+};
+
 testWithPostgres(
-  "stopping the server ends a statement that is still running after the grace time",
+  "a stop cuts off what still runs after the grace time, and says so over each transport",
   async () => {
-    await using database = await createTestDatabase();
-    await using server = await startConfiguredServer(
-      `databases: [${databaseEntry("main", database.name, "statement_timeout: 60s")}]`,
+    // side by side, as each takes the whole grace time
+    await Promise.all(
+      Object.entries(transports).map(async ([transport, accept]) => {
+        await using database = await createTestDatabase();
+        await using server = await startConfiguredServer(
+          `databases: [${databaseEntry("main", database.name, "statement_timeout: 60s")}]`,
+        );
+        const call = server.client.post(
+          JSON.stringify({
+            jsonrpc: "2.0",
+            id: "slow",
+            method: "tools/call",
+            params: { name: "query_database", arguments: { query: slow } },
+          }),
+          { headers: { accept } },
+        ).then((response) => response.text());
+        await waitUntil("the statement runs", async () => await running(database) === 1);
+        const stopped = server.server.stop();
+        assert.match(await call, /was cancelled because the server stops/, transport);
+        assert.equal(await stopped, 0, transport);
+        await waitUntil("nothing runs", async () => await running(database) === 0);
+      }),
     );
-    const call = server.client.call("query_database", { query: slow }).catch(() => undefined);
-    await waitUntil("the statement runs", async () => await running(database) === 1);
-    assert.equal(await server.server.stop(), 0);
-    await call;
-    await waitUntil("nothing runs", async () => await running(database) === 0);
   },
 );
-
-for (
-  const [transport, headers] of Object.entries({ "bare JSON-RPC": {}, "Streamable HTTP": eventStream() })
-) {
-  testWithPostgres(`a statement that a stop cuts off says so over ${transport}`, async () => {
-    await using database = await createTestDatabase();
-    await using server = await startConfiguredServer(`databases: [${databaseEntry("main", database.name)}]`);
-    const call = server.client.post(
-      JSON.stringify({
-        jsonrpc: "2.0",
-        id: "slow",
-        method: "tools/call",
-        params: { name: "query_database", arguments: { query: slow } },
-      }),
-      { headers },
-    ).then((response) => response.text());
-    await waitUntil("the statement runs", async () => await running(database) === 1);
-    const stopped = server.server.stop();
-    assert.match(await call, /was cancelled because the server stops/);
-    assert.equal(await stopped, 0);
-  });
-}
-
-function eventStream() {
-  return { accept: "application/json, text/event-stream" };
-}

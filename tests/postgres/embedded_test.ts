@@ -324,7 +324,7 @@ Deno.test("an embedded server and its clients", async (t) => {
 
 Deno.test("a statement over the time limit is stopped alone, in a transaction and outside of one", async () => {
   await using server = await startServer({
-    statementTimeoutMs: 3000,
+    statementTimeoutMs: 1000,
     prepare: () => ["CREATE TABLE t AS SELECT 42 AS n"],
   });
   const [client, other] = [await connect(server), await connect(server)];
@@ -346,7 +346,7 @@ Deno.test("a statement over the time limit is stopped alone, in a transaction an
 });
 
 Deno.test("a stopped statement costs the database nothing: what was committed in memory is still there", async () => {
-  await using server = await startServer({ statementTimeoutMs: 3000 });
+  await using server = await startServer({ statementTimeoutMs: 1000 });
   const client = await connect(server);
   await client.query("CREATE TABLE t AS SELECT 1 AS n");
   assert.equal((await failure(client.query(endless)))[0], "57014");
@@ -358,7 +358,7 @@ Deno.test("a stopped statement costs the database nothing: what was committed in
 });
 
 Deno.test("an extended query that was stopped is skipped to Sync", async () => {
-  await using server = await startServer({ statementTimeoutMs: 2000 });
+  await using server = await startServer({ statementTimeoutMs: 1000 });
   const stream = server.openStream();
   const run = (sql: string) =>
     Buffer.concat([
@@ -388,7 +388,7 @@ Deno.test("a client's own statement_timeout counts, for its transaction or its s
 });
 
 Deno.test("a client that leaves its transaction idle too long loses its connection", async () => {
-  await using server = await startServer({ statementTimeoutMs: 2000 });
+  await using server = await startServer({ statementTimeoutMs: 1000 });
   const [idle, other] = [await connect(server), await connect(server)];
   const lost = new Promise<Error>((resolve) => idle.once("error", resolve));
   await idle.query("BEGIN");
@@ -400,7 +400,7 @@ Deno.test("a database in a directory outlives its server and a statement that wa
   const dataDir = await Deno.makeTempDir();
   try {
     {
-      await using server = await startServer({ dataDir: `${dataDir}/data`, statementTimeoutMs: 3000 });
+      await using server = await startServer({ dataDir: `${dataDir}/data`, statementTimeoutMs: 1000 });
       const client = await connect(server);
       await client.query("CREATE TABLE t (n int)");
       await client.query("INSERT INTO t VALUES (1)");
