@@ -1,5 +1,5 @@
-import { readHandbook } from "../src/app/demo/demo_handbook.ts";
-import { handbookQuestions } from "../tests/app/handbook_questions.ts";
+import { readHandbook } from "../src/demo/demo_handbook.ts";
+import { handbookQuestions } from "../tests/demo/handbook_questions.ts";
 import type { Cranfield } from "./corpus.ts";
 
 /** Documents, questions, and which documents answer which question how well. */

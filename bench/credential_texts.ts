@@ -1,4 +1,4 @@
-import { hashToken } from "../src/auth/token_digest.ts";
+import { hashToken } from "../src/identity/tokens/token_digest.ts";
 
 /** The token of a number that `tokenFileText` has an entry for. */
 export function tokenOf(index: number): string {

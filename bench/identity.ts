@@ -4,10 +4,10 @@
  *   deno run -A bench/identity.ts [during_logins] [tokens] [reload] [logins]
  */
 import assert from "node:assert/strict";
-import { createAuthenticator } from "../src/auth/authenticator.ts";
-import { hashToken } from "../src/auth/token_digest.ts";
-import { createTokenIndex } from "../src/auth/token_index.ts";
-import { hashPassword } from "../src/auth/password_hash.ts";
+import { createAuthenticator } from "../src/identity/authenticator.ts";
+import { hashToken } from "../src/identity/tokens/token_digest.ts";
+import { createTokenIndex } from "../src/identity/tokens/token_index.ts";
+import { hashPassword } from "../src/identity/users/password_hash.ts";
 import { createConfigFolder, startConfiguredServer } from "../tests/support/configured_server.ts";
 import { runProgram, type ServerProcess, startServer } from "../tests/support/server_process.ts";
 import { createToolClient } from "../tests/support/tool_client.ts";

@@ -6,12 +6,12 @@
  * Without sizes: 10,000 and 100,000 rows.
  */
 import { silentLogger } from "../src/core/logger.ts";
-import { connect } from "../src/postgres/connect.ts";
+import { connect } from "../src/postgres/connect/connect.ts";
 import { pg } from "../src/postgres/driver.ts";
-import { buildKeywordIndex } from "../src/rag/keyword/build_keyword_index.ts";
-import { keywordArm } from "../src/rag/keyword/keyword_arm.ts";
-import type { OwnIndex } from "../src/rag/keyword/keyword_index.ts";
-import { lexemesSql } from "../src/rag/keyword/term_sql.ts";
+import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
+import { keywordArm } from "../src/rag_server/keyword/keyword_arm.ts";
+import type { OwnIndex } from "../src/rag_server/keyword/keyword_index.ts";
+import { lexemesSql } from "../src/rag_server/keyword/term_sql.ts";
 import { renderSql, type SqlText, verbatim } from "../src/postgres/sql_text.ts";
 import { createTestDatabase, type TestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";

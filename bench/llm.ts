@@ -9,12 +9,12 @@ import { withFallback } from "../src/llm/fallback.ts";
 import { guardCompletion } from "../src/llm/guarded_provider.ts";
 import type { ProviderOptions } from "../src/llm/provider_options.ts";
 import { createUsageLedger } from "../src/llm/usage_ledger.ts";
-import { buildPrompt } from "../src/text_to_sql/build_prompt.ts";
-import { excerptSchema } from "../src/text_to_sql/schema_excerpt.ts";
-import { createVendor } from "../tests/providers/vendor.ts";
-import { holdsTables } from "../tests/questions/holds_tables.ts";
-import { createQuestionFixture } from "../tests/questions/question_fixture.ts";
-import { questions } from "../tests/questions/question_set.ts";
+import { buildPrompt } from "../src/tool_server/questions/build_prompt.ts";
+import { excerptSchema } from "../src/tool_server/questions/schema/schema_excerpt.ts";
+import { createVendor } from "../tests/llm/wire/vendor.ts";
+import { holdsTables } from "../tests/tool_server/questions/judged/holds_tables.ts";
+import { createQuestionFixture } from "../tests/tool_server/questions/judged/question_fixture.ts";
+import { questions } from "../tests/tool_server/questions/judged/question_set.ts";
 import { median, print } from "./measure.ts";
 
 const rounds = 500;

@@ -6,15 +6,15 @@
  */
 import { silentLogger } from "../src/core/logger.ts";
 import { localEmbedding } from "../src/llm/local/local_embedding.ts";
-import { connect } from "../src/postgres/connect.ts";
-import { createConnectionPools } from "../src/postgres/connection_pools.ts";
+import { connect } from "../src/postgres/connect/connect.ts";
+import { createConnectionPools } from "../src/postgres/pool/connection_pools.ts";
 import { createDatabase } from "../src/postgres/database.ts";
 import { pg } from "../src/postgres/driver.ts";
-import { createStatementGuard, type StatementGuard } from "../src/postgres/statement_guard.ts";
-import { mean, ndcgAt, recallAt, reciprocalRank } from "../src/rag/evaluate/metrics.ts";
-import { buildKeywordIndex } from "../src/rag/keyword/build_keyword_index.ts";
-import { openSearchedTable } from "../src/rag/open_searched_table.ts";
-import { createRetriever, type Retriever } from "../src/rag/retrieve.ts";
+import { createStatementGuard, type StatementGuard } from "../src/postgres/guard/statement_guard.ts";
+import { mean, ndcgAt, recallAt, reciprocalRank } from "../src/rag_server/evaluate/metrics.ts";
+import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
+import { openSearchedTable } from "../src/rag_server/search/open_searched_table.ts";
+import { createRetriever, type Retriever } from "../src/rag_server/search/retrieve.ts";
 import { createTestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
 import { type Collection, qualityCollections } from "./collections.ts";

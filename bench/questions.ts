@@ -1,5 +1,5 @@
 /**
- * Execution accuracy of requests in words: asks the provider that a configuration names the questions of tests/questions/,
+ * Execution accuracy of requests in words: asks the provider that a configuration names the questions of tests/tool_server/questions/judged/,
  * and compares the rows of what it writes with those of statements made by hand. Needs TEST_DATABASE_URL.
  *
  *   deno task bench:questions config.yaml [shop|hospital|erp …]
@@ -12,10 +12,13 @@ import { loadConfig, processEnvironment } from "../src/config/mod.ts";
 import { createLogger } from "../src/core/logger.ts";
 import type { CompletionProvider, Usage } from "../src/llm/provider.ts";
 import { createUsageLedger } from "../src/llm/usage_ledger.ts";
-import type { Question, QuestionTag } from "../tests/questions/question.ts";
-import { createQuestionFixture, type QuestionFixture } from "../tests/questions/question_fixture.ts";
-import { questions } from "../tests/questions/question_set.ts";
-import { sameResult } from "../tests/questions/same_result.ts";
+import type { Question, QuestionTag } from "../tests/tool_server/questions/judged/question.ts";
+import {
+  createQuestionFixture,
+  type QuestionFixture,
+} from "../tests/tool_server/questions/judged/question_fixture.ts";
+import { questions } from "../tests/tool_server/questions/judged/question_set.ts";
+import { sameResult } from "../tests/tool_server/questions/judged/same_result.ts";
 import { median, print } from "./measure.ts";
 
 const [configPath, ...schemas] = Deno.args;

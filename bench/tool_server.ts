@@ -3,8 +3,8 @@
  *
  *   TEST_DATABASE_URL=postgres://… deno task bench [query] [list] [guard] [memory]
  */
-import { honestStatements } from "../tests/postgres/honest_statements.ts";
-import { createStatementGuard } from "../src/postgres/statement_guard.ts";
+import { honestStatements } from "../tests/postgres/guard/honest_statements.ts";
+import { createStatementGuard } from "../src/postgres/guard/statement_guard.ts";
 import { databaseEntry, startConfiguredServer } from "../tests/support/configured_server.ts";
 import { createTestDatabase } from "../tests/support/database.ts";
 import { httpLoad } from "./http_load.ts";

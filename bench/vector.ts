@@ -6,14 +6,14 @@
  *     deno run -A bench/vector.ts CRANFIELD [ROWS]
  */
 import { silentLogger } from "../src/core/logger.ts";
-import { connect } from "../src/postgres/connect.ts";
-import { createConnectionPools } from "../src/postgres/connection_pools.ts";
+import { connect } from "../src/postgres/connect/connect.ts";
+import { createConnectionPools } from "../src/postgres/pool/connection_pools.ts";
 import { createDatabase } from "../src/postgres/database.ts";
-import { createStatementGuard } from "../src/postgres/statement_guard.ts";
-import { buildKeywordIndex } from "../src/rag/keyword/build_keyword_index.ts";
-import type { Filter } from "../src/rag/query.ts";
-import { openSearchedTable } from "../src/rag/open_searched_table.ts";
-import { createRetriever } from "../src/rag/retrieve.ts";
+import { createStatementGuard } from "../src/postgres/guard/statement_guard.ts";
+import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
+import type { Filter } from "../src/rag_server/query.ts";
+import { openSearchedTable } from "../src/rag_server/search/open_searched_table.ts";
+import { createRetriever } from "../src/rag_server/search/retrieve.ts";
 import { createTestDatabase, runSql } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
 import { corpusTable, fillCorpus, readCranfield } from "./corpus.ts";

@@ -1,6 +1,6 @@
 /** Writes the database cluster that the demo starts from; the executable embeds it. */
-import { demoHandbookSql } from "../src/app/demo/demo_handbook.ts";
-import { snapshotFile } from "../src/app/demo/snapshot_file.ts";
+import { demoHandbookSql } from "../src/demo/demo_handbook.ts";
+import { snapshotFile } from "../src/demo/snapshot_file.ts";
 import { createSnapshot } from "../src/postgres/embedded/snapshot.ts";
 
 await Deno.mkdir(new URL(".", snapshotFile), { recursive: true });

@@ -1,36 +1,62 @@
 /**
- * A lint plugin that holds the imports between the layers of `src/` to the table below: a file may import from its
- * own layer and from those listed for it; files of `config/` also leaf files of any layer. `docs/architecture.md`
- * explains the layers.
+ * A lint plugin that holds the imports between the rooms of `src/` to the table below: a file may import from its
+ * own room and from those listed for it; files of `config/` also leaf files of any layer. `docs/architecture.md`
+ * explains the rooms.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   core: [],
   text: ["core"],
-  config: ["core"],
-  postgres: ["core"],
-  llm: ["core", "text", "postgres"],
-  auth: ["core"],
   audit: ["core"],
-  text_to_sql: ["core", "text", "postgres", "llm"],
-  rag: ["core", "text", "postgres", "llm"],
-  tools: ["core", "text", "postgres", "llm", "text_to_sql", "auth"],
-  mcp: ["core", "tools"],
-  http: ["core", "auth", "mcp", "rag"],
-  app: [
+  http: ["core"],
+  config: ["core"],
+  postgres: ["core", "text"],
+  llm: ["core", "text"],
+  identity: ["core", "text", "postgres", "http", "audit"],
+  rag_server: ["core", "text", "postgres", "llm", "identity", "audit", "http"],
+  tool_server: ["core", "text", "postgres", "llm", "identity", "audit", "http"],
+  demo: ["core", "text", "config", "postgres", "llm"],
+  doctor: [
     "core",
     "text",
+    "audit",
+    "http",
     "config",
     "postgres",
     "llm",
-    "auth",
-    "audit",
-    "text_to_sql",
-    "rag",
-    "tools",
-    "mcp",
-    "http",
+    "identity",
+    "rag_server",
+    "tool_server",
+    "demo",
   ],
-  cli: ["core", "config", "postgres", "auth", "audit", "rag", "http", "app"],
+  app: [
+    "core",
+    "text",
+    "audit",
+    "http",
+    "config",
+    "postgres",
+    "llm",
+    "identity",
+    "rag_server",
+    "tool_server",
+    "demo",
+    "doctor",
+  ],
+  cli: [
+    "core",
+    "text",
+    "audit",
+    "http",
+    "config",
+    "postgres",
+    "llm",
+    "identity",
+    "rag_server",
+    "tool_server",
+    "demo",
+    "doctor",
+    "app",
+  ],
 };
 
 /** Files of constants that settings are checked against: they stand where they are decided, and import nothing. */

@@ -1,14 +1,14 @@
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
-import { createCatalogCache } from "../postgres/catalog_cache.ts";
-import { createColumnPatterns, withoutListedValues } from "../postgres/private_columns.ts";
-import type { StatementChecks } from "../postgres/statement_checks.ts";
-import type { AnswerQuestion } from "../text_to_sql/answer.ts";
-import { createAnswerByModel } from "../text_to_sql/answer_by_model.ts";
-import { createAnswerByRules } from "../text_to_sql/answer_by_rules.ts";
-import { createSchemaIndex } from "../text_to_sql/schema_index.ts";
-import type { TurnStore } from "../text_to_sql/turns.ts";
+import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
+import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
+import type { StatementChecks } from "../postgres/guard/statement_checks.ts";
+import type { AnswerQuestion } from "../tool_server/questions/answer.ts";
+import { createAnswerByModel } from "../tool_server/questions/answer_by_model.ts";
+import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
+import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
+import type { TurnStore } from "../tool_server/questions/history/turns.ts";
 
 export interface WordsOptions {
   readonly llm: Config["llm"];

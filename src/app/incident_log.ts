@@ -1,8 +1,8 @@
-import type { LoginReport } from "../auth/login.ts";
-import { addressGroup } from "../auth/rate_limiter.ts";
+import type { LoginReport } from "../identity/login.ts";
+import { addressGroup } from "../identity/rate_limiter.ts";
 import type { LogFields, Logger, LogLevel } from "../core/logger.ts";
 import { principalName } from "../core/principal.ts";
-import type { CallReport } from "../tools/registry.ts";
+import type { CallReport } from "../tool_server/tools/registry.ts";
 import { createTally, type Tally } from "./tally.ts";
 
 /**

@@ -3,7 +3,7 @@ import type { Logger } from "../core/logger.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { createEmbeddedServer, embeddedDatabaseName } from "../postgres/embedded/embedded_server.ts";
 import { databaseOptions } from "./database_options.ts";
-import { createDemoDatabase, demoDatabaseOptions } from "./demo/demo_database.ts";
+import { createDemoDatabase, demoDatabaseOptions } from "../demo/demo_database.ts";
 
 export interface OpenDatabase {
   readonly options: DatabaseOptions;

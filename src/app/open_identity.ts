@@ -1,12 +1,15 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
-import { type Authenticator, createAuthenticator } from "../auth/authenticator.ts";
-import { createCredentialWatcher, type CredentialWatcher } from "../auth/credential_watcher.ts";
-import { createLogin, type Login, type LoginReport } from "../auth/login.ts";
-import { createPasswordHasher } from "../auth/password_hasher.ts";
-import { createRateLimiter } from "../auth/rate_limiter.ts";
-import type { Sessions } from "../auth/sessions.ts";
-import { openTokenDirectory, type TokenDirectory } from "../auth/token_directory.ts";
-import { openUserDirectory, type UserDirectory } from "../auth/user_directory.ts";
+import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
+import {
+  createCredentialWatcher,
+  type CredentialWatcher,
+} from "../identity/credentials/credential_watcher.ts";
+import { createLogin, type Login, type LoginReport } from "../identity/login.ts";
+import { createPasswordHasher } from "../identity/users/password_hasher.ts";
+import { createRateLimiter } from "../identity/rate_limiter.ts";
+import type { Sessions } from "../identity/sessions.ts";
+import { openTokenDirectory, type TokenDirectory } from "../identity/tokens/token_directory.ts";
+import { openUserDirectory, type UserDirectory } from "../identity/users/user_directory.ts";
 import type { Config } from "../config/mod.ts";
 import { openFileWarning } from "../core/files/private_file.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";

@@ -1,8 +1,8 @@
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
-import { createConnectionPools } from "../postgres/connection_pools.ts";
+import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
-import { createStatementGuard } from "../postgres/statement_guard.ts";
+import { createStatementGuard } from "../postgres/guard/statement_guard.ts";
 import { openConfiguredDatabases } from "./open_databases.ts";
 
 /** The tool server's databases without a server. @throws {AppError} as `openConfiguredDatabases` */

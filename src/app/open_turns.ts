@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
-import { createMemoryTurns } from "../text_to_sql/memory_turns.ts";
-import { createSqliteTurns } from "../text_to_sql/sqlite_turns.ts";
-import type { TurnStore } from "../text_to_sql/turns.ts";
+import { createMemoryTurns } from "../tool_server/questions/history/memory_turns.ts";
+import { createSqliteTurns } from "../tool_server/questions/history/sqlite_turns.ts";
+import type { TurnStore } from "../tool_server/questions/history/turns.ts";
 
 const minuteMs = 60_000;
 

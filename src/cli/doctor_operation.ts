@@ -1,5 +1,5 @@
-import type { CheckResult } from "../rag/doctor/check.ts";
-import type { Diagnosis } from "../rag/doctor/doctor.ts";
+import type { CheckResult } from "../rag_server/checks/check.ts";
+import type { Diagnosis } from "../doctor/doctor.ts";
 import { jsonText, type Print } from "./operation_output.ts";
 import { visible } from "./print_table.ts";
 

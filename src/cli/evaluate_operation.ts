@@ -1,9 +1,9 @@
 import { AppError } from "../core/app_error.ts";
-import type { EvaluateOptions, Evaluation } from "../rag/evaluate/evaluate.ts";
-import { fewestQuestions, type PairedDifference } from "../rag/evaluate/paired_difference.ts";
-import { parseQrels } from "../rag/evaluate/parse_qrels.ts";
-import { parseQueries } from "../rag/evaluate/parse_queries.ts";
-import type { WeighedArms } from "../rag/evaluate/weigh_arms.ts";
+import type { EvaluateOptions, Evaluation } from "../rag_server/evaluate/evaluate.ts";
+import { fewestQuestions, type PairedDifference } from "../rag_server/evaluate/paired_difference.ts";
+import { parseQrels } from "../rag_server/evaluate/parse_qrels.ts";
+import { parseQueries } from "../rag_server/evaluate/parse_queries.ts";
+import type { WeighedArms } from "../rag_server/evaluate/weigh_arms.ts";
 import { jsonText, type Print } from "./operation_output.ts";
 import { tableLines } from "./print_table.ts";
 

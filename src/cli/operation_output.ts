@@ -1,4 +1,4 @@
-import { formatTimestamp } from "../auth/timestamp.ts";
+import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 import { openFileWarning } from "../core/files/private_file.ts";
 
 /** Takes a line of what was asked for, without its line end: standard output. */

@@ -1,9 +1,9 @@
 import { type NamedPipeline, openNamedPipeline, openPipelines } from "../app/rag/named_pipeline.ts";
 import type { Config } from "../config/mod.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
-import { doctor } from "../rag/doctor/doctor.ts";
-import { evaluatePipeline } from "../rag/evaluate/evaluate_pipeline.ts";
-import { openSearchedTable } from "../rag/open_searched_table.ts";
+import { doctor } from "../doctor/doctor.ts";
+import { evaluatePipeline } from "../rag_server/evaluate/evaluate_pipeline.ts";
+import { openSearchedTable } from "../rag_server/search/open_searched_table.ts";
 import { openToolDatabases } from "../app/open_tool_databases.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { evaluateRetrieval } from "./evaluate_operation.ts";

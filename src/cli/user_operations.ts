@@ -1,7 +1,7 @@
-import { quoted } from "../auth/credential_entries.ts";
-import { checkNewPassword } from "../auth/password_hash.ts";
-import { readUserFile, type UserRecord } from "../auth/user_file.ts";
-import * as users from "../auth/users.ts";
+import { quoted } from "../identity/credentials/credential_entries.ts";
+import { checkNewPassword } from "../identity/users/password_hash.ts";
+import { readUserFile, type UserRecord } from "../identity/users/user_file.ts";
+import * as users from "../identity/users/users.ts";
 import { AppError } from "../core/app_error.ts";
 import { askNewPassword } from "./ask_password.ts";
 import {
@@ -40,7 +40,7 @@ export interface ChangeUserSettings extends UserSettings {
 /**
  * Adds an account; a password that is not given is asked for.
  *
- * @throws AppError `invalid` for a password that cannot be set, and as addUser() of `src/auth/users.ts`
+ * @throws AppError `invalid` for a password that cannot be set, and as addUser() of `src/identity/users/users.ts`
  */
 export async function addUser(
   settings: ChangeUserSettings,
@@ -63,7 +63,7 @@ export async function addUser(
 /**
  * Gives a user another password, another note or both; without either, a password is asked for.
  *
- * @throws AppError `invalid` for a password that cannot be set, and as updateUser() of `src/auth/users.ts`
+ * @throws AppError `invalid` for a password that cannot be set, and as updateUser() of `src/identity/users/users.ts`
  */
 export async function updateUser(
   settings: ChangeUserSettings,
@@ -85,7 +85,7 @@ export async function updateUser(
 /**
  * Lets a user log in again, also after a lockout.
  *
- * @throws AppError as enableUser() of `src/auth/users.ts`
+ * @throws AppError as enableUser() of `src/identity/users/users.ts`
  */
 export async function enableUser(
   settings: UserSettings,
@@ -100,7 +100,7 @@ export async function enableUser(
 /**
  * Lets a user log in no more; a running server ends the user's sessions.
  *
- * @throws AppError as disableUser() of `src/auth/users.ts`
+ * @throws AppError as disableUser() of `src/identity/users/users.ts`
  */
 export async function disableUser(
   settings: UserSettings,
@@ -115,7 +115,7 @@ export async function disableUser(
 /**
  * Removes an account; a running server ends the user's sessions.
  *
- * @throws AppError as deleteUser() of `src/auth/users.ts`
+ * @throws AppError as deleteUser() of `src/identity/users/users.ts`
  */
 export async function deleteUser(
   settings: UserSettings,
@@ -131,7 +131,7 @@ export async function deleteUser(
 /**
  * Prints the accounts of a user file, in the file's order.
  *
- * @throws AppError as readUserFile() of `src/auth/user_file.ts`
+ * @throws AppError as readUserFile() of `src/identity/users/user_file.ts`
  */
 export async function listUsers(
   settings: UserFileSettings,

@@ -1,4 +1,4 @@
-import { accountTools, builtinTools } from "../tools/tool_kinds.ts";
+import { accountTools, builtinTools } from "../tool_server/tools/tool_kinds.ts";
 import type { Config } from "./config.ts";
 import type { Place } from "./config_document.ts";
 import { nearestName } from "./nearest_name.ts";

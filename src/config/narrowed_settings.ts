@@ -1,4 +1,4 @@
-import { queryLimits } from "../rag/query_limits.ts";
+import { queryLimits } from "../rag_server/query_limits.ts";
 import type { Place } from "./config_document.ts";
 import type { SettingPath } from "./setting_path.ts";
 import { formatPath } from "./setting_path.ts";

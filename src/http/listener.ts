@@ -4,6 +4,12 @@ import { formatListenAddress, type ListenAddress } from "../core/listen_address.
 import type { Logger } from "../core/logger.ts";
 import { type HttpServer, serveHttp, type TlsPair } from "./http_server.ts";
 
+/** What the listener tells the routes of a request besides the request itself. */
+export interface RouteBindings {
+  /** The address of the network peer. */
+  readonly peer: string;
+}
+
 export interface ListenerOptions {
   readonly address: ListenAddress;
   readonly tls?: TlsPair;

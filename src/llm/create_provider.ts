@@ -1,17 +1,17 @@
-import { createAnthropicCompletion } from "./anthropic.ts";
-import { createGeminiCompletion, createGeminiEmbedding } from "./gemini.ts";
+import { createAnthropicCompletion } from "./vendors/anthropic.ts";
+import { createGeminiCompletion, createGeminiEmbedding } from "./vendors/gemini.ts";
 import { localCompletion } from "./local/local_completion.ts";
 import { localEmbedding } from "./local/local_embedding.ts";
 import { localRerank } from "./local/local_rerank.ts";
-import { createOllamaCompletion, createOllamaEmbedding } from "./ollama.ts";
-import { createOpenaiCompletion, createOpenaiEmbedding } from "./openai.ts";
+import { createOllamaCompletion, createOllamaEmbedding } from "./vendors/ollama.ts";
+import { createOpenaiCompletion, createOpenaiEmbedding } from "./vendors/openai.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 import type { ProviderOptions } from "./provider_options.ts";
-import { createRerank } from "./rerank.ts";
-import { vendorAddress } from "./vendor_address.ts";
-import { bearer, providerName } from "./vendor_exchange.ts";
-import { createVoyageEmbedding, createVoyageRerank } from "./voyage.ts";
+import { createRerank } from "./vendors/rerank.ts";
+import { vendorAddress } from "./vendors/vendor_address.ts";
+import { bearer, providerName } from "./transport/vendor_exchange.ts";
+import { createVoyageEmbedding, createVoyageRerank } from "./vendors/voyage.ts";
 
 /** A kind that has no completions makes a provider whose every call fails as `unsupported`. */
 export function createCompletionProvider(options: ProviderOptions): CompletionProvider {

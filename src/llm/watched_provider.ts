@@ -1,6 +1,6 @@
 import { type CircuitBreaker, createCircuitBreaker } from "./circuit_breaker.ts";
 import type { ProviderOptions } from "./provider_options.ts";
-import { providerName } from "./vendor_exchange.ts";
+import { providerName } from "./transport/vendor_exchange.ts";
 
 export interface WatchedProvider {
   readonly breaker: CircuitBreaker;

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import { AppError } from "../core/app_error.ts";
 import { settlesWithin } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
-import { sendCancelRequest } from "./cancel_request.ts";
+import { sendCancelRequest } from "./connect/cancel_request.ts";
 import { pg } from "./driver.ts";
 
 export interface LoginOptions {

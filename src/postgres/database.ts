@@ -3,24 +3,24 @@ import { startTimer } from "../core/async/deadline.ts";
 import { whyEnded } from "../core/call_ended.ts";
 import type { Logger } from "../core/logger.ts";
 import { type Principal, principalKey, principalName } from "../core/principal.ts";
-import { readBoundedAnswer } from "./bounded_answer.ts";
-import type { ConnectionPools, Lease } from "./connection_pools.ts";
+import { readBoundedAnswer } from "./read/bounded_answer.ts";
+import type { ConnectionPools, Lease } from "./pool/connection_pools.ts";
 import type { DatabaseOptions } from "./database_options.ts";
-import { createObjectGuard } from "./object_guard.ts";
-import { openPortal, type Row } from "./portal.ts";
-import { beginReadOnly, inReadOnlyTransaction } from "./read_only.ts";
+import { createObjectGuard } from "./guard/object_guard.ts";
+import { openPortal, type Row } from "./read/portal.ts";
+import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only.ts";
 import {
   isConnectionLost,
   placeOf,
   sqlStateData,
   type StatementError,
   statementErrorOf,
-} from "./statement_error.ts";
-import type { StatementChecks } from "./statement_checks.ts";
-import type { StatementNames } from "./statement_guard.ts";
+} from "./read/statement_error.ts";
+import type { StatementChecks } from "./guard/statement_checks.ts";
+import type { StatementNames } from "./guard/statement_guard.ts";
 import { privilegeQuery, warningsOf } from "./role_warnings.ts";
 
-export type { StatementError } from "./statement_error.ts";
+export type { StatementError } from "./read/statement_error.ts";
 
 /** One configured database, as callers read it. */
 export interface Database {

@@ -1,4 +1,4 @@
-import type { Row } from "./portal.ts";
+import type { Row } from "./read/portal.ts";
 
 /** One row: the role, then whether it has each of the privileges that `warningsOf` names, in that order. */
 export const privilegeQuery = `

@@ -5,8 +5,8 @@ import { loadConfig } from "../../src/config/mod.ts";
 import type { CompletionProvider } from "../../src/llm/provider.ts";
 import { optionsFor } from "../config/load_options.ts";
 import { capturedLogger } from "../llm/raw_server.ts";
-import { neverAborted } from "../providers/provider_subjects.ts";
-import { createVendor, type Vendor } from "../providers/vendor.ts";
+import { neverAborted } from "../llm/wire/provider_subjects.ts";
+import { createVendor, type Vendor } from "../llm/wire/vendor.ts";
 
 const request = () => ({ messages: [{ role: "user", content: "?" }] as const, signal: neverAborted() });
 

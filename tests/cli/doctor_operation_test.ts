@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { printDiagnoses } from "../../src/cli/doctor_operation.ts";
-import type { Diagnosis } from "../../src/rag/doctor/doctor.ts";
+import type { Diagnosis } from "../../src/doctor/doctor.ts";
 
 const diagnoses: Diagnosis[] = [
   {

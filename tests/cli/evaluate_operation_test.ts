@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { evaluateRetrieval, type EvaluationInput } from "../../src/cli/evaluate_operation.ts";
-import type { Evaluation } from "../../src/rag/evaluate/evaluate.ts";
+import type { Evaluation } from "../../src/rag_server/evaluate/evaluate.ts";
 
 const latencyMs = { p50: 1.234, p95: 20, p99: 30.05 };
 const evaluation: Evaluation = {

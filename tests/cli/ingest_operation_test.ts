@@ -4,8 +4,8 @@ import { createProgress } from "../../src/cli/progress_bar.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
-import { connect } from "../../src/postgres/connect.ts";
-import { createIngestFixture, type IngestFixture, table } from "../rag/ingest/ingest_fixture.ts";
+import { connect } from "../../src/postgres/connect/connect.ts";
+import { createIngestFixture, type IngestFixture, table } from "../rag_server/ingest/ingest_fixture.ts";
 import { testWithPgvector } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 

@@ -8,9 +8,9 @@ import {
   updateUser,
   type UserOperationOptions,
 } from "../../src/cli/user_operations.ts";
-import { verifyPassword } from "../../src/auth/password_hash.ts";
-import { readUserFile } from "../../src/auth/user_file.ts";
-import { pgedgePassword, pgedgeUserFile } from "../auth/pgedge_user_file.ts";
+import { verifyPassword } from "../../src/identity/users/password_hash.ts";
+import { readUserFile } from "../../src/identity/users/user_file.ts";
+import { pgedgePassword, pgedgeUserFile } from "../identity/pgedge_user_file.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
 
 const now = Date.UTC(2026, 0, 15, 8, 30, 0, 500);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createClientAddress } from "../../src/auth/client_address.ts";
+import { createClientAddress } from "../../src/http/client_address.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { optionsFor } from "./load_options.ts";
 

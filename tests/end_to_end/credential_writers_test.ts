@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readUserFile } from "../../src/auth/user_file.ts";
+import { readUserFile } from "../../src/identity/users/user_file.ts";
 import { type ConfigFolder, createConfigFolder } from "../support/configured_server.ts";
 import { command, runProgram, startServer } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";

@@ -4,7 +4,7 @@ import {
   createHttpExchange,
   type HttpExchange,
   type HttpExchangeOptions,
-} from "../../src/llm/http_exchange.ts";
+} from "../../src/llm/transport/http_exchange.ts";
 import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
 
 export const never = new AbortController().signal;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { HttpExchange, StreamItem } from "../../src/llm/http_exchange.ts";
+import type { HttpExchange, StreamItem } from "../../src/llm/transport/http_exchange.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { assertFault, exchangeWith, faultOf, never } from "./exchange_fixture.ts";
 import { capturedLogger, chunk, chunkedEnd, chunkedHead, reply, startRawServer } from "./raw_server.ts";

@@ -4,7 +4,7 @@ import { guardCompletion, guardEmbedding } from "../../src/llm/guarded_provider.
 import type { ProviderOptions } from "../../src/llm/provider_options.ts";
 import { sleep as wait } from "../../src/core/async/sleep.ts";
 import { watchedProvider } from "../../src/llm/watched_provider.ts";
-import { optionsFor } from "../providers/provider_subjects.ts";
+import { optionsFor } from "./wire/provider_subjects.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { faultOf, never } from "./exchange_fixture.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
-import { connect } from "../../src/postgres/connect.ts";
+import { connect } from "../../src/postgres/connect/connect.ts";
 import { Cursor } from "../../src/postgres/driver.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Principal } from "../../src/core/principal.ts";
-import { createConnectionPools } from "../../src/postgres/connection_pools.ts";
+import { createConnectionPools } from "../../src/postgres/pool/connection_pools.ts";
 import { createDatabase, type ReadRequest } from "../../src/postgres/database.ts";
 import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
-import { createStatementGuard } from "../../src/postgres/statement_guard.ts";
+import { createStatementGuard } from "../../src/postgres/guard/statement_guard.ts";
 import { createTestDatabase, testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 import { waitUntil } from "../support/wait_until.ts";

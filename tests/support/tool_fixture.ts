@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Principal } from "../../src/core/principal.ts";
-import { createConnectionPools } from "../../src/postgres/connection_pools.ts";
+import { createConnectionPools } from "../../src/postgres/pool/connection_pools.ts";
 import { createDatabase } from "../../src/postgres/database.ts";
-import { createStatementGuard, type StatementGuard } from "../../src/postgres/statement_guard.ts";
-import { createDatabaseDirectory, type DatabaseDirectory } from "../../src/tools/database_directory.ts";
-import type { Tool } from "../../src/tools/tool.ts";
+import { createStatementGuard, type StatementGuard } from "../../src/postgres/guard/statement_guard.ts";
+import {
+  createDatabaseDirectory,
+  type DatabaseDirectory,
+} from "../../src/tool_server/tools/database_directory.ts";
+import type { Tool } from "../../src/tool_server/tools/tool.ts";
 import type { TestDatabase } from "./database.ts";
 import { databaseOptions } from "./database_options.ts";
 

@@ -1,4 +1,4 @@
-import type { Pipeline, Pipelines } from "../../rag/pipelines.ts";
+import type { Pipeline, Pipelines } from "../../rag_server/pipelines.ts";
 
 export interface CountedPipelines {
   readonly pipelines: Pipelines;

@@ -1,6 +1,6 @@
 import { longestTimerMs, withDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Pipelines } from "../../rag/pipelines.ts";
+import type { Pipelines } from "../../rag_server/pipelines.ts";
 import { type CountedPipelines, countQueries } from "./count_queries.ts";
 import type { PipelineSet } from "./pipeline_set.ts";
 

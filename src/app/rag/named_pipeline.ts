@@ -3,9 +3,9 @@ import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
-import { connect } from "../../postgres/connect.ts";
+import { connect } from "../../postgres/connect/connect.ts";
 import type { Connection } from "../../postgres/connection.ts";
-import { createStatementGuard } from "../../postgres/statement_guard.ts";
+import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import type { OpenPipeline } from "./open_pipeline.ts";
 import { openPipelineSet, type PipelineSet } from "./pipeline_set.ts";
 

@@ -1,14 +1,17 @@
 import type { Config, PipelineConfig } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { ConnectionPools } from "../../postgres/connection_pools.ts";
+import type { ConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { createDatabase, type Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
-import type { StatementGuard } from "../../postgres/statement_guard.ts";
-import { createPipeline } from "../../rag/create_pipeline.ts";
-import type { PipelineEntry } from "../../rag/create_pipelines.ts";
-import { createCurrentRetriever } from "../../rag/current_retriever.ts";
-import { openSearchedTable, type SearchedTableSettings } from "../../rag/open_searched_table.ts";
-import { createRetriever, type SearchSettings } from "../../rag/retrieve.ts";
+import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
+import { createPipeline } from "../../rag_server/create_pipeline.ts";
+import type { PipelineEntry } from "../../rag_server/create_pipelines.ts";
+import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
+import {
+  openSearchedTable,
+  type SearchedTableSettings,
+} from "../../rag_server/search/open_searched_table.ts";
+import { createRetriever, type SearchSettings } from "../../rag_server/search/retrieve.ts";
 import {
   openPipelineProviders,
   type PipelineProviders,

@@ -9,13 +9,13 @@ import {
 import { requireText } from "../../llm/require_text.ts";
 import { withFallback } from "../../llm/fallback.ts";
 import { guardCompletion, guardEmbedding, guardRerank } from "../../llm/guarded_provider.ts";
-import { longestAnswer } from "../../llm/longest_answer.ts";
-import { mergeHeaders } from "../../llm/merge_headers.ts";
+import { longestAnswer } from "../../llm/vendors/longest_answer.ts";
+import { mergeHeaders } from "../../llm/transport/merge_headers.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../../llm/provider.ts";
 import type { ProviderKind } from "../../llm/provider_kinds.ts";
 import type { ProviderOptions } from "../../llm/provider_options.ts";
 import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
-import { vendorAddress } from "../../llm/vendor_address.ts";
+import { vendorAddress } from "../../llm/vendors/vendor_address.ts";
 import { type WatchedProvider, watchedProvider } from "../../llm/watched_provider.ts";
 import type { ApiKey, ApiKeySources } from "../api_key.ts";
 import { type KeyedProvider, openProviderKey, type ProviderKeySources } from "../provider_key.ts";

@@ -1,8 +1,8 @@
 import type { Config, PipelineConfig } from "../../config/mod.ts";
-import { createConnectionPools } from "../../postgres/connection_pools.ts";
+import { createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
-import { createPipelines } from "../../rag/create_pipelines.ts";
-import type { Pipelines } from "../../rag/pipelines.ts";
+import { createPipelines } from "../../rag_server/create_pipelines.ts";
+import type { Pipelines } from "../../rag_server/pipelines.ts";
 import { type OpenPipeline, openPipeline, type OpenPipelineOptions } from "./open_pipeline.ts";
 
 export interface PipelineSetOptions

@@ -4,7 +4,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
-import { createStatementGuard } from "../../postgres/statement_guard.ts";
+import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import type { HttpServer } from "../serve_http.ts";
 import type { ApplyConfig } from "../config_reload.ts";
 import { logStartupWarnings } from "../startup_warnings.ts";

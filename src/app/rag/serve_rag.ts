@@ -3,9 +3,9 @@ import type { Logger } from "../../core/logger.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import { startListener } from "../../http/listener.ts";
-import { createRagRoutes } from "../../http/rag_routes.ts";
-import { createRunningQueries } from "../../http/running_queries.ts";
-import type { Pipelines } from "../../rag/pipelines.ts";
+import { createRagRoutes } from "../../rag_server/rag_routes.ts";
+import { createRunningQueries } from "../../rag_server/running_queries.ts";
+import type { Pipelines } from "../../rag_server/pipelines.ts";
 import type { HttpServer } from "../serve_http.ts";
 import { readTls, watchTls } from "../tls_files.ts";
 

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { clientHeaders } from "../../auth/client_header_kinds.ts";
-import { longestPasswordBytes } from "../../auth/password_limits.ts";
+import { clientHeaders } from "../../http/client_header_kinds.ts";
+import { longestPasswordBytes } from "../../identity/users/password_limits.ts";
 import {
   address,
   addressBlock,

@@ -1,5 +1,5 @@
 import { completionKinds, embeddingKinds } from "../../llm/provider_kinds.ts";
-import { queryLimits } from "../../rag/query_limits.ts";
+import { queryLimits } from "../../rag_server/query_limits.ts";
 import {
   choice,
   filePath,

@@ -1,5 +1,5 @@
 /** A worker that checks long statements; `check_threads.ts` is its other side. */
-import { createStatementGuard, type GuardVerdict } from "../statement_guard.ts";
+import { createStatementGuard, type GuardVerdict } from "./statement_guard.ts";
 
 export interface CheckRequest {
   readonly task: "check" | "fingerprint";

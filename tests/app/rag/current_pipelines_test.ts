@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createCurrentPipelines } from "../../../src/app/rag/current_pipelines.ts";
 import type { PipelineSet } from "../../../src/app/rag/pipeline_set.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
-import type { Pipeline } from "../../../src/rag/pipelines.ts";
-import type { PipelineQuery } from "../../../src/rag/query.ts";
+import type { Pipeline } from "../../../src/rag_server/pipelines.ts";
+import type { PipelineQuery } from "../../../src/rag_server/query.ts";
 
 const query: PipelineQuery = {
   query: "?",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createStatementGuard } from "../../../src/postgres/statement_guard.ts";
+import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 
 const guard = await createStatementGuard();
 

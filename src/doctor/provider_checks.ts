@@ -1,0 +1,90 @@
+import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
+import { ProviderError, type ProviderFault } from "../llm/provider_error.ts";
+import { type Check, error, type Finding, note, type Outcome, warning } from "../rag_server/checks/check.ts";
+
+/**
+ * Whether the provider embeds a text.
+ *
+ * @param embed makes the vector of one
+ */
+export function embeddingCheck(
+  provider: EmbeddingProvider,
+  embed: () => Promise<Float32Array>,
+): Check {
+  return {
+    name: `embedding by ${provider.name}`,
+    run: () => outcomeOf(provider.name, "error", async () => note(`${(await embed()).length} dimensions`)),
+  };
+}
+
+/**
+ * Whether a provider begins an answer. A ping would not do: most take the key without a look at the model's name.
+ *
+ * @param isFallback it answers only where another one fails
+ */
+export function completionCheck(provider: CompletionProvider, isFallback: boolean): Check {
+  return {
+    name: `${isFallback ? "fallback completion" : "completion"} by ${provider.name}`,
+    run: (signal) =>
+      outcomeOf(provider.name, isFallback ? "warning" : "error", async () => {
+        const messages = [{ role: "user", content: "Reply with the word yes." }] as const;
+        // the rest of the answer is not paid for
+        for await (const _ of provider.stream({ messages, signal })) break;
+        return undefined;
+      }),
+  };
+}
+
+/** Whether a provider reranks. A pipeline goes on without it where it does not. */
+export function rerankCheck(provider: RerankProvider): Check {
+  return {
+    name: `rerank by ${provider.name}`,
+    run: (signal) =>
+      outcomeOf(provider.name, "warning", async () => {
+        await provider.rerank({ query: "ping", documents: ["ping"], signal });
+        return undefined;
+      }),
+  };
+}
+
+async function outcomeOf(
+  name: string,
+  severity: "error" | "warning",
+  attempt: () => Promise<Finding | undefined>,
+): Promise<Outcome> {
+  try {
+    const finding = await attempt();
+    return { findings: finding === undefined ? [] : [finding] };
+  } catch (thrown) {
+    const { message, detail, fault } = providerError(thrown);
+    const finding = detail === "" ? message : `${message}: ${detail}`;
+    const make = severity === "error" ? error : warning;
+    return { findings: [make(`${name}: ${finding}`, remedyOf(name, fault))] };
+  }
+}
+
+function providerError(thrown: unknown): ProviderError {
+  if (thrown instanceof ProviderError) return thrown;
+  if (thrown instanceof DOMException && thrown.name === "TimeoutError") {
+    return new ProviderError("timeout", "");
+  }
+  throw thrown;
+}
+
+const remedies: Readonly<Record<ProviderFault, string>> = {
+  credentials: "-- Put a valid key into the provider's key file (api_keys) or its environment variable",
+  rate_limit: "-- Wait, or raise the account's limit or balance with the provider",
+  invalid_request: "-- Correct model, dimensions and base_url of this provider in the configuration",
+  unsupported: "-- Choose a provider that offers this, and see that base_url is the address of its API",
+  provider: "-- Look at the provider's status page, and try again",
+  unreachable: "-- Correct base_url, and see that this machine reaches it: curl -I BASE_URL",
+  timeout: "-- Raise request_timeout and per_attempt_timeout, or choose a faster model",
+  internal: "-- Look at the server's log",
+};
+
+function remedyOf(name: string, fault: ProviderFault): string {
+  const [kind, ...model] = name.split("/");
+  if (kind !== "ollama") return remedies[fault];
+  if (fault === "unreachable") return "ollama serve";
+  return fault === "invalid_request" ? `ollama pull ${model.join("/")}` : remedies[fault];
+}

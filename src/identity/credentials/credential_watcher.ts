@@ -1,0 +1,109 @@
+import { AppError } from "../../core/app_error.ts";
+import type { Logger } from "../../core/logger.ts";
+import { sha256 } from "../../core/sha256.ts";
+import { type CredentialText, readCredentialText } from "./credential_file.ts";
+import type { FileWatch, Look } from "../../core/files/watch_files.ts";
+
+export interface CredentialWatcherOptions<T> {
+  readonly path: string;
+  /** The text that the caller has loaded already; absent where there was no file. */
+  readonly loaded?: string;
+  /** Makes of a text what the server works with; throws where the text is of no use. */
+  readonly load: (file: CredentialText) => T | Promise<T>;
+  /** Puts new data in the place of the old, all at once. */
+  readonly onReload: (data: T) => void;
+  /** Told the reason that is in the log; the old data stays. */
+  readonly onFailure?: (reason: string) => void;
+  readonly files: FileWatch;
+  readonly logger: Logger;
+}
+
+export interface CredentialWatcher extends AsyncDisposable {
+  /**
+   * Tells that this process is about to replace the file's text `before` (undefined: no file) by `after` and has the change
+   * in its data already. Call it with the file's lock held, before the write. The file is then not loaded for that write,
+   * unless `before` holds another writer's change that has not been loaded.
+   */
+  expectWrite(before: string | undefined, after: string): void;
+  /** Nothing is loaded or reported afterwards. */
+  close(): Promise<void>;
+}
+
+/**
+ * Loads a credential file again whenever its content changes, and at once where it is not the content of `loaded`. A file
+ * that is deleted, cannot be read or does not load leaves the old data; the next that loads takes its place. Logs
+ * `[AUTH] Reloaded <path>` and `[AUTH] Failed to reload <path>: <reason>`, and nothing for a content that is loaded already.
+ */
+export async function createCredentialWatcher<T>(
+  options: CredentialWatcherOptions<T>,
+): Promise<CredentialWatcher> {
+  const { path, load, onReload, onFailure, files, logger } = options;
+  let closed = false;
+  let existed = options.loaded !== undefined;
+  // the digest of what is loaded, then those of our own writes on top of it
+  let known = [digest(options.loaded)];
+  let fault: string | undefined;
+
+  async function check({ asked, isCurrent }: Look): Promise<void> {
+    let text: string | undefined;
+    // whoever asks hears of a fault that is in the log already
+    if (asked && fault !== undefined) fault = "";
+    try {
+      const file = await readCredentialText(path);
+      text = file?.text;
+      if (file === undefined && !existed) return;
+      if (file === undefined) throw new AppError("not_found", `Cannot read ${path}: the file does not exist`);
+      existed = true;
+      if (fault === undefined && isKnown(digest(text))) return;
+      if (!await isCurrent()) return;
+      const data = await load(file);
+      if (closed) return;
+      onReload(data);
+      known = [digest(text)];
+      fault = undefined;
+      logger.info(`[AUTH] Reloaded ${path}`);
+    } catch (error) {
+      if (!closed) fail(error, digest(text));
+    }
+  }
+
+  function isKnown(found: string): boolean {
+    const index = known.indexOf(found);
+    // what was there before it is not coming back, except by another's hand
+    if (index > 0) known = known.slice(index);
+    return index >= 0;
+  }
+
+  function fail(error: unknown, found: string): void {
+    const reason = reasonOf(error, path);
+    if (fault === found + reason) return;
+    fault = found + reason;
+    logger.error(`[AUTH] Failed to reload ${path}: ${reason}`);
+    if (!(error instanceof AppError)) logger.debug(`Cannot load ${path}`, { error });
+    onFailure?.(reason);
+  }
+
+  const watch = await files.watch({ paths: [path], onChange: check });
+
+  async function close(): Promise<void> {
+    closed = true;
+    await watch.end();
+  }
+  return {
+    expectWrite(before, after) {
+      if (known.includes(digest(before))) known.push(digest(after));
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function digest(text = ""): string {
+  return sha256(text);
+}
+
+// the line names the path already; what is thrown by mistake may quote the file's text
+function reasonOf(error: unknown, path: string): string {
+  if (!(error instanceof AppError)) return "an unexpected fault in the server";
+  return error.message.replace(`Cannot read ${path}: `, "").replace(`Cannot read ${path}, `, "");
+}

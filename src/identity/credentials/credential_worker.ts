@@ -1,0 +1,31 @@
+/** The worker that parses long credential files; `credential_worker_calls.ts` is its other side. */
+import { AppError } from "../../core/app_error.ts";
+import { changeDocument } from "./change_entries.ts";
+import { readEntries } from "./credential_entries.ts";
+import { parseCredentialText } from "./credential_file.ts";
+import type { CredentialReply, CredentialRequest } from "./credential_worker_calls.ts";
+
+// the receiver takes about five milliseconds for one message of so many
+const entriesAtOnce = 500;
+
+addEventListener("message", (event) => {
+  if (!(event instanceof MessageEvent)) return;
+  const [port] = event.ports;
+  if (port !== undefined) serve(event.data, (reply) => port.postMessage(reply));
+}, { once: true });
+
+function serve({ file, section, changes }: CredentialRequest, reply: (reply: CredentialReply) => void): void {
+  try {
+    if (changes !== undefined) return reply({ kind: "done", text: changeDocument(file, section, changes) });
+    const entries = readEntries(parseCredentialText(file), section);
+    for (let from = 0; from < entries.length; from += entriesAtOnce) {
+      reply({ kind: "entries", entries: entries.slice(from, from + entriesAtOnce) });
+    }
+    reply({ kind: "done" });
+  } catch (error) {
+    const { code, message } = error instanceof AppError
+      ? error
+      : new AppError("invalid", `Cannot read ${file.path}: the YAML parser failed`);
+    reply({ kind: "failed", code, message });
+  }
+}

@@ -1,0 +1,73 @@
+import { z } from "zod";
+import { embedInBatches } from "./embed_in_batches.ts";
+import { replyReader } from "./parse_reply.ts";
+import type { EmbeddingProvider, EmbeddingRequest, Embeddings, RerankProvider } from "../provider.ts";
+import type { ProviderOptions } from "../provider_options.ts";
+import { readNumberedVectors, wireVector } from "./read_vector.ts";
+import { createRerank } from "./rerank.ts";
+import { vendorAddress } from "./vendor_address.ts";
+import {
+  bearer,
+  createVendorExchange,
+  providerName,
+  type VendorInterface,
+} from "../transport/vendor_exchange.ts";
+
+const readEmbeddings = replyReader(z.object({
+  data: z.array(z.object({ index: z.number(), embedding: wireVector })),
+  usage: z.object({ total_tokens: z.number() }).nullish(),
+}));
+
+/**
+ * Embeddings of Voyage: POST `/embeddings`.
+ * Source: Voyage API reference, "Text embedding models".
+ */
+export function createVoyageEmbedding(options: ProviderOptions): EmbeddingProvider {
+  const exchange = createVendorExchange(options, voyage(options));
+
+  function embed(request: EmbeddingRequest): Promise<Embeddings> {
+    return embedInBatches(request, {
+      // 120,000 tokens with the models that take the fewest; hardly a text has a token for every two bytes
+      limits: { texts: 1000, bytes: 240_000 },
+      dimensions: options.dimensions,
+      onUsage: options.onUsage,
+      embed: (input, signal) =>
+        exchange.send({
+          path: "/embeddings",
+          signal,
+          body: {
+            model: options.model,
+            input,
+            input_type: request.purpose,
+            output_dimension: options.dimensions,
+            encoding_format: "base64",
+          },
+          read: (json) => {
+            const { data, usage } = readEmbeddings(json);
+            return { vectors: readNumberedVectors(data), promptTokens: usage?.total_tokens ?? 0 };
+          },
+        }),
+    });
+  }
+
+  return {
+    name: providerName(options),
+    embed,
+    // the interface has nothing cheaper that looks at the key
+    async ping(signal) {
+      await embed({ texts: ["ping"], purpose: "query", signal });
+    },
+  };
+}
+
+/**
+ * Reranking by Voyage, of a thousand documents at most.
+ * Source: Voyage API reference, "Rerankers".
+ */
+export function createVoyageRerank(options: ProviderOptions): RerankProvider {
+  return createRerank(options, voyage(options), "top_k");
+}
+
+function voyage({ baseUrl }: ProviderOptions): VendorInterface {
+  return { baseUrl: baseUrl ?? vendorAddress("voyage"), needsKey: true, authHeaders: bearer };
+}

@@ -1,0 +1,49 @@
+import { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
+import { AppError } from "../../core/app_error.ts";
+import { untilAborted } from "../../core/async/abort.ts";
+import { withDeadline } from "../../core/async/deadline.ts";
+
+export interface CancelRequestOptions {
+  /** As for a login. */
+  readonly openTransport: (signal: AbortSignal) => Promise<Duplex>;
+  /** From the server's BackendKeyData, like the key. */
+  readonly processId: number;
+  readonly secretKey: number;
+  readonly timeoutMs: number;
+}
+
+const cancelRequestCode = 80877102;
+
+/**
+ * Asks a server, over a connection of its own, to cancel what one of its processes runs (PostgreSQL manual, "Canceling
+ * Requests in Progress"). Resolves when the server has closed that connection: by then it has sent its signal.
+ *
+ * @throws {AppError} `unavailable` where the server cannot be reached or does not close in time
+ */
+export async function sendCancelRequest(options: CancelRequestOptions): Promise<void> {
+  const { openTransport, processId, secretKey, timeoutMs } = options;
+  try {
+    await withDeadline(timeoutMs, undefined, async (signal) => {
+      const stream = await openTransport(signal);
+      const closed = new Promise<void>((resolve, reject) => {
+        stream.once("error", reject);
+        stream.once("close", resolve);
+      });
+      stream.resume();
+      stream.write(cancelRequest(processId, secretKey));
+      await untilAborted(closed, signal).finally(() => stream.destroy());
+    });
+  } catch (cause) {
+    throw new AppError("unavailable", "Cannot cancel the statement: the database does not answer", { cause });
+  }
+}
+
+function cancelRequest(processId: number, secretKey: number): Buffer {
+  const message = Buffer.alloc(16);
+  message.writeInt32BE(16, 0);
+  message.writeInt32BE(cancelRequestCode, 4);
+  message.writeInt32BE(processId, 8);
+  message.writeInt32BE(secretKey, 12);
+  return message;
+}

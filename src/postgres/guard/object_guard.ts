@@ -1,0 +1,116 @@
+import { isHarmless } from "./harmless_functions.ts";
+import { reachQueries, unnamedCallsQuery } from "./reach_query.ts";
+import { refusedFunctionNames, whyRefused } from "./refused_functions.ts";
+import type { StatementNames } from "./statement_names.ts";
+
+/** Looks at what the names of a statement mean in a database: what it says stands on the database's own catalogs. */
+export interface ObjectGuard {
+  /**
+   * Why the statement must not run, and what to do; undefined where it may. `cacheKey` stands for all that decides what
+   * a name means besides the database: the role and its search path. `lookUp` runs SQL in the statement's transaction.
+   */
+  check(names: StatementNames, cacheKey: string, lookUp: LookUp): Promise<string | undefined>;
+}
+
+/** Runs one of our own statements; rows of text. */
+export type LookUp = (
+  sql: string,
+  parameters: readonly string[],
+) => Promise<readonly (readonly (string | null)[])[]>;
+
+interface ObjectGuardOptions {
+  /** VOLATILE functions that may be called: `name` or `schema.name`. */
+  readonly allowedFunctions: readonly string[];
+  readonly now?: () => number;
+}
+
+/** A function, and what in the statement may call it. */
+interface Call {
+  readonly subject: string;
+  readonly via: string;
+  readonly schema: string;
+  readonly name: string;
+  readonly extension: string | undefined;
+  readonly isBuiltIn: boolean;
+  readonly isVolatile: boolean;
+  /** The statement itself names it: by its name, it has passed. */
+  readonly isNamed: boolean;
+}
+
+/** A verdict is used again for so long: what a name means may change at any time. */
+const verdictLifeMs = 5_000;
+const maxVerdicts = 1_000;
+
+export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGuardOptions): ObjectGuard {
+  const allowed = new Set(allowedFunctions);
+  const refused = JSON.stringify(refusedFunctionNames);
+  let unnamed = { exist: false, until: -Infinity };
+  const verdicts = new Map<string, { readonly reason: string | undefined; readonly until: number }>();
+
+  function remember(key: string, reason: string | undefined): void {
+    const oldest = verdicts.keys().next();
+    if (verdicts.size >= maxVerdicts && !oldest.done) verdicts.delete(oldest.value);
+    verdicts.delete(key);
+    verdicts.set(key, { reason, until: now() + verdictLifeMs });
+  }
+
+  /** The query that follows all that this database has. */
+  async function queryFor(lookUp: LookUp): Promise<string> {
+    if (unnamed.until <= now()) {
+      const until = now() + verdictLifeMs;
+      const [[exist] = []] = await lookUp(unnamedCallsQuery, [refused]);
+      unnamed = { exist: exist === "true", until };
+    }
+    return unnamed.exist ? reachQueries.unnamed : reachQueries.named;
+  }
+
+  return {
+    async check(names, cacheKey, lookUp) {
+      if (names.length === 0) return undefined;
+      const wanted = JSON.stringify(names.map(({ kind, schema, name }) => ({ kind, schema, name })));
+      const key = `${cacheKey}\n${wanted}`;
+      const known = verdicts.get(key);
+      if (known !== undefined && known.until > now()) return known.reason;
+      const rows = await lookUp(await queryFor(lookUp), [wanted, refused]);
+      const reason = rows.map((row) => reasonAgainst(callOf(row), allowed)).find((text) =>
+        text !== undefined
+      );
+      remember(key, reason);
+      return reason;
+    },
+  };
+}
+
+function callOf(row: readonly (string | null)[]): Call {
+  const [subject, via, schema, name, extension, isBuiltIn, isVolatile, isNamed] = row;
+  return {
+    subject: subject ?? "",
+    via: via ?? "",
+    schema: schema ?? "",
+    name: name ?? "",
+    extension: extension ?? undefined,
+    isBuiltIn: isBuiltIn === "true",
+    isVolatile: isVolatile === "true",
+    isNamed: isNamed === "true",
+  };
+}
+
+function reasonAgainst(call: Call, allowed: ReadonlySet<string>): string | undefined {
+  const { subject, via, schema, name, extension } = call;
+  // a function that was made here, and only looks like a refused one by its name, is judged by its volatility
+  const isMeant = !call.isNamed && (call.isBuiltIn || extension !== undefined);
+  const deed = isMeant ? whyRefused(schema, name) : undefined;
+  if (deed !== undefined) return `"${subject}" is not allowed: it calls ${name}(), and ${deed}`;
+  if (name === "ts_rewrite" && call.isNamed) return undefined;
+  if (!call.isVolatile || isHarmless(name, call.isBuiltIn ? undefined : extension ?? "")) return undefined;
+  if (allowed.has(name) || allowed.has(`${schema}.${name}`)) return undefined;
+  const full = `${schema}.${name}()`;
+  if (call.isBuiltIn) {
+    return `${full} is not allowed: PostgreSQL marks it VOLATILE, and it is not known to be harmless`;
+  }
+  const origin = via === "cast" ? `the cast from ${subject} calls` : `"${subject}" calls`;
+  const start = via === "function" && subject === name
+    ? `${full} is not allowed: it is`
+    : `${origin} ${full}, which is`;
+  return `${start} VOLATILE, so it may write; an administrator can declare it STABLE or name it in allowed_functions`;
+}

@@ -1,0 +1,53 @@
+import { AppError } from "../../core/app_error.ts";
+import type { LogFields, Logger } from "../../core/logger.ts";
+
+/** Says in the log when a database that answered does so no more, and when it does again; not for each call. */
+export interface AvailabilityLog {
+  opened(): void;
+  /** No connection could be opened. */
+  refused(error: unknown): void;
+  /** The server ended a connection, or the network did. */
+  lost(error: Error): void;
+}
+
+/** One that takes connections by fits and starts, since it has none left, say, is told of once in this time. */
+const windowMs = 60_000;
+
+/**
+ * Before its first connection a database has not answered yet, which whoever starts tells of; the log then has when it does.
+ */
+export function createAvailabilityLog(logger: Logger, now: () => number): AvailabilityLog {
+  let downSince: number | undefined;
+  let toldAt = -Infinity;
+  let told: "lost" | "refused" | undefined;
+  let hasAnswered = false;
+
+  function fail(kind: "lost" | "refused", message: string, fields: LogFields): void {
+    downSince ??= now();
+    if (told === "refused" || told === kind || (hasAnswered && now() - toldAt < windowMs)) return;
+    told = kind;
+    if (!hasAnswered) return;
+    toldAt = now();
+    logger.warn(message, fields);
+  }
+
+  return {
+    opened() {
+      const again = hasAnswered ? "again" : "now";
+      hasAnswered = true;
+      if (downSince !== undefined && told !== undefined) {
+        const seconds = Math.round((now() - downSince) / 1_000);
+        logger.info(`The database can be reached ${again}`, { after_s: seconds });
+      }
+      downSince = told = undefined;
+    },
+    refused(error) {
+      const sqlState = error instanceof AppError ? error.data?.["sqlState"] : undefined;
+      const cause = error instanceof AppError && error.cause instanceof Error
+        ? error.cause.message
+        : undefined;
+      fail("refused", "The database cannot be reached", { error, cause, sqlstate: sqlState });
+    },
+    lost: (error) => fail("lost", "A connection to the database was lost", { error }),
+  };
+}

@@ -1,0 +1,199 @@
+import { clearTimeout, setTimeout } from "node:timers";
+import { AppError } from "../../core/app_error.ts";
+import { longestTimerMs } from "../../core/async/deadline.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { AvailabilityLog } from "./availability_log.ts";
+import { connect } from "../connect/connect.ts";
+import type { Connection } from "../connection.ts";
+import type { DatabaseOptions } from "../database_options.ts";
+import { pg } from "../driver.ts";
+import { createLease, type Lease } from "./lease.ts";
+import type { StuckBackends } from "./stuck_backends.ts";
+
+/** The connections of one principal to one database. It hands out what is asked for; who waits is not its concern. */
+export interface PrincipalPool {
+  readonly database: DatabaseOptions;
+  /** Connections that the server may hold: opening, idle, in use, closing, stuck. */
+  size(): number;
+  /** Whether it may hold one more. */
+  hasRoom(): boolean;
+  closingCount(): number;
+  /** The connections whose statements PostgreSQL does not end, the first to become so first. */
+  stuck(): readonly HeldPlace[];
+  /** Whether every connection that it may hold is stuck. */
+  isStuck(): boolean;
+  inUseCount(caller: string): number;
+  /** When a connection was last given back; Infinity while one is in use, undefined where none is idle. */
+  idleSince(): number | undefined;
+  /** Whether a connection is open that a waiter may get. */
+  hasOpen(): boolean;
+  /** The idle connection that was used last. */
+  takeIdle(caller: string): Lease | undefined;
+  /**
+   * A new connection.
+   *
+   * @throws {AppError} `unavailable` where it cannot be opened; the signal's reason where that aborts
+   */
+  open(caller: string, signal: AbortSignal): Promise<Lease>;
+  /** Starts closing the idle connection that was used first. */
+  closeOldestIdle(): void;
+  /**
+   * Ends idle and opening connections now, those in use when given back, or now too. Resolves when they have closed, and
+   * those that were closing, or cannot be ended.
+   */
+  close(options: { readonly includeInUse: boolean }): Promise<void>;
+}
+
+/** A place that a stuck backend holds. */
+export interface HeldPlace {
+  readonly caller: string;
+  /** In milliseconds since 1970. */
+  readonly since: number;
+}
+
+export interface PrincipalPoolOptions {
+  readonly database: DatabaseOptions;
+  /** Whether many callers share it: then as many connections as it has places take the places of stuck ones. */
+  readonly isShared: boolean;
+  readonly stuckBackends: StuckBackends;
+  /** Of the database, whoever uses it. */
+  readonly availability: AvailabilityLog;
+  readonly logger: Logger;
+  readonly now: () => number;
+  /** Called when a connection came back, has closed, or is stuck. */
+  readonly onChange: (pool: PrincipalPool) => void;
+}
+
+interface IdleConnection {
+  readonly connection: Connection;
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPool {
+  const { database, isShared, stuckBackends, availability, now, onChange } = options;
+  const places = database.poolMaxConns;
+  const logger = options.logger.with({ database: database.name });
+  const idle: IdleConnection[] = [];
+  // with the caller of each
+  const inUse = new Map<Connection, string>();
+  const closing = new Set<Connection>();
+  const stuck = new Map<Connection, HeldPlace>();
+  const ended = new AbortController();
+  let opening = 0;
+  let lastUsedAt = now();
+
+  const isIdle = (connection: Connection) => idle.some((entry) => entry.connection === connection);
+
+  function removeIdle(connection: Connection): boolean {
+    const index = idle.findIndex((entry) => entry.connection === connection);
+    const [entry] = index === -1 ? [] : idle.splice(index, 1);
+    if (entry !== undefined) clearTimeout(entry.timer);
+    return entry !== undefined;
+  }
+
+  async function close(connection: Connection): Promise<void> {
+    const caller = inUse.get(connection);
+    // it is closing already, is stuck or has closed
+    if (!removeIdle(connection) && !inUse.delete(connection)) return;
+    closing.add(connection);
+    const hasEnded = await connection.end();
+    closing.delete(connection);
+    if (hasEnded || caller === undefined) forget(connection);
+    else keepPlace(connection, caller);
+  }
+
+  function forget(connection: Connection): void {
+    logger.debug("database connection closed");
+    stuck.delete(connection);
+    onChange(pool);
+  }
+
+  function keepPlace(connection: Connection, caller: string): void {
+    const since = now();
+    stuck.set(connection, { caller, since });
+    stuckBackends.add({ database, connection, caller, since, onGone: () => forget(connection) });
+    onChange(pool);
+  }
+
+  function giveBack(connection: Connection, isReusable: boolean): void {
+    if (!inUse.has(connection)) return;
+    lastUsedAt = now();
+    if (!isReusable || ended.signal.aborted) return void close(connection);
+    inUse.delete(connection);
+    const timer = setTimeout(
+      () => void close(connection),
+      Math.min(database.poolMaxConnIdleTimeMs, longestTimerMs),
+    );
+    idle.push({ connection, timer: timer.unref() });
+    onChange(pool);
+  }
+
+  function lend(connection: Connection, caller: string): Lease {
+    inUse.set(connection, caller);
+    return createLease(connection, (isReusable) => giveBack(connection, isReusable));
+  }
+
+  const size = () => opening + idle.length + inUse.size + closing.size + stuck.size;
+  const pool: PrincipalPool = {
+    database,
+    size,
+    hasRoom: () => size() < places + (isShared ? Math.min(stuck.size, places) : 0),
+    closingCount: () => closing.size,
+    stuck: () => [...stuck.values()],
+    isStuck: () => stuck.size >= (isShared ? 2 * places : places),
+    inUseCount: (caller) => [...inUse.values()].filter((other) => other === caller).length,
+    idleSince: () => idle.length === 0 ? undefined : inUse.size > 0 ? Infinity : lastUsedAt,
+    hasOpen: () => idle.length + inUse.size > 0,
+    takeIdle(caller) {
+      const entry = idle.at(-1);
+      if (entry === undefined) return undefined;
+      removeIdle(entry.connection);
+      return lend(entry.connection, caller);
+    },
+    async open(caller, signal) {
+      opening++;
+      try {
+        const connection = await connect(database, {
+          signal: AbortSignal.any([signal, ended.signal]),
+          logger,
+        });
+        availability.opened();
+        connection.onClosed(() => void close(connection));
+        connection.onLost((error) => {
+          if (inUse.has(connection) || isIdle(connection) && isShutdown(error)) availability.lost(error);
+        });
+        logger.debug("database connection opened");
+        return lend(connection, caller);
+      } catch (error) {
+        if (!signal.aborted && !ended.signal.aborted) availability.refused(error);
+        throw error;
+      } finally {
+        opening--;
+      }
+    },
+    closeOldestIdle() {
+      const [entry] = idle;
+      if (entry !== undefined) void close(entry.connection);
+    },
+    async close({ includeInUse }) {
+      ended.abort(poolEnded(database.name));
+      const connections = [
+        ...idle.map((entry) => entry.connection),
+        ...(includeInUse ? inUse.keys() : []),
+      ];
+      const alreadyClosing = [...closing].map((connection) => connection.end());
+      await Promise.all([...connections.map(close), ...alreadyClosing]);
+    },
+  };
+  return pool;
+}
+
+/** An idle connection that ends otherwise tells of a timeout somewhere on the way, and not of the server. */
+function isShutdown(error: Error): boolean {
+  return error instanceof pg.DatabaseError && /^57P0[123]$/.test(error.code ?? "");
+}
+
+/** What callers get whose pool ended while they waited. */
+export function poolEnded(databaseName: string): AppError {
+  return new AppError("unavailable", `Cannot reach database "${databaseName}": its connections were closed`);
+}

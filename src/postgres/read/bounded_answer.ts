@@ -1,0 +1,104 @@
+import type { Lease } from "../pool/lease.ts";
+import { type Column, openPortal, type Row } from "./portal.ts";
+import { AppError } from "../../core/app_error.ts";
+
+export interface AnswerBounds {
+  readonly maxRows: number;
+  /** Of the rows that are kept, as they come over the wire. */
+  readonly maxBytes: number;
+  /** Rows to leave out first. */
+  readonly offset: number;
+  /** No part is fetched after so long; the server's own timeout counts each part apart. */
+  readonly deadlineMs: number;
+}
+
+export interface Answer {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  /** What there was more of than was kept. */
+  readonly truncatedBy?: "rows" | "bytes";
+}
+
+const firstPart = 100;
+const largestPart = 1_000;
+
+/** What may come over the wire for one part beyond what is kept, until the connection is given up. */
+const slackBytes = 8 * 1_048_576;
+
+/**
+ * Reads the rows of one statement in parts, and stops where a bound is reached: the server computes no more than it was
+ * asked for. Must be in a transaction.
+ *
+ * @throws {AppError} `invalid` where not even one row fits, `timeout` past the deadline; else what the server answers
+ */
+export async function readBoundedAnswer(
+  lease: Lease,
+  sql: string,
+  parameters: readonly (string | null)[],
+  bounds: AnswerBounds,
+): Promise<Answer> {
+  const kept = createKeptRows(bounds);
+  const startedAt = performance.now();
+  let columns: readonly Column[] = [];
+  try {
+    lease.limitBytes(bounds.maxBytes + slackBytes);
+    const portal = await openPortal(lease.client, {
+      sql,
+      parameters,
+      rows: Math.min(firstPart, kept.missing()),
+      onColumns: (described) => columns = described,
+      onRow: kept.add,
+    });
+    while (!portal.isDone() && kept.truncatedBy() === undefined) {
+      if (performance.now() - startedAt > bounds.deadlineMs) {
+        throw new AppError("timeout", "Cannot finish reading: the answer took too long");
+      }
+      lease.limitBytes(bounds.maxBytes + slackBytes);
+      await portal.fetch(Math.min(largestPart, kept.missing()));
+    }
+  } catch (error) {
+    // the connection was given up for the bytes on it; the rows that came before are an answer
+    if (!(error instanceof AppError && error.code === "invalid")) throw error;
+    kept.cut();
+  } finally {
+    lease.limitBytes(undefined);
+  }
+  const { rows, truncatedBy } = { rows: kept.rows(), truncatedBy: kept.truncatedBy() };
+  if (rows.length === 0 && truncatedBy === "bytes") {
+    throw new AppError("invalid", `Cannot return a row: it is longer than ${bounds.maxBytes} bytes`, {
+      data: { hint: "Select fewer columns, or shorten long ones with left(column, 1000)." },
+    });
+  }
+  return { columns, rows, ...(truncatedBy !== undefined && { truncatedBy }) };
+}
+
+/** Takes rows as they come, and keeps those within the bounds. */
+function createKeptRows({ maxRows, maxBytes, offset }: AnswerBounds) {
+  const rows: Row[] = [];
+  let truncatedBy: "rows" | "bytes" | undefined;
+  let seen = 0;
+  let seenBytes = 0;
+  let bytes = 0;
+
+  return {
+    add(row: Row, size: number): void {
+      seen++;
+      seenBytes += size;
+      if (truncatedBy !== undefined || seen <= offset) return;
+      if (rows.length === maxRows) truncatedBy = "rows";
+      else if (bytes + size > maxBytes) truncatedBy = "bytes";
+      else {
+        bytes += size;
+        rows.push(row);
+      }
+    },
+    /** How many rows to ask for: those up to the bounds, and one more to see whether there is more. */
+    missing(): number {
+      const average = Math.max(1, seenBytes / Math.max(1, seen));
+      return Math.max(1, Math.min(offset + maxRows + 1 - seen, Math.ceil(maxBytes / average) + 1));
+    },
+    cut: () => truncatedBy = "bytes",
+    rows: () => rows,
+    truncatedBy: () => truncatedBy,
+  };
+}

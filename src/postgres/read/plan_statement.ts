@@ -1,0 +1,99 @@
+import type { Principal } from "../../core/principal.ts";
+import type { Database, StatementError } from "../database.ts";
+import { explainStatement } from "./explain_statement.ts";
+
+export type StatementPlan =
+  | {
+    readonly ok: true;
+    /** In the planner's units: 1 is about the read of one page in sequence. */
+    readonly totalCost: number;
+    readonly estimatedRows: number;
+    readonly dearest: PlanNode;
+  }
+  | { readonly ok: false; readonly error: StatementError };
+
+/** One step of a plan. */
+export interface PlanNode {
+  /** `Seq Scan on public.events`. */
+  readonly node: string;
+  /** Its own, without that of the steps below it. */
+  readonly cost: number;
+  /** What the planner expects of it. */
+  readonly rows: number;
+  /** The condition that it tests each row by, as PostgreSQL writes it. */
+  readonly filter?: string;
+}
+
+// EXPLAIN's JSON; only what is read here
+interface JsonPlan {
+  readonly "Node Type": string;
+  readonly "Total Cost": number;
+  readonly "Plan Rows": number;
+  readonly "Schema"?: string;
+  readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
+  readonly "Function Name"?: string;
+  readonly "CTE Name"?: string;
+  readonly "Filter"?: string;
+  readonly "Plans"?: readonly JsonPlan[];
+}
+
+/**
+ * Plans a caller's statement without running it, under the guard and bounds of any other read. The position of an error
+ * counts in the statement itself.
+ *
+ * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way
+ */
+export async function planStatement(
+  database: Database,
+  request: { readonly principal: Principal; readonly sql: string; readonly signal: AbortSignal },
+): Promise<StatementPlan> {
+  // VERBOSE tells the schemas
+  const outcome = await explainStatement(database, { ...request, options: ["VERBOSE", "FORMAT JSON"] });
+  if (!outcome.ok) return outcome;
+  const plan = rootOf(outcome.rows[0]?.[0] ?? "");
+  if (plan === undefined) {
+    return {
+      ok: false,
+      error: { kind: "failed", message: "PostgreSQL's plan of the statement cannot be read" },
+    };
+  }
+  return {
+    ok: true,
+    totalCost: plan["Total Cost"],
+    estimatedRows: plan["Plan Rows"],
+    dearest: dearestOf(plan, plan["Total Cost"]),
+  };
+}
+
+function rootOf(json: string): JsonPlan | undefined {
+  const parsed: readonly { readonly Plan?: JsonPlan }[] = JSON.parse(json || "[]");
+  return parsed[0]?.Plan;
+}
+
+/**
+ * `share` is how much of a step's cost the plan has to pay: under a LIMIT a step is not run to its end, but its total
+ * cost is told as if it were.
+ */
+function dearestOf(plan: JsonPlan, share: number): PlanNode {
+  const below = plan.Plans ?? [];
+  const shares = below.map((child) => Math.min(child["Total Cost"], share));
+  const own = Math.max(0, share - shares.reduce((sum, cost) => sum + cost, 0));
+  const filter = plan.Filter;
+  return below
+    .map((child, index) => dearestOf(child, shares[index] ?? 0))
+    .reduce((dearest, node) => node.cost > dearest.cost ? node : dearest, {
+      node: nodeName(plan),
+      cost: own,
+      rows: plan["Plan Rows"],
+      ...(filter !== undefined && { filter }),
+    });
+}
+
+function nodeName(plan: JsonPlan): string {
+  const { Schema: schema, "Index Name": index } = plan;
+  const target = plan["Relation Name"] ?? plan["Function Name"] ?? plan["CTE Name"];
+  const using = index === undefined ? "" : target === undefined ? ` on ${index}` : ` using ${index}`;
+  const on = target === undefined ? "" : ` on ${schema === undefined ? "" : `${schema}.`}${target}`;
+  return `${plan["Node Type"]}${using}${on}`;
+}

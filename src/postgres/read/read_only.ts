@@ -1,0 +1,73 @@
+import { AppError } from "../../core/app_error.ts";
+import { principalName } from "../../core/principal.ts";
+import type { Principal } from "../../core/principal.ts";
+import type { DatabaseOptions } from "../database_options.ts";
+import type { pg } from "../driver.ts";
+import { quoteIdentifier, quoteLiteral } from "../sql_text.ts";
+
+type TransactionOptions = Pick<DatabaseOptions, "statementTimeoutMs" | "roleFromUser" | "sessionSettings">;
+
+/** Waiting for a lock is waiting for a writer; a reader need not wait as long as it may run. */
+const maxLockTimeoutMs = 5_000;
+
+/**
+ * The statements that open a principal's read-only transaction, in one round trip. They hold for this transaction alone.
+ * `planning` are settings of our own statements, such as an index's `hnsw.ef_search`.
+ *
+ * @throws {AppError} `invalid` for a text that PostgreSQL has no place for, `forbidden` for a name that is no role's
+ */
+export function beginReadOnly(
+  options: TransactionOptions,
+  principal: Principal,
+  planning: Readonly<Record<string, string>> = {},
+): string {
+  const timeoutMs = Math.round(options.statementTimeoutMs);
+  const username = principalName(principal);
+  const setLocal = ([name, value]: [string, string]) =>
+    `SELECT pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`;
+  const settings = Object.entries(options.sessionSettings).map(([name, value]) =>
+    setLocal([name, value.replaceAll("{username}", () => username)])
+  );
+  return [
+    "BEGIN READ ONLY",
+    // to compile our own look at what a statement's names mean takes seconds where there are many tables
+    "SET LOCAL jit = off",
+    // what the guard has read is what the server reads: no backslash escapes in plain literals, and UTF-8
+    "SET LOCAL standard_conforming_strings = on",
+    "SET LOCAL client_encoding = 'UTF8'",
+    `SET LOCAL statement_timeout = ${timeoutMs}`,
+    `SET LOCAL lock_timeout = ${Math.min(timeoutMs, maxLockTimeoutMs)}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 10_000}`,
+    ...settings,
+    ...Object.entries(planning).map(setLocal),
+    // the local caller has no name of its own
+    ...(options.roleFromUser && principal.kind !== "local" ? [`SET LOCAL ROLE ${roleName(username)}`] : []),
+  ].join("; ");
+}
+
+function roleName(username: string): string {
+  // to PostgreSQL it means the login's own role, quoted or not
+  if (username === "none") {
+    throw new AppError("forbidden", 'Cannot take the role "none": PostgreSQL reserves the name');
+  }
+  return quoteIdentifier(username);
+}
+
+/**
+ * Runs `run` in a read-only transaction and rolls back, whatever comes of it.
+ *
+ * @throws what `run` throws, or what PostgreSQL answers to `begin`
+ */
+export async function inReadOnlyTransaction<T>(
+  client: pg.Client,
+  begin: string,
+  run: () => Promise<T>,
+): Promise<T> {
+  try {
+    await client.query(begin);
+    return await run();
+  } finally {
+    // a connection that cannot roll back is not in a state to be lent again, and its lease sees to that
+    await client.query("ROLLBACK").catch(() => {});
+  }
+}

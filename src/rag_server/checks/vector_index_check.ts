@@ -1,0 +1,152 @@
+import type { VectorIndex } from "../search/document_table.ts";
+import { indexFor } from "../search/vector_arm.ts";
+import { type Check, type Finding, note, warning } from "./check.ts";
+import { readJson } from "./read_rows.ts";
+import { basesSql } from "./table_facts.ts";
+import { createIndexOn, fewRows, rowsText, type TableSubject } from "./table_subject.ts";
+
+/** An index of pgvector's operator classes on a table or below it. */
+interface IndexFacts {
+  /** Qualified and quoted. */
+  readonly name: string;
+  /** As SQL. */
+  readonly key: string;
+  readonly isValid: boolean;
+  /** Whether it is being made right now. */
+  readonly isBuilding: boolean;
+}
+
+/** Whether an index finds the nearest vectors, and the one that it should be. */
+export function vectorIndexCheck(subject: TableSubject): Check {
+  return {
+    name: `vector index of ${subject.settings.table}`,
+    async run(signal) {
+      const { database, facts, table: { vector } } = subject;
+      const indexes = await readJson<IndexFacts[]>(database, signal, indexSql, [facts.oid, vector.column]) ??
+        [];
+      const broken = indexes.filter(({ isValid, isBuilding }) => !isValid && !isBuilding).map(brokenIndex);
+      const dimensions = vector.dimensions ?? (await subject.embedding())?.length;
+      const index = indexFor(subject.table, dimensions);
+      if (index === undefined) {
+        return { findings: [...broken, ...missingIndex(subject, indexes, broken.length > 0, dimensions)] };
+      }
+      const findings = [
+        ...broken,
+        ...otherDistance(subject, index, dimensions),
+        ...unsuitableLists(subject, index),
+      ];
+      return {
+        findings: findings.length > 0 ? findings : [note(`${index.method}, ${index.distance}`)],
+      };
+    },
+  };
+}
+
+const indexSql = `${basesSql}
+  SELECT coalesce(json_agg(json_build_object(
+    'name', format('%I.%I', n.nspname, x.relname), 'key', pg_get_indexdef(i.indexrelid, 1, false),
+    'isValid', i.indisvalid,
+    'isBuilding', EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid))
+    ORDER BY n.nspname, x.relname), '[]')
+  FROM bases JOIN pg_index i ON i.indrelid = bases.oid
+  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace n ON n.oid = x.relnamespace
+  JOIN pg_am m ON m.oid = x.relam JOIN pg_opclass o ON o.oid = i.indclass[0]
+  WHERE o.opcname ~ '^(vector|halfvec|sparsevec|bit)_[a-z0-9]+_ops$' AND m.amname <> 'btree'
+    AND position($2 IN pg_get_indexdef(i.indexrelid, 1, false)) > 0`;
+
+function brokenIndex({ name }: IndexFacts): Finding {
+  return warning(
+    `Index ${name} is not valid, because the making of it failed: it costs every write and serves no question`,
+    `REINDEX INDEX CONCURRENTLY ${name};`,
+  );
+}
+
+function missingIndex(
+  subject: TableSubject,
+  indexes: readonly IndexFacts[],
+  isBroken: boolean,
+  dimensions: number | undefined,
+): Finding[] {
+  const { rows } = subject.facts;
+  const building = indexes.find((index) => index.isBuilding);
+  if (building !== undefined) return [note(`${building.name} is being made`)];
+  if (isBroken) return [];
+  const [unused] = indexes;
+  if (unused !== undefined) {
+    return [warning(
+      `Index ${unused.name} on ${unused.key} serves no question: expected the column itself, or it cast to the provider's length`,
+      createVectorIndex(subject, dimensions),
+    )];
+  }
+  if (rows < fewRows) return [note(`none, and for ${rowsText(rows)} none is needed`)];
+  return [warning(
+    `There is no vector index, so every question is compared with ${rowsText(rows)}`,
+    createVectorIndex(subject, dimensions),
+  )];
+}
+
+const longestOf: Readonly<Record<string, number>> = { vector: 2_000, halfvec: 4_000, sparsevec: Infinity };
+
+/** The statement for the index that suits a column best. */
+function createVectorIndex({ table: { vector, extension }, facts }: TableSubject, dimensions = 0): string {
+  const typeName = vector.type.split(".").at(-1) ?? "vector";
+  const schema = extension.schema === "public" ? "" : `${extension.schema}.`;
+  const { column } = vector;
+  const create = createIndexOn(facts);
+  if (typeName !== "sparsevec" && dimensions > 4_000) {
+    return "-- pgvector indexes at most 4,000 dimensions: use a model, or its setting dimensions, with fewer";
+  }
+  if (typeName !== "sparsevec" && vector.dimensions === undefined) {
+    const indexed = dimensions <= (longestOf[typeName] ?? 0) ? typeName : "halfvec";
+    const length = dimensions || "DIMENSIONS";
+    return `${create} USING hnsw ((${column}::${schema}${indexed}(${length})) ${schema}${indexed}_cosine_ops)
+  WHERE ${schema}vector_dims(${column}) = ${length};`;
+  }
+  if (dimensions <= (longestOf[typeName] ?? 0)) {
+    return `${create} USING hnsw (${column} ${schema}${typeName}_cosine_ops);`;
+  }
+  return `${create} USING hnsw ((${column}::${schema}halfvec(${dimensions})) ${schema}halfvec_cosine_ops);`;
+}
+
+const distanceNames = { cosine: "cosine", l2: "Euclidean", ip: "inner product", l1: "taxicab" } as const;
+
+function otherDistance(
+  subject: TableSubject,
+  { name, distance }: VectorIndex,
+  dimensions: number | undefined,
+): Finding[] {
+  if (distance === "cosine") return [];
+  const create = createVectorIndex(subject, dimensions);
+  return [warning(
+    `The vector index is ordered by ${
+      distanceNames[distance]
+    } distance, while similarity is cosine: the nearest may be missed`,
+    // without a length the first statement is to be filled in, and the second would not wait for that
+    dimensions === undefined ? create : `${create}\nDROP INDEX ${name};`,
+  )];
+}
+
+/** How far the number of lists may be off the one that suits the rows. */
+const tolerance = 4;
+
+function unsuitableLists(
+  { facts: { rows } }: TableSubject,
+  { name, method, lists = 100 }: VectorIndex,
+): Finding[] {
+  if (method !== "ivfflat" || rows < fewRows) return [];
+  const suitable = suitableLists(rows);
+  if (lists <= suitable * tolerance && lists >= suitable / tolerance) return [];
+  return [warning(
+    `The ivfflat index has ${lists} lists, which does not suit ${rowsText(rows)}: ${
+      lists < suitable
+        ? "each question reads more than it need"
+        : "the nearest may lie in a list that is not read"
+    }`,
+    `ALTER INDEX ${name} SET (lists = ${suitable});\nREINDEX INDEX CONCURRENTLY ${name};`,
+  )];
+}
+
+/** As pgvector's manual has it: a thousandth of the rows, of more than a million their square root. */
+function suitableLists(rows: number): number {
+  return Math.max(10, Math.round(rows <= 1_000_000 ? rows / 1_000 : Math.sqrt(rows)));
+}

@@ -1,0 +1,112 @@
+import { parseAddressBlock } from "../../core/ip_address.ts";
+import type { ColumnType, ValueKind } from "../search/column_type.ts";
+import { dateText, timestampText, timeText } from "./date_literal.ts";
+
+interface Literal {
+  /** What an error says was expected. */
+  readonly expected: string;
+  /** The value as PostgreSQL reads it; undefined where it does not fit. */
+  readonly read: (value: unknown, type: ColumnType) => string | undefined;
+}
+
+/** A value for a column of a type as PostgreSQL reads it; undefined where it does not fit. */
+export function literalOf(value: unknown, type: ColumnType): string | undefined {
+  return literals[type.kind].read(value, type);
+}
+
+/** What fits a type, for an error. */
+export function expectation(type: ColumnType): string {
+  return literals[type.kind].expected;
+}
+
+/** Whether a text holds the one character that PostgreSQL has no place for. */
+export function holdsNul(text: string): boolean {
+  return text.includes("\0");
+}
+
+/** Whether PostgreSQL reads a text as a number, none so long that it would take much room. */
+export function isNumberText(text: string): boolean {
+  return /^[+-]?(\d{1,500}(\.\d{0,500})?|\.\d{1,500})(e[+-]?\d{1,3})?$/i.test(text);
+}
+
+const literals: Readonly<Record<ValueKind, Literal>> = {
+  text: { expected: "a text without NUL", read: (value) => fromText(value, (text) => text) },
+  smallint: wholeNumber(16n),
+  integer: wholeNumber(32n),
+  bigint: wholeNumber(64n),
+  numeric: { expected: "a number", read: (value) => numberText(value) },
+  real: { expected: "a number in the range of a real", read: (value) => floatText(value, Math.fround) },
+  double: { expected: "a number in the range of a double", read: (value) => floatText(value, (n) => n) },
+  boolean: {
+    expected: "true or false",
+    read: (value) => typeof value === "boolean" ? String(value) : fromText(value, booleanText),
+  },
+  date: { expected: "a date such as 2026-01-31", read: (value) => fromText(value, dateText) },
+  timestamp: {
+    expected: "a time without offset such as 2026-01-31T18:30:00",
+    read: (value) => fromText(value, (text) => timestampText(text)?.local),
+  },
+  timestamptz: {
+    expected: "a time such as 2026-01-31T18:30:00Z",
+    read: (value) => fromText(value, (text) => timestampText(text)?.absolute),
+  },
+  time: { expected: "a time of day such as 18:30:00", read: (value) => fromText(value, timeText) },
+  uuid: {
+    expected: "a UUID such as 123e4567-e89b-12d3-a456-426614174000",
+    read: (value) => fromText(value, (text) => uuidForm.test(text) ? text : undefined),
+  },
+  inet: {
+    expected: "an address such as 192.0.2.1 or 192.0.2.0/24",
+    read: (value) => fromText(value, (text) => parseAddressBlock(text) && text),
+  },
+  enum: {
+    expected: "one of the values of the column's type",
+    read: (value, { labels }) => fromText(value, (text) => labels?.includes(text) ? text : undefined),
+  },
+  json: { expected: "a JSON value", read: () => undefined },
+  array: { expected: "a list", read: () => undefined },
+  other: {
+    expected: "a text or a number",
+    read: (value) => typeof value === "number" ? numberText(value) : fromText(value, (text) => text),
+  },
+};
+
+const uuidForm = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
+
+function fromText(value: unknown, read: (text: string) => string | undefined): string | undefined {
+  return typeof value === "string" && !holdsNul(value) ? read(value) : undefined;
+}
+
+/** Numbers are taken as text too, which holds those that JSON's numbers cannot. */
+function numberText(value: unknown): string | undefined {
+  const text = typeof value === "number" || typeof value === "string" ? String(value) : "";
+  return isNumberText(text) ? text : undefined;
+}
+
+function wholeNumber(bits: bigint): Literal {
+  const limit = 2n ** (bits - 1n);
+  return {
+    expected: `a whole number from ${-limit} to ${limit - 1n}`,
+    read(value) {
+      // above this, a JSON number may not be the one that was written
+      if (typeof value === "number" && !Number.isSafeInteger(value)) return undefined;
+      const text = numberText(value);
+      if (text === undefined || !/^[+-]?\d{1,30}$/.test(text)) return undefined;
+      const whole = BigInt(text.replace("+", ""));
+      return whole >= -limit && whole < limit ? String(whole) : undefined;
+    },
+  };
+}
+
+function floatText(value: unknown, round: (value: number) => number): string | undefined {
+  const text = numberText(value);
+  if (text === undefined) return undefined;
+  const rounded = round(Number(text));
+  const isZero = !/[1-9]/.test(text.replace(/e.*$/i, ""));
+  return Number.isFinite(rounded) && (rounded !== 0 || isZero) ? text : undefined;
+}
+
+function booleanText(text: string): string | undefined {
+  const lower = text.toLowerCase();
+  return lower === "true" || lower === "false" ? lower : undefined;
+}

@@ -1,0 +1,113 @@
+import { z } from "@hono/zod-openapi";
+import { logics, operators } from "./filter/filter_kinds.ts";
+import { queryLimits as limits } from "./query_limits.ts";
+
+// null stands for a field that is left out: programs that serialise optional fields send it
+const optional = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => value ?? undefined, schema.optional());
+
+const flag = (description: string) =>
+  optional(z.boolean({ error: "expected true or false" })).openapi({ description, default: false });
+
+/** Text with something in it, and without the one character that PostgreSQL has no place for. */
+function filledText(max: number) {
+  const error = `expected a text of 1 to ${max} characters, not blank and without NUL`;
+  return z.string({ error })
+    .refine((text) => text.trim() !== "" && !text.includes("\0") && hasAtMost(text, max), { error })
+    .openapi({ minLength: 1, maxLength: max, pattern: "\\S" });
+}
+
+// JSON Schema counts code points (Validation, section 6.3.1), `length` counts halves of the rarer ones twice
+function hasAtMost(text: string, max: number): boolean {
+  if (text.length <= max) return true;
+  return text.length <= 2 * max && [...text].length <= max;
+}
+
+// a list that is too long is not looked into: a body can hold a hundred thousand wrong items
+function boundedList<T extends z.ZodType>(item: T, min: number, max: number) {
+  const error = min === 0 ? `expected a list of at most ${max}` : `expected a list of ${min} to ${max}`;
+  return z.array(item, { error }).min(min, { error }).max(max, { error });
+}
+
+/** One of some words, in any case. */
+const choice = <const T extends string>(words: readonly T[]) =>
+  z.preprocess(
+    (value) => typeof value === "string" ? value.toUpperCase() : value,
+    z.enum(words, { error: `expected one of ${words.join(", ")}` }),
+  );
+
+const condition = z.object({
+  column: filledText(limits.columnCharacters).openapi({
+    description: "A column's name, or a path into a JSON column, without NUL characters",
+    example: "product",
+  }),
+  operator: choice(operators).openapi({ description: "In upper or lower case", example: "=" }),
+  value: z.unknown().optional().openapi({
+    description:
+      `What the column is compared with; its type follows the column. A list for IN and NOT IN, of at most ` +
+      `${limits.values}; left out for IS NULL and IS NOT NULL, needed elsewhere. A text has at most ` +
+      `${limits.valueCharacters} characters, a pattern of LIKE and ILIKE ${limits.patternCharacters}`,
+    maxItems: limits.values,
+    example: "pgAdmin",
+  }),
+}, { error: "expected an object" }).superRefine(({ operator, value }, context) => {
+  const message = valueFault(operator, value ?? undefined);
+  if (message !== undefined) context.addIssue({ code: "custom", path: ["value"], message });
+}).openapi("Condition");
+
+function valueFault(operator: string, value: unknown): string | undefined {
+  if (operator === "IS NULL" || operator === "IS NOT NULL") return undefined;
+  const isList = Array.isArray(value);
+  if (!isList && (operator === "IN" || operator === "NOT IN")) return `expected a list for ${operator}`;
+  if (value === undefined) return `expected a value for ${operator}`;
+  if (isList && value.length > limits.values) return `expected a list of at most ${limits.values}`;
+  if (isDeeperThan(limits.valueLevels, value)) return `expected at most ${limits.valueLevels} levels`;
+  // the time that a pattern takes grows with its length times the text's
+  const max = operator.endsWith("LIKE") ? limits.patternCharacters : limits.valueCharacters;
+  const texts = [value].flat().filter((item) => typeof item === "string");
+  return texts.every((text) => hasAtMost(text, max))
+    ? undefined
+    : `expected a text of at most ${max} characters for ${operator}`;
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(levels - 1, item));
+}
+
+const filter = z.object({
+  conditions: boundedList(condition, 1, limits.conditions),
+  logic: optional(choice(logics)).openapi({
+    description: "What joins the conditions, in upper or lower case",
+    default: "AND",
+  }),
+}, { error: "expected an object with conditions" }).openapi("Filter", {
+  description: "Which documents to search; joined by AND to the pipeline's own filter",
+});
+
+const message = z.object({
+  role: z.enum(["user", "assistant"], { error: "expected user or assistant" }),
+  content: z.string({ error: "expected a text" }),
+}, { error: "expected an object with role and content" }).openapi("Message");
+
+/** The body of a query. Fields that are not listed are ignored. */
+export const queryRequest = z.object({
+  query: filledText(limits.queryCharacters).openapi({
+    description: "The question, without NUL characters",
+    example: "How do I configure backups?",
+  }),
+  stream: flag("Answer with server-sent events"),
+  top_n: optional(
+    z.int({ error: topNError() }).min(1, { error: topNError() }).max(limits.topN, { error: topNError() }),
+  ).openapi({ description: "Documents to retrieve, in place of the pipeline's own number", example: 5 }),
+  filter: optional(filter),
+  include_sources: flag("Answer with the documents too, where the pipeline permits it"),
+  disable_hybrid: flag("Search by meaning alone, without the keyword arm"),
+  messages: optional(boundedList(message, 0, limits.messages)).openapi({
+    description: "Earlier turns of the conversation, oldest first",
+  }),
+}, { error: "expected a JSON object" }).openapi("QueryRequest");
+
+function topNError(): string {
+  return `expected an integer from 1 to ${limits.topN}`;
+}

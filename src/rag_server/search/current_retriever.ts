@@ -1,0 +1,133 @@
+import { AppError } from "../../core/app_error.ts";
+import { untilAborted } from "../../core/async/abort.ts";
+import { settlesWithin, withDeadline } from "../../core/async/deadline.ts";
+import type { Logger } from "../../core/logger.ts";
+import { ProviderError } from "../../llm/provider_error.ts";
+import { createSingleFlight } from "../../core/async/single_flight.ts";
+import type { Filter } from "../query.ts";
+import type { RetrievedDocument, Retriever, RetrieveRequest } from "./retrieve.ts";
+import type { SearchCaller } from "./search_caller.ts";
+
+export interface CurrentRetrieverOptions {
+  /** For the log. */
+  readonly pipeline: string;
+  /** Looks at the tables and their indexes. */
+  readonly open: (signal: AbortSignal) => Promise<Retriever>;
+  /** Milliseconds since any fixed moment. */
+  readonly now: () => number;
+  readonly logger: Logger;
+}
+
+/** What has become of a table since may be a minute old; a new index is not missed for longer. */
+const maxAgeMs = 60_000;
+
+/** A filter may name a column that is newer than the last look; whoever invents columns has no more looks than this. */
+const doubtMs = 5_000;
+
+/** What a query waits for a new look while there is an old one. */
+const patienceMs = 1_000;
+
+/**
+ * A table, a column, a function or an operator, or another object that does not exist: it was renamed or dropped since
+ * it was looked at. https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+const absentStates: readonly unknown[] = ["42P01", "42703", "42883", "42704"];
+
+/**
+ * A pipeline's retriever over its tables as they are. They are looked at when they are first needed, so that a database
+ * which is down at the start stops only the queries that come before it is back; again once that is a minute ago, for
+ * which a query waits a second at most; where a filter does not fit them, for as long, unless that look is fresh; and
+ * where a search has failed, since a table may have changed: at once, to search it again, where something is no longer
+ * there, else before the next query.
+ */
+export function createCurrentRetriever(
+  { pipeline, open, now, logger }: CurrentRetrieverOptions,
+): (signal: AbortSignal) => Promise<Retriever> {
+  const flight = createSingleFlight<Retriever>();
+  let current: Retriever | undefined;
+  let openedAt = 0;
+  let look = Promise.resolve();
+
+  async function openTables(signal: AbortSignal): Promise<Retriever> {
+    try {
+      return await open(signal);
+    } catch (error) {
+      // what does not fit here is the configuration, and no caller is to blame for it or told of it
+      if (!(error instanceof AppError) || error.code !== "invalid") throw error;
+      throw new AppError("upstream", error.message, { cause: error });
+    }
+  }
+
+  async function reopen(signal: AbortSignal): Promise<Retriever> {
+    const startedAt = now();
+    const opened = await openTables(signal);
+    openedAt = startedAt;
+    current = opened;
+    return opened;
+  }
+
+  async function search(opened: Retriever, request: RetrieveRequest): Promise<readonly RetrievedDocument[]> {
+    try {
+      return await opened.retrieve(request);
+    } catch (error) {
+      const isOfTables = error instanceof AppError && !(error instanceof ProviderError);
+      const isDoubtful = isOfTables && error.code === "upstream";
+      if (isDoubtful && current === opened) current = undefined;
+      throw error;
+    }
+  }
+
+  async function retrieve(
+    opened: Retriever,
+    request: RetrieveRequest,
+  ): Promise<readonly RetrievedDocument[]> {
+    try {
+      return await search(opened, request);
+    } catch (error) {
+      if (!isOfAbsence(error)) throw error;
+      logger.warn("A pipeline's tables have changed; they are looked at again", { pipeline });
+      return await search(current ?? await flight.join(request.signal, reopen), request);
+    }
+  }
+
+  /** Resolves with the look, whatever comes of it, or as soon as a query has waited long enough. */
+  async function lookAgain(): Promise<void> {
+    openedAt = now();
+    const looked = withDeadline(maxAgeMs, undefined, (signal) => flight.join(signal, reopen))
+      .catch((error) =>
+        logger.warn("Cannot look at a pipeline's tables again; it goes on as they were", { pipeline, error })
+      );
+    await settlesWithin(patienceMs, looked);
+  }
+
+  /** The retriever whose tables a filter fits: the one that was opened, or a newer one. */
+  async function fitting(opened: Retriever, filter: Filter, caller: SearchCaller): Promise<Retriever> {
+    try {
+      await opened.checkFilter(filter, caller);
+      return opened;
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "invalid") throw error;
+      if (now() - openedAt >= doubtMs) look = lookAgain();
+      await untilAborted(look, caller.signal);
+      if (current === undefined || current === opened) throw error;
+      await current.checkFilter(filter, caller);
+      return current;
+    }
+  }
+
+  return async (signal) => {
+    if (current !== undefined && now() - openedAt >= maxAgeMs) look = lookAgain();
+    await untilAborted(look, signal);
+    let opened = current ?? await flight.join(signal, reopen);
+    return {
+      async checkFilter(filter, caller) {
+        opened = await fitting(opened, filter, caller);
+      },
+      retrieve: (request) => retrieve(opened, request),
+    };
+  };
+}
+
+function isOfAbsence(error: unknown): boolean {
+  return error instanceof AppError && absentStates.includes(error.data?.["sqlState"]);
+}

@@ -1,0 +1,105 @@
+import { identifierSql, joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import { rankConstant } from "./rank_fusion.ts";
+import type { DocumentTable } from "./document_table.ts";
+import type { KeywordArm } from "./keyword_arm.ts";
+import { embeddingSql, similaritySql, trimmedSql, vectorArm } from "./vector_arm.ts";
+
+export interface RetrievalSearch {
+  readonly table: DocumentTable;
+  readonly question: string;
+  /** Absent where only the words of the question count. */
+  readonly embedding: Float32Array | undefined;
+  readonly filter: SqlText | undefined;
+  /** How far down each arm goes. */
+  readonly depth: number;
+  /** Rows to return. */
+  readonly limit: number;
+  /** Whether all that the arms find is looked at, not only as much as is returned. */
+  readonly isThorough: boolean;
+  /** Of each text that is returned. */
+  readonly maxCharacters: number;
+  /** Of the vector arm, which is left out at 0. */
+  readonly vectorWeight: number;
+  /** Absent where the words of the question do not count. */
+  readonly keywordArm: KeywordArm | undefined;
+  readonly minSimilarity: number | undefined;
+}
+
+/**
+ * Both arms, their fusion and the text of what came first, in one statement: `id` (NULL where it means nothing to a
+ * client), `content` up to its bound, `digest` of the whole text without the blanks around it, `nearest_rank`,
+ * `matching_rank`, `similarity`, `is_crowded`, `is_ambiguous`; the best first, each text once. The fusion is
+ * `fuseRankings`' rule. Where ids are not unique, a document is the row of its id that is nearest; `is_ambiguous` says
+ * that there was such an id and no embedding to choose by. `is_crowded` says that repeats took the room of candidates
+ * which were not looked at.
+ */
+export function retrievalSql(search: RetrievalSearch): SqlText {
+  const { table, filter, depth, limit, maxCharacters, minSimilarity } = search;
+  const { key, textColumn, relation } = table;
+  const embedding = sql`(SELECT embedding FROM postern_question)`;
+  const question = search.embedding && sql`postern_question AS MATERIALIZED (
+      SELECT ${embeddingSql(table, search.embedding)} AS embedding
+    ),`;
+  const similarity = search.embedding && similaritySql(table, embedding, search.embedding.length);
+  const mayBeAmbiguous = search.embedding === undefined && key.isId;
+  // where a least similarity may drop some of them, all candidates are looked at
+  const areAllSeen = search.isThorough || minSimilarity !== undefined;
+  const candidates = areAllSeen ? sql`` : sql`LIMIT ${limit}`;
+  const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
+  return sql`WITH ${question ?? sql``} ${armsSql(search, embedding)},
+    postern_fused AS MATERIALIZED (${fusionSql(search)} ${candidates}),
+    postern_found AS (
+      SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity,
+        ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous
+      FROM postern_fused f JOIN (
+        SELECT ${identifierSql(key.name)} AS id, ${verbatim(textColumn)}::text AS content,
+          ${similarity ?? sql`NULL::float8`} AS similarity
+        FROM ${verbatim(relation)} AS source WHERE ${filter ?? verbatim("true")}
+      ) t ON t.id = f.id::${verbatim(key.type)} ${least}
+      ORDER BY f.id, t.similarity DESC NULLS LAST
+    ), postern_distinct AS MATERIALIZED (
+      SELECT DISTINCT ON (digest) * FROM (
+        SELECT *, md5(${trimmedSql(verbatim("content"))}) AS digest FROM postern_found
+      ) d ORDER BY digest, score DESC, id COLLATE "C"
+    )
+    SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest, nearest_rank,
+      matching_rank, similarity, (SELECT count(*) FROM postern_fused) >= ${areAllSeen ? depth : limit}
+        AND (SELECT count(*) FROM postern_found) > (SELECT count(*) FROM postern_distinct) AS is_crowded, is_ambiguous
+    FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
+}
+
+function armsSql(search: RetrievalSearch, embedding: SqlText): SqlText {
+  const { table, question, filter, depth, keywordArm, vectorWeight } = search;
+  const nearestTo = { table, embedding, limit: depth, filter };
+  const length = search.embedding && { dimensions: search.embedding.length };
+  const ranked = (name: string, order: string, arm: SqlText) =>
+    sql`${verbatim(name)} AS MATERIALIZED (
+      SELECT id, row_number() OVER (ORDER BY ${
+      verbatim(order)
+    }, id COLLATE "C") AS rank FROM (${arm}) a GROUP BY id
+    )`;
+  const nearest = vectorWeight === 0
+    ? []
+    : [ranked("postern_nearest", "min(distance)", vectorArm({ ...nearestTo, ...length }))];
+  const matching = keywordArm === undefined
+    ? []
+    : [ranked("postern_matching", "max(score) DESC", keywordArm({ question, limit: depth, filter }))];
+  return joinSql([...nearest, ...matching], ", ");
+}
+
+function fusionSql({ vectorWeight, keywordArm }: RetrievalSearch): SqlText {
+  const score = (rank: string, weight: number) =>
+    sql`coalesce(${weight}::float8 / (${verbatim(`${rankConstant} + ${rank}`)}), 0)`;
+  const order = sql`ORDER BY score DESC, id COLLATE "C"`;
+  if (keywordArm === undefined) {
+    return sql`SELECT id, rank AS nearest_rank, NULL AS matching_rank, ${score("rank", vectorWeight)} AS score
+      FROM postern_nearest ${order}`;
+  }
+  if (vectorWeight === 0) {
+    return sql`SELECT id, NULL AS nearest_rank, rank AS matching_rank, ${score("rank", 1)} AS score
+      FROM postern_matching ${order}`;
+  }
+  return sql`SELECT id, n.rank AS nearest_rank, m.rank AS matching_rank,
+      ${score("n.rank", vectorWeight)} + ${score("m.rank", 1 - vectorWeight)} AS score
+    FROM postern_nearest n FULL JOIN postern_matching m USING (id) ${order}`;
+}

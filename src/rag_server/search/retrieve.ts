@@ -1,0 +1,314 @@
+import { AppError } from "../../core/app_error.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { Row } from "../../postgres/read/portal.ts";
+import type { StatementError } from "../../postgres/read/statement_error.ts";
+import type { DocumentTable } from "./document_table.ts";
+import { checkColumns } from "../filter/check_columns.ts";
+import { checkValues } from "../filter/check_values.ts";
+import { compileFilter } from "../filter/compile_filter.ts";
+import { isFaultOfValue, misfit } from "../filter/value_fault.ts";
+import { type Candidate, fuseTables, type RetrievedDocument } from "./fuse_tables.ts";
+import type { KeywordArm } from "./keyword_arm.ts";
+import type { Filter } from "../query.ts";
+import { retrievalSql } from "./retrieval_sql.ts";
+import type { SearchCaller } from "./search_caller.ts";
+import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
+import { vectorSettings } from "./vector_arm.ts";
+
+export type { RetrievedDocument } from "./fuse_tables.ts";
+
+/** A table that is searched. */
+export interface SearchedTable {
+  readonly table: DocumentTable;
+  /** Absent where its words are not searched. */
+  readonly keywordArm?: KeywordArm;
+  /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
+  readonly needsKeywordIndex?: boolean;
+  /** Whether a question reads so many texts for want of one that it is felt. */
+  readonly readsTexts?: boolean;
+}
+
+export interface SearchSettings {
+  readonly hybridEnabled: boolean;
+  /** From 0, the question's words alone, to 1, the embedding alone. */
+  readonly vectorWeight: number;
+  /** Least cosine similarity of a document, whichever arm found it. */
+  readonly minSimilarity?: number;
+}
+
+interface RetrieverOptions {
+  readonly database: Database;
+  /** In the pipeline's order. */
+  readonly tables: readonly SearchedTable[];
+  readonly search: SearchSettings;
+  /** Of each document, from its beginning; as much as a large prompt has room for where it is absent. */
+  readonly maxCharacters?: number;
+  /** What both arms together may take, in milliseconds, before the vectors alone are searched; 5 s where absent. */
+  readonly hybridTimeoutMs?: number;
+  readonly logger: Logger;
+}
+
+export interface RetrieveRequest extends SearchCaller {
+  readonly question: string;
+  /** The question's, or how to get it where a search turns out to need it, which may be asked for more than once. */
+  readonly embedding: Float32Array | (() => Promise<Float32Array>);
+  /** Documents at most; 1 or more. */
+  readonly limit: number;
+  readonly filter?: Filter;
+  /** Whether this request wants the keyword arm. */
+  readonly hybrid: boolean;
+}
+
+export interface Retriever {
+  /**
+   * Says whether a filter fits all tables, so that nothing is spent on a request that cannot be answered: a column that
+   * only some of them have would let rows of the others through unseen. The database is asked only about values of types
+   * that it alone can judge.
+   *
+   * @throws {AppError} `invalid`, naming the field; `unavailable` without a connection; the signal's reason
+   */
+  checkFilter(filter: Filter, caller: SearchCaller): Promise<void>;
+  /**
+   * The documents that answer a question best, the best first, none twice. The embedding is not asked for where only the
+   * words count, there is no least similarity, ids are unique and the words are found in time.
+   *
+   * @throws {AppError} `invalid` for a filter that does not fit, `unavailable` without a connection, `timeout`,
+   * `upstream` where a statement fails; the signal's reason where that aborts
+   */
+  retrieve(request: RetrieveRequest): Promise<readonly RetrievedDocument[]>;
+}
+
+/** Documents that may turn out to say the same as another, and are read to take its place. */
+const spareRows = 10;
+
+/** How far down each arm goes where repeats take the room of what is asked for. */
+const maxDepth = 400;
+
+/** Sixteen times the characters of a prompt of 4,000 tokens. */
+const defaultMaxCharacters = 64_000;
+
+const defaultHybridTimeoutMs = 5_000;
+
+/** Too little to change the order of what both arms found. */
+const leastVectorWeight = 1e-9;
+
+/** What comes over the wire for one table at most. */
+const maxBytes = 64 * 1_048_576;
+
+export function createRetriever(
+  {
+    database,
+    tables,
+    search,
+    maxCharacters = defaultMaxCharacters,
+    hybridTimeoutMs = defaultHybridTimeoutMs,
+    logger,
+  }: RetrieverOptions,
+): Retriever {
+  for (const { table, needsKeywordIndex } of tables) {
+    if (!needsKeywordIndex || !search.hybridEnabled || search.vectorWeight === 1) continue;
+    logger.warn(
+      "The words of a table are not searched: it is too large for that without an index; make one with -index-pipeline",
+      { database: database.name, table: table.name },
+    );
+  }
+
+  /** The search of one table. Throws what is wrong with the request, so that nothing is sent for any table. */
+  function plan({ table, keywordArm }: SearchedTable, request: RetrieveRequest): TablePlan {
+    const asked = request.filter && compileFilter(request.filter, table.columns);
+    const vectorWeight = keywordArm === undefined ? 1 : weightOfVectors(request);
+    return {
+      table,
+      filter: both(table.filter, asked?.condition),
+      unchecked: asked?.unchecked.map(({ place }) => place) ?? [],
+      vectorWeight,
+      keywordArm: vectorWeight < 1 ? keywordArm : undefined,
+      embedding: undefined,
+    };
+  }
+
+  async function withEmbedding(planned: TablePlan, { embedding }: RetrieveRequest): Promise<TablePlan> {
+    const vector = embedding instanceof Float32Array ? embedding : await embedding();
+    checkDimensions(planned.table, vector);
+    return { ...planned, embedding: vector };
+  }
+
+  async function withWhatItNeeds(planned: TablePlan, request: RetrieveRequest): Promise<TablePlan> {
+    const needsEmbedding = planned.vectorWeight > 0 || search.minSimilarity !== undefined;
+    return needsEmbedding ? await withEmbedding(planned, request) : planned;
+  }
+
+  /** Searches a table once, and once more as deep as can be where repeats left too few documents. */
+  async function find(planned: TablePlan, request: RetrieveRequest, signal: AbortSignal): Promise<Found> {
+    const found = await run(planned, request, false, signal);
+    const isShort = found.isCrowded && found.candidates.length < request.limit;
+    return isShort ? await run(found.planned, request, true, signal) : found;
+  }
+
+  async function run(
+    planned: TablePlan,
+    request: RetrieveRequest,
+    isThorough: boolean,
+    signal: AbortSignal,
+  ): Promise<Found> {
+    const { table, keywordArm, unchecked, ...parts } = planned;
+    const { question } = request;
+    const depth = isThorough ? maxDepth : depthOf(request.limit);
+    const limit = request.limit + spareRows;
+    const { minSimilarity } = search;
+    const statement = retrievalSql(
+      {
+        ...parts,
+        table,
+        keywordArm,
+        question,
+        depth,
+        limit,
+        isThorough,
+        maxCharacters,
+        minSimilarity,
+      },
+    );
+    const outcome = await database.read({
+      principal: { kind: "local", ...(request.address !== undefined && { address: request.address }) },
+      trusted: true,
+      settings: vectorSettings({ table, limit: depth, filter: parts.filter }),
+      maxBytes,
+      signal,
+      ...(keywordArm !== undefined && { timeoutMs: hybridTimeoutMs }),
+      ...renderSql(statement),
+    });
+    if (outcome.ok) {
+      const found = foundOf(planned, outcome.rows);
+      if (!found.isAmbiguous) return found;
+      return await run(await withEmbedding(planned, request), request, isThorough, signal);
+    }
+    signal.throwIfAborted();
+    if (outcome.error.kind !== "timeout" || keywordArm === undefined) {
+      throw failure(table, outcome.error, unchecked);
+    }
+    logger.warn("search by words took too long; the vectors alone are searched", {
+      database: database.name,
+      table: table.name,
+    });
+    const alone = await withEmbedding({ ...planned, vectorWeight: 1, keywordArm: undefined }, request);
+    return await run(alone, request, isThorough, signal);
+  }
+
+  function weightOfVectors({ hybrid }: RetrieveRequest): number {
+    return search.hybridEnabled && hybrid ? search.vectorWeight : 1;
+  }
+
+  function failure(table: DocumentTable, error: StatementError, unchecked: readonly string[]): AppError {
+    if (unchecked.length > 0 && isFaultOfValue(error)) {
+      return misfit(unchecked.length === 1 ? unchecked[0] ?? "filter" : "filter");
+    }
+    logger.warn("search failed", { database: database.name, table: table.name, error });
+    return error.kind === "timeout"
+      ? new AppError("timeout", "Cannot search the documents: it took too long")
+      : new AppError("upstream", "Cannot search the documents: the database reported an error", {
+        ...(error.sqlState !== undefined && { data: { sqlState: error.sqlState } }),
+      });
+  }
+
+  return {
+    async checkFilter(filter, caller) {
+      const compiled = tables.map(({ table }) => compileFilter(filter, table.columns));
+      // before any value is read as its column's type
+      for (const { table } of tables) await checkColumns(database, table, filter, caller);
+      await Promise.all(compiled.map(({ unchecked }) => checkValues(database, unchecked, caller)));
+    },
+    async retrieve(request) {
+      const planned = tables.map((searched) => plan(searched, request));
+      const plans = await Promise.all(planned.map((one) => withWhatItNeeds(one, request)));
+      // the failure of one table ends the search of the others
+      const failed = new AbortController();
+      const signal = AbortSignal.any([request.signal, failed.signal]);
+      try {
+        const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
+        const vectorWeight = weightOver(found.map(({ planned }) => planned), weightOfVectors(request));
+        return fuseTables(found.map((one) => one.candidates), vectorWeight).slice(0, request.limit);
+      } catch (error) {
+        failed.abort(error);
+        throw error;
+      }
+    },
+  };
+}
+
+/**
+ * Of tables that were searched by their vectors alone, those are all that counts; beside others they give the order below
+ * what words found.
+ */
+function weightOver(plans: readonly TablePlan[], vectorWeight: number): number {
+  const byWords = plans.filter(({ keywordArm }) => keywordArm !== undefined).length;
+  if (byWords === 0) return 1;
+  return byWords === plans.length ? vectorWeight : Math.max(vectorWeight, leastVectorWeight);
+}
+
+interface TablePlan {
+  readonly table: DocumentTable;
+  /** The table's own and the request's. */
+  readonly filter: SqlText | undefined;
+  /** Places of conditions that the database may refuse. */
+  readonly unchecked: readonly string[];
+  readonly vectorWeight: number;
+  /** Absent where the vectors alone are searched. */
+  readonly keywordArm: KeywordArm | undefined;
+  /** Absent where it is not needed. */
+  readonly embedding: Float32Array | undefined;
+}
+
+interface Found {
+  /** As it was searched in the end. */
+  readonly planned: TablePlan;
+  readonly candidates: readonly Candidate[];
+  /** Whether repeats took the room of others. */
+  readonly isCrowded: boolean;
+  /** Whether only an embedding could tell which of several rows with one id is meant. */
+  readonly isAmbiguous: boolean;
+}
+
+/** Deep enough to find what is good in both arms and best in neither. */
+function depthOf(limit: number): number {
+  return Math.max(50, Math.min(4 * limit, limit + 100, maxDepth));
+}
+
+function both(one: SqlText | undefined, other: SqlText | undefined): SqlText | undefined {
+  return one !== undefined && other !== undefined ? sql`(${one} AND ${other})` : one ?? other;
+}
+
+function checkDimensions({ name, vector: { dimensions } }: DocumentTable, embedding: Float32Array): void {
+  if (dimensions === undefined || dimensions === embedding.length) return;
+  throw new AppError(
+    "upstream",
+    `Cannot search table "${name}": its vectors have ${dimensions} dimensions, the provider's ${embedding.length}`,
+  );
+}
+
+function foundOf(planned: TablePlan, rows: readonly Row[]): Found {
+  const candidates = rows.map((row) => candidateOf(row, planned.table))
+    .filter(({ content }) => content.trim() !== "");
+  return {
+    planned,
+    candidates,
+    isCrowded: rows.some((row) => row[6] === "t"),
+    isAmbiguous: rows.some((row) => row[7] === "t"),
+  };
+}
+
+function candidateOf(
+  [id, content, digest, nearest, matching, similarity]: Row,
+  table: DocumentTable,
+): Candidate {
+  return {
+    table: table.name,
+    ...(typeof id === "string" && { id }),
+    content: content ?? "",
+    digest: digest ?? "",
+    ...(typeof nearest === "string" && { nearestRank: Number(nearest) }),
+    ...(typeof matching === "string" && { matchingRank: Number(matching) }),
+    ...(typeof similarity === "string" && { similarity: Number(similarity) }),
+  };
+}

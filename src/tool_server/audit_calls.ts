@@ -1,0 +1,42 @@
+import type { AuditTrail } from "../audit/audit_trail.ts";
+import { principalKey } from "../core/principal.ts";
+import type { StatementChecks } from "../postgres/guard/statement_checks.ts";
+import type { CallReport } from "./tools/registry.ts";
+
+/** Keeps account of tool calls: who, from where, which tool and database, which statement, how much and how long. */
+export function auditCalls(
+  audit: AuditTrail,
+  fingerprint: StatementChecks["fingerprint"],
+): (report: CallReport) => Promise<void> {
+  return async ({ tool, args, context, result, fault, elapsedMs }) => {
+    const { principal, address } = context;
+    const caller = principalKey(principal);
+    const data = result.structuredContent ?? {};
+    const given = typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
+    const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
+    // a call is accounted for whether or not its caller is still there
+    const mark = sql === undefined ? undefined : await fingerprint(sql, { principal, signal: never });
+    const database = text(data["database"]) ?? fault?.database ?? text(given["database"]);
+    const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
+    audit.record({
+      event: "tool_call",
+      outcome: result.isError ? "failed" : "ok",
+      principal: caller,
+      ...(principal.kind === "session" ? { user: principal.username } : {}),
+      ...(address === undefined ? {} : { address }),
+      tool,
+      ...(database === undefined ? {} : { database }),
+      ...(mark === undefined ? {} : { fingerprint: mark }),
+      ...(fault?.sqlState === undefined ? {} : { sqlstate: fault.sqlState }),
+      ...(typeof rows === "number" ? { rows } : {}),
+      ...(fault === undefined ? {} : { reason: fault.kind }),
+      elapsed_ms: Math.round(elapsedMs * 10) / 10,
+    });
+  };
+}
+
+const never = new AbortController().signal;
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

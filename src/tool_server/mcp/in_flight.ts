@@ -1,0 +1,72 @@
+import { CallEnded, type EndOfCall } from "../../core/call_ended.ts";
+import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
+
+export type RequestId = string | number | null;
+
+/**
+ * The calls under way, so that `notifications/cancelled`, which arrives as a request of its own, finds the one it
+ * means (MCP, Cancellation). A principal reaches only its own calls, and without authentication an address its own.
+ */
+export interface InFlight {
+  /** Runs `call` with a signal that aborts with `signal` or when the call is cancelled. */
+  track<T>(
+    principal: Principal,
+    id: RequestId,
+    signal: AbortSignal,
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T>;
+  /** Cancels the call of that id; of several clients that share a token and chose the same id, none is touched. */
+  cancel(principal: Principal, id: unknown): void;
+  /** Cancels every call of a principal: its token or session has ended. */
+  cancelPrincipal(principal: Principal): void;
+  /** Cancels every call: the server stops. */
+  cancelAll(): void;
+}
+
+export function createInFlight(): InFlight {
+  const calls = new Map<string, Set<AbortController>>();
+  const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
+  // a JSON text tells the id 1 from the id "1"; without authentication an address reaches only its own calls
+  const keyOf = (principal: Principal, id: unknown) =>
+    `${prefixOf(principal)}${JSON.stringify(callerKey(principal))} ${JSON.stringify(id)}`;
+
+  function abortAll(why: EndOfCall, isMeant: (key: string) => boolean): void {
+    for (const [key, group] of [...calls]) {
+      if (!isMeant(key)) continue;
+      for (const controller of group) controller.abort(new CallEnded(why));
+    }
+  }
+
+  return {
+    async track(principal, id, signal, call) {
+      const key = keyOf(principal, id);
+      const controller = new AbortController();
+      const abort = () => controller.abort(signal.reason);
+      if (signal.aborted) abort();
+      else signal.addEventListener("abort", abort, { once: true });
+      const group = calls.get(key) ?? new Set();
+      calls.set(key, group.add(controller));
+      try {
+        return await call(controller.signal);
+      } finally {
+        signal.removeEventListener("abort", abort);
+        group.delete(controller);
+        if (group.size === 0) calls.delete(key);
+      }
+    },
+
+    cancel(principal, id) {
+      const group = calls.get(keyOf(principal, id));
+      if (group?.size !== 1) return;
+      for (const controller of group) {
+        controller.abort(new CallEnded("its caller cancelled it"));
+      }
+    },
+
+    cancelPrincipal(principal) {
+      const prefix = prefixOf(principal);
+      abortAll("its token or session has ended", (key) => key.startsWith(prefix));
+    },
+    cancelAll: () => abortAll("the server stops", () => true),
+  };
+}

@@ -1,0 +1,35 @@
+import { serveStdio as serveSdkStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { CallEnded } from "../../core/call_ended.ts";
+import type { Logger } from "../../core/logger.ts";
+import { createSdkServer, type SdkServerOptions } from "./sdk_server.ts";
+
+/** MCP over standard input and output: the caller is whoever started the process. */
+export interface Stdio {
+  /** Resolves once the client has closed its end. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+export function serveStdio(options: SdkServerOptions & { logger: Logger }): Stdio {
+  const closed = Promise.withResolvers<void>();
+  const gone = new AbortController();
+  const transport = new StdioServerTransport();
+  const handle = serveSdkStdio(
+    () =>
+      createSdkServer(options, { principal: { kind: "local" }, logger: options.logger, signal: gone.signal }),
+    { transport, onerror: (error) => options.logger.warn("Standard input or output failed", { error }) },
+  );
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.call(transport);
+    gone.abort();
+    closed.resolve();
+  };
+  return {
+    closed: closed.promise,
+    close() {
+      gone.abort(new CallEnded("the server stops"));
+      return handle.close();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server";
+import type { Logger } from "../../core/logger.ts";
+import { principalKey } from "../../core/principal.ts";
+import type { CallContext } from "../../core/tool.ts";
+import { createSdkServer, type SdkServerOptions } from "./sdk_server.ts";
+
+/** MCP's Streamable HTTP transport, in every revision that the official SDK negotiates. */
+export interface StreamableHttp {
+  /** Serves one request whose body was read and parsed already. */
+  serve(request: Request, body: unknown, caller: CallContext): Promise<Response>;
+  /** Ends the exchanges and event streams that are open. */
+  close(): Promise<void>;
+}
+
+export function createStreamableHttp(options: SdkServerOptions & { logger: Logger }): StreamableHttp {
+  // the SDK carries the object through to the factory as it is; what is in it is of no use to us
+  const callers = new WeakMap<AuthInfo, CallContext>();
+  const handler = createMcpHandler(({ authInfo }) => {
+    const caller = authInfo && callers.get(authInfo);
+    if (caller === undefined) throw new Error("the SDK did not pass on the caller that it was given");
+    return createSdkServer(options, caller);
+  }, {
+    onerror: (error) => options.logger.debug("MCP exchange failed", { error }),
+  });
+
+  return {
+    serve(request, body, caller) {
+      const authInfo: AuthInfo = { token: "", clientId: principalKey(caller.principal), scopes: [] };
+      callers.set(authInfo, caller);
+      return handler.fetch(request, { parsedBody: body, authInfo });
+    },
+    close: () => handler.close(),
+  };
+}
+
+/**
+ * Whether a request asks for the Streamable HTTP transport rather than for bare JSON-RPC: its client takes event streams,
+ * or speaks a revision whose requests have an envelope. What else names a revision is answered as bare JSON-RPC, which
+ * is the same in all of them.
+ */
+export function wantsStreamableHttp(headers: Headers): boolean {
+  return (headers.get("accept") ?? "").includes("text/event-stream") ||
+    revisionWithEnvelope.test(headers.get("mcp-protocol-version") ?? "");
+}
+
+// 2026-07-28 and later
+const revisionWithEnvelope = /^20(2[6-9]|[3-9]\d)-/;

@@ -1,0 +1,29 @@
+import type { Logger } from "../../core/logger.ts";
+import type { Principal } from "../../core/principal.ts";
+import type { Database, ReadOutcome, StatementError } from "../../postgres/database.ts";
+
+/** A request in words, and what its rows are bounded by. */
+export interface Question {
+  readonly text: string;
+  readonly database: Database;
+  readonly principal: Principal;
+  readonly maxRows: number;
+  readonly offset: number;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+}
+
+export type Answer =
+  | { readonly kind: "rows"; readonly sql: string; readonly outcome: ReadOutcome & { readonly ok: true } }
+  /** The request can mean several things, or needs what the database does not have. */
+  | { readonly kind: "question"; readonly text: string }
+  | { readonly kind: "failed"; readonly sql: string; readonly error: StatementError }
+  | { readonly kind: "refused"; readonly reason: string };
+
+/**
+ * Answers a request in words with the rows of a statement.
+ *
+ * @throws {ProviderError} where the completion provider fails
+ * @throws {AppError} `unavailable` where the database cannot be reached
+ */
+export type AnswerQuestion = (question: Question) => Promise<Answer>;

@@ -1,0 +1,102 @@
+import type { CatalogColumn, CatalogTable } from "../../../core/catalog.ts";
+import { quoteIfNeeded, quoteLiteral } from "../../../postgres/sql_text.ts";
+import { dataLine } from "./data_text.ts";
+import type { Join } from "./join_graph.ts";
+import { shortenType } from "./shorten_type.ts";
+import { knownValues } from "./value_index.ts";
+
+/** How a request's excerpt writes its tables' names: with their schemas unless `public` is the only one. */
+export type TableName = (table: CatalogTable) => string;
+
+export interface TableDescription {
+  readonly name: string;
+  readonly table: CatalogTable;
+  /** Numbers of the columns to describe, in the table's order. */
+  readonly columns: readonly number[];
+  readonly samples: ReadonlyMap<string, readonly string[]> | undefined;
+  /** Values that the request names, by column number; they are among those shown. */
+  readonly named: ReadonlyMap<number, readonly string[]>;
+  /** Characters of a column's values to show, about. */
+  readonly valuesLength: number;
+}
+
+const mostValues = 12;
+
+export function tableNames(tables: readonly CatalogTable[]): TableName {
+  const isPlain = tables.every((table) => table.schema === "public");
+  return (table) =>
+    isPlain ? quoteIfNeeded(table.name) : `${quoteIfNeeded(table.schema)}.${quoteIfNeeded(table.name)}`;
+}
+
+/** A table as lines like those of CREATE TABLE, with what the catalog says of it in comments. */
+export function describeTable(description: TableDescription): string {
+  const { table, columns } = description;
+  const shown = columns.flatMap((at) => {
+    const column = table.columns[at];
+    return column === undefined ? [] : [columnLine(description, column, at)];
+  });
+  const hidden = table.columns.length - shown.length;
+  if (hidden > 0) shown.push(`  -- … ${hidden} more columns`);
+  const kind = table.kind === "VIEW" || table.kind === "MATERIALIZED VIEW" ? table.kind : "TABLE";
+  const notes = [table.comment === "" ? "" : dataLine(table.comment), rowCount(table)].filter((note) =>
+    note !== ""
+  );
+  const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
+  return `${kind} ${description.name} (${comment}\n${shown.join("\n")}\n)`;
+}
+
+function rowCount(table: CatalogTable): string {
+  if (table.estimatedRows < 0 || table.kind === "VIEW") return "";
+  return `~${Number(table.estimatedRows.toPrecision(2))} rows`;
+}
+
+function columnLine(description: TableDescription, column: CatalogColumn, at: number): string {
+  const key = column.isPrimaryKey ? " PK" : column.isUnique ? " UNIQUE" : "";
+  // what decides how to join; of other columns it would seldom change a statement
+  const notNull = column.reference !== "" && !column.nullable && !column.isPrimaryKey ? " NOT NULL" : "";
+  const notes = [
+    column.comment === "" ? "" : dataLine(column.comment),
+    valuesNote(description, column, at),
+  ].filter((note) => note !== "");
+  const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
+  return `  ${quoteIfNeeded(column.name)} ${shortenType(column.type)}${key}${notNull},${comment}`;
+}
+
+function valuesNote(description: TableDescription, column: CatalogColumn, at: number): string {
+  const values = knownValues(column, description.samples?.get(column.name)).filter(fitsLine);
+  const first = firstValues(values, description.valuesLength);
+  // in their own order where that shows them all, so that the same schema gives the same text
+  const missed = (description.named.get(at) ?? []).filter((value) =>
+    fitsLine(value) && !first.includes(value)
+  );
+  const ordered = [...new Set([...missed, ...values])];
+  const shown = missed.length === 0 ? first : firstValues(ordered, description.valuesLength);
+  if (shown.length === 0) return "";
+  return `values: ${shown.map(quoteLiteral).join(", ")}${shown.length < ordered.length ? ", …" : ""}`;
+}
+
+/** Whether a value can stand on the line as it is; else it would be a wrong literal. */
+function fitsLine(value: string): boolean {
+  return value !== "" && dataLine(value) === value;
+}
+
+function firstValues(values: readonly string[], maxLength: number): string[] {
+  const shown: string[] = [];
+  let length = 0;
+  for (const value of values) {
+    length += quoteLiteral(value).length;
+    if (shown.length === mostValues || (shown.length > 0 && length > maxLength)) break;
+    shown.push(value);
+  }
+  return shown;
+}
+
+/** A join's condition; one of a table with itself says so. */
+export function joinCondition(join: Join, tables: readonly CatalogTable[], nameOf: TableName): string {
+  const [from, to] = [tables[join.from], tables[join.to]];
+  if (from === undefined || to === undefined) return "";
+  const pairs = join.fromColumns.map((column, at) =>
+    `${nameOf(from)}.${quoteIfNeeded(column)} = ${nameOf(to)}.${quoteIfNeeded(join.toColumns[at] ?? "")}`
+  );
+  return pairs.join(" AND ") + (from === to ? " -- the table with itself" : "");
+}

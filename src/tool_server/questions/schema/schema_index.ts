@@ -1,0 +1,167 @@
+import type { Catalog, CatalogTable } from "../../../core/catalog.ts";
+import { forEachInSlices, yieldToEventLoop } from "../../../core/async/yield.ts";
+import type { SessionFacts } from "../../../postgres/catalog/catalog.ts";
+import { type SampleValues, tableKey } from "../../../postgres/catalog/sample_values.ts";
+import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
+import { createJoinFinder } from "./find_joins.ts";
+import { createJoinGraph, type Join, type JoinGraph } from "./join_graph.ts";
+import { nameStems } from "./name_words.ts";
+import { overviewOrder, tableWeight } from "./overview.ts";
+import { createPostingLists, type PostingLists } from "./posting_lists.ts";
+import { type CompoundSplitter, createCompoundSplitter } from "./split_compound.ts";
+import { splitCompounds, type TableWords, tableWords } from "./table_words.ts";
+import { createValueIndex, knownValues, type ValueIndex } from "./value_index.ts";
+import { createVocabulary, type Vocabulary } from "./vocabulary.ts";
+
+/** A catalog prepared for {@linkcode excerptSchema}. Tables are numbered as in the catalog's list. */
+export interface SchemaIndex {
+  readonly catalog: Catalog;
+  readonly samples: SampleValues;
+  readonly session: SessionFacts | undefined;
+  readonly tables: readonly TableWords[];
+  readonly copyMarks: readonly CopyMarks[];
+  /** The tables that look to hold a table's earlier rows. */
+  readonly archives: ReadonlyMap<number, readonly number[]>;
+  readonly joins: JoinGraph;
+  /** How likely each table is meant, whatever the request; from 0. */
+  readonly weights: readonly number[];
+  /** All tables, the most telling ones first, for requests that point at none. */
+  readonly overview: readonly number[];
+  readonly postings: PostingLists;
+  readonly vocabulary: Vocabulary;
+  readonly splitCompound: CompoundSplitter;
+  readonly values: ValueIndex;
+  /** The tables of a name in small letters, with the schema before it or without. */
+  readonly byName: ReadonlyMap<string, readonly number[]>;
+}
+
+/**
+ * Prepares a catalog for excerpts, once per catalog; what it keeps is in proportion to the catalog. Works in slices of
+ * a few milliseconds and lets the event loop run between them.
+ */
+export async function createSchemaIndex(
+  snapshot: { catalog: Catalog; samples: SampleValues; session?: SessionFacts },
+): Promise<SchemaIndex> {
+  const { catalog, samples, session } = snapshot;
+  const { uncut, splitCompound } = await cutNames(catalog.tables);
+  const tables: TableWords[] = [];
+  const postings = createPostingLists(uncut.length);
+  const vocabulary = createVocabulary();
+  const values = createValueIndex();
+  const take = ([at, whole]: [number, TableWords]) => {
+    const words = splitCompounds(whole, splitCompound);
+    tables.push(words);
+    addNames(words, at, postings, vocabulary);
+    addComments(words.table, at, postings);
+    const sampled = samples.get(tableKey(words.table.schema, words.table.name));
+    words.table.columns.forEach((column, place) => {
+      values.add(at, place, knownValues(column, sampled?.get(column.name)));
+    });
+  };
+  await forEachInSlices(uncut.entries(), take);
+  const relations = await relateTables(tables);
+  await yieldToEventLoop();
+  const byName = tablesByName(catalog.tables);
+  await yieldToEventLoop();
+  const weights = catalog.tables.map((table, at) =>
+    tableWeight(table, relations.joins.joinsOf(at).length, relations.copyMarks[at]?.factor ?? 1)
+  );
+  return {
+    catalog,
+    samples,
+    session,
+    tables,
+    ...relations,
+    weights,
+    overview: overviewOrder(catalog.tables, weights),
+    postings,
+    vocabulary,
+    splitCompound,
+    values,
+    byName,
+  };
+}
+
+/** Cuts all names into words, and learns from them how to cut those that are several words in one. */
+async function cutNames(
+  tables: readonly CatalogTable[],
+): Promise<{ uncut: TableWords[]; splitCompound: CompoundSplitter }> {
+  const uncut: TableWords[] = [];
+  const catalogWords = new Set<string>();
+  const cut = (table: CatalogTable) => {
+    const words = tableWords(table);
+    uncut.push(words);
+    for (const stem of [...words.name, ...words.columns.flat()]) catalogWords.add(stem);
+  };
+  await forEachInSlices(tables, cut);
+  return { uncut, splitCompound: createCompoundSplitter(catalogWords) };
+}
+
+/** Finds which tables join and which are copies of others. */
+async function relateTables(
+  tables: readonly TableWords[],
+): Promise<Pick<SchemaIndex, "joins" | "copyMarks" | "archives">> {
+  const copyMarksOf = createCopyFinder(tables);
+  await yieldToEventLoop();
+  const joinFinder = createJoinFinder(tables);
+  await yieldToEventLoop();
+  const copyMarks: CopyMarks[] = [];
+  const joins: Join[] = [];
+  const compare = ([at, words]: [number, TableWords]) => {
+    copyMarks.push(copyMarksOf(words));
+    joins.push(...joinFinder.joinsFrom(at));
+  };
+  await forEachInSlices(tables.entries(), compare);
+  await yieldToEventLoop();
+  // ways lead rather through tables of rows than through copies and views
+  const tolls = tables.map(({ table }, at) =>
+    (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0)
+  );
+  return { copyMarks, archives: archivesOf(copyMarks), joins: createJoinGraph(tolls, joins) };
+}
+
+function addNames(words: TableWords, at: number, postings: PostingLists, vocabulary: Vocabulary): void {
+  const add = (term: string, field: "name" | "schema" | "column", share: number) => {
+    postings.add(term, field, at, share);
+    vocabulary.add(term, { isTableName: field === "name" && words.name.length === 1 });
+  };
+  for (const stem of words.name) add(stem, "name", 1);
+  for (const stem of words.schema) add(stem, "schema", 1);
+  for (const column of words.columns) {
+    for (const stem of column) add(stem, "column", 1 / Math.sqrt(column.length));
+  }
+}
+
+function addComments(table: CatalogTable, at: number, postings: PostingLists): void {
+  const add = (comment: string, field: "comment" | "columnComment") => {
+    if (comment === "") return;
+    for (const stem of nameStems(comment.slice(0, longestComment))) postings.add(stem, field, at, 1);
+  };
+  add(table.comment, "comment");
+  for (const column of table.columns) add(column.comment, "columnComment");
+}
+
+const longestComment = 1000;
+
+function archivesOf(copyMarks: readonly CopyMarks[]): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  for (const [at, { archiveOf }] of copyMarks.entries()) {
+    if (archiveOf !== undefined && archiveOf !== at) {
+      found.set(archiveOf, [...found.get(archiveOf) ?? [], at]);
+    }
+  }
+  return found;
+}
+
+function tablesByName(tables: readonly CatalogTable[]): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  tables.forEach((table, at) => {
+    const name = table.name.toLowerCase();
+    for (const key of [name, `${table.schema.toLowerCase()}.${name}`]) {
+      const numbers = found.get(key);
+      if (numbers === undefined) found.set(key, [at]);
+      else numbers.push(at);
+    }
+  });
+  return found;
+}

@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
+import { databaseArgument } from "./arguments.ts";
+import type { DatabaseDirectory } from "./database_directory.ts";
+import { statementErrorText } from "./statement_error_text.ts";
+import { defineTool, statementFailure, type Tool } from "./tool.ts";
+
+export function countRows(options: { directory: DatabaseDirectory }): Tool {
+  return defineTool({
+    name: "count_rows",
+    title: "Count rows",
+    description: "Count the rows of a table or view, all of them or those that a condition selects. " +
+      "Cheaper in tokens than a query; use it to learn how much data there is before reading it.",
+    input: z.strictObject({
+      table: z.string().min(1).max(128).describe("Name of the table or view, without its schema."),
+      schema: z.string().min(1).max(128).default("public").describe("Schema of the table."),
+      where: z.string().max(20_000).optional()
+        .describe("SQL condition without the word WHERE, such as: status = 'pending' and total > 100"),
+      database: databaseArgument,
+    }),
+    output: z.object({
+      database: z.string(),
+      sql: z.string(),
+      count: z.union([z.int(), z.string()]).describe("Text where a JSON number cannot hold it exactly."),
+    }),
+    annotations: { idempotentHint: true },
+    async run({ table, schema, where, database: name }, { principal, signal }) {
+      const database = options.directory.resolve(principal, name);
+      // the line end keeps a comment in the condition from swallowing the parenthesis
+      const condition = where?.trim() ? `\nWHERE (${where.trim()}\n)` : "";
+      const sql = `SELECT count(*) FROM ${quoteIdentifier(schema)}.${quoteIdentifier(table)}${condition}`;
+      const outcome = await database.read({ principal, sql, signal, maxRows: 1 });
+      if (!outcome.ok) {
+        return statementFailure(statementErrorText(outcome.error, sql), outcome.error, database.name);
+      }
+      const text = outcome.rows[0]?.[0] ?? "0";
+      const count = Number.isSafeInteger(Number(text)) ? Number(text) : text;
+      return {
+        text: `Database: ${database.name}\n\nSQL Query:\n${sql}\n\nCount: ${text}`,
+        data: { database: database.name, sql, count },
+      };
+    },
+  });
+}

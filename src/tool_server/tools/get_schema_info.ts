@@ -1,0 +1,139 @@
+import { z } from "zod";
+import type { CatalogTable } from "../../core/catalog.ts";
+import { readCatalog } from "../../postgres/catalog/catalog.ts";
+import { createFence } from "../../text/fence.ts";
+import { databaseArgument } from "./arguments.ts";
+import type { DatabaseDirectory } from "./database_directory.ts";
+import { moreCalls, schemaColumns, schemaIndexes, schemaSummary, schemaTables } from "./schema_text.ts";
+import { defineTool, type Tool } from "./tool.ts";
+
+// a larger catalog, asked for without a filter, is answered by its summary
+const detailedTables = 10;
+
+const input = z.strictObject({
+  schema_name: z.string().min(1).max(128).optional().describe("Only this schema."),
+  table_name: z.string().min(1).max(128).optional().describe("Only this table or view; needs schema_name."),
+  vector_tables_only: z.boolean().default(false).describe("Only tables with a pgvector column."),
+  compact: z.boolean().default(false).describe("Names of tables without their columns."),
+  database: databaseArgument,
+}).refine((args) => args.table_name === undefined || args.schema_name !== undefined, {
+  path: ["schema_name"],
+  message: "is needed where table_name is given",
+});
+
+const column = z.object({
+  name: z.string(),
+  data_type: z.string(),
+  nullable: z.boolean(),
+  description: z.string(),
+  default: z.string(),
+  identity: z.enum(["", "a", "d"]),
+  is_pk: z.boolean(),
+  is_unique: z.boolean(),
+  is_indexed: z.boolean(),
+  fk_ref: z.string(),
+  labels: z.array(z.string()),
+  vector_dims: z.int().optional(),
+});
+
+const output = z.object({
+  database: z.string(),
+  table_count: z.int().describe("Tables and views that the filter selects."),
+  tables: z.array(z.object({
+    schema: z.string(),
+    name: z.string(),
+    type: z.string(),
+    description: z.string(),
+    estimated_rows: z.int().describe("The planner's estimate; -1 where unknown."),
+    columns: z.array(column).optional().describe("Absent in a summary or where compact is true."),
+    indexes: z.array(z.string()).optional(),
+  })),
+});
+
+export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
+  return defineTool({
+    name: "get_schema_info",
+    title: "Get schema information",
+    description:
+      "Show the tables and views of the database with their columns, types, keys, references, indexes and comments. " +
+      "Call it before writing SQL. Without a filter, a database of more than ten tables is answered by a summary; " +
+      "name a schema or a table to see the columns.",
+    input,
+    output,
+    untrusted: ["tables"],
+    annotations: { idempotentHint: true },
+    async run(args, { principal, signal }) {
+      const database = options.directory.resolve(principal, args.database);
+      const { tables } = await readCatalog(database, {
+        principal,
+        signal,
+        filter: {
+          vectorTablesOnly: args.vector_tables_only,
+          ...(args.schema_name === undefined ? {} : { schema: args.schema_name }),
+          ...(args.table_name === undefined ? {} : { table: args.table_name }),
+        },
+      });
+      if (tables.length === 0) return nothingFound(database.name, args);
+      const filtered = args.schema_name !== undefined || args.vector_tables_only;
+      const summary = !filtered && !args.compact && tables.length > detailedTables;
+      const detailed = !summary && !args.compact;
+      const body = summary
+        ? schemaSummary(tables)
+        : detailed
+        ? `${schemaColumns(tables)}${schemaIndexes(tables)}`
+        : schemaTables(tables);
+      return {
+        // names and comments were written by whoever may write them
+        text: `Database: ${database.name}\n\n${createFence().wrap(body)}${summary ? `\n\n${moreCalls}` : ""}`,
+        data: {
+          database: database.name,
+          table_count: tables.length,
+          tables: tables.map((table) => tableData(table, detailed)),
+        },
+      };
+    },
+  });
+}
+
+function nothingFound(database: string, args: z.output<typeof input>) {
+  const where = [
+    args.schema_name === undefined ? "" : ` in schema ${JSON.stringify(args.schema_name)}`,
+    args.table_name === undefined ? "" : ` named ${JSON.stringify(args.table_name)}`,
+    args.vector_tables_only ? " with a vector column" : "",
+  ].join("");
+  return {
+    text: `Database: ${database}\n\nNo table or view${where} that you may read. ` +
+      "Names are compared exactly, upper and lower case included.",
+    data: { database, table_count: 0, tables: [] },
+  };
+}
+
+function tableData(table: CatalogTable, detailed: boolean) {
+  const { schema, name } = table;
+  return {
+    schema,
+    name,
+    type: table.kind,
+    description: table.comment,
+    estimated_rows: table.estimatedRows,
+    ...(detailed
+      ? {
+        columns: table.columns.map((column) => ({
+          name: column.name,
+          data_type: column.type,
+          nullable: column.nullable,
+          description: column.comment,
+          default: column.default,
+          identity: column.identity,
+          is_pk: column.isPrimaryKey,
+          is_unique: column.isUnique,
+          is_indexed: column.isIndexed,
+          fk_ref: column.reference,
+          labels: [...column.labels],
+          ...(column.vectorDimensions === undefined ? {} : { vector_dims: column.vectorDimensions }),
+        })),
+        indexes: table.indexes.map((index) => index.definition),
+      }
+      : {}),
+  };
+}

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../src/core/logger.ts";
+import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
+import { localRerank } from "../../src/llm/local/local_rerank.ts";
+import type { CompletionProvider } from "../../src/llm/provider.ts";
+import { ProviderError } from "../../src/llm/provider_error.ts";
+import { createConnectionPools } from "../../src/postgres/pool/connection_pools.ts";
+import { createDatabase } from "../../src/postgres/database.ts";
+import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
+import { createStatementGuard } from "../../src/postgres/guard/statement_guard.ts";
+import { doctor, type DoctorPipeline } from "../../src/doctor/doctor.ts";
+import { scriptedProvider, text } from "../llm/scripted_provider.ts";
+import { testWithPgvector } from "../support/database.ts";
+import { databaseOptions } from "../support/database_options.ts";
+import { assertFault, assertFine, createDoctorFixture, healthyTable } from "./fixture.ts";
+
+const { signal } = new AbortController();
+
+/** What the doctor says of a pipeline on a database that nobody listens for. */
+async function examineDown(changes: Partial<DoctorPipeline>, options: Partial<DatabaseOptions> = {}) {
+  await using pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });
+  const database = createDatabase({
+    options: databaseOptions("postgres://nobody@127.0.0.1:1/nothing", options),
+    pools,
+    guard: await createStatementGuard(),
+    logger: silentLogger,
+  });
+  const pipeline: DoctorPipeline = {
+    name: "handbook",
+    database,
+    tables: [{ table: "docs", textColumn: "body", vectorColumn: "embedding" }],
+    isHybrid: true,
+    embedding: localEmbedding(),
+    completions: [scriptedProvider("test/good", [text("yes")])],
+    keyFiles: [],
+    ...changes,
+  };
+  const [diagnosis] = await doctor({ pipelines: [pipeline], databases: [], signal });
+  return diagnosis?.results.filter((result) => result.check !== "database") ?? [];
+}
+
+Deno.test("the doctor finds a database that is down, and looks at the rest", async () => {
+  await using pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });
+  const database = createDatabase({
+    options: databaseOptions("postgres://nobody@127.0.0.1:1/nothing", { name: "archive" }),
+    pools,
+    guard: await createStatementGuard(),
+    logger: silentLogger,
+  });
+  const diagnoses = await doctor({ pipelines: [], databases: [database], signal });
+  assert.deepEqual(diagnoses, [{
+    kind: "database",
+    name: "archive",
+    results: [{
+      check: "database",
+      ok: false,
+      severity: "error",
+      finding: 'Cannot reach database "archive": connection refused',
+      remedy:
+        "-- Correct host, port and TLS of the database's settings, and see that PostgreSQL listens there: pg_isready -h HOST -p PORT",
+    }],
+  }]);
+  assert.deepEqual((await examineDown({})).map(({ check, ok }) => [check, ok]), [
+    ["embedding by local/hashed-256", true],
+    ["completion by test/good", true],
+  ]);
+});
+
+testWithPgvector(
+  "the doctor looks at the tool server's databases, and at several pipelines in order",
+  async () => {
+    await using fixture = await createDoctorFixture(healthyTable);
+    const { database } = fixture;
+    const pipeline = {
+      database,
+      tables: [],
+      isHybrid: true,
+      embedding: localEmbedding(),
+      completions: [],
+      keyFiles: [],
+    };
+    const diagnoses = await doctor({
+      pipelines: [{ ...pipeline, name: "b" }, { ...pipeline, name: "a" }],
+      databases: [database],
+      signal,
+    });
+    assert.deepEqual(diagnoses.map(({ kind, name }) => [kind, name]), [
+      ["pipeline", "b"],
+      ["pipeline", "a"],
+      ["database", "shop"],
+    ]);
+    assert.deepEqual(diagnoses[2]?.results.map(({ check, ok }) => [check, ok]), [["database", true], [
+      "role",
+      false,
+    ]]);
+  },
+);
+
+testWithPgvector("the doctor finds a database that does not exist", async () => {
+  await using fixture = await createDoctorFixture(healthyTable, { database: "postern_nothing" });
+  const remedy = assertFault(
+    await fixture.look("database"),
+    "error",
+    /database "postern_nothing" does not exist/,
+  );
+  assert.equal(remedy, "-- Correct the database's name in its settings, or make it: CREATE DATABASE …");
+});
+
+Deno.test("the doctor finds providers that fail, and says which and why", async () => {
+  const failing = (name: string, error: Error): CompletionProvider => scriptedProvider(name, [error]);
+  const results = await examineDown({
+    embedding: {
+      ...localEmbedding(),
+      name: "voyage/voyage-3",
+      embed: () => Promise.reject(new ProviderError("credentials", "HTTP 401")),
+    },
+    completions: [
+      failing("ollama/llama3", new ProviderError("invalid_request", "HTTP 404: model not found")),
+      failing("openai/gpt", new ProviderError("unreachable", "")),
+    ],
+    rerank: {
+      ...localRerank(),
+      name: "cohere/r",
+      rerank: () => Promise.reject(new ProviderError("rate_limit", "")),
+    },
+  });
+  assert.deepEqual(results, [
+    {
+      check: "embedding by voyage/voyage-3",
+      ok: false,
+      severity: "error",
+      finding: "voyage/voyage-3: the provider rejected the server's credentials: HTTP 401",
+      remedy: "-- Put a valid key into the provider's key file (api_keys) or its environment variable",
+    },
+    {
+      check: "completion by ollama/llama3",
+      ok: false,
+      severity: "error",
+      finding: "ollama/llama3: the provider rejected the request as invalid: HTTP 404: model not found",
+      remedy: "ollama pull llama3",
+    },
+    {
+      check: "fallback completion by openai/gpt",
+      ok: false,
+      severity: "warning",
+      finding: "openai/gpt: the provider could not be reached",
+      remedy: "-- Correct base_url, and see that this machine reaches it: curl -I BASE_URL",
+    },
+    {
+      check: "rerank by cohere/r",
+      ok: false,
+      severity: "warning",
+      finding: "cohere/r: the provider's rate limit was exceeded; retry later",
+      remedy: "-- Wait, or raise the account's limit or balance with the provider",
+    },
+  ]);
+  const healthy = await examineDown({ rerank: localRerank() });
+  assert.deepEqual(healthy.filter(({ ok }) => !ok), []);
+});
+
+Deno.test("the doctor finds key files that are missing, empty or open to others", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const path = `${folder}/the key`;
+    const look = () => examineDown({ keyFiles: [path] }).then((results) => results.slice(0, 1));
+    const write = `(umask 077; printf %s 'KEY' > '${path}')`;
+    assert.equal(assertFault(await look(), "error", `There is no file ${path}`), write);
+    await Deno.writeTextFile(path, " \n");
+    assert.equal(assertFault(await look(), "error", `${path} is empty`), write);
+    await Deno.remove(path);
+    await runInShell(write);
+    assertFine(await look());
+    await Deno.chmod(path, 0o644);
+    const open = `Other users of this machine can access ${path} (mode 0644)`;
+    await runInShell(assertFault(await look(), "warning", open));
+    assertFine(await look());
+    if (Deno.uid() === 0) {
+      // as a secret that is mounted for a service
+      await Deno.chmod(path, 0o440);
+      assertFine(await look());
+    }
+    await Deno.remove(path);
+    await Deno.mkdir(path);
+    assertFault(await look(), "error", `${path} is not a file`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+async function runInShell(command: string): Promise<void> {
+  const { success } = await new Deno.Command("sh", { args: ["-c", command] }).output();
+  assert.ok(success);
+}

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../src/core/logger.ts";
+import { localCompletion } from "../../src/llm/local/local_completion.ts";
+import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
+import { createConnectionPools } from "../../src/postgres/pool/connection_pools.ts";
+import { createDatabase } from "../../src/postgres/database.ts";
+import { createEmbeddedServer } from "../../src/postgres/embedded/embedded_server.ts";
+import { createSnapshot } from "../../src/postgres/embedded/snapshot.ts";
+import { createStatementGuard } from "../../src/postgres/guard/statement_guard.ts";
+import { doctor } from "../../src/doctor/doctor.ts";
+import { databaseOptions } from "../support/database_options.ts";
+
+Deno.test("the doctor works on the embedded server too", async () => {
+  await using server = await createEmbeddedServer({
+    dataDir: "memory",
+    snapshot: await createSnapshot(),
+    statementTimeoutMs: 60_000,
+    logger: silentLogger,
+    prepare: () => [
+      "CREATE EXTENSION IF NOT EXISTS vector",
+      "CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(256))",
+      `INSERT INTO docs SELECT n, 'text', array_fill(n, '{256}')::vector FROM generate_series(1, 10) n`,
+      "ANALYZE docs",
+    ],
+  });
+  await using pools = createConnectionPools({ maxConnections: 4, logger: silentLogger });
+  const database = createDatabase({
+    options: databaseOptions("postgres://postgres@embedded/postgres", { openStream: server.openStream }),
+    pools,
+    guard: await createStatementGuard(),
+    logger: silentLogger,
+  });
+  const [diagnosis] = await doctor({
+    pipelines: [{
+      name: "handbook",
+      database,
+      tables: [{ table: "docs", textColumn: "body", vectorColumn: "embedding", filter: "id > 2" }],
+      isHybrid: true,
+      embedding: localEmbedding(),
+      completions: [localCompletion()],
+      keyFiles: [],
+    }],
+    databases: [],
+    signal: new AbortController().signal,
+  });
+  const faults = diagnosis?.results.filter(({ ok }) => !ok).map(({ check }) => check);
+  assert.deepEqual(faults, ["role"]);
+  const checked = diagnosis?.results.map(({ check }) => check) ?? [];
+  assert.ok(checked.includes("filter of docs") && checked.includes("statistics of docs"));
+  const answered = diagnosis?.results.find(({ check }) => check === "database");
+  assert.match(answered?.ok ? answered.note ?? "" : "", /answers over a local socket$/);
+});

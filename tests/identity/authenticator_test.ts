@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { createAuthenticator } from "../../src/identity/authenticator.ts";
+import { createSessions } from "../../src/identity/sessions.ts";
+import { createToken } from "../../src/identity/tokens/tokens.ts";
+import { hashToken } from "../../src/identity/tokens/token_digest.ts";
+import { createTokenIndex } from "../../src/identity/tokens/token_index.ts";
+
+const free = createToken({ id: "token-1", expiry: "never", now: 0 });
+const bound = createToken({ id: "token-2", database: "staging", expiry: 60_000, now: 0 });
+let time = 1000;
+const authenticator = createAuthenticator({
+  tokens: createTokenIndex([free.record, bound.record]),
+  now: () => time,
+});
+
+Deno.test("authenticate() tells the principal of a token, with the database that it is bound to", () => {
+  assert.deepEqual(authenticator.authenticate(`Bearer ${free.token}`), { kind: "token", id: "token-1" });
+  assert.deepEqual(authenticator.authenticate(`Bearer ${bound.token}`), {
+    kind: "token",
+    id: "token-2",
+    database: "staging",
+  });
+});
+
+for (const scheme of ["bearer", "BEARER", "bEaReR"]) {
+  Deno.test(`authenticate() takes the scheme as ${scheme}`, () => {
+    assert.equal(authenticator.authenticate(`${scheme} ${free.token}`)?.kind, "token");
+  });
+}
+
+const refused: [title: string, header: string | null][] = [
+  ["no header", null],
+  ["an empty header", ""],
+  ["the scheme alone", "Bearer"],
+  ["the scheme and a space", "Bearer "],
+  ["the token alone", free.token],
+  ["another scheme", `Basic ${free.token}`],
+  ["a longer scheme", `XBearer ${free.token}`],
+  ["no space", `Bearer${free.token}`],
+  ["two spaces", `Bearer  ${free.token}`],
+  ["a tab", `Bearer\t${free.token}`],
+  ["a space after", `Bearer ${free.token} `],
+  ["a line end after", `Bearer ${free.token}\n`],
+  ["a parameter", `Bearer ${free.token}, realm=x`],
+  ["two headers in one", `Bearer ${free.token}, Bearer ${free.token}`],
+  ["an unknown token", `Bearer ${free.token}x`],
+  ["the hash in place of the token", `Bearer ${free.record.hash}`],
+  ["padding added", `Bearer ${free.token}=`],
+  ["too long a token", `Bearer ${"a".repeat(1_000_000)}`],
+];
+for (const [title, header] of refused) {
+  Deno.test(`authenticate() refuses ${title}`, () => {
+    assert.equal(authenticator.authenticate(header), undefined);
+  });
+}
+
+Deno.test("authenticate() refuses a token once its time is over", () => {
+  time = 60_000;
+  assert.equal(authenticator.authenticate(`Bearer ${bound.token}`), undefined);
+  assert.equal(authenticator.authenticate(`Bearer ${free.token}`)?.kind, "token");
+});
+
+Deno.test("authenticate() tells the principal of a session, and of a token beside it", () => {
+  using sessions = createSessions({ lifetimeMs: 1000, now: () => time });
+  const both = createAuthenticator({ tokens: createTokenIndex([free.record]), sessions, now: () => time });
+  const { id, token, expiresAt } = sessions.start("alice");
+  assert.deepEqual(both.authenticate(`Bearer ${token}`), { kind: "session", id, username: "alice" });
+  assert.deepEqual(both.authenticate(`Bearer ${free.token}`), { kind: "token", id: "token-1" });
+  assert.equal(both.authenticate(`Bearer ${token.slice(0, -1)}`), undefined);
+  time = expiresAt;
+  assert.equal(both.authenticate(`Bearer ${token}`), undefined);
+});
+
+Deno.test("authenticate() looks in both places whatever the token is, and refuses what is of neither kind alike", () => {
+  const asked: string[] = [];
+  const names = ["api", "session", "neither"];
+  const nameOf = (hash: string | undefined) => names.find((name) => hashToken(name) === hash);
+  const places = createAuthenticator({
+    tokens: {
+      find: (presented) => {
+        const token = nameOf(presented?.hash);
+        asked.push(`tokens ${token}`);
+        return token === "api" ? free.record : undefined;
+      },
+    },
+    sessions: {
+      find: (presented) => {
+        const token = nameOf(presented?.hash);
+        asked.push(`sessions ${token}`);
+        return token === "session" ? { id: "s", username: "alice" } : undefined;
+      },
+    },
+    now: () => time,
+  });
+  const kinds = names.map((token) => places.authenticate(`Bearer ${token}`)?.kind);
+  assert.deepEqual(kinds, ["token", "session", undefined]);
+  assert.deepEqual(
+    asked,
+    names.flatMap((token) => [`tokens ${token}`, `sessions ${token}`]),
+  );
+});

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { presentToken } from "../../src/identity/tokens/token_digest.ts";
+import { createLogin, type LoginOutcome, type LoginReport } from "../../src/identity/login.ts";
+import { hashPassword } from "../../src/identity/users/password_hash.ts";
+import {
+  type Comparison,
+  createPasswordHasher,
+  type PasswordHasher,
+  type PasswordHasherOptions,
+} from "../../src/identity/users/password_hasher.ts";
+import { createRateLimiter } from "../../src/identity/rate_limiter.ts";
+import { createSessions } from "../../src/identity/sessions.ts";
+import { openUserDirectory } from "../../src/identity/users/user_directory.ts";
+import { deleteUser, disableUser, updateUser } from "../../src/identity/users/users.ts";
+import { silentLogger } from "../../src/core/logger.ts";
+import { pgedgePassword, pgedgeUserFile } from "./pgedge_user_file.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
+
+const start = Date.UTC(2026, 0, 15, 8, 30);
+const never = new AbortController().signal;
+
+async function setUp(
+  options:
+    & { maxFailedAttempts?: number; maxAttempts?: number; cost?: number; text?: string }
+    & PasswordHasherOptions = {},
+) {
+  const folder = await temporaryFolder();
+  const path = `${folder.path}/users.yaml`;
+  await Deno.writeTextFile(path, options.text ?? pgedgeUserFile);
+  const clock = { now: start };
+  const now = () => clock.now;
+  const directory = await openUserDirectory({
+    path,
+    maxFailedAttempts: options.maxFailedAttempts ?? 0,
+    now,
+    logger: silentLogger,
+  });
+  // the cost of real passwords would make these tests take minutes
+  const users = { ...directory, highestCost: options.cost ?? 4 };
+  const passwords = createPasswordHasher({ workers: 1, ...options });
+  const comparisons: Comparison[] = [];
+  // what comparisons wait for before their outcome is told
+  const held = { until: Promise.resolve() };
+  const counted: PasswordHasher = {
+    ...passwords,
+    compare: async (request) => {
+      const comparison = await passwords.compare(request);
+      await held.until;
+      comparisons.push(comparison);
+      return comparison;
+    },
+  };
+  const sessions = createSessions({ lifetimeMs: 86_400_000, now });
+  const limiter = createRateLimiter({ windowMs: 900_000, maxAttempts: options.maxAttempts ?? 1_000, now });
+  const reports: LoginReport[] = [];
+  const login = createLogin({
+    users,
+    passwords: counted,
+    sessions,
+    limiter,
+    onLogin: (report) => reports.push(report),
+  });
+  return {
+    path,
+    clock,
+    users,
+    sessions,
+    comparisons,
+    held,
+    reports,
+    try: (username: string, password: string, address = "192.0.2.1", signal: AbortSignal = never) =>
+      login.authenticate({ username, password, address, signal }),
+    async [Symbol.asyncDispose]() {
+      passwords.close();
+      sessions.close();
+      await directory.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const kinds = (outcomes: readonly LoginOutcome[]) => outcomes.map(({ kind }) => kind);
+
+Deno.test("a login with the right password opens a session", async () => {
+  await using test = await setUp();
+  const outcome = await test.try("alice", pgedgePassword);
+  assert.ok(outcome.kind === "success");
+  assert.match(outcome.sessionToken, /^[A-Za-z0-9+/]{43}=$/);
+  assert.equal(outcome.expiresAt, start + 86_400_000);
+  const session = test.sessions.find(presentToken(outcome.sessionToken), start);
+  assert.equal(session?.username, "alice");
+  assert.deepEqual(test.reports, [
+    { username: "alice", address: "192.0.2.1", outcome: "success", sessionId: session?.id ?? "" },
+  ]);
+  assert.deepEqual([test.users.find("alice")?.failedAttempts, test.users.find("alice")?.lastLogin], [
+    0,
+    start,
+  ]);
+});
+
+const failures: [title: string, username: string, password: string, reason: LoginReport["reason"]][] = [
+  ["a wrong password", "alice", "wrong", "wrong_password"],
+  ["an empty password", "alice", "", "wrong_password"],
+  [
+    "a password that bcrypt would cut to the right one",
+    "alice",
+    pgedgePassword.padEnd(80, "x"),
+    "wrong_password",
+  ],
+  ["a password with NUL behind the right one", "alice", `${pgedgePassword}\0x`, "wrong_password"],
+  ["a password that is not well-formed", "alice", "\ud800", "wrong_password"],
+  ["a password of a million characters", "alice", "x".repeat(1_000_000), "wrong_password"],
+  ["a disabled account and its right password", "charlie", pgedgePassword, "disabled"],
+  ["a disabled account and a wrong password", "charlie", "wrong", "disabled"],
+  ["a name in other letters", "Alice", pgedgePassword, "unknown_user"],
+  ["an empty name", "", "", "unknown_user"],
+  ["__proto__", "__proto__", pgedgePassword, "unknown_user"],
+  ["a name of 10,000 characters", "x".repeat(10_000), pgedgePassword, "unknown_user"],
+  [
+    "a name with control characters and marks of direction",
+    "al\u0000\u202eice",
+    pgedgePassword,
+    "unknown_user",
+  ],
+];
+for (const [title, username, password, reason] of failures) {
+  Deno.test(`a login with ${title} fails like every other`, async () => {
+    await using test = await setUp();
+    assert.deepEqual(await test.try(username, password), { kind: "failed" });
+    assert.deepEqual(test.reports, [{ username, address: "192.0.2.1", outcome: "failed", reason }]);
+    assert.equal(test.sessions.size, 0);
+  });
+}
+
+Deno.test("a hash of 72 bytes and more of the password does not let in one of the same 72 bytes", async () => {
+  const password = "x".repeat(72);
+  await using test = await setUp({
+    text: `users:\n  alice:\n    password_hash: ${hashPassword(password)}\n`,
+    cost: 12,
+  });
+  assert.equal((await test.try("alice", password)).kind, "success");
+  assert.equal((await test.try("alice", `${password}y`)).kind, "failed");
+});
+
+Deno.test("failures in a row lock the account for the right password too; another's and an open session go on", async () => {
+  await using test = await setUp({ maxFailedAttempts: 3 });
+  const open = await test.try("bob", pgedgePassword);
+  assert.ok(open.kind === "success");
+  assert.deepEqual(kinds([await test.try("bob", "a"), await test.try("bob", "b")]), ["failed", "failed"]);
+  assert.equal(test.users.find("bob")?.enabled, true);
+  assert.equal((await test.try("bob", "c")).kind, "failed");
+  assert.deepEqual(await test.try("bob", pgedgePassword), { kind: "failed" });
+  assert.equal(test.reports.at(-1)?.reason, "locked");
+  test.sessions.reconcile(test.users);
+  assert.equal(test.sessions.find(presentToken(open.sessionToken), start)?.username, "bob");
+  assert.equal((await test.try("alice", pgedgePassword)).kind, "success");
+});
+
+Deno.test("a success begins the count anew", async () => {
+  await using test = await setUp({ maxFailedAttempts: 3 });
+  for (const password of ["a", "b", pgedgePassword, "c", "d", pgedgePassword]) {
+    await test.try("bob", password);
+  }
+  assert.equal(test.users.find("bob")?.enabled, true);
+});
+
+Deno.test("guesses made at once are no more than the threshold, and the right one after them fails", async () => {
+  await using test = await setUp({ maxFailedAttempts: 3, workers: 3 });
+  const passwords = [...Array.from({ length: 6 }, (_, i) => `wrong ${i}`), pgedgePassword];
+  const outcomes = await Promise.all(
+    passwords.map((password, i) => test.try("bob", password, `192.0.2.${i}`)),
+  );
+  assert.deepEqual(new Set(kinds(outcomes)), new Set(["failed"]));
+  assert.equal(test.users.find("bob")?.failedAttempts, 3);
+});
+
+Deno.test("over the limit of an address the password is not looked at, and other addresses log in", async () => {
+  await using test = await setUp({ maxAttempts: 3 });
+  for (const name of ["alice", "nobody", "nobody"]) {
+    assert.equal((await test.try(name, "wrong")).kind, "failed");
+  }
+  assert.deepEqual(await test.try("alice", pgedgePassword), { kind: "rate_limited", retryAfterSeconds: 900 });
+  assert.equal(test.users.find("alice")?.failedAttempts, 3);
+  assert.equal((await test.try("alice", pgedgePassword, "192.0.2.2")).kind, "success");
+  test.clock.now += 900_000;
+  assert.equal((await test.try("alice", pgedgePassword)).kind, "success");
+});
+
+Deno.test("logins that succeed do not count, nor clear what failed", async () => {
+  await using test = await setUp({ maxAttempts: 2 });
+  for (let i = 0; i < 5; i++) assert.equal((await test.try("alice", pgedgePassword)).kind, "success");
+  const outcomes = [];
+  for (const password of ["wrong", pgedgePassword, "wrong", pgedgePassword]) {
+    outcomes.push(await test.try("bob", password));
+  }
+  assert.deepEqual(kinds(outcomes), ["failed", "success", "failed", "rate_limited"]);
+});
+
+Deno.test("of logins made at once from one address only as many fail as the limit allows", async () => {
+  for (const workers of [1, 3]) {
+    await using test = await setUp({ maxAttempts: 5, workers });
+    const outcomes = await Promise.all(Array.from({ length: 30 }, (_, i) => test.try(`user${i}`, "wrong")));
+    const count = (kind: string) => kinds(outcomes).filter((each) => each === kind).length;
+    assert.deepEqual([count("failed"), count("rate_limited")], [5, 25]);
+    // the threads may have begun as many more before the fifth was told
+    const compared = test.comparisons.filter((comparison) => comparison !== "not_admitted").length;
+    assert.ok(compared < 5 + workers, `${compared} passwords were compared`);
+  }
+});
+
+Deno.test("logins beyond those that may wait are told when to come back", async () => {
+  await using test = await setUp({ maxWaiting: 3, cost: 8 });
+  const outcomes = await Promise.all(Array.from({ length: 10 }, (_, i) => test.try(`user${i}`, "wrong")));
+  assert.deepEqual(kinds(outcomes), [...Array(4).fill("failed"), ...Array(6).fill("busy")]);
+  const busy = outcomes.at(-1);
+  assert.ok(busy?.kind === "busy" && Number.isInteger(busy.retryAfterSeconds) && busy.retryAfterSeconds >= 1);
+  assert.equal(test.reports.filter(({ outcome }) => outcome === "busy").length, 6);
+});
+
+Deno.test("a login whose client has gone is given up, and counts as nothing", async () => {
+  await using test = await setUp({ cost: 8 });
+  const controller = new AbortController();
+  const first = test.try("alice", pgedgePassword);
+  const second = test.try("alice", "wrong", "192.0.2.1", controller.signal);
+  controller.abort(new Error("gone"));
+  await assert.rejects(second, /^Error: gone$/);
+  assert.equal((await first).kind, "success");
+  assert.equal(test.users.find("alice")?.failedAttempts, 0);
+});
+
+const meanwhile: [what: string, change: (options: { path: string; username: string }) => Promise<unknown>][] =
+  [
+    ["an account that is disabled", disableUser],
+    ["an account that is deleted", deleteUser],
+    ["a password that is replaced", (options) => updateUser({ ...options, password: "correct horse 2" })],
+  ];
+for (const [what, change] of meanwhile) {
+  Deno.test(`${what} while the password is compared lets nobody in`, async () => {
+    await using test = await setUp();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    test.held.until = promise;
+    const login = test.try("alice", pgedgePassword);
+    await change({ path: test.path, username: "alice" });
+    await test.users.reload();
+    resolve();
+    assert.deepEqual(await login, { kind: "failed" });
+    assert.deepEqual(test.comparisons, ["match"]);
+  });
+}
+
+const cost = 8;
+// costs 4, 8 and, of the others, none at all
+const usersOfSeveralCosts = `${pgedgeUserFile.replace("\n# a last word\n", "")}
+    dear:
+        password_hash: $2b$08$${"a".repeat(53)}
+    locked:
+        password_hash: $2b$08$${"a".repeat(53)}
+        enabled: false
+        disabled_reason: lockout
+`;
+const failingKinds: [title: string, username: string, password: string][] = [
+  ["an unknown user", "nobody", "wrong"],
+  ["a wrong password and a cheap hash", "alice", "wrong"],
+  ["a wrong password and a dear hash", "dear", "wrong"],
+  ["a disabled account and its right password", "charlie", pgedgePassword],
+  ["a locked account", "locked", "wrong"],
+  ["a password that could not have been set", "alice", "x".repeat(100)],
+];
+
+/** The largest of the kinds' medians over the smallest. */
+async function spreadOfTimes(
+  login: (username: string, password: string) => Promise<LoginOutcome>,
+): Promise<number> {
+  const times = failingKinds.map((): number[] => []);
+  for (let round = 0; round < 36; round++) {
+    for (let place = 0; place < failingKinds.length; place++) {
+      // the kinds take turns in every order, so that what else the machine does falls on all of them alike
+      const index = (place * (round % 2 === 0 ? 1 : 5) + round) % failingKinds.length;
+      const [, username = "", password = ""] = failingKinds[index] ?? [];
+      const begin = performance.now();
+      assert.deepEqual(await login(username, password), { kind: "failed" });
+      times[index]?.push(performance.now() - begin);
+    }
+  }
+  const medians = times.map((each) => each.toSorted((a, b) => a - b)[18] ?? NaN);
+  return Math.max(...medians) / Math.min(...medians);
+}
+
+Deno.test("the time of a failed login does not tell what failed", async () => {
+  await using test = await setUp({ cost, text: usersOfSeveralCosts });
+  const spreads: number[] = [];
+  // a busy machine may spoil a measurement, but a difference that is there shows in each: without the padding it is two
+  while (spreads.length < 4 && (spreads.at(-1) ?? Infinity) > 1.4) {
+    spreads.push(await spreadOfTimes(test.try));
+  }
+  assert.ok(
+    (spreads.at(-1) ?? Infinity) <= 1.4,
+    `the slowest kind took ${spreads} times as long as the fastest`,
+  );
+});

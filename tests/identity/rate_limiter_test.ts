@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { createRateLimiter, type RateLimiterOptions } from "../../src/identity/rate_limiter.ts";
+
+function limiterAt(options: Partial<RateLimiterOptions> = {}) {
+  const clock = { ms: 1_000_000 };
+  const limiter = createRateLimiter({ windowMs: 60_000, maxAttempts: 3, now: () => clock.ms, ...options });
+  const fail = (address: string, times = 1) => {
+    for (let i = 0; i < times; i++) limiter.recordFailure(address);
+  };
+  return { limiter, clock, fail, isLimited: (address: string) => limiter.check(address).limited };
+}
+
+Deno.test("an address is limited once it has spent its attempts, and no other is", () => {
+  const { limiter, fail } = limiterAt();
+  fail("192.0.2.1", 2);
+  assert.deepEqual(limiter.check("192.0.2.1"), { limited: false });
+  fail("192.0.2.1");
+  assert.deepEqual(limiter.check("192.0.2.1"), { limited: true, retryAfterSeconds: 60 });
+  assert.deepEqual(limiter.check("192.0.2.2"), { limited: false });
+});
+
+Deno.test("the window slides: an attempt is given back when the first one is as old as the window", () => {
+  const { limiter, clock, fail, isLimited } = limiterAt();
+  for (const at of [0, 20_000, 50_500]) {
+    clock.ms = 1_000_000 + at;
+    fail("192.0.2.1");
+  }
+  assert.deepEqual(limiter.check("192.0.2.1"), { limited: true, retryAfterSeconds: 10 });
+  clock.ms = 1_059_999;
+  assert.deepEqual(limiter.check("192.0.2.1"), { limited: true, retryAfterSeconds: 1 });
+  clock.ms = 1_060_000;
+  assert.equal(isLimited("192.0.2.1"), false);
+  fail("192.0.2.1");
+  assert.deepEqual(limiter.check("192.0.2.1"), { limited: true, retryAfterSeconds: 20 });
+});
+
+Deno.test("asking changes nothing", () => {
+  const { fail, isLimited } = limiterAt({ maxAttempts: 1 });
+  for (let i = 0; i < 50; i++) assert.equal(isLimited("192.0.2.1"), false);
+  fail("192.0.2.1");
+  for (let i = 0; i < 50; i++) assert.equal(isLimited("192.0.2.1"), true);
+});
+
+const sameOrNot: [same: boolean, left: string, right: string, why: string][] = [
+  [true, "192.0.2.1", "::ffff:192.0.2.1", "IPv4 and its mapped form"],
+  [true, "192.0.2.1", "::ffff:c000:201", "IPv4 and its mapped form in hex"],
+  [false, "192.0.2.1", "192.0.2.2", "two addresses of IPv4"],
+  [true, "2001:db8::1", "2001:db8:0:0:ffff::1", "one /64"],
+  [true, "2001:DB8::1", "2001:db8::1", "case"],
+  [false, "2001:db8:0:1::1", "2001:db8:0:2::1", "two /64"],
+  [false, "fe80::1", "fe80::2", "link-local addresses, which share one /64"],
+  [true, "fe80::1%eth0", "fe80::1%2", "zones"],
+  [false, "64:ff9b::c000:201", "64:ff9b::c000:202", "IPv4 behind a translator"],
+  [false, "::1", "127.0.0.1", "the loopbacks"],
+  [false, "unknown", "192.0.2.1", "what is no address"],
+  [true, "unknown", "unknown", "the same text"],
+];
+for (const [same, left, right, why] of sameOrNot) {
+  Deno.test(`${left} and ${right} count ${same ? "as one" : "apart"}: ${why}`, () => {
+    const { fail, isLimited } = limiterAt();
+    fail(left, 3);
+    assert.deepEqual([isLimited(left), isLimited(right)], [true, same]);
+  });
+}
+
+interface Step {
+  address: string;
+  failures: number;
+  waitMs: number;
+}
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    address: fc.constantFrom("192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"),
+    failures: fc.integer({ min: 0, max: 3 }),
+    waitMs: fc.oneof(
+      fc.integer({ min: 0, max: 300 }),
+      fc.constantFrom(0, 999, 1000, 1001),
+      fc.integer({ min: 0, max: 4000 }),
+    ),
+  }),
+  { maxLength: 60 },
+);
+
+/** Keeps every failure and counts them all, each time. */
+function createNaiveLimiter(windowMs: number, maxAttempts: number, now: () => number) {
+  const failures: { address: string; at: number }[] = [];
+  const isLimitedAt = (address: string, time: number) =>
+    failures.filter((failure) => failure.address === address && failure.at > time - windowMs).length >=
+      maxAttempts;
+  return {
+    recordFailure: (address: string) => void failures.push({ address, at: now() }),
+    check(address: string) {
+      if (!isLimitedAt(address, now())) return { limited: false };
+      let retryAfterSeconds = 0;
+      while (isLimitedAt(address, now() + retryAfterSeconds * 1000)) retryAfterSeconds++;
+      return { limited: true, retryAfterSeconds };
+    },
+  };
+}
+
+Deno.test("property: every verdict is that of a limiter that forgets nothing and counts anew", () => {
+  fc.assert(
+    fc.property(
+      steps,
+      fc.integer({ min: 1, max: 5 }),
+      fc.constantFrom(1000, 3500),
+      (steps, maxAttempts, windowMs) => {
+        let time = 0;
+        const now = () => time;
+        const limiter = createRateLimiter({ windowMs, maxAttempts, now });
+        const naive = createNaiveLimiter(windowMs, maxAttempts, now);
+        for (const { address, failures, waitMs } of steps) {
+          for (let i = 0; i < failures; i++) {
+            limiter.recordFailure(address);
+            naive.recordFailure(address);
+          }
+          time += waitMs;
+          for (const asked of ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"]) {
+            assert.deepEqual(limiter.check(asked), naive.check(asked));
+          }
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+Deno.test("property: with little memory, what is forgotten is the one that failed longest ago with attempts left", () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 100, maxLength: 200 }), (failing) => {
+      const { limiter, fail } = limiterAt({ maxAddresses: 5, windowMs: 1e9 });
+      let known: { address: string; failures: number }[] = [];
+      for (const index of failing) {
+        const address = `192.0.2.${index}`;
+        const failures = (known.find((one) => one.address === address)?.failures ?? 0) + 1;
+        known = known.filter((one) => one.address !== address);
+        if (known.length === 5) {
+          const forgotten = known.find((one) => one.failures < 3) ?? known[0];
+          known = known.filter((one) => one !== forgotten);
+        }
+        known.push({ address, failures });
+        fail(address);
+        for (let other = 0; other < 10; other++) {
+          const asked = `192.0.2.${other}`;
+          const expected = (known.find((one) => one.address === asked)?.failures ?? 0) >= 3;
+          assert.equal(limiter.check(asked).limited, expected);
+        }
+        assert.equal(limiter.size, known.length);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+Deno.test("a million addresses stay within the bound and reset nobody who is limited", () => {
+  const { limiter, fail, isLimited } = limiterAt({ maxAddresses: 1000 });
+  fail("192.0.2.1", 3);
+  fail("2001:db8::1", 3);
+  for (let i = 0; i < 1_000_000; i++) fail(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);
+  assert.equal(limiter.size, 1000);
+  assert.deepEqual([isLimited("192.0.2.1"), isLimited("2001:db8::1")], [true, true]);
+});
+
+Deno.test("one /64 of IPv6 is one address, whatever it sends from", () => {
+  const { limiter, fail, isLimited } = limiterAt();
+  for (let i = 1; i <= 10_000; i++) fail(`2001:db8::${i.toString(16)}`);
+  assert.equal(limiter.size, 1);
+  assert.equal(isLimited("2001:db8::dead:beef"), true);
+});
+
+Deno.test("old attempts go without being asked about", () => {
+  const { limiter, clock, fail } = limiterAt();
+  for (let i = 0; i < 5000; i++) fail(`10.0.${i >> 8}.${i & 255}`, 1 + i % 3);
+  assert.equal(limiter.size, 5000);
+  clock.ms += 60_000;
+  for (let i = 0; i < 100; i++) limiter.check("192.0.2.1");
+  assert.equal(limiter.size, 0);
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { presentToken } from "../../../src/identity/tokens/token_digest.ts";
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { TokenRecord } from "../../../src/identity/tokens/token_file.ts";
+import { hashToken } from "../../../src/identity/tokens/token_digest.ts";
+import { createTokenIndex } from "../../../src/identity/tokens/token_index.ts";
+
+function record(id: string, token: string, expiresAt: number | null = null): TokenRecord {
+  const hash = createHash("sha256").update(token).digest("hex");
+  return { id, hash, annotation: null, database: null, createdAt: null, expiresAt };
+}
+
+Deno.test("hashToken() is SHA-256 in hex", () => {
+  assert.equal(hashToken("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});
+
+Deno.test("find() finds the record of a token that any tool made", () => {
+  const tokens = ["pst_abc", "wK7vN2xR8pQ3mL9cT6fH4jY1sZ5aB8dE0uV3gM7nW2k=", "a.b~c+d/e-f_g=="];
+  const index = createTokenIndex(tokens.map((token, i) => record(`t${i}`, token)));
+  assert.deepEqual(tokens.map((token) => index.find(presentToken(token), 0)?.id), ["t0", "t1", "t2"]);
+  assert.equal(index.find(presentToken("pst_abd"), 0), undefined);
+});
+
+Deno.test("find() refuses an expired token, from the very millisecond on", () => {
+  const index = createTokenIndex([record("t", "abc", 1000)]);
+  assert.equal(index.find(presentToken("abc"), 999)?.id, "t");
+  assert.equal(index.find(presentToken("abc"), 1000), undefined);
+});
+
+const refused = ["", "=", "a b", "a=b", "a,b", "a\n", "ä", "a".repeat(513), "a\u0000"];
+for (const token of refused) {
+  Deno.test(`find() refuses ${JSON.stringify(token.slice(0, 20))} (${token.length}) before it hashes`, () => {
+    let compared = 0;
+    const equal = () => ++compared > 0;
+    const index = createTokenIndex([record("t", token)], { equal });
+    assert.equal(index.find(presentToken(token), 0), undefined);
+    assert.equal(compared, 0);
+  });
+}
+
+Deno.test("find() takes 512 characters", () => {
+  const token = "a".repeat(512);
+  assert.equal(createTokenIndex([record("t", token)]).find(presentToken(token), 0)?.id, "t");
+});
+
+Deno.test("find() compares once in constant time, whether a token is known or not, and heeds the outcome", () => {
+  const lengths: number[][] = [];
+  const equal = (found: Uint8Array, presented: Uint8Array) => {
+    lengths.push([found.length, presented.length]);
+    return timingSafeEqual(found, presented);
+  };
+  const index = createTokenIndex([record("t", "abc")], { equal });
+  assert.equal(index.find(presentToken("abc"), 0)?.id, "t");
+  assert.equal(index.find(presentToken("unknown"), 0), undefined);
+  assert.deepEqual(lengths, [[32, 32], [32, 32]]);
+  const never = createTokenIndex([record("t", "abc")], { equal: () => false });
+  assert.equal(never.find(presentToken("abc"), 0), undefined);
+});
+
+Deno.test("createTokenIndex() holds the first of two records with one id or one hash", () => {
+  const index = createTokenIndex([record("t", "abc"), record("t", "def"), record("u", "abc")]);
+  assert.equal(index.size, 1);
+  assert.equal(index.find(presentToken("abc"), 0)?.id, "t");
+  assert.equal(index.find(presentToken("def"), 0), undefined);
+});
+
+Deno.test("find() finds each of 100,000 tokens and no other", () => {
+  const index = createTokenIndex(Array.from({ length: 100_000 }, (_, i) => record(`t${i}`, `token-${i}`)));
+  assert.equal(index.size, 100_000);
+  for (let i = 0; i < 100_000; i += 997) assert.equal(index.find(presentToken(`token-${i}`), 0)?.id, `t${i}`);
+  assert.equal(index.find(presentToken("token-100000"), 0), undefined);
+});

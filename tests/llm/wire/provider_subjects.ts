@@ -1,0 +1,131 @@
+import { createLogger } from "../../../src/core/logger.ts";
+import {
+  createCompletionProvider,
+  createEmbeddingProvider,
+  createRerankProvider,
+} from "../../../src/llm/create_provider.ts";
+import type { CompletionRequest, Usage } from "../../../src/llm/provider.ts";
+import type { ProviderKind } from "../../../src/llm/provider_kinds.ts";
+import type { ProviderOptions } from "../../../src/llm/provider_options.ts";
+import type { VendorName } from "./vendor.ts";
+
+// no prefix of a well-known vendor: what hides it must know it, not guess it
+export const key = "zq7WvK2mXr9TbL4nYd8HcJ3pGf6SaE5u";
+
+export interface Outcome {
+  readonly usage: Usage;
+  readonly text?: string;
+  readonly isCut?: boolean;
+  readonly vectors?: readonly (readonly number[])[];
+  readonly results?: readonly { readonly index: number; readonly score: number }[];
+}
+
+/** One operation of one vendor, asked the same question as all others. */
+export interface Subject {
+  readonly name: string;
+  readonly vendor: VendorName;
+  readonly operation: "completion" | "stream" | "embedding" | "rerank";
+  run(options: ProviderOptions, signal?: AbortSignal): Promise<Outcome>;
+  ping(options: ProviderOptions): Promise<void>;
+}
+
+export function optionsFor(
+  vendor: VendorName,
+  url: string,
+  more: Partial<ProviderOptions> = {},
+): ProviderOptions {
+  // whatever speaks Cohere's interface
+  const kind: ProviderKind = vendor === "rerank" ? "cohere" : vendor;
+  return {
+    kind,
+    model: "model-1",
+    baseUrl: url,
+    apiKey: () => key,
+    requestTimeoutMs: 10_000,
+    perAttemptTimeoutMs: 10_000,
+    logger: createLogger({ level: "debug", format: "json", write: () => {} }),
+    random: () => 0,
+    sleep: () => Promise.resolve(),
+    ...more,
+  };
+}
+
+const question: Omit<CompletionRequest, "signal"> = {
+  system: "Be brief.",
+  messages: [
+    { role: "user", content: "Hello?" },
+    { role: "assistant", content: "Yes." },
+    { role: "user", content: "What is it?" },
+  ],
+};
+
+function completion(vendor: VendorName): Subject {
+  return {
+    name: `${vendor} completion`,
+    vendor,
+    operation: "completion",
+    run: (options, signal = neverAborted()) =>
+      createCompletionProvider(options).complete({ ...question, signal }),
+    ping: (options) => createCompletionProvider(options).ping(neverAborted()),
+  };
+}
+
+function stream(vendor: VendorName): Subject {
+  return {
+    name: `${vendor} stream`,
+    vendor,
+    operation: "stream",
+    async run(options, signal = neverAborted()) {
+      let text = "";
+      for await (const part of createCompletionProvider(options).stream({ ...question, signal })) {
+        if (part.type === "end") return { text, usage: part.usage, isCut: part.isCut };
+        text += part.text;
+      }
+      throw new Error("the stream ended without an end");
+    },
+    ping: (options) => createCompletionProvider(options).ping(neverAborted()),
+  };
+}
+
+function embedding(vendor: VendorName): Subject {
+  return {
+    name: `${vendor} embedding`,
+    vendor,
+    operation: "embedding",
+    async run(options, signal = neverAborted()) {
+      const { vectors, usage } = await createEmbeddingProvider(options)
+        .embed({ texts: ["one", "two"], purpose: "document", signal });
+      return { vectors: vectors.map((vector) => [...vector]), usage };
+    },
+    ping: (options) => createEmbeddingProvider(options).ping(neverAborted()),
+  };
+}
+
+function rerank(vendor: VendorName): Subject {
+  return {
+    name: `${vendor} rerank`,
+    vendor,
+    operation: "rerank",
+    run: (options, signal = neverAborted()) =>
+      createRerankProvider(options).rerank({
+        query: "blue red",
+        documents: ["a green one", "a blue and red one", "a red one"],
+        topK: 2,
+        signal,
+      }),
+    ping: (options) => createRerankProvider(options).ping(neverAborted()),
+  };
+}
+
+const completing: readonly VendorName[] = ["openai", "anthropic", "gemini", "ollama"];
+
+export const subjects: readonly Subject[] = [
+  ...completing.map(completion),
+  ...completing.map(stream),
+  ...(["openai", "gemini", "voyage", "ollama"] as const).map(embedding),
+  ...(["voyage", "rerank"] as const).map(rerank),
+];
+
+export function neverAborted(): AbortSignal {
+  return new AbortController().signal;
+}

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { isHarmless } from "../../../src/postgres/guard/harmless_functions.ts";
+import { whyRefused } from "../../../src/postgres/guard/refused_functions.ts";
+import { createObjectGuard, type LookUp } from "../../../src/postgres/guard/object_guard.ts";
+import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
+import {
+  createTestDatabase,
+  requireTestDatabaseUrl,
+  runSql,
+  testWithPostgres,
+} from "../../support/database.ts";
+import { pg } from "../../../src/postgres/driver.ts";
+
+/** Built-in VOLATILE functions that nobody has called harmless or refused by name: internals that no read has a use for. */
+const internals = new RegExp(
+  "^(RI_FKey_\\w+|\\w+handler|amvalidate|currtid2|dsnowball_\\w+|pg_isolation_test_session_is_blocked|pg_stat_force_next_flush|" +
+    "plpgsql_\\w+|suppress_redundant_updates_trigger|tsvector_update_trigger\\w*|unique_key_recheck)$",
+);
+
+testWithPostgres("every VOLATILE function of this server is known", async () => {
+  const rows = await runSql(
+    requireTestDatabaseUrl(),
+    "SELECT DISTINCT proname FROM pg_proc WHERE provolatile = 'v' AND oid < 16384 ORDER BY 1",
+  );
+  const unknown = rows.map(([name]) => String(name)).filter((name) =>
+    whyRefused(undefined, name) === undefined && !isHarmless(name, undefined) && !internals.test(name)
+  );
+  assert.deepEqual(unknown, []);
+  assert.ok(rows.length > 100);
+});
+
+testWithPostgres("no function is both refused and harmless", async () => {
+  const rows = await runSql(requireTestDatabaseUrl(), "SELECT DISTINCT proname FROM pg_proc");
+  const both = rows.map(([name]) => String(name)).filter((name) =>
+    whyRefused(undefined, name) !== undefined && isHarmless(name, undefined)
+  );
+  assert.deepEqual(both, []);
+});
+
+testWithPostgres(
+  "check() refuses a built-in VOLATILE function that is on no list, also in a view",
+  async () => {
+    await using fixture = await createFixture(
+      "CREATE VIEW v AS SELECT 1 AS x WHERE currtid2('pg_class', '(0,1)') IS NULL",
+    );
+    assert.match(
+      await fixture.check("SELECT currtid2('pg_class', '(0,1)')") ?? "",
+      /^pg_catalog\.currtid2\(\) is not allowed: PostgreSQL marks it VOLATILE/,
+    );
+    assert.match(await fixture.check("TABLE v") ?? "", /currtid2/);
+  },
+);
+
+testWithPostgres(
+  "check() lets functions through that the configuration names, with or without schema",
+  async () => {
+    const sql =
+      "CREATE SCHEMA s; CREATE FUNCTION s.touch() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'";
+    for (
+      const [allowed, isAllowed] of [[["touch"], true], [["s.touch"], true], [["other.touch"], false], [
+        [],
+        false,
+      ]] as const
+    ) {
+      await using fixture = await createFixture(sql, [...allowed]);
+      assert.equal(await fixture.check("SELECT s.touch()") === undefined, isAllowed, allowed.join());
+    }
+  },
+);
+
+testWithPostgres("check() does not let the configuration allow what a listed function does", async () => {
+  await using fixture = await createFixture("CREATE VIEW v AS SELECT pg_ls_dir('.')", ["pg_ls_dir"]);
+  assert.match(await fixture.check("TABLE v") ?? "", /it reads or writes the server's files/);
+});
+
+testWithPostgres("check() resolves names by the search path", async () => {
+  await using fixture = await createFixture(`
+    CREATE SCHEMA hidden;
+    CREATE FUNCTION hidden.touch() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END';
+    CREATE FUNCTION public.touch() RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+    CREATE VIEW hidden.v AS SELECT hidden.touch() AS x; CREATE VIEW public.v AS SELECT 1 AS x`);
+  assert.equal(await fixture.check("SELECT touch()"), undefined);
+  assert.equal(await fixture.check("SELECT * FROM v"), undefined);
+  assert.match(await fixture.check("SELECT hidden.touch()") ?? "", /VOLATILE/);
+  assert.match(await fixture.check("SELECT * FROM hidden.v") ?? "", /"v" calls hidden\.touch\(\)/);
+});
+
+testWithPostgres("check() does not refuse what only stands near a VOLATILE function", async () => {
+  await using fixture = await createFixture(`
+    CREATE FUNCTION careless(text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+    CREATE DOMAIN email AS text CHECK (careless(VALUE));
+    CREATE TABLE contacts (address email, n int DEFAULT random()::int);
+    CREATE MATERIALIZED VIEW stored AS SELECT careless('x') AS x;
+    CREATE TABLE plain (a int); CREATE POLICY p ON plain USING (careless('x'))`);
+  for (
+    const sql of [
+      "SELECT * FROM contacts",
+      "SELECT * FROM stored",
+      "SELECT * FROM plain",
+      "SELECT address || 'x' FROM contacts",
+    ]
+  ) {
+    assert.equal(await fixture.check(sql), undefined, sql);
+  }
+  for (
+    const sql of [
+      "SELECT 'x'::email",
+      "SELECT NULL::contacts",
+      "SELECT json_populate_record(c, '{}') FROM contacts c",
+    ]
+  ) {
+    assert.match(await fixture.check(sql) ?? "", /careless/, sql);
+  }
+});
+
+testWithPostgres(
+  "check() finds what a view or a table casts to or searches in syntax of its own",
+  async () => {
+    await using fixture = await createFixture(`
+    CREATE FUNCTION careless(int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+    CREATE DOMAIN small AS int CHECK (careless(VALUE)); CREATE TYPE small_row AS (a small);`);
+    const version = await fixture.serverVersion();
+    for (
+      const [since, definition, reason] of [
+        [14, `VIEW v AS SELECT * FROM json_to_recordset('[]') AS x (b text, a small)`, /careless/],
+        [14, `VIEW v AS SELECT jsonb_populate_record(NULL::small_row, '{}')`, /careless/],
+        [
+          14,
+          `VIEW v AS SELECT x.a FROM xmltable('/a' PASSING ('<a/>'::xml) COLUMNS a int PATH '.') x`,
+          /XPath/,
+        ],
+        [17, `VIEW v AS SELECT JSON_VALUE('1', '$' RETURNING small)`, /careless/],
+        [17, `VIEW v AS SELECT a FROM JSON_TABLE('[]', '$[*]' COLUMNS (a small PATH '$'))`, /careless/],
+        [17, `VIEW v AS SELECT a FROM JSON_TABLE('[]', '$[*]' COLUMNS (a int PATH '$'))`, /^$/],
+        [18, `TABLE v (x xml, a xml[] GENERATED ALWAYS AS (xpath('/a', x)) VIRTUAL)`, /XPath/],
+      ] as const
+    ) {
+      if (version < since) continue;
+      await fixture.query(`CREATE ${definition}`);
+      assert.match(await fixture.check("TABLE v", definition) ?? "", reason, definition);
+      await fixture.query(`DROP ${definition.slice(0, definition.indexOf(" v ") + 2)}`);
+    }
+  },
+);
+
+testWithPostgres("check() asks the database once for the same names, and again after a while", async () => {
+  let time = 0;
+  await using fixture = await createFixture("CREATE TABLE t (a int)", [], () => time);
+  await fixture.check("SELECT a FROM t WHERE a = 1");
+  await fixture.check("SELECT a FROM t WHERE a = 2");
+  // the first asks whether there is anything to follow that no statement names
+  assert.equal(fixture.lookUps(), 2);
+  await fixture.check("SELECT a FROM t WHERE a = 2", "another role");
+  assert.equal(fixture.lookUps(), 3);
+  time = 5_001;
+  await fixture.check("SELECT a FROM t WHERE a = 3");
+  assert.equal(fixture.lookUps(), 5);
+  await fixture.check("SELECT 1");
+  assert.equal(fixture.lookUps(), 5);
+});
+
+async function createFixture(sql: string, allowedFunctions: string[] = [], now?: () => number) {
+  const database = await createTestDatabase();
+  await database.query(sql).catch(async (error) => {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  });
+  // as the statements of a read have it
+  const client = new pg.Client({ connectionString: database.url, options: "-c jit=off" });
+  await client.connect();
+  // as in every transaction of a caller's
+  await client.query("SET jit = off");
+  const statementGuard = await createStatementGuard();
+  const guard = createObjectGuard({ allowedFunctions, ...(now !== undefined && { now }) });
+  let lookUps = 0;
+  const lookUp: LookUp = async (text, values) => {
+    lookUps++;
+    const { rows } = await client.query<(string | null)[]>({ text, values: [...values], rowMode: "array" });
+    return rows;
+  };
+  return {
+    lookUps: () => lookUps,
+    query: database.query,
+    serverVersion: async () =>
+      Math.floor(Number((await database.query("SHOW server_version_num"))[0]?.[0]) / 10_000),
+    check(statement: string, cacheKey = "local"): Promise<string | undefined> {
+      const verdict = statementGuard.check(statement);
+      assert.ok(verdict.ok, statement);
+      return guard.check(verdict.names, cacheKey, lookUp);
+    },
+    async [Symbol.asyncDispose]() {
+      await client.end();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}

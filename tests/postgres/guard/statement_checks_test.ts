@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import type { Principal } from "../../../src/core/principal.ts";
+import { createCheckThreads } from "../../../src/postgres/guard/check_threads.ts";
+import { createStatementChecks } from "../../../src/postgres/guard/statement_checks.ts";
+import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
+
+const signal = new AbortController().signal;
+const by = { principal: { kind: "token", id: "a" }, signal } as const;
+const guard = await createStatementGuard();
+const columns = (count: number) => `SELECT ${Array(count).fill("x::int").join()}`;
+const short = { task: "check", sql: "SELECT 1" } as const;
+/** Takes some tenths of a second. */
+const long = { task: "check", sql: columns(14_000) } as const;
+
+Deno.test("a long statement is checked as a short one is, and off the event loop's thread", async () => {
+  using checks = await createStatementChecks();
+  for (const sql of [columns(300), `${columns(300)}, pg_read_file('x')`, `${columns(300)} FROM FROM`]) {
+    const verdict = checks.check(sql, by);
+    assert.ok(verdict instanceof Promise);
+    assert.deepEqual(await verdict, guard.check(sql));
+    assert.equal(checks.check(sql, by), await verdict, "remembered");
+    assert.equal(await checks.fingerprint(sql, by), guard.fingerprint(sql));
+  }
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  await checks.check(long.sql, by);
+  clearInterval(timer);
+  assert.ok(turns > 5, `${turns} turns of the event loop`);
+});
+
+Deno.test("short statements are checked at once, and what is too long is refused at once", async () => {
+  for (const sql of ["SELECT 1", "x".repeat(100_001)]) {
+    using checks = await createStatementChecks();
+    assert.deepEqual(checks.check(sql, by), guard.check(sql));
+  }
+});
+
+Deno.test("callers take turns: one that sends many waits for its own", async () => {
+  using threads = createCheckThreads({ budgetMs: 60_000 });
+  const order: string[] = [];
+  const run = async (caller: string, request: typeof long | typeof short) => {
+    const { task } = await threads.run(request, { caller, signal });
+    assert.equal(task, "check");
+    order.push(caller);
+  };
+  await Promise.all([
+    ...Array.from({ length: 6 }, () => run("many", long)),
+    run("one", short),
+    run("another", short),
+  ]);
+  assert.ok(
+    order.lastIndexOf("many") > 5 && order.indexOf("one") < 4 && order.indexOf("another") < 4,
+    `${order}`,
+  );
+});
+
+Deno.test("addresses without a token, and users, take turns", async () => {
+  const cases: (readonly [Principal, Principal])[] = [
+    [{ kind: "local", address: "192.0.2.1" }, { kind: "local", address: "192.0.2.2" }],
+    [{ kind: "session", id: "s1", username: "many" }, { kind: "session", id: "s2", username: "one" }],
+  ];
+  for (const [many, one] of cases) {
+    using checks = await createStatementChecks();
+    const order: string[] = [];
+    const ask = async (who: string, principal: Principal, sql: string) => {
+      await checks.check(sql, { principal, signal });
+      order.push(who);
+    };
+    await Promise.all([
+      ...Array.from({ length: 6 }, (_, at) => ask("many", many, `${long.sql}, ${at}`)),
+      ask("one", one, columns(300)),
+    ]);
+    assert.ok(order.indexOf("one") < 3, `${order}`);
+  }
+  using checks = await createStatementChecks();
+  const ofOneUser = Array.from({ length: 102 }, (_, at) => {
+    const principal = { kind: "session", id: `${at}`, username: "alice" } as const;
+    return checks.check(`${long.sql}, ${at}`, { principal, signal });
+  });
+  const last = await ofOneUser.at(-1);
+  assert.match(last?.ok === false ? last.reason : "", /too many/, "the sessions of a user are one caller");
+});
+
+Deno.test("a check beyond its budget is given up, and the next one gets a new thread", async () => {
+  using threads = createCheckThreads({ budgetMs: 20 });
+  const by = { caller: "a", signal };
+  assert.deepEqual(await threads.run(long, by), { task: "none", why: "overdue" });
+  const endless = Promise.all(Array.from({ length: 3 }, () => threads.run(long, by)));
+  // a new thread may need its budget to warm up
+  const other = () => threads.run(short, { caller: "b", signal });
+  for (let tries = 1; (await other()).task !== "check"; tries++) assert.ok(tries < 50);
+  assert.deepEqual(new Set((await endless).map((outcome) => outcome.task)), new Set(["none"]));
+});
+
+Deno.test("no more than a hundred checks of a caller wait, and those of who has gone do not", async () => {
+  using threads = createCheckThreads({ budgetMs: 60_000 });
+  const gone = new AbortController();
+  const first = threads.run(short, { caller: "a", signal });
+  const others = Array.from({ length: 100 }, () => threads.run(short, { caller: "a", signal: gone.signal }));
+  const crowded = { task: "none", why: "crowded" };
+  assert.deepEqual(await threads.run(short, { caller: "a", signal }), crowded);
+  gone.abort();
+  for (const left of await Promise.all(others)) assert.deepEqual(left, { task: "none", why: "left" });
+  assert.equal((await first).task, "check");
+  assert.equal((await threads.run(short, { caller: "a", signal })).task, "check");
+});
+
+Deno.test("many short statements at once let everything else have its turn", async () => {
+  using checks = await createStatementChecks();
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const statements = Array.from(
+    { length: 300 },
+    (_, at) => `SELECT ${at}, ${Array(130).fill("x::int").join()}`,
+  );
+  const verdicts = await Promise.all(statements.map((sql) => checks.check(sql, by)));
+  clearInterval(timer);
+  assert.deepEqual(verdicts, statements.map(guard.check));
+  assert.ok(turns > 5, `${turns} turns of the event loop`);
+});
+
+Deno.test("check() remembers its verdicts on the latest statements, and on no others", async () => {
+  using checks = await createStatementChecks();
+  const check = async (sql: string) => await checks.check(sql, by);
+  const verdict = await check("SELECT 'remembered'");
+  assert.equal(await check("SELECT 'remembered'"), verdict);
+  for (let other = 0; other < 32; other++) await check(`SELECT 'another', ${other}`);
+  assert.notEqual(await check("SELECT 'remembered'"), verdict);
+  assert.deepEqual(await check("SELECT 'remembered'"), verdict);
+  const tooLong = `SELECT '${"x".repeat(100_000)}'`;
+  assert.notEqual(await check(tooLong), await check(tooLong));
+});
+
+Deno.test("a short statement whose rounds take long to follow is checked off the event loop's thread too", async () => {
+  using checks = await createStatementChecks();
+  const rounds = `WITH RECURSIVE a AS (SELECT ${Array(50).fill(1).join()}),
+    b AS (SELECT * FROM a, a, a, a UNION ALL SELECT b.* FROM ${Array(300).fill("b").join()}) SELECT 1`;
+  assert.ok(rounds.length < 1_000);
+  const verdict = checks.check(rounds, by);
+  assert.ok(verdict instanceof Promise);
+  assert.deepEqual(await verdict, guard.check(rounds));
+});

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
+
+const guard = await createStatementGuard();
+
+Deno.test("check() says what kind of read a statement is", () => {
+  for (
+    const [sql, kind] of [
+      ["SELECT 1", "select"],
+      ["VALUES (1)", "select"],
+      ["TABLE t", "select"],
+      ["WITH a AS (SELECT 1) SELECT * FROM a", "select"],
+      ["EXPLAIN SELECT 1", "explain"],
+      ["SHOW ALL", "show"],
+    ] as const
+  ) {
+    const verdict = guard.check(sql);
+    assert.equal(verdict.ok && verdict.kind, kind, sql);
+  }
+});
+
+Deno.test("check() gives a reason that tells what to write instead", () => {
+  const reasons: [string, string][] = [
+    ["", "there is no statement; write a SELECT"],
+    ["SELECT 1; SELECT 2", "there is more than one statement; send one at a time"],
+    [
+      "DELETE FROM t",
+      "DELETE is not a read; only SELECT, VALUES, TABLE, WITH of those, EXPLAIN and SHOW run here",
+    ],
+    [
+      "CREATE TABLE t AS SELECT 1",
+      "CREATE TABLE AS is not a read; only SELECT, VALUES, TABLE, WITH of those, EXPLAIN and SHOW run here",
+    ],
+    ["SELECT 1 INTO t", "SELECT INTO makes a table; leave out INTO and the rows are returned"],
+    ["SELECT 1 FROM t FOR UPDATE", "FOR UPDATE and FOR SHARE lock rows; leave the clause out"],
+    ["SELECT $1", "parameters such as $1 have no value here; write the value itself"],
+    [
+      "SELECT nextval('s')",
+      "nextval() is not allowed: it changes a sequence; read last_value from the sequence instead",
+    ],
+    ["SELECT pg_sleep(x)", "pg_sleep() is not allowed without a plain number of seconds; write pg_sleep(1)"],
+    [
+      "EXPLAIN DELETE FROM t",
+      "DELETE is not a read; only SELECT, VALUES, TABLE, WITH of those, EXPLAIN and SHOW run here",
+    ],
+    [
+      "SELECT repeat(repeat('a', n), 1000) FROM t",
+      "repeat() repeats what is as long as a row says, or as there are rows; write least(count, 100) there",
+    ],
+    [
+      "SELECT repeat('a', 100000)",
+      "the count of repeat() has no bound, or makes a value longer than 65536 characters; write least(count, 100)",
+    ],
+    [
+      "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT s || s FROM r) SELECT s FROM r",
+      "a recursive query doubles a value in every round, as it uses a column twice or more to make the next one; add to it instead (path || id), or keep its parts in columns of their own",
+    ],
+    [
+      "SELECT array_agg(a) && array_agg(b) FROM t",
+      "&& compares two values that are collected from rows (as string_agg, array_agg or ARRAY(SELECT …) do) or long " +
+      "otherwise, which may take hours that no timeout ends; compare the rows themselves before collecting them " +
+      "(a join, WHERE EXISTS), or collect with DISTINCT",
+    ],
+  ];
+  for (const [sql, reason] of reasons) {
+    const verdict = guard.check(sql);
+    assert.equal(verdict.ok ? "accepted" : verdict.reason, reason, sql);
+  }
+});
+
+Deno.test("check() counts positions in characters, from 1", () => {
+  const places: [string, number][] = [
+    ["SELECT frm x FROM FROM", 19],
+    ["SELECT 'é', '😀' FROM FROM", 22],
+    ["SELECT 'é😀', pg_read_file('x')", 14],
+    ["SELECT pg_ls_dir('.')", 8],
+    ["SELECT 1,\n  $1", 13],
+  ];
+  for (const [sql, position] of places) {
+    const verdict = guard.check(sql);
+    assert.equal(verdict.ok ? undefined : verdict.position, position, sql);
+  }
+});
+
+Deno.test("check() passes on PostgreSQL's own words on a syntax error", () => {
+  assert.deepEqual(guard.check("SELECT * FRM t"), {
+    ok: false,
+    reason: 'syntax error at or near "FRM"',
+    sqlState: "42601",
+    position: 10,
+  });
+});
+
+Deno.test("check() names everything that could make a function run", () => {
+  const verdict = guard.check(
+    `SELECT o.total, (o).x, s.f(a::my.kind), n BETWEEN 1 AND 2, b |+| c, "Odd"('x')
+     FROM shop.orders o JOIN other USING (id) TABLESAMPLE sampler(1) ORDER BY d USING <#`.replace(
+      "TABLESAMPLE sampler(1) ",
+      "",
+    ),
+  );
+  assert.ok(verdict.ok);
+  const names = verdict.names.map(({ kind, schema, name }) =>
+    `${kind} ${schema === undefined ? "" : schema + "."}${name}`
+  );
+  assert.deepEqual(names.sort(), [
+    "column a",
+    "column b",
+    "column c",
+    "column d",
+    "column id",
+    "column n",
+    "column o",
+    "column total",
+    "column x",
+    "field x",
+    "function Odd",
+    "function s.f",
+    "operator <#",
+    "operator <=",
+    "operator =",
+    "operator >=",
+    "operator |+|",
+    "relation other",
+    "relation shop.orders",
+    "row Odd",
+    "row s.f",
+    "row shop.orders",
+    "row_field total",
+    "type Odd",
+    "type my.kind",
+    "type s.f",
+    "type total",
+    "type x",
+    "use coerce",
+    "use compare",
+    "use sort",
+  ]);
+});
+
+Deno.test("check() names functions that only an older server's grammar would see as such", () => {
+  const verdict = guard.check(
+    "SELECT json_value('{}', '$.a'), t.* FROM json_table('[]', '$' COLUMNS (a int PATH '$')) t",
+  );
+  assert.ok(verdict.ok);
+  const functions = verdict.names.filter(({ kind }) => kind === "function").map(({ name }) => name);
+  assert.deepEqual(functions.sort(), ["json_exists", "json_query", "json_table", "json_value"]);
+});
+
+Deno.test("check() tells how long a statement asks to sleep", () => {
+  for (const [sql, sleepMs] of [["SELECT pg_sleep(2), pg_sleep(1.5)", 2_000], ["SELECT 1", 0]] as const) {
+    const verdict = guard.check(sql);
+    assert.equal(verdict.ok && verdict.sleepMs, sleepMs);
+  }
+});
+
+Deno.test("check() takes the type that a function is told as a cast to it", () => {
+  const casts: [string, string[] | undefined][] = [
+    ["'Integer'", ["integer"]],
+    ["'my.kind(3)[]'", ["my.kind"]],
+    ["'double precision'", []],
+    ["'timestamp with time zone'", []],
+    ["'\"Odd\"'", undefined],
+    ["'a' || 'b'", undefined],
+    ["t.kind", undefined],
+  ];
+  for (const [argument, types] of casts) {
+    const verdict = guard.check(`SELECT pg_input_is_valid('5', ${argument})`);
+    const named = verdict.ok ? verdict.names.filter(({ kind }) => kind === "type").slice(1) : undefined;
+    assert.deepEqual(
+      named?.map(({ schema, name }) => (schema === undefined ? "" : schema + ".") + name),
+      types,
+      argument,
+    );
+  }
+});
+
+Deno.test("check() takes a text of the longest length, and none that is longer", () => {
+  assert.ok(guard.check(`SELECT ${"1".repeat(100_000 - 7)}`).ok);
+  assert.ok(!guard.check(`SELECT ${"1".repeat(100_000 - 6)}`).ok);
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { checkValues } from "../../../src/rag_server/filter/check_values.ts";
+import { compileFilter } from "../../../src/rag_server/filter/compile_filter.ts";
+import type { Condition } from "../../../src/rag_server/query.ts";
+import { testWithPgvector } from "../../support/database.ts";
+import { createSearchFixture } from "../search_fixture.ts";
+
+const { signal } = new AbortController();
+
+/** A value of each type, and texts that are none. */
+const types: Readonly<Record<string, readonly [good: unknown, ...bad: unknown[]]>> = {
+  interval: ["1 day", "x", 1e300],
+  bytea: ["\\x00", "\\xz", "\\"],
+  money: ["12.50", "x"],
+  bit: ["1", "2"],
+  int4range: ["[1,5)", "[5,1]", "x"],
+  "public.vector": ["[1,2]", "[x", "[]"],
+  oid: [17, "x", -1e12],
+  tsvector: ["abc", "abc\\", "'"],
+  cidr: ["10.0.0.0/8", "10.0.0.1/8"],
+  macaddr: ["08:00:2b:01:02:03", "x"],
+  regclass: ["pg_catalog.pg_class", "no_such", "no.such", "a.b.c.d"],
+  'mood"y': ["(1,2)", "(1,x)", "(1,0)"],
+};
+
+const setUp = `CREATE DOMAIN positive AS int CHECK (VALUE > 0);
+  CREATE TYPE "mood""y" AS (a int, b positive);
+  CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), spot point, mark xml, spans interval[], ${
+  Object.keys(types).map((type, at) => `c${at} ${type.includes('"') ? '"mood""y"' : type}`).join(", ")
+})`;
+
+testWithPgvector("PostgreSQL judges the values that it alone can judge, without a table", async () => {
+  await using fixture = await createSearchFixture(setUp);
+  const { columns } = await fixture.readTable({ table: "docs" });
+  await fixture.admin.query("DROP TABLE docs");
+  const check = async (...conditions: readonly Condition[]) => {
+    const { unchecked } = compileFilter({ conditions, logic: "OR" }, columns);
+    await checkValues(fixture.database, unchecked, { signal });
+  };
+  const refused = async (condition: Condition, reason: string) => {
+    const before = [{ column: "id", operator: "=", value: 1 }, {
+      column: "c0",
+      operator: "=",
+      value: "2 days",
+    }] as const;
+    await assert.rejects(check(...before, condition), {
+      code: "invalid",
+      message: "filter.conditions[2]: the operator or the value does not fit the column's type",
+    }, reason);
+  };
+  for (const [at, [type, [good, ...bad]]] of Object.entries(types).entries()) {
+    const column = `c${at}`;
+    await check({ column, operator: "=", value: good }, { column, operator: "NOT IN", value: [good] });
+    for (const value of bad) {
+      await refused({ column, operator: "!=", value }, `${type} ${value}`);
+      await refused({ column, operator: "IN", value: [good, value] }, `${type} ${value} in a list`);
+    }
+  }
+  // a point has no equality, as a value of XML has none
+  await refused({ column: "spot", operator: "=", value: "(1,2)" }, "point");
+  await refused({ column: "mark", operator: "=", value: "<a/>" }, "xml");
+  await check({ column: "spans", operator: "=", value: "1 day" });
+  await refused({ column: "spans", operator: "IN", value: ["1 day", "x"] }, "interval[]");
+});
+
+testWithPgvector(
+  "the database is asked once where all values fit, and not at all where it need not be",
+  async () => {
+    await using fixture = await createSearchFixture(setUp);
+    const { columns } = await fixture.readTable({ table: "docs" });
+    let reads = 0;
+    const counting: typeof fixture.database = {
+      ...fixture.database,
+      read: (request) => (reads++, fixture.database.read(request)),
+    };
+    const check = (...conditions: readonly Condition[]) =>
+      checkValues(counting, compileFilter({ conditions, logic: "AND" }, columns).unchecked, { signal });
+    await check({ column: "id", operator: "=", value: 1 }, { column: "spot", operator: "IS NULL" });
+    assert.equal(reads, 0);
+    await check({ column: "c0", operator: "=", value: "1 day" }, {
+      column: "c7",
+      operator: "=",
+      value: "abc",
+    });
+    assert.equal(reads, 1);
+  },
+);

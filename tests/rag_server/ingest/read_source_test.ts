@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { readSource } from "../../../src/rag_server/ingest/read_source.ts";
+import { examplePdf } from "./example_pdf.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
+
+/** Title, headings and texts, each section a list. */
+async function read(path: string, bytes: Uint8Array): Promise<unknown> {
+  const reading = await readSource(path, bytes);
+  if (reading.kind === "skipped") return reading.reason;
+  const { title, sections } = reading.document;
+  return [
+    title,
+    ...sections.map(({ headings, blocks }) => [headings.join(" > "), ...blocks.map(({ text }) => text)]),
+  ];
+}
+
+Deno.test("readSource() goes by the name's ending, and by the bytes for a PDF", async () => {
+  assert.deepEqual(await read("a/Leave_policy.md", utf8("# A\n\ntext")), ["A", ["A", "text"]]);
+  assert.deepEqual(await read("a/Leave_policy.TXT", utf8("one\ntwo\r\n\r\n  \nthree")), ["Leave policy", [
+    "",
+    "one\ntwo",
+    "three",
+  ]]);
+  assert.deepEqual(await read("README", utf8("text")), ["README", ["", "text"]]);
+  assert.deepEqual(await read("a.b/data.json", utf8('{\n\n"a": 1 }')), ["data", ["", '{\n\n"a": 1 }']]);
+  assert.deepEqual(await read("x.htm", utf8("<title>T</title><p>a")), ["T", ["", "a"]]);
+  assert.deepEqual(await read("download", examplePdf([[{ text: "In a PDF.", y: 700 }]])), ["download", [
+    "",
+    "In a PDF.",
+  ]]);
+});
+
+Deno.test("readSource() knows headings of reStructuredText and AsciiDoc", async () => {
+  const rst = "=====\nTitle\n=====\n\ntext\n\nOne\n---\nright below\n\nTwo\n---\n\n- item\n\n  --\n";
+  assert.deepEqual(await read("x.rst", utf8(rst)), [
+    "Title",
+    ["Title", "text"],
+    ["Title > One", "right below"],
+    ["Title > Two", "- item", "  --"],
+  ]);
+  assert.deepEqual(await read("x.adoc", utf8("= Title\nAuthor\n\n== One\n\ntext")), [
+    "Title",
+    ["Title", "Author"],
+    ["Title > One", "text"],
+  ]);
+});
+
+Deno.test("readSource() reads the encodings that files come in", async () => {
+  const text = "Größe – naïve";
+  const utf16 = new Uint16Array([...`\ufeff${text}`].map((char) => char.charCodeAt(0)));
+  const littleEndian = new Uint8Array(utf16.buffer);
+  const bigEndian = Uint8Array.from(littleEndian, (_, at) => littleEndian[at ^ 1] ?? 0);
+  for (const bytes of [utf8(text), utf8(`\ufeff${text}`), littleEndian, bigEndian]) {
+    assert.deepEqual(await read("x.txt", bytes), ["x", ["", text]]);
+  }
+  assert.deepEqual(await read("x.txt", latin1("Gr\xf6\xdfe \x96")), ["x", ["", "Größe –"]]);
+  const page = (charset: string) => `<html><head><meta charset="${charset}"><title>T</title></head><p>`;
+  assert.deepEqual(await read("x.html", latin1(`${page("iso-8859-1")}Gr\xf6\xdfe`)), ["T", ["", "Größe"]]);
+  assert.deepEqual(await read("x.html", latin1(`${page("windows-1251")}\xcf\xf0\xe8`)), ["T", ["", "При"]]);
+  assert.deepEqual(await read("x.html", latin1(`${page("no-such-thing")}Gr\xf6\xdfe`)), ["T", ["", "Größe"]]);
+});
+
+Deno.test("readSource() skips what holds no text", async () => {
+  assert.equal(await read("x.png", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR")), "it is not text");
+  assert.equal(await read("x.txt", latin1("a\0b")), "it is not text");
+  assert.equal(await read("x.bin", latin1("Gr\xf6\xdfe")), "it is not text");
+  assert.equal(await read("x.md", utf8(" \n\n")), "it holds no text");
+  assert.equal(await read("x.html", utf8("<script>1</script>")), "it holds no text");
+  assert.equal(await read("x.pdf", examplePdf([[]])), "it holds no text; perhaps its pages are pictures");
+});

@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { createRandom, pick } from "../../../bench/random.ts";
+import { keywordArm } from "../../../src/rag_server/keyword/keyword_arm.ts";
+import { renderSql, sql, type SqlText, verbatim } from "../../../src/postgres/sql_text.ts";
+import { testWithPostgres } from "../../support/database.ts";
+import { createKeywordFixture, type KeywordFixture } from "./fixture.ts";
+
+/** A table of every document's words, for scores that owe nothing to the index. */
+const referenceTable = `CREATE TABLE reference AS
+  SELECT s.id, u.lexeme, cardinality(u.positions)::float8 AS count,
+    sum(cardinality(u.positions)) OVER (PARTITION BY s.id)::float8 AS length
+  FROM docs s CROSS JOIN LATERAL unnest(to_tsvector('english', s.body)) u`;
+
+async function fullScores(
+  fixture: KeywordFixture,
+  question: string,
+  condition = "true",
+): Promise<unknown[][]> {
+  return await fixture.query(`WITH total AS MATERIALIZED (
+      SELECT (SELECT count(*) FROM docs)::float8 AS n, (SELECT sum(count) FROM reference) / (SELECT count(*) FROM docs) AS mean
+    ), words AS MATERIALIZED (
+      SELECT u.lexeme, cardinality(u.positions) AS count, (SELECT count(*) FROM reference r WHERE r.lexeme = u.lexeme) AS df
+      FROM unnest(to_tsvector('english', $q$${question}$q$)) u
+    )
+    SELECT r.id::text, sum(w.count * ln(1 + (n - df + 0.5) / (df + 0.5)) *
+      r.count / (r.count + 2 * (0.25 + 0.75 * r.length / mean))) AS score
+    FROM reference r JOIN words w USING (lexeme) CROSS JOIN total
+    WHERE r.id IN (SELECT id FROM docs WHERE ${condition})
+    GROUP BY r.id ORDER BY 2 DESC, r.id LIMIT 10`);
+}
+
+// the word of rank n is n times rarer than the first
+const zipfian = (random: () => number, words: number) => `w${Math.floor(words ** random())}q`;
+
+async function createZipfianFixture(rows: number): Promise<KeywordFixture> {
+  const random = createRandom(7);
+  const fixture = await createKeywordFixture(
+    "CREATE TABLE docs (id int PRIMARY KEY, body text, share float8)",
+  );
+  for (let from = 0; from < rows; from += 2_000) {
+    const values = Array.from({ length: 2_000 }, (_, at) => {
+      const length = pick([15, 30, 60], random());
+      const body = Array.from({ length }, () => zipfian(random, 4_000)).join(" ");
+      return `(${from + at}, '${body}', ${random()})`;
+    });
+    await fixture.query(`INSERT INTO docs VALUES ${values.join(",")}`);
+  }
+  await fixture.query(referenceTable);
+  await fixture.query("CREATE INDEX ON reference (lexeme); ANALYZE");
+  return fixture;
+}
+
+async function assertSameRanking(
+  fixture: KeywordFixture,
+  question: string,
+  condition?: { sql: string; filter: SqlText },
+): Promise<void> {
+  const index = await fixture.find();
+  assert.equal(index.kind, "postern");
+  const hits = await fixture.ask(index, question, condition && { filter: condition.filter });
+  const expected = await fullScores(fixture, question, condition?.sql);
+  assert.equal(hits.length, expected.length, question);
+  for (const [at, [id, score]] of expected.entries()) {
+    assert.equal(hits[at]?.id, id, `${question}: place ${at + 1}`);
+    assert.ok(Math.abs((hits[at]?.score ?? 0) - Number(score)) < 1e-9, `${question}: score ${at + 1}`);
+  }
+}
+
+testWithPostgres("a ranking is that of full scoring, with filters of every selectivity", async (t) => {
+  await using fixture = await createZipfianFixture(14_000);
+  await fixture.build({ batchRows: 5_000 });
+  // as lists are where a word is in more documents than they hold
+  await fixture.query(`UPDATE postern.keyword_1_lists
+    SET floor = entries[4096] >> 48, entries = entries[1:4096] WHERE df > 4096`);
+
+  await t.step("words that many documents have, few, and both", async () => {
+    for (
+      const question of [
+        "w1q w2q",
+        "w1q w2q w3q w4q w5q",
+        "w3q w40q w300q",
+        "w2000q w1q",
+        "w7q w7q w7q w90q",
+        "w5q",
+      ]
+    ) {
+      await assertSameRanking(fixture, question);
+    }
+  });
+  await t.step("filters", async () => {
+    for (const share of ["0.5", "0.05", "0.001"]) {
+      const filter = sql`source.share < ${share}::float8`;
+      for (const question of ["w1q w2q w3q", "w30q w200q w4q"]) {
+        await assertSameRanking(fixture, question, { sql: `share < ${share}`, filter });
+      }
+    }
+    const none = await fixture.ask(await fixture.find(), "w1q", { filter: verbatim("share > 2") });
+    assert.deepEqual(none, []);
+  });
+  await t.step("after changes, before and after a refresh's statistics", async () => {
+    await fixture.query(
+      "UPDATE docs SET body = body || ' w1q w2q w2q' WHERE id % 100 = 3; DELETE FROM docs WHERE id % 100 = 4",
+    );
+    await fixture.query(`DROP TABLE reference; ${referenceTable}; CREATE INDEX ON reference (lexeme)`);
+    const before = await fixture.idsOf("w1q w2q w30q");
+    assert.equal(before.length, 10);
+    await fixture.build();
+    await assertSameRanking(fixture, "w1q w2q w30q");
+    assert.deepEqual(await fixture.query("SELECT count(*) FROM postern.keyword_1_recent"), [["0"]]);
+  });
+});
+
+const few = `CREATE TABLE docs (id text PRIMARY KEY, body text, lang text);
+  INSERT INTO docs VALUES ('a', 'green whales', 'english'), ('b', 'a whale; and a whale', 'english'), ('c', 'grass', 'english')`;
+
+testWithPostgres("any question is answered, and one without words that rank by nothing", async () => {
+  await using fixture = await createKeywordFixture(few);
+  await fixture.build();
+  const kinds = [await fixture.find(), await plain(fixture)];
+  for (const index of kinds) {
+    const ids = async (question: string) => (await fixture.ask(index, question)).map(({ id }) => id);
+    for (
+      const nothing of ["", " ", "the and of", "😀", "' \" \\ ; -- /* $1", "& | ! <-> ( ) :*", "\0", "zebra"]
+    ) {
+      assert.deepEqual(await ids(nothing), [], JSON.stringify(nothing));
+    }
+    for (
+      const question of [
+        "whale",
+        "WHALES!",
+        "the whale's",
+        '"whale" zebra',
+        "whale | & zebra",
+        "whale\0s",
+        "-whale",
+      ]
+    ) {
+      assert.deepEqual((await ids(question)).toSorted(), ["a", "b"], question);
+    }
+    const endless = Array.from({ length: 10_000 }, (_, at) => `word${at}`);
+    assert.deepEqual((await ids(`whale ${endless.join(" ")}`)).length, 2);
+    assert.deepEqual((await ids("green whale"))[0], "a");
+  }
+});
+
+async function plain(fixture: KeywordFixture) {
+  const index = await fixture.find({ textColumn: "lang" });
+  assert.equal(index.kind, "tsvector");
+  return { ...index, textColumn: '"body"' };
+}
+
+testWithPostgres("a limit is from 1 to 400", async () => {
+  await using fixture = await createKeywordFixture(few);
+  const index = await fixture.find();
+  for (const limit of [0, 401, 1.5, NaN]) {
+    await assert.rejects(
+      fixture.ask(index, "whale", { limit }),
+      /Cannot rank by keywords: the limit is not from 1 to 400/,
+    );
+  }
+  assert.equal((await fixture.ask(index, "whale", { limit: 1 })).length, 1);
+});
+
+testWithPostgres("a table of two languages is asked in both", async () => {
+  await using fixture = await createKeywordFixture(`${few};
+    INSERT INTO docs VALUES ('d', 'die Häuser der Stadt', 'german'), ('e', 'to die in Venice', 'english'), ('f', 'ein Haus', 'klingon')`);
+  await fixture.build({ configColumn: "lang" });
+  assert.deepEqual(await fixture.idsOf("Haus"), ["d"].concat(["f"]).toSorted());
+  assert.deepEqual(await fixture.idsOf("whales"), ["b", "a"]);
+  assert.deepEqual(await fixture.idsOf("die"), ["e"], "a stop word in German alone");
+  await fixture.query("INSERT INTO docs VALUES ('g', 'les baleines bleues', 'french')");
+  assert.deepEqual(await fixture.idsOf("baleine"), ["g"], "a language that the table had not before");
+});
+
+testWithPostgres("row-level security of the source holds, also for the words in the index", async () => {
+  await using fixture = await createKeywordFixture(`${few};
+    ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY not_a ON docs USING (id <> 'a' OR current_user = 'postgres');
+    DROP ROLE IF EXISTS postern_test_reader; CREATE ROLE postern_test_reader;
+    GRANT SELECT ON docs TO postern_test_reader`);
+  try {
+    await fixture.build();
+    const index = await fixture.find();
+    assert.equal(index.kind, "postern");
+    const asReader = { ...index, hasRowSecurity: true };
+    const { sql, parameters } = renderSql(keywordArm(asReader, { question: "whale", limit: 10 }));
+    const seen = await fixture.query(
+      `SET ROLE postern_test_reader; ${sql.replaceAll("$1", `'${parameters[0]}'`)}`,
+    );
+    assert.deepEqual(seen.map(([id]) => id), ["b"]);
+    const keys = await fixture.query(
+      "SET ROLE postern_test_reader; SELECT key FROM postern.keyword_1_documents ORDER BY 1",
+    );
+    assert.deepEqual(keys, [["b"], ["c"]]);
+  } finally {
+    await fixture.query("DROP OWNED BY postern_test_reader; DROP ROLE postern_test_reader");
+  }
+});
+
+testWithPostgres("a ranking is a part that fits into a larger statement", async () => {
+  await using fixture = await createKeywordFixture(few);
+  await fixture.build();
+  const arm = keywordArm(await fixture.find(), { question: "whale", limit: 5, filter: sql`id <> ${"b"}` });
+  const whole = renderSql(
+    sql`WITH keyword AS (${arm}) SELECT ${"first"}::text, id FROM keyword WHERE ${"x"}::text = 'x'`,
+  );
+  const outcome = await fixture.database.read({
+    principal: { kind: "local" },
+    signal: new AbortController().signal,
+    trusted: true,
+    ...whole,
+  });
+  assert.deepEqual(outcome.ok && outcome.rows, [["first", "a"]]);
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../../src/core/logger.ts";
+import { connect } from "../../../src/postgres/connect/connect.ts";
+import { createSqlSession } from "../../../src/rag_server/keyword/sql_session.ts";
+import { takeLock } from "../../../src/rag_server/search/take_lock.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
+import { databaseOptions } from "../../support/database_options.ts";
+
+testWithPostgres("takeLock() waits for a lock whose holder ends, and not for ever", async () => {
+  await using database = await createTestDatabase();
+  const { signal } = new AbortController();
+  const open = () => connect(databaseOptions(database.url), { signal, logger: silentLogger });
+  const holder = await open();
+  const waiter = await open();
+  await holder.client.query("SELECT pg_advisory_lock(7)");
+  const session = createSqlSession(waiter, signal);
+  assert.equal(await takeLock(session, "7", 0), false);
+  let asked = 0;
+  const watched = {
+    ...session,
+    query(...request: Parameters<typeof session.query>) {
+      asked++;
+      if (asked === 2) void holder.close();
+      return session.query(...request);
+    },
+  };
+  assert.equal(await takeLock(watched, "7"), true);
+  assert.ok(asked >= 2);
+  await waiter.close();
+});
+
+testWithPostgres("takeLock() stops waiting when it is told to", async () => {
+  await using database = await createTestDatabase();
+  const { signal } = new AbortController();
+  const stop = new AbortController();
+  const holder = await connect(databaseOptions(database.url), { signal, logger: silentLogger });
+  const waiter = await connect(databaseOptions(database.url), { signal, logger: silentLogger });
+  await holder.client.query("SELECT pg_advisory_lock(7)");
+  const session = createSqlSession(waiter, stop.signal);
+  const waiting = takeLock(session, "7", 60_000);
+  stop.abort(new Error("enough"));
+  await assert.rejects(waiting, { message: "enough" });
+  await holder.close();
+  await waiter.close();
+});

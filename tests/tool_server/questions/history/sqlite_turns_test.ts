@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createLogger } from "../../../../src/core/logger.ts";
+import { createSqliteTurns } from "../../../../src/tool_server/questions/history/sqlite_turns.ts";
+import type { Turn } from "../../../../src/tool_server/questions/history/turns.ts";
+
+const noon = Date.parse("2026-03-01T12:00:00Z");
+const secret = "how many zebras?";
+const turn = (question: string, at = noon): Turn => ({
+  database: "shop",
+  question,
+  reply: { kind: "statement", sql: "SELECT 1" },
+  at,
+});
+
+async function fixture() {
+  const folder = await Deno.makeTempDir({ prefix: "postern_test_" });
+  const path = join(folder, "data", "turns.sqlite");
+  const lines: string[] = [];
+  const logger = createLogger({ level: "warn", format: "text", write: (line) => lines.push(line) });
+  return {
+    path,
+    lines,
+    open: (now = () => noon) => createSqliteTurns({ path, now, logger }),
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+const modes = (path: string) =>
+  [path, `${path}-wal`, `${path}-shm`].map((file) => ((Deno.statSync(file).mode ?? 0) & 0o777).toString(8));
+
+Deno.test("turns in SQLite outlive the store", async () => {
+  await using f = await fixture();
+  {
+    using turns = f.open();
+    turns.add("user:alice", turn("a"), turns.generation("user:alice"));
+    turns[Symbol.dispose]();
+  }
+  using turns = f.open();
+  assert.deepEqual(turns.recent("user:alice", "shop"), [turn("a")]);
+});
+
+Deno.test("the file, its log and its index are their owner's alone, and so is a folder that was made", async () => {
+  await using f = await fixture();
+  using turns = f.open();
+  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
+  assert.deepEqual(modes(f.path), ["600", "600", "600"]);
+  assert.equal(((Deno.statSync(dirname(f.path)).mode ?? 0) & 0o777).toString(8), "700");
+});
+
+Deno.test("a file that others could read no longer is, once it is opened", async () => {
+  await using f = await fixture();
+  f.open()[Symbol.dispose]();
+  Deno.chmodSync(f.path, 0o644);
+  using turns = f.open();
+  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
+  assert.deepEqual(modes(f.path), ["600", "600", "600"]);
+});
+
+Deno.test("two stores on one file see each other's turns", async () => {
+  await using f = await fixture();
+  using one = f.open();
+  using other = f.open();
+  one.add("user:alice", turn("a"), one.generation("user:alice"));
+  other.add("user:alice", turn("b"), other.generation("user:alice"));
+  assert.deepEqual(one.recent("user:alice", "shop").map(({ question }) => question), ["a", "b"]);
+  assert.equal(other.forget("user:alice"), 2);
+  assert.deepEqual(one.recent("user:alice", "shop"), []);
+  assert.deepEqual(f.lines, []);
+});
+
+Deno.test("processes that start at once all open a new file and lose no turn", async () => {
+  await using f = await fixture();
+  const script = `
+    import { createSqliteTurns } from ${
+    JSON.stringify(import.meta.resolve("../../../../src/tool_server/questions/history/sqlite_turns.ts"))
+  };
+    import { createLogger } from ${JSON.stringify(import.meta.resolve("../../../../src/core/logger.ts"))};
+    const [path, owner] = Deno.args;
+    const logger = createLogger({ level: "warn", format: "text" });
+    using turns = createSqliteTurns({ path, now: () => ${noon}, logger });
+    for (let i = 0; i < 20; i++) {
+      turns.add(owner, { database: "shop", question: String(i), reply: { kind: "question", text: "?" }, at: ${noon} }, 0);
+    }`;
+  const file = `${f.path}.script.ts`;
+  Deno.mkdirSync(dirname(f.path));
+  Deno.writeTextFileSync(file, script);
+  const owners = ["user:a", "user:b", "user:c"];
+  const config = new URL("../../../../deno.json", import.meta.url).pathname;
+  const outputs = await Promise.all(
+    owners.map((owner) =>
+      new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", "--no-check", "--config", config, file, f.path, owner],
+        stderr: "piped",
+      }).output()
+    ),
+  );
+  for (const { code, stderr } of outputs) assert.equal(code, 0, new TextDecoder().decode(stderr));
+  using turns = f.open();
+  assert.deepEqual(owners.map((owner) => turns.recent(owner, "shop").length), [20, 20, 20]);
+});
+
+Deno.test("a locked file costs the turn, not the question; to forget fails instead", async () => {
+  await using f = await fixture();
+  using turns = f.open();
+  turns.add("user:alice", turn("before"), turns.generation("user:alice"));
+  const other = new DatabaseSync(f.path);
+  other.exec("BEGIN IMMEDIATE");
+  turns.add("user:alice", turn("meanwhile"), turns.generation("user:alice"));
+  assert.match(
+    f.lines.join(""),
+    /WARN\s+Cannot keep the turn in .*turns\.sqlite; the question goes on without.*locked/,
+  );
+  assert.throws(() => turns.forget("user:alice"), {
+    name: "AppError",
+    code: "unavailable",
+    message: `Cannot forget the turns in ${f.path}: try again later`,
+  });
+  assert.equal(turns.recent("user:alice", "shop").length, 1);
+  other.exec("ROLLBACK");
+  other.close();
+  turns.add("user:alice", turn("after"), turns.generation("user:alice"));
+  assert.deepEqual(turns.recent("user:alice", "shop").map(({ question }) => question), ["before", "after"]);
+});
+
+Deno.test("a file that breaks while it is open costs the turns, not the questions", async () => {
+  await using f = await fixture();
+  using turns = f.open();
+  const other = new DatabaseSync(f.path);
+  other.exec("DROP TABLE turns");
+  other.close();
+  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
+  assert.deepEqual(turns.recent("user:alice", "shop"), []);
+  assert.equal(f.lines.length, 2);
+  assert.match(f.lines[1] ?? "", /Cannot read the earlier turns from .*turns\.sqlite/);
+});
+
+Deno.test("what cannot be opened is said with its path", async () => {
+  await using f = await fixture();
+  const folder = dirname(f.path);
+  Deno.mkdirSync(folder);
+  const opening = (prepare: () => void) => {
+    Deno.removeSync(folder, { recursive: true });
+    Deno.mkdirSync(folder);
+    prepare();
+    try {
+      f.open()[Symbol.dispose]();
+      return "opened";
+    } catch (error) {
+      return `${error instanceof Error && "code" in error ? error.code : ""} ${String(error)}`
+        .replaceAll(f.path, "PATH");
+    }
+  };
+  const run = (sql: string) => () => {
+    const database = new DatabaseSync(f.path);
+    database.exec(sql);
+    database.close();
+  };
+  const damaged =
+    "invalid AppError: Cannot open PATH: it is damaged or not a file of turns; remove it to start with none";
+  assert.equal(opening(() => Deno.writeTextFileSync(f.path, "no database".repeat(500))), damaged);
+  assert.equal(opening(run("CREATE TABLE turns (a)")), damaged);
+  assert.equal(opening(run("CREATE TABLE other (a); PRAGMA user_version = 1")), damaged);
+  assert.equal(
+    opening(run("PRAGMA user_version = 2")),
+    "conflict AppError: Cannot open PATH: a newer version of the program wrote it",
+  );
+  assert.match(opening(() => Deno.mkdirSync(f.path)), /^unavailable AppError: Cannot open PATH: /);
+  assert.equal(opening(() => {}), "opened");
+});
+
+Deno.test("what is forgotten or has expired is gone from the disk", async () => {
+  await using f = await fixture();
+  let time = noon;
+  using turns = f.open(() => time);
+  const onDisk = () =>
+    [f.path, `${f.path}-wal`].some((file) =>
+      new TextDecoder("latin1").decode(Deno.readFileSync(file)).includes(secret)
+    );
+  turns.add("user:alice", turn(secret), turns.generation("user:alice"));
+  assert.ok(onDisk());
+  turns.forget("user:alice");
+  assert.ok(!onDisk());
+  turns.add("user:alice", turn(secret), turns.generation("user:alice"));
+  time += 24 * 3_600_000;
+  turns.add("user:bob", turn("next", time), turns.generation("user:bob"));
+  turns.forget("user:bob");
+  assert.ok(!onDisk());
+});
+
+Deno.test("what expired while the program stood still is gone once it starts", async () => {
+  await using f = await fixture();
+  {
+    using turns = f.open();
+    turns.add("user:alice", turn(secret), 0);
+    turns.add("user:bob", turn("late", noon + 1), 0);
+  }
+  using turns = f.open(() => noon + 24 * 3_600_000);
+  const onDisk = new TextDecoder("latin1").decode(Deno.readFileSync(f.path));
+  assert.ok(!onDisk.includes(secret));
+  assert.deepEqual(turns.recent("user:bob", "shop").map(({ question }) => question), ["late"]);
+});
+
+Deno.test("what another process forgets while a request is under way is not kept", async () => {
+  await using f = await fixture();
+  using one = f.open();
+  const generation = one.generation("user:alice");
+  using other = f.open();
+  other.forget("user:alice");
+  one.add("user:alice", turn(secret), generation);
+  assert.deepEqual(one.recent("user:alice", "shop"), []);
+  one.add("user:alice", turn("next"), one.generation("user:alice"));
+  assert.equal(other.recent("user:alice", "shop").length, 1);
+});
+
+Deno.test("a file from before there were generations takes them in", async () => {
+  await using f = await fixture();
+  f.open()[Symbol.dispose]();
+  const old = new DatabaseSync(f.path);
+  old.exec("DROP TABLE forgotten");
+  old.close();
+  using turns = f.open();
+  assert.equal(turns.forget("user:alice"), 0);
+  assert.equal(turns.generation("user:alice"), 1);
+});
+
+Deno.test("a write that fails holds up neither the next one nor another process", async () => {
+  await using f = await fixture();
+  using turns = f.open();
+  const other = new DatabaseSync(f.path);
+  other.exec("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(FAIL, 'the disk is full'); END");
+  turns.add("user:alice", turn("lost"), turns.generation("user:alice"));
+  assert.match(f.lines.join(""), /the disk is full/);
+  other.exec("DROP TRIGGER full");
+  other.close();
+  turns.add("user:alice", turn("kept"), turns.generation("user:alice"));
+  assert.deepEqual(turns.recent("user:alice", "shop").map(({ question }) => question), ["kept"]);
+  assert.equal(turns.forget("user:alice"), 1);
+  assert.equal(f.lines.length, 1);
+});

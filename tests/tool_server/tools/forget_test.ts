@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import type { Principal } from "../../../src/core/principal.ts";
+import { createMemoryTurns } from "../../../src/tool_server/questions/history/memory_turns.ts";
+import { turnOwner } from "../../../src/tool_server/questions/history/turn_owner.ts";
+import { forget } from "../../../src/tool_server/tools/forget.ts";
+import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
+import { callTool } from "../../support/tool_fixture.ts";
+
+const alice: Principal = { kind: "session", id: "s1", username: "alice" };
+const aliceAgain: Principal = { kind: "session", id: "s2", username: "alice" };
+const token: Principal = { kind: "token", id: "alice" };
+
+function setUp() {
+  const turns = createMemoryTurns({ now: () => 0 });
+  const add = (principal: Principal, database: string) =>
+    turns.add(turnOwner(principal), {
+      database,
+      question: "how many orders?",
+      reply: { kind: "statement", sql: "SELECT count(*) FROM orders" },
+      at: 0,
+    }, turns.generation(turnOwner(principal)));
+  return { turns, add, tool: forget({ turns }) };
+}
+
+Deno.test("turns belong to a user over all sessions, to a token, to the one local caller", () => {
+  assert.equal(turnOwner(alice), "user:alice");
+  assert.equal(turnOwner(aliceAgain), "user:alice");
+  assert.equal(turnOwner(token), "token:alice");
+  assert.equal(turnOwner({ kind: "token", id: "t", database: "shop" }), "token:t");
+  assert.equal(turnOwner({ kind: "local" }), "local");
+});
+
+Deno.test("forget clears the caller's turns in all databases and says how many", async () => {
+  const { turns, add, tool } = setUp();
+  add(alice, "shop");
+  add(alice, "staging");
+  add(token, "shop");
+  assert.deepEqual(await callTool(tool, undefined, aliceAgain), {
+    text: "Forgot 2 requests.",
+    isError: false,
+    data: { forgotten: 2 },
+  });
+  assert.equal(turns.recent("token:alice", "shop").length, 1);
+  assert.equal((await callTool(tool, {}, token)).text, "Forgot 1 request.");
+  assert.deepEqual(await callTool(tool, {}, alice), {
+    text: "There was nothing to forget.",
+    isError: false,
+    data: { forgotten: 0 },
+  });
+});
+
+Deno.test("forget is listed as what removes and cannot be undone", () => {
+  const [listed] = createRegistry({ tools: [setUp().tool] }).listTools(alice);
+  assert.deepEqual(listed && { ...listed, outputSchema: undefined, inputSchema: undefined }, {
+    name: "forget",
+    title: "Forget",
+    description:
+      "Clear the memory of your earlier requests to query_database, in all databases: the next one " +
+      "cannot refer to them. It does not touch a database and cannot be undone.",
+    inputSchema: undefined,
+    outputSchema: undefined,
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  });
+  assert.deepEqual(listed?.inputSchema, {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    properties: {},
+    additionalProperties: false,
+  });
+});
+
+Deno.test("forget takes no arguments", async () => {
+  const { tool } = setUp();
+  await assert.rejects(
+    async () => await callTool(tool, { database: "shop" }),
+    /database: is not an argument/,
+  );
+});
