@@ -1,7 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteLiteral } from "../../postgres/sql_text.ts";
-import type { SqlSession } from "../keyword/sql_session.ts";
-import { takeLock } from "../search/take_lock.ts";
+import { type SqlSession, takeLock } from "../../postgres/sql_session.ts";
 
 /**
  * Runs `work` while no other session ingests into the table, which it waits for a little.

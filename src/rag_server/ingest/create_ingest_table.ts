@@ -1,7 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
-import { type SqlSession, sqlStateOf } from "../keyword/sql_session.ts";
-import { transaction } from "../keyword/transaction.ts";
+import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
 import { extensionSql } from "../search/table_sql.ts";
 import type { IngestTableOptions } from "./ingest_table.ts";
 

@@ -2,7 +2,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
-import { createSqlSession, type SqlSession } from "../keyword/sql_session.ts";
+import { createSqlSession, type SqlSession } from "../../postgres/sql_session.ts";
 import { type FileNote, findFiles, type FoundFiles, isBelow } from "./find_files.ts";
 import { type FileRecord, openRecords, readRecords, removeFile } from "./ingest_record.ts";
 import { asOnlyIngest } from "./as_only_ingest.ts";

@@ -1,5 +1,4 @@
-import type { SqlSession } from "../keyword/sql_session.ts";
-import { transaction } from "../keyword/transaction.ts";
+import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import type { IngestTable } from "./ingest_table.ts";
 
 const files = "postern.ingested_files";

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteParts } from "../../postgres/sql_text.ts";
-import type { SqlSession } from "../keyword/sql_session.ts";
+import type { SqlSession } from "../../postgres/sql_session.ts";
 import { primaryKeySql, relationSql } from "../search/table_sql.ts";
 
 /** A pipeline's table as it is configured; names as they are, not quoted. */

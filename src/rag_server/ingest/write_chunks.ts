@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
-import { type SqlSession, sqlStateOf } from "../keyword/sql_session.ts";
+import { type SqlSession, sqlStateOf } from "../../postgres/sql_session.ts";
 import { createIngestTable } from "./create_ingest_table.ts";
 import type { FoundFile } from "./find_files.ts";
 import { type FileRecord, readChunks } from "./ingest_record.ts";

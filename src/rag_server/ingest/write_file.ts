@@ -1,6 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import type { SqlSession } from "../keyword/sql_session.ts";
-import { transaction } from "../keyword/transaction.ts";
+import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import { type RecordedChunk, saveRecord } from "./ingest_record.ts";
 import { type DetailName, detailNames, type IngestTable } from "./ingest_table.ts";
 

@@ -1,6 +1,12 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
-import { takeLock } from "../search/take_lock.ts";
+import {
+  createSqlSession,
+  type SqlSession,
+  takeLock,
+  transaction,
+  withoutWaitingWriters,
+} from "../../postgres/sql_session.ts";
 import { copyDocuments, dropOrphans } from "./copy_documents.ts";
 import { grantToReaders } from "./grant_to_readers.ts";
 import { indexFormat, indexTable, oldestFormat } from "./index_objects.ts";
@@ -10,10 +16,7 @@ import { keyMatchesSql } from "./key_matches_sql.ts";
 import { followRowSecurity } from "./row_security.ts";
 import { sampleLength } from "./sample_length.ts";
 import { settleLists } from "./settle_lists.ts";
-import { createSqlSession, type SqlSession } from "./sql_session.ts";
-import { transaction } from "./transaction.ts";
 import { triggerFunctionSql, triggerSql } from "./trigger_sql.ts";
-import { withoutWaitingWriters } from "./without_waiting_writers.ts";
 
 export interface BuildProgress {
   readonly phase: "documents" | "lists";

@@ -1,12 +1,9 @@
-import type { IndexSource } from "./index_objects.ts";
-import { indexTable } from "./index_objects.ts";
+import { type IndexSource, indexTable } from "./index_objects.ts";
 import { type IndexRecord, saveProgress } from "./index_record.ts";
 import type { SourceFacts } from "./inspect_source.ts";
-import type { SqlSession } from "./sql_session.ts";
+import { type SqlSession, transaction, withoutWaitingWriters } from "../../postgres/sql_session.ts";
 import { documentSql } from "./term_sql.ts";
-import { transaction } from "./transaction.ts";
 import { rowConfigSql } from "./trigger_sql.ts";
-import { withoutWaitingWriters } from "./without_waiting_writers.ts";
 
 interface CopyOptions {
   readonly batchRows: number;

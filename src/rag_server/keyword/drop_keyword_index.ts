@@ -2,9 +2,12 @@ import type { Connection } from "../../postgres/connection.ts";
 import { asOnlyBuilder } from "./build_keyword_index.ts";
 import { indexObjects, indexTable, ownSchema } from "./index_objects.ts";
 import { findRecord, hasIndexTable } from "./index_record.ts";
-import { createSqlSession, type SqlSession } from "./sql_session.ts";
-import { transaction } from "./transaction.ts";
-import { withoutWaitingWriters } from "./without_waiting_writers.ts";
+import {
+  createSqlSession,
+  type SqlSession,
+  transaction,
+  withoutWaitingWriters,
+} from "../../postgres/sql_session.ts";
 import { AppError } from "../../core/app_error.ts";
 
 export interface DropKeywordIndexOptions {
@@ -23,7 +26,7 @@ export interface DropKeywordIndexOptions {
  */
 export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promise<boolean> {
   const { connection, signal, table, textColumn } = options;
-  const session = createSqlSession(connection, signal);
+  const session = createSqlSession(connection, signal, "drop the keyword index");
   const [relation] = await session.query("SELECT to_regclass($1)::oid", [table]);
   const oid = Number(relation?.[0] ?? 0);
   if (oid === 0) {
@@ -44,7 +47,7 @@ export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promis
  * @throws {AppError} `upstream` for what the server refuses
  */
 export async function dropLostIndexes(connection: Connection, signal: AbortSignal): Promise<number> {
-  const session = createSqlSession(connection, signal);
+  const session = createSqlSession(connection, signal, "drop the keyword index");
   if (!await hasIndexTable(session)) return 0;
   const lost = await session.query(lostSql);
   for (const [id] of lost) await dropObjects(session, Number(id), signal);

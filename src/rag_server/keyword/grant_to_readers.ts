@@ -1,6 +1,6 @@
 import { indexTable, ownSchema } from "./index_objects.ts";
 import type { IndexRecord } from "./index_record.ts";
-import type { SqlSession } from "./sql_session.ts";
+import type { SqlSession } from "../../postgres/sql_session.ts";
 
 /** Lets the owner of the source, and whoever may read all of it, read the index, and nobody else. */
 export async function grantToReaders(

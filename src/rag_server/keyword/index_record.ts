@@ -6,8 +6,7 @@ import {
   indexTable,
 } from "./index_objects.ts";
 import type { KeywordIndexRequest, SourceFacts } from "./inspect_source.ts";
-import type { SqlSession } from "./sql_session.ts";
-import { transaction } from "./transaction.ts";
+import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 
 /** How far the making of an index has come; a broken one no longer follows its source. */
 export type IndexState = "new" | "documents" | "lists" | "ready" | "broken";

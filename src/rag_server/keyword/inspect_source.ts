@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import type { IndexSource } from "./index_objects.ts";
-import type { SqlSession } from "./sql_session.ts";
+import type { SqlSession } from "../../postgres/sql_session.ts";
 
 /** What an index is made for; names as they are, not quoted. */
 export interface KeywordIndexRequest {

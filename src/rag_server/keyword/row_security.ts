@@ -1,6 +1,5 @@
 import type { IndexObjects, IndexSource } from "./index_objects.ts";
-import type { SqlSession } from "./sql_session.ts";
-import { transaction } from "./transaction.ts";
+import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 
 /**
  * Gives an index's documents the row-level security of their source: a reader sees the documents whose rows the reader

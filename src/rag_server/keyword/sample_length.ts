@@ -1,5 +1,5 @@
 import type { IndexSource } from "./index_objects.ts";
-import type { SqlSession } from "./sql_session.ts";
+import type { SqlSession } from "../../postgres/sql_session.ts";
 import { documentSql } from "./term_sql.ts";
 import { rowConfigSql } from "./trigger_sql.ts";
 

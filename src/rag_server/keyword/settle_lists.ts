@@ -1,8 +1,7 @@
 import { indexTable, listLength } from "./index_objects.ts";
 import { type IndexRecord, saveProgress } from "./index_record.ts";
-import type { SqlSession } from "./sql_session.ts";
+import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import { entrySql, impactOf, termOf } from "./term_sql.ts";
-import { transaction } from "./transaction.ts";
 
 /** Elements of documents' arrays that one transaction sorts: some seconds of work. */
 const elementsPerSlice = 4_000_000;

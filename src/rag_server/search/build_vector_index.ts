@@ -1,8 +1,11 @@
 import type { Connection } from "../../postgres/connection.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { createSqlSession, type SqlSession } from "../keyword/sql_session.ts";
-import { transaction } from "../keyword/transaction.ts";
-import { withoutWaitingWriters } from "../keyword/without_waiting_writers.ts";
+import {
+  createSqlSession,
+  type SqlSession,
+  transaction,
+  withoutWaitingWriters,
+} from "../../postgres/sql_session.ts";
 import { indexFor } from "./vector_arm.ts";
 
 export interface BuildVectorIndexOptions {

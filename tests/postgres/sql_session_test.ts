@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../../../src/core/logger.ts";
-import { connect } from "../../../src/postgres/connect/connect.ts";
-import { createSqlSession } from "../../../src/rag_server/keyword/sql_session.ts";
-import { takeLock } from "../../../src/rag_server/search/take_lock.ts";
-import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
-import { databaseOptions } from "../../support/database_options.ts";
+import { silentLogger } from "../../src/core/logger.ts";
+import { connect } from "../../src/postgres/connect/connect.ts";
+import { createSqlSession, takeLock } from "../../src/postgres/sql_session.ts";
+import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { databaseOptions } from "../support/database_options.ts";
 
 testWithPostgres("takeLock() waits for a lock whose holder ends, and not for ever", async () => {
   await using database = await createTestDatabase();
@@ -13,7 +12,7 @@ testWithPostgres("takeLock() waits for a lock whose holder ends, and not for eve
   const holder = await open();
   const waiter = await open();
   await holder.client.query("SELECT pg_advisory_lock(7)");
-  const session = createSqlSession(waiter, signal);
+  const session = createSqlSession(waiter, signal, "write");
   assert.equal(await takeLock(session, "7", 0), false);
   let asked = 0;
   const watched = {
@@ -36,7 +35,7 @@ testWithPostgres("takeLock() stops waiting when it is told to", async () => {
   const holder = await connect(databaseOptions(database.url), { signal, logger: silentLogger });
   const waiter = await connect(databaseOptions(database.url), { signal, logger: silentLogger });
   await holder.client.query("SELECT pg_advisory_lock(7)");
-  const session = createSqlSession(waiter, stop.signal);
+  const session = createSqlSession(waiter, stop.signal, "write");
   const waiting = takeLock(session, "7", 60_000);
   stop.abort(new Error("enough"));
   await assert.rejects(waiting, { message: "enough" });
