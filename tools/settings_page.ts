@@ -1,7 +1,7 @@
-import { configSchema } from "../src/config/config_schema.ts";
+import { configSchema } from "../src/config/schema/config_schema.ts";
 import { readWhen } from "../src/config/mod.ts";
-import { leafSchemas, schemaDescription, writtenDefault } from "../src/config/schema_walk.ts";
-import { formatPath } from "../src/config/setting_path.ts";
+import { leafSchemas, schemaDescription, writtenDefault } from "../src/config/schema/schema_walk.ts";
+import { formatPath } from "../src/config/value_tree.ts";
 
 /** A row of the table of settings: name, default, what it is, and when it is read. */
 export function settingsRows(): string[][] {

@@ -1,6 +1,9 @@
-import type { ParsedConfig } from "./config_schema.ts";
-import type { PipelineConfig } from "./pipeline_settings.ts";
-import type { Vendors } from "./vendors.ts";
+import { join, resolve } from "node:path";
+import { redacted, redactText } from "../core/redact.ts";
+import type { KeyVendor } from "../llm/provider_kinds.ts";
+import { type PipelineConfig, pipelineSettings } from "./pipeline_settings.ts";
+import type { ParsedConfig } from "./schema/config_schema.ts";
+import { isMap } from "./value_tree.ts";
 
 type ParsedDatabase = ParsedConfig["databases"][number];
 
@@ -20,3 +23,111 @@ export type Config = Omit<ParsedConfig, "databases" | "pipelines" | "defaults" |
   pass_file?: string;
   vendors: Vendors;
 };
+
+/**
+ * The configuration that a server runs on, from what the file, variables and flags say together. Relative paths are taken
+ * from `folder`.
+ */
+export function createConfig(
+  parsed: ParsedConfig,
+  folder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Config {
+  const { defaults: _defaults, api_keys: _apiKeys, ...rest } = parsed;
+  const { auth } = parsed.http;
+  const home = env["HOME"];
+  const passFile = env["PGPASSFILE"] || (home && join(home, ".pgpass"));
+  return {
+    ...rest,
+    http: {
+      ...parsed.http,
+      auth: {
+        ...auth,
+        token_file: resolve(folder, auth.token_file),
+        user_file: resolve(folder, auth.user_file),
+      },
+    },
+    databases: parsed.databases.map(databaseConfig),
+    pipelines: parsed.pipelines.map((pipeline) => pipelineSettings(pipeline, parsed)),
+    vendors: vendorsFrom(env),
+    ...(passFile ? { pass_file: passFile } : {}),
+  };
+}
+
+function databaseConfig(parsed: ParsedDatabase): DatabaseConfig {
+  const { host, port, hosts, ...rest } = parsed;
+  return { ...rest, hosts: parsed.embedded === undefined ? hosts ?? [{ host, port }] : [] };
+}
+
+/** Keys whose text is a secret, and keys whose whole mapping may hold one. */
+const secretKey = /password$|api_key$/;
+const secretMap = /headers$|^session_settings$/;
+
+/** A copy of a configuration without passwords, keys and headers, fit for printing and for a log. */
+export function redactConfig(config: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, redactEntry(key, value)]));
+}
+
+function redactEntry(key: string, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  if (secretKey.test(key)) return redacted;
+  if (Array.isArray(value)) return value.map((item) => redactEntry(key, item));
+  if (isMap(value)) {
+    return secretMap.test(key)
+      ? Object.fromEntries(Object.keys(value).map((name) => [name, redacted]))
+      : redactConfig(value);
+  }
+  return typeof value === "string" ? redactText(value) : value;
+}
+
+/** Where a vendor's key is looked for, once the configuration itself has none. */
+export interface VendorKey {
+  /** From the vendor's own environment variable. */
+  readonly api_key?: string;
+  /** A file in the home folder, which need not be there. */
+  readonly api_key_file?: string;
+}
+
+/** What the environment says about the vendors, under the names that their own programs know. */
+export interface Vendors {
+  readonly keys: Readonly<Record<KeyVendor, VendorKey>>;
+  /** `OLLAMA_HOST`, as a URL. */
+  readonly ollama_url?: string;
+}
+
+const variables: Readonly<Record<KeyVendor, readonly string[]>> = {
+  anthropic: ["ANTHROPIC_API_KEY"],
+  openai: ["OPENAI_API_KEY"],
+  gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+  voyage: ["VOYAGE_API_KEY"],
+  cohere: ["COHERE_API_KEY", "CO_API_KEY"],
+};
+
+export function vendorsFrom(env: Readonly<Record<string, string | undefined>>): Vendors {
+  const home = env["HOME"];
+  const key = (vendor: KeyVendor): VendorKey => {
+    const text = variables[vendor].map((variable) => env[variable]?.trim()).find(Boolean);
+    return {
+      ...(text === undefined ? {} : { api_key: text }),
+      ...(home ? { api_key_file: join(home, `.${vendor}-api-key`) } : {}),
+    };
+  };
+  const ollama = env["OLLAMA_HOST"]?.trim();
+  return {
+    keys: {
+      anthropic: key("anthropic"),
+      openai: key("openai"),
+      gemini: key("gemini"),
+      voyage: key("voyage"),
+      cohere: key("cohere"),
+    },
+    ...(ollama ? { ollama_url: ollamaUrl(ollama) } : {}),
+  };
+}
+
+/** Ollama takes a bare host, with or without a port, and the address that it listens on everywhere. */
+function ollamaUrl(text: string): string {
+  const url = /^https?:\/\//.test(text) ? text : `http://${text}`;
+  const withPort = /:\d+$/.test(url) || url.startsWith("https://") ? url : `${url}:11434`;
+  return withPort.replace("//0.0.0.0:", "//127.0.0.1:");
+}

@@ -1,3 +1,5 @@
+import type { Fault } from "./fault.ts";
+import { formatPath, isMap, type SettingPath, type ValueMap } from "./value_tree.ts";
 import {
   type Document,
   isAlias,
@@ -10,14 +12,14 @@ import {
   type YAMLMap,
   type YAMLParseError,
 } from "yaml";
-import type { Fault } from "./fault.ts";
-import { formatPath, type SettingPath } from "./setting_path.ts";
-import { isMap, type ValueMap } from "./value_tree.ts";
 
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
+
+/** Where a path's value, or its key, is written; else the nearest thing around it that is. */
+export type PlaceOf = (path: SettingPath, part?: "value" | "key") => Place | undefined;
 
 type PlaceAt = (offset: number) => Place;
 /** What an alias stands for; any other node is itself. */
@@ -26,8 +28,7 @@ type Resolve = (node: unknown) => unknown;
 /** A configuration file that has been read, and where in it things are written. */
 export interface ConfigDocument {
   readonly tree: ValueMap;
-  /** Where a path's value, or its key, is written; else the nearest thing around it that is. */
-  place(path: SettingPath, part?: "value" | "key"): Place | undefined;
+  readonly place: PlaceOf;
   /** A scalar as it is written, so that a password of digits keeps its leading zeros. */
   sourceText(path: SettingPath): string | undefined;
 }
@@ -68,6 +69,12 @@ export function readConfigDocument(text: string): { document?: ConfigDocument; f
     };
   }
   return { document: createDocument(tree, yaml, placeAt), faults };
+}
+
+/** A setting and its line, as warnings name it: `http.address (line 3)`. */
+export function settingAt(path: SettingPath, place: PlaceOf): string {
+  const line = place(path)?.line;
+  return `${formatPath(path)}${line === undefined ? "" : ` (line ${line})`}`;
 }
 
 function createDocument(tree: ValueMap, yaml: Document.Parsed, placeAt: PlaceAt): ConfigDocument {

@@ -1,23 +1,18 @@
-import { dirname, join, resolve } from "node:path";
-import { builtinWarnings } from "./builtins.ts";
-import type { Config, DatabaseConfig } from "./config.ts";
+import { dirname } from "node:path";
+import { type Config, createConfig } from "./config.ts";
 import { type ConfigDocument, readConfigDocument } from "./config_document.ts";
 import { readConfigFile } from "./config_file.ts";
-import { configSchema, type ParsedConfig } from "./config_schema.ts";
 import { ConfigError, type Fault } from "./fault.ts";
-import { narrowSettings } from "./narrowed_settings.ts";
-import { normalizeTree } from "./normalize_tree.ts";
 import { applyOverrides } from "./overrides.ts";
-import { pipelineSettings } from "./pipeline_settings.ts";
-import { identityFaults, takeReplacedSettings } from "./replaced_settings.ts";
+import { clampSettings, identityFaults, takeDeprecatedSettings } from "./pgedge_settings.ts";
 import { ruleFaults, type RunContext } from "./rule_faults.ts";
-import { type Locate, type Origin, schemaFaults } from "./schema_faults.ts";
-import type { FlagSetting } from "./setting_flags.ts";
-import { formatPath, type SettingPath } from "./setting_path.ts";
-import { unusedPartWarnings } from "./unused_parts.ts";
-import { putValue, valueAt, type ValueMap } from "./value_tree.ts";
+import { builtinWarnings } from "./schema/builtins.ts";
+import { configSchema, type ParsedConfig, unusedPartWarnings } from "./schema/config_schema.ts";
+import { normalizeTree } from "./schema/normalize_tree.ts";
+import { type Locate, type Origin, schemaFaults } from "./schema/schema_faults.ts";
+import type { FlagSetting } from "./schema/settings_table.ts";
+import { formatPath, putValue, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./variable_hints.ts";
-import { vendorsFrom } from "./vendors.ts";
 
 /** What the command line says about the configuration. */
 export interface ConfigFlags {
@@ -66,14 +61,14 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 
   const folder = file === undefined ? executableDir : dirname(file.path);
   faults.push(...identityFaults(document.tree, document.place));
-  const replaced = takeReplacedSettings(document.tree, document.place);
+  const deprecated = takeDeprecatedSettings(document.tree, document.place);
   const tree = normalizeTree(document.tree, configSchema, {
     folder,
     home: env["HOME"],
     ...document,
   }) as ValueMap;
   const hints = variableHints(document.tree, document.place);
-  const narrowed = narrowSettings(tree, document.place);
+  const clamped = clampSettings(tree, document.place);
   const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
   if (flags.demo) applyDemoDefaults(tree);
   const parsed = validate(tree, document, origins, { faults, hints, path: file?.path }, {
@@ -81,10 +76,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     rag: flags.rag ?? false,
   });
   return {
-    config: finishConfig(parsed, folder, env),
+    config: createConfig(parsed, folder, env),
     warnings: [
-      ...replaced,
-      ...narrowed,
+      ...deprecated,
+      ...clamped,
       ...warnings,
       ...hintWarnings(hints.filter(({ path }) => !origins.has(path))),
       ...builtinWarnings(tree, document.place),
@@ -151,36 +146,19 @@ function inFileOrder(faults: readonly Fault[]): Fault[] {
   );
 }
 
-function finishConfig(parsed: ParsedConfig, folder: string, env: LoadOptions["env"]): Config {
-  const { defaults: _defaults, api_keys: _apiKeys, ...rest } = parsed;
-  const { auth } = parsed.http;
-  const home = env["HOME"];
-  const passFile = env["PGPASSFILE"] || (home && join(home, ".pgpass"));
-  return {
-    ...rest,
-    http: {
-      ...parsed.http,
-      auth: {
-        ...auth,
-        token_file: resolve(folder, auth.token_file),
-        user_file: resolve(folder, auth.user_file),
-      },
-    },
-    databases: parsed.databases.map(databaseConfig),
-    pipelines: parsed.pipelines.map((pipeline) => pipelineSettings(pipeline, parsed)),
-    vendors: vendorsFrom(env),
-    ...(passFile ? { pass_file: passFile } : {}),
-  };
-}
-
-function databaseConfig(parsed: ParsedConfig["databases"][number]): DatabaseConfig {
-  const { host, port, hosts, ...rest } = parsed;
-  return { ...rest, hosts: parsed.embedded === undefined ? hosts ?? [{ host, port }] : [] };
-}
-
 function passwordWarning({ settings }: ConfigFlags): string[] {
   if (!settings.has("databases[0].password")) return [];
   return [
     "-db-password: others on this machine can read a command line; POSTERN_DB_PASSWORD or ~/.pgpass is safer",
   ];
+}
+
+/** What `loadConfig` needs to know of the process: variables, working folder, folder of the compiled executable. */
+export function processEnvironment(): Required<Pick<LoadOptions, "env" | "cwd" | "executableDir">> {
+  const cwd = Deno.cwd();
+  return {
+    env: Deno.env.toObject(),
+    cwd,
+    executableDir: Deno.build.standalone ? dirname(Deno.execPath()) : cwd,
+  };
 }

@@ -1,17 +1,20 @@
-export { offersTool } from "./builtins.ts";
-export type { Config, DatabaseConfig } from "./config.ts";
-export { configJsonSchema } from "./config_schema.ts";
-export { ConfigError, faultText } from "./fault.ts";
+export type { Config, DatabaseConfig, VendorKey, Vendors } from "./config.ts";
+export { redactConfig } from "./config.ts";
 export type { Fault } from "./fault.ts";
-export { loadConfig } from "./load_config.ts";
+export { ConfigError, faultText, nearestName } from "./fault.ts";
 export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";
-export { nearestName } from "./nearest_name.ts";
-export { processEnvironment } from "./process_environment.ts";
-export { redactConfig } from "./redact_config.ts";
-export { credentialFlags, databaseFlags, httpFlags, logFlags, ragFlags } from "./setting_flags.ts";
-export type { FlagSetting, SettingFlag } from "./setting_flags.ts";
-export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
-export { configVariable, listSettings } from "./settings_table.ts";
-export type { Setting } from "./settings_table.ts";
-export type { VendorKey, Vendors } from "./vendors.ts";
+export { loadConfig, processEnvironment } from "./load_config.ts";
 export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pipeline_settings.ts";
+export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
+export { offersTool } from "./schema/builtins.ts";
+export { configJsonSchema } from "./schema/config_schema.ts";
+export type { FlagSetting, Setting, SettingFlag } from "./schema/settings_table.ts";
+export {
+  configVariable,
+  credentialFlags,
+  databaseFlags,
+  httpFlags,
+  listSettings,
+  logFlags,
+  ragFlags,
+} from "./schema/settings_table.ts";

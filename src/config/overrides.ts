@@ -1,17 +1,16 @@
-import { normalizeTree } from "./normalize_tree.ts";
-import type { Origin } from "./schema_faults.ts";
-import type { FlagSetting } from "./setting_flags.ts";
-import { formatPath } from "./setting_path.ts";
+import { nearestName } from "./fault.ts";
+import { normalizeTree } from "./schema/normalize_tree.ts";
+import type { Origin } from "./schema/schema_faults.ts";
 import {
   configVariable,
+  type FlagSetting,
   libpqVariables,
   listSettings,
   type Setting,
   valueFromText,
   variablePrefix,
-} from "./settings_table.ts";
-import { isMap, putValue, valueAt, type ValueMap } from "./value_tree.ts";
-import { nearestName } from "./nearest_name.ts";
+} from "./schema/settings_table.ts";
+import { formatPath, isMap, putValue, valueAt, type ValueMap } from "./value_tree.ts";
 
 export interface Overrides {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
-import type { ParsedConfig } from "./config_schema.ts";
+import type { ParsedConfig } from "./schema/config_schema.ts";
 
 type Parsed = ParsedConfig["pipelines"][number];
 type ParsedCompletion = NonNullable<Parsed["rag_llm"]>;

@@ -5,10 +5,9 @@ import {
   parseListenAddress,
 } from "../core/listen_address.ts";
 import type { Fault } from "./fault.ts";
-import { checkPipelines } from "./pipeline_faults.ts";
-import type { Locate } from "./schema_faults.ts";
-import { formatPath, type SettingPath } from "./setting_path.ts";
-import { isMap, valueAt, type ValueMap } from "./value_tree.ts";
+import { layered } from "./pipeline_settings.ts";
+import type { Locate } from "./schema/schema_faults.ts";
+import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
 
 /** What the command line says beyond settings. */
 export interface RunContext {
@@ -28,11 +27,13 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   const faults: Fault[] = [];
   const report: Report = (path, message) => faults.push({ path: formatPath(path), ...locate(path), message });
   for (const part of ["databases", "pipelines"]) checkNames(tree[part], part, report);
-  checkDatabases(tree["databases"], report);
+  for (const [index, database] of listOf(tree["databases"]).entries()) {
+    checkConnection(database, ["databases", index], report);
+  }
   checkTls(tree, ["http", "tls"], report);
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
-  checkModel(tree["llm"], report);
+  checkCompletion(tree["llm"], report);
   checkPipelines(tree, report);
   return faults;
 }
@@ -48,6 +49,7 @@ function checkNames(entries: unknown, part: string, report: Report): void {
   }
 }
 
+/** Settings of a connection that cannot be given together. */
 const exclusive: readonly (readonly [string, string])[] = [
   ["hosts", "host"],
   ["hosts", "port"],
@@ -57,17 +59,22 @@ const exclusive: readonly (readonly [string, string])[] = [
   ["password", "password_file"],
 ];
 
-function checkDatabases(entries: unknown, report: Report): void {
-  for (const [index, entry] of listOf(entries).entries()) {
-    if (!isMap(entry)) continue;
-    for (const [one, other] of exclusive) {
-      if (entry[one] === undefined || entry[other] === undefined) continue;
-      report(["databases", index, other], `cannot be given together with ${one}`);
-    }
-    for (const [one, other] of [["sslcert", "sslkey"], ["sslkey", "sslcert"]] as const) {
-      if (entry[one] === undefined || entry[other] !== undefined) continue;
-      report(["databases", index, other], `is required where ${one} is given`);
-    }
+/** What the first of each needs: a client certificate and its key, as `databases` and `pipelines` call them. */
+const together: readonly (readonly [string, string])[] = [
+  ["sslcert", "sslkey"],
+  ["sslkey", "sslcert"],
+  ["ssl_cert", "ssl_key"],
+  ["ssl_key", "ssl_cert"],
+];
+
+function checkConnection(connection: unknown, path: SettingPath, report: Report): void {
+  if (!isMap(connection)) return;
+  const isGiven = (key: string) => connection[key] !== undefined;
+  for (const [one, other] of exclusive) {
+    if (isGiven(one) && isGiven(other)) report([...path, other], `cannot be given together with ${one}`);
+  }
+  for (const [one, other] of together) {
+    if (isGiven(one) && !isGiven(other)) report([...path, other], `is required where ${one} is given`);
   }
 }
 
@@ -83,7 +90,7 @@ function checkTls(tree: ValueMap, path: SettingPath, report: Report): void {
 const modelIsOptional: readonly unknown[] = [undefined, "local", "anthropic"];
 
 /** No default would stay right, since models come and go; Anthropic's is the one that files for pgEdge's server leave out. */
-function checkModel(llm: unknown, report: Report): void {
+function checkCompletion(llm: unknown, report: Report): void {
   const provider = valueAt(llm, ["provider"]);
   if (valueAt(llm, ["enabled"]) === false) return;
   if (provider === "local" && valueAt(llm, ["fallback"]) !== undefined) {
@@ -117,6 +124,50 @@ function ragAddress(tree: ValueMap): ListenAddress {
   const host = valueAt(tree, ["server", "listen_address"]) ?? "0.0.0.0";
   const port = valueAt(tree, ["server", "port"]) ?? 8080;
   return { host: String(host), port: Number(port) };
+}
+
+/** What a pipeline lacks, `defaults` included, and what cannot be together in it. */
+function checkPipelines(tree: ValueMap, report: Report): void {
+  for (const [index, pipeline] of listOf(tree["pipelines"]).entries()) {
+    if (!isMap(pipeline)) continue;
+    const path = ["pipelines", index] as const;
+    for (const part of ["embedding_llm", "rag_llm"]) checkProvider(tree, pipeline, [...path, part], report);
+    const database = pipeline["database"];
+    checkConnection(database, [...path, "database"], report);
+    if (
+      valueAt(database, ["hosts"]) === undefined &&
+      valueAt(database, ["target_session_attrs"]) !== undefined
+    ) {
+      report(
+        [...path, "database", "target_session_attrs"],
+        "needs hosts: one server leaves nothing to choose",
+      );
+    }
+    checkModel(pipeline["rerank"], [...path, "rerank"], report);
+  }
+}
+
+function checkProvider(tree: ValueMap, pipeline: ValueMap, path: SettingPath, report: Report): void {
+  const part = String(path.at(-1));
+  const [own, base] = [pipeline[part], valueAt(tree, ["defaults", part])].map((value) =>
+    isMap(value) ? value as { provider?: string } : undefined
+  );
+  const settings = layered(own, base);
+  if (settings.provider === undefined) {
+    report(path, `a provider is required, here or in defaults.${part}`);
+    return;
+  }
+  checkModel(settings, path, report);
+  const fallback = valueAt(settings, ["fallback"]);
+  for (const [index, entry] of listOf(fallback).entries()) {
+    checkModel(entry, [...path, "fallback", index], report);
+  }
+}
+
+function checkModel(section: unknown, path: SettingPath, report: Report): void {
+  const provider = valueAt(section, ["provider"]);
+  if (typeof provider !== "string" || provider === "local") return;
+  if (valueAt(section, ["model"]) === undefined) report([...path, "model"], `is required for ${provider}`);
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -1,10 +1,9 @@
-import type { Place } from "./config_document.ts";
-import { configSchema } from "./config_schema.ts";
+import type { PlaceOf } from "./config_document.ts";
+import { configSchema } from "./schema/config_schema.ts";
 import type { Fault } from "./fault.ts";
-import { ownField, schemaAt, sectionFields } from "./schema_walk.ts";
-import { formatPath, type SettingPath } from "./setting_path.ts";
-import { libpqVariables, listSettings } from "./settings_table.ts";
-import { isMap, type ValueMap } from "./value_tree.ts";
+import { ownField, schemaAt, sectionFields } from "./schema/schema_walk.ts";
+import { libpqVariables, listSettings } from "./schema/settings_table.ts";
+import { formatPath, isMap, type SettingPath, type ValueMap } from "./value_tree.ts";
 
 /** What to tell of a value that was written as if variables were replaced in it. */
 export interface VariableHint {
@@ -18,10 +17,7 @@ export interface VariableHint {
 const reference = /\$\{[^{}]+\}/;
 
 /** One hint for each text of a file that holds `${…}`, which Compose and shells replace and this server does not. */
-export function variableHints(
-  tree: ValueMap,
-  place: (path: SettingPath) => Place | undefined,
-): VariableHint[] {
+export function variableHints(tree: ValueMap, place: PlaceOf): VariableHint[] {
   return [...textsOf(tree, [])].filter(([, text]) => reference.test(text)).map(([path]) => {
     const line = place(path)?.line;
     return {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { stringify } from "yaml";
-import { configSchema } from "../../src/config/config_schema.ts";
+import { configSchema } from "../../src/config/schema/config_schema.ts";
 import { ConfigError, faultText, loadConfig } from "../../src/config/mod.ts";
 import { readConfigDocument } from "../../src/config/config_document.ts";
-import { leafSchemas } from "../../src/config/schema_walk.ts";
+import { leafSchemas } from "../../src/config/schema/schema_walk.ts";
 import { optionsFor } from "./load_options.ts";
 
 Deno.test("readConfigDocument() says where values and keys are written", () => {

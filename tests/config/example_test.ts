@@ -1,11 +1,10 @@
+import { loadConfig } from "../../src/config/mod.ts";
+import { configSchema } from "../../src/config/schema/config_schema.ts";
+import { leafSchemas, writtenDefault } from "../../src/config/schema/schema_walk.ts";
+import { formatPath, valueAt } from "../../src/config/value_tree.ts";
+import { optionsFor } from "./load_options.ts";
 import assert from "node:assert/strict";
 import { parse } from "yaml";
-import { configSchema } from "../../src/config/config_schema.ts";
-import { loadConfig } from "../../src/config/mod.ts";
-import { leafSchemas, writtenDefault } from "../../src/config/schema_walk.ts";
-import { formatPath } from "../../src/config/setting_path.ts";
-import { valueAt } from "../../src/config/value_tree.ts";
-import { optionsFor } from "./load_options.ts";
 
 const example = await Deno.readTextFile(new URL("../../config.example.yaml", import.meta.url));
 const withDefaults = example.replaceAll(/^( *)#(?=[a-z-])/gm, "$1");

@@ -1,7 +1,7 @@
-import assert from "node:assert/strict";
 import { parseFlags } from "../../src/cli/parse_flags.ts";
 import { ConfigError, loadConfig, type LoadOptions, redactConfig } from "../../src/config/mod.ts";
 import { optionsFor, readFrom } from "./load_options.ts";
+import assert from "node:assert/strict";
 
 async function faultsOf(options: LoadOptions): Promise<ConfigError> {
   try {
@@ -258,4 +258,23 @@ Deno.test("loadConfig() finds vendors' keys in their own variables and in the ho
     ollama_url: "http://127.0.0.1:11434",
   });
   assert.doesNotMatch(JSON.stringify(redactConfig(config)), /key-of/);
+});
+
+Deno.test("loadConfig() takes a word of a choice in any case, from the file, a variable or a flag", async () => {
+  const text = "llm: { provider: OpenAI, model: m }\ndatabases: [{ name: d, sslmode: Verify-Full }]";
+  const { config } = await loadConfig(optionsFor(text, {
+    env: { POSTERN_LOG_LEVEL: "DEBUG" },
+    flags: parseFlags(["-db-sslmode", "Require"]),
+  }));
+  assert.deepEqual([config.llm.provider, config.log.level, config.databases[0]?.sslmode], [
+    "openai",
+    "debug",
+    "require",
+  ]);
+});
+
+Deno.test("loadConfig() keeps the demo's RAG server to this machine, where Host is checked", async () => {
+  const flags = { ...parseFlags(["-demo", "-rag"]) };
+  const { config } = await loadConfig(optionsFor("", { flags }));
+  assert.deepEqual([config.server.listen_address, config.server.allowed_hosts], ["127.0.0.1", []]);
 });

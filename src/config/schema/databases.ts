@@ -13,7 +13,7 @@ import {
   text,
   textMap,
   toggle,
-} from "../field_types.ts";
+} from "./field_types.ts";
 
 /** One server of several, tried in order. */
 export const hostEntry = section({

@@ -13,7 +13,7 @@ import {
   origin,
   section,
   toggle,
-} from "../field_types.ts";
+} from "./field_types.ts";
 
 const tls = section({
   enabled: toggle().prefault(false).describe("Serve HTTPS"),

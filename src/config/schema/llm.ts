@@ -14,7 +14,7 @@ import {
   timeout,
   toggle,
   webAddress,
-} from "../field_types.ts";
+} from "./field_types.ts";
 
 const contextTokens = () =>
   integer(1024).optional().describe(

@@ -16,7 +16,7 @@ import {
   timeout,
   toggle,
   webAddress,
-} from "../field_types.ts";
+} from "./field_types.ts";
 import { hostEntry } from "./databases.ts";
 import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } from "./rag.ts";
 

@@ -14,7 +14,7 @@ import {
   timeout,
   toggle,
   webAddress,
-} from "../field_types.ts";
+} from "./field_types.ts";
 
 /** The RAG server's listener. */
 export const server = section({

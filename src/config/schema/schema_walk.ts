@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SettingPath } from "./setting_path.ts";
+import type { SettingPath } from "../value_tree.ts";
 
 type Schema = z.core.$ZodType;
 

@@ -1,10 +1,8 @@
+import { isMap, type SettingPath, type ValueMap } from "../value_tree.ts";
+import { pathFields, toggleFromText } from "./field_types.ts";
+import { listElement, ownField, recordValue, sectionFields, writtenSchema } from "./schema_walk.ts";
 import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
-import { pathFields } from "./field_types.ts";
-import { listElement, ownField, recordValue, sectionFields, writtenSchema } from "./schema_walk.ts";
-import type { SettingPath } from "./setting_path.ts";
-import { toggleFromText } from "./toggle_text.ts";
-import { isMap, type ValueMap } from "./value_tree.ts";
 
 export interface NormalizeOptions {
   /** What relative paths are relative to. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseSize } from "../../src/config/size.ts";
+import { parseSize } from "../../../src/config/schema/field_types.ts";
 
 Deno.test("parseSize() reads bytes with and without a unit", () => {
   const sizes: [string, number | undefined][] = [

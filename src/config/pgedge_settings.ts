@@ -1,16 +1,14 @@
-import type { Place } from "./config_document.ts";
+import { queryLimits } from "../rag_server/query_limits.ts";
+import { type PlaceOf, settingAt } from "./config_document.ts";
 import type { Fault } from "./fault.ts";
-import type { SettingPath } from "./setting_path.ts";
-import { formatPath } from "./setting_path.ts";
-import { settingsOf } from "./setting_pattern.ts";
-import { toggleFromText } from "./toggle_text.ts";
-import { isMap, type ValueMap } from "./value_tree.ts";
+import { toggleFromText } from "./schema/field_types.ts";
+import { isMap, settingsOf, type ValueMap } from "./value_tree.ts";
 
 /**
- * Keys of the two Go programs' files that Postern does not need, and what is in their place. `[]` is every element
+ * Settings of pgEdge's two servers that Postern does not need, and what is in their place. `[]` is every element
  * of a list.
  */
-const replacedSettings: Readonly<Record<string, string>> = {
+const deprecatedSettings: Readonly<Record<string, string>> = {
   "secret_file":
     "Postern encrypts no passwords; give them as databases[].password, POSTERN_DB_PASSWORD or ~/.pgpass",
   "trace_file": "log.level: debug and log.format: json take its place",
@@ -31,16 +29,11 @@ const replacedSettings: Readonly<Record<string, string>> = {
 };
 
 /** Takes those keys out of a configuration; returns one warning for each that was there. */
-export function takeReplacedSettings(
-  tree: ValueMap,
-  place: (path: SettingPath) => { line: number } | undefined,
-): string[] {
-  return Object.entries(replacedSettings).flatMap(([pattern, instead]) =>
+export function takeDeprecatedSettings(tree: ValueMap, place: PlaceOf): string[] {
+  return Object.entries(deprecatedSettings).flatMap(([pattern, instead]) =>
     settingsOf(tree, pattern).map(({ holder, key, path }) => {
-      const line = place(path)?.line;
       delete holder[key];
-      const at = line === undefined ? "" : ` (line ${line})`;
-      return `${formatPath(path)}${at} is not used: ${instead}`;
+      return `${settingAt(path, place)} is not used: ${instead}`;
     })
   );
 }
@@ -50,7 +43,7 @@ export function takeReplacedSettings(
  * them. Whatever does not plainly say that they are not counts as such a file. To be looked for before those keys are
  * taken out.
  */
-export function identityFaults(tree: ValueMap, place: (path: SettingPath) => Place | undefined): Fault[] {
+export function identityFaults(tree: ValueMap, place: PlaceOf): Fault[] {
   if (isSwitchedOff(tree["identity"])) return [];
   return [{
     path: "identity",
@@ -65,4 +58,22 @@ function isSwitchedOff(section: unknown): boolean {
   if (!isMap(section)) return false;
   const enabled = section["enabled"] ?? false;
   return enabled === false || (typeof enabled === "string" && toggleFromText(enabled) === false);
+}
+
+/** Settings that files for pgEdge's RAG server may set higher than Postern goes, and how high it goes. */
+const highest: Readonly<Record<string, number>> = {
+  "defaults.top_n": queryLimits.topN,
+  "pipelines[].top_n": queryLimits.topN,
+};
+
+/** Lowers what is higher; returns one warning for each such setting. */
+export function clampSettings(tree: ValueMap, place: PlaceOf): string[] {
+  return Object.entries(highest).flatMap(([pattern, most]) =>
+    settingsOf(tree, pattern).flatMap(({ holder, key, path }) => {
+      const value = holder[key];
+      if (typeof value !== "number" || !Number.isInteger(value) || value <= most) return [];
+      holder[key] = most;
+      return [`${settingAt(path, place)}: ${value} is lowered to ${most}, the highest there is`];
+    })
+  );
 }

@@ -1,8 +1,7 @@
+import { parseDuration } from "../../core/duration.ts";
+import { parseAddressBlock } from "../../core/ip_address.ts";
+import { parseListenAddress } from "../../core/listen_address.ts";
 import { z } from "zod";
-import { parseDuration } from "../core/duration.ts";
-import { parseAddressBlock } from "../core/ip_address.ts";
-import { parseListenAddress } from "../core/listen_address.ts";
-import { parseSize } from "./size.ts";
 
 /**
  * The kinds of leaf that the schema is made of. Each says what it expects in one phrase, which a fault quotes, so that
@@ -147,4 +146,33 @@ function parsed<T>(form: string, parse: (value: string) => T | undefined) {
 function checked(form: string, holds: (value: string) => boolean) {
   const error = `expected ${form}`;
   return z.string({ error }).refine(holds, { error });
+}
+
+const unitBytes: Readonly<Record<string, number>> = {
+  "": 1,
+  B: 1,
+  kB: 1_000,
+  KB: 1_000,
+  MB: 1_000_000,
+  GB: 1_000_000_000,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+};
+
+/** Reads `1 MiB`, `512KiB`, `10MB` or a bare number of bytes; undefined where the text is none of these. */
+export function parseSize(text: string): number | undefined {
+  const match = /^(\d{1,12}) ?([A-Za-z]{0,3})$/.exec(text);
+  const unit = match === null ? undefined : unitBytes[match[2] ?? ""];
+  return match === null || unit === undefined ? undefined : Number(match[1]) * unit;
+}
+
+/**
+ * The boolean that a text stands for, undefined where it is none. YAML 1.2 reads these words as text; the two Go
+ * programs read them as YAML 1.1 does (https://yaml.org/type/bool.html), and variables and flags are text anyway.
+ */
+export function toggleFromText(text: string): boolean | undefined {
+  if (/^(true|yes|y|on|1)$/i.test(text)) return true;
+  if (/^(false|no|n|off|0)$/i.test(text)) return false;
+  return undefined;
 }

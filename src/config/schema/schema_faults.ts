@@ -1,11 +1,9 @@
-import type { z } from "zod";
-import { redactText } from "../core/redact.ts";
+import { redactText } from "../../core/redact.ts";
+import { type Fault, nearestName } from "../fault.ts";
+import { formatPath, isMap, type SettingPath, valueAt } from "../value_tree.ts";
 import { configSchema } from "./config_schema.ts";
-import type { Fault } from "./fault.ts";
-import { nearestName } from "./nearest_name.ts";
 import { schemaAt, sectionFields } from "./schema_walk.ts";
-import { formatPath, type SettingPath } from "./setting_path.ts";
-import { isMap, valueAt } from "./value_tree.ts";
+import type { z } from "zod";
 
 /** Where a value was written: its place in the file, or the variable or flag that gave it. */
 export type Origin = Pick<Fault, "line" | "column" | "variable" | "flag">;

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { logFormats, logLevels } from "../../core/logger.ts";
+import { builtins } from "./builtins.ts";
+import { databases } from "./databases.ts";
+import { choice, filePath, integer, section } from "./field_types.ts";
+import { http } from "./http.ts";
+import { embedding, llm } from "./llm.ts";
+import { pipelines } from "./pipelines.ts";
+import { apiKeys, defaults, server } from "./rag.ts";
+import type { ValueMap } from "../value_tree.ts";
+
+/** The audit trail. */
+const audit = section({
+  file: filePath().optional()
+    .describe(
+      "One line per login, refusal, lockout, reload, administrator's operation and tool call; without it, none",
+    ),
+});
+
+/** What goes to standard error. */
+const log = section({
+  level: choice(...logLevels).prefault("info").describe("Least level that is logged"),
+  format: choice(...logFormats).prefault("text").describe("One line for people, or one JSON object a line"),
+});
+
+/** The whole file. Names are the file's own; parsed durations are in milliseconds and parsed sizes in bytes. */
+export const configSchema = section({
+  http: http.prefault({}),
+  databases: databases.prefault([]),
+  max_connections: integer(1, 100_000).prefault(100)
+    .describe("Connections to all databases together; the longest idle closes first"),
+  log: log.prefault({}),
+  audit: audit.prefault({}),
+  data_dir: filePath().optional().describe("Folder for what outlives a restart"),
+  custom_definitions_path: filePath().optional().describe("File of prompts and resources of your own"),
+  llm: llm.prefault({}),
+  embedding: embedding.optional(),
+  builtins: builtins.prefault({}),
+  server: server.prefault({}),
+  api_keys: apiKeys.optional(),
+  defaults: defaults.optional(),
+  pipelines: pipelines.prefault([]),
+});
+
+export type ParsedConfig = z.output<typeof configSchema>;
+
+/** JSON Schema of the configuration file, for editors that complete and check it. */
+export function configJsonSchema(): Readonly<Record<string, unknown>> {
+  return { title: "Postern's configuration file", ...z.toJSONSchema(configSchema, { io: "input" }) };
+}
+
+/** Parts of the schema that nothing acts upon yet. Take a line out with the change that makes it work. */
+const unusedParts = ["custom_definitions_path", "embedding"];
+
+/** One warning for each such part that a configuration sets, so that nobody believes it works. */
+export function unusedPartWarnings(tree: ValueMap): string[] {
+  return unusedParts.filter((part) => tree[part] !== undefined)
+    .map((part) => `${part}: read but not used by this version`);
+}
