@@ -1,6 +1,6 @@
 import denoConfig from "./deno.json" with { type: "json" };
 import { runCommandLine } from "./src/cli/run_command_line.ts";
-import { createStreamWriter } from "./src/cli/stream_writer.ts";
+import { createStreamWriter } from "./src/cli/output.ts";
 
 const stdout = createStreamWriter(Deno.stdout, "standard output");
 const stderr = createStreamWriter(Deno.stderr, "standard error");

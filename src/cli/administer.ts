@@ -2,15 +2,10 @@ import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createLogger } from "../core/logger.ts";
+import type { Output } from "./output.ts";
 import type { ParsedFlags } from "./parse_flags.ts";
 import { addToken, listTokens, removeToken } from "./token_operations.ts";
 import { addUser, deleteUser, disableUser, enableUser, listUsers, updateUser } from "./user_operations.ts";
-
-/** Where an operation's texts go, each a line without its end. */
-export interface Output {
-  readonly print: (line: string) => void;
-  readonly warn: (line: string) => void;
-}
 
 /**
  * Does an administrator's operation on a credential file, and leaves its mark in the audit trail.

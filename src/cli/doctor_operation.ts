@@ -1,7 +1,6 @@
-import type { CheckResult } from "../rag_server/checks/check.ts";
 import type { Diagnosis } from "../doctor/doctor.ts";
-import { jsonText, type Print } from "./operation_output.ts";
-import { visible } from "./print_table.ts";
+import type { CheckResult } from "../rag_server/checks/check.ts";
+import { jsonText, type Print, visible } from "./output.ts";
 
 export interface DoctorSettings {
   /** Print JSON in place of text for people. */

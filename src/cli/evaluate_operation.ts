@@ -4,8 +4,7 @@ import { fewestQuestions, type PairedDifference } from "../rag_server/evaluate/p
 import { parseQrels } from "../rag_server/evaluate/parse_qrels.ts";
 import { parseQueries } from "../rag_server/evaluate/parse_queries.ts";
 import type { WeighedArms } from "../rag_server/evaluate/weigh_arms.ts";
-import { jsonText, type Print } from "./operation_output.ts";
-import { tableLines } from "./print_table.ts";
+import { jsonText, type Print, tableLines } from "./output.ts";
 
 export interface EvaluateSettings {
   readonly queriesFile: string;

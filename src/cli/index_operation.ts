@@ -1,16 +1,15 @@
 import type { NamedPipeline } from "../app/rag/named_pipeline.ts";
 import { AppError } from "../core/app_error.ts";
 import type { Connection } from "../postgres/connection.ts";
-import { buildVectorIndex } from "../rag_server/search/build_vector_index.ts";
 import { buildKeywordIndex } from "../rag_server/keyword/build_keyword_index.ts";
 import { dropKeywordIndex, dropLostIndexes } from "../rag_server/keyword/drop_keyword_index.ts";
 import { findKeywordIndex } from "../rag_server/keyword/find_keyword_index.ts";
+import { buildVectorIndex } from "../rag_server/search/build_vector_index.ts";
 import type { DocumentTable } from "../rag_server/search/document_table.ts";
-import { readTable } from "../rag_server/search/read_table.ts";
 import type { SearchedTableSettings } from "../rag_server/search/open_searched_table.ts";
-import type { Print } from "./operation_output.ts";
+import { readTable } from "../rag_server/search/read_table.ts";
+import type { Print } from "./output.ts";
 import type { Progress } from "./progress_bar.ts";
-import { isOfRights } from "./role_hint.ts";
 
 export interface IndexOperation {
   readonly named: NamedPipeline;
@@ -145,4 +144,19 @@ export async function dropPipelineIndex(operation: IndexOperation): Promise<void
     const dropped = await dropKeywordIndex({ connection, signal, table: relation, textColumn });
     print(`${table}: ${dropped ? "keyword index dropped" : "there is no keyword index"}`);
   });
+}
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const insufficientPrivilege = "42501";
+
+/** Whether PostgreSQL refused something for want of rights. */
+export function isOfRights(error: unknown): error is AppError {
+  return error instanceof AppError && error.data?.["sqlState"] === insufficientPrivilege;
+}
+
+/** The error; one of rights says besides whose they are and where another role can be given. */
+export function withRoleHint(error: unknown, role: string): unknown {
+  if (!isOfRights(error)) return error;
+  const hint = `the role "${role}" lacks the right; give one that has it at -db-user`;
+  return new AppError(error.code, `${error.message}; ${hint}`, { cause: error });
 }

@@ -1,8 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import type { FileNote } from "../rag_server/ingest/find_files.ts";
 import { ingest, type IngestOptions, type IngestSummary } from "../rag_server/ingest/ingest.ts";
-import { jsonText, type Print } from "./operation_output.ts";
-import { fieldLines, visible } from "./print_table.ts";
+import { fieldLines, jsonText, type Print, visible } from "./output.ts";
 import type { Progress } from "./progress_bar.ts";
 
 /** What to ingest, and how to tell of it. */

@@ -1,25 +1,18 @@
+import { openToolDatabases } from "../app/open_tool_databases.ts";
 import { type NamedPipeline, openNamedPipeline, openPipelines } from "../app/rag/named_pipeline.ts";
 import type { Config } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { doctor } from "../doctor/doctor.ts";
 import { evaluatePipeline } from "../rag_server/evaluate/evaluate_pipeline.ts";
 import { openSearchedTable } from "../rag_server/search/open_searched_table.ts";
-import { openToolDatabases } from "../app/open_tool_databases.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { evaluateRetrieval } from "./evaluate_operation.ts";
-import { dropPipelineIndex, indexPipeline } from "./index_operation.ts";
 import { ingestOperation } from "./ingest_operation.ts";
-import type { Print } from "./operation_output.ts";
+import { createStreamWriter, type Print } from "./output.ts";
 import type { ParsedFlags } from "./parse_flags.ts";
 import { createProgress, type Progress } from "./progress_bar.ts";
-import { withRoleHint } from "./role_hint.ts";
-import { createStreamWriter } from "./stream_writer.ts";
-import { untilInterrupted } from "./until_interrupted.ts";
-
-/** Where an operation's texts go. */
-interface RagOutput {
-  readonly print: Print;
-}
+import { dropPipelineIndex, indexPipeline, withRoleHint } from "./index_operation.ts";
 
 interface Context {
   readonly flags: ParsedFlags;
@@ -38,7 +31,7 @@ interface Context {
 export async function ragOperation(
   flags: ParsedFlags,
   config: Config,
-  { print }: RagOutput,
+  { print }: { readonly print: Print },
 ): Promise<number> {
   const progress = createProgress({
     isTerminal: Deno.stderr.isTerminal(),
@@ -145,4 +138,17 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
 
 function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {
   return value === undefined ? {} : { [name]: value } as { [name in Name]: string };
+}
+
+/** Runs an operation whose signal aborts on SIGINT or SIGTERM, so that it ends in order. */
+async function untilInterrupted<T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const stop = () => controller.abort(new AppError("unavailable", "Cannot finish: interrupted"));
+  const signals = ["SIGTERM", "SIGINT"] as const;
+  for (const signal of signals) Deno.addSignalListener(signal, stop);
+  try {
+    return await operation(controller.signal);
+  } finally {
+    for (const signal of signals) Deno.removeSignalListener(signal, stop);
+  }
 }

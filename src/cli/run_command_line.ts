@@ -1,7 +1,8 @@
+import { verifyAudit } from "../audit/verify_audit.ts";
 import { configJsonSchema, loadConfig, processEnvironment } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
-import { administer, type Output } from "./administer.ts";
-import { verifyAuditFile } from "./audit_operation.ts";
+import { administer } from "./administer.ts";
+import type { Output } from "./output.ts";
 import { helpText } from "./help.ts";
 import { type ParsedFlags, parseFlags, UsageError } from "./parse_flags.ts";
 
@@ -64,4 +65,13 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
   const warn = (line: string) => output.warn(`${program.name}: warning: ${line}`);
   warnings.forEach(warn);
   return await administer(flags, config, { print, warn });
+}
+
+/** Says that an audit trail is whole. @throws {AppError} `conflict` naming the first line that is not as it was written */
+async function verifyAuditFile(file: string, print: (line: string) => void): Promise<void> {
+  const result = await verifyAudit(file);
+  if (!result.ok) {
+    throw new AppError("conflict", `Cannot vouch for ${file}: line ${result.line}: ${result.reason}`);
+  }
+  print(`${file} is whole: ${result.lines} lines`);
 }

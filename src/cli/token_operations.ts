@@ -1,15 +1,17 @@
-import * as tokens from "../identity/tokens/tokens.ts";
 import { AppError } from "../core/app_error.ts";
+import * as tokens from "../identity/tokens/tokens.ts";
 import {
+  fieldLines,
   jsonText,
   jsonTime,
   nowOf,
   type OperationOptions,
   plainTime,
   type Print,
+  tableLines,
+  visible,
   warnOfAccess,
-} from "./operation_output.ts";
-import { fieldLines, tableLines, visible } from "./print_table.ts";
+} from "./output.ts";
 
 export interface TokenFileSettings {
   readonly tokenFile: string;

@@ -1,8 +1,8 @@
+import { AppError } from "../core/app_error.ts";
 import { quoted } from "../identity/credentials/credential_entries.ts";
 import { checkNewPassword } from "../identity/users/password_hash.ts";
 import { readUserFile, type UserRecord } from "../identity/users/user_file.ts";
 import * as users from "../identity/users/users.ts";
-import { AppError } from "../core/app_error.ts";
 import { askNewPassword } from "./ask_password.ts";
 import {
   jsonText,
@@ -11,9 +11,10 @@ import {
   type OperationOptions,
   plainTime,
   type Print,
+  tableLines,
+  visible,
   warnOfAccess,
-} from "./operation_output.ts";
-import { tableLines, visible } from "./print_table.ts";
+} from "./output.ts";
 
 export interface UserOperationOptions extends OperationOptions {
   /** Asks for the new password of a user; at the terminal where it is absent. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createStreamWriter } from "../../src/cli/stream_writer.ts";
+import { createStreamWriter } from "../../src/cli/output.ts";
 
 /** A stream that takes so many bytes at once, and fails once it has taken all it is to take. */
 function createStream({ atOnce, failure, room }: { atOnce: number; failure: Error; room: number }) {

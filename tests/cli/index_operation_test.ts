@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withRoleHint } from "../../src/cli/role_hint.ts";
+import { withRoleHint } from "../../src/cli/index_operation.ts";
 import { AppError } from "../../src/core/app_error.ts";
 
 Deno.test("an error of rights says whose they are and where to give another role", () => {
