@@ -6,7 +6,7 @@ import { ProviderError } from "../../llm/provider_error.ts";
 import { createSingleFlight } from "../../core/async/single_flight.ts";
 import type { Filter } from "../query.ts";
 import type { RetrievedDocument, Retriever, RetrieveRequest } from "./retrieve.ts";
-import type { SearchCaller } from "./search_caller.ts";
+import type { SearchCaller } from "../filter/check_filter.ts";
 
 export interface CurrentRetrieverOptions {
   /** For the log. */

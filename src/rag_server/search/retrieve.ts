@@ -4,15 +4,12 @@ import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { checkColumns } from "../filter/check_columns.ts";
-import { checkValues } from "../filter/check_values.ts";
+import { checkFilter, isFaultOfValue, type SearchCaller, valueFault } from "../filter/check_filter.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
-import { isFaultOfValue, misfit } from "../filter/value_fault.ts";
 import { type Candidate, fuseTables, type RetrievedDocument } from "./fuse_tables.ts";
 import type { KeywordArm } from "./keyword_arm.ts";
 import type { Filter } from "../query.ts";
 import { retrievalSql } from "./retrieval_sql.ts";
-import type { SearchCaller } from "./search_caller.ts";
 import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { vectorSettings } from "./vector_arm.ts";
 
@@ -202,7 +199,7 @@ export function createRetriever(
 
   function failure(table: DocumentTable, error: StatementError, unchecked: readonly string[]): AppError {
     if (unchecked.length > 0 && isFaultOfValue(error)) {
-      return misfit(unchecked.length === 1 ? unchecked[0] ?? "filter" : "filter");
+      return valueFault(unchecked.length === 1 ? unchecked[0] ?? "filter" : "filter");
     }
     logger.warn("search failed", { database: database.name, table: table.name, error });
     return error.kind === "timeout"
@@ -214,10 +211,7 @@ export function createRetriever(
 
   return {
     async checkFilter(filter, caller) {
-      const compiled = tables.map(({ table }) => compileFilter(filter, table.columns));
-      // before any value is read as its column's type
-      for (const { table } of tables) await checkColumns(database, table, filter, caller);
-      await Promise.all(compiled.map(({ unchecked }) => checkValues(database, unchecked, caller)));
+      await checkFilter(database, tables.map(({ table }) => table), filter, caller);
     },
     async retrieve(request) {
       const planned = tables.map((searched) => plan(searched, request));

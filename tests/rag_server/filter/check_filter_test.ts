@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { checkValues } from "../../../src/rag_server/filter/check_values.ts";
-import { compileFilter } from "../../../src/rag_server/filter/compile_filter.ts";
+import { checkFilter } from "../../../src/rag_server/filter/check_filter.ts";
 import type { Condition } from "../../../src/rag_server/query.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
@@ -31,12 +30,10 @@ const setUp = `CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 
 testWithPgvector("PostgreSQL judges the values that it alone can judge, without a table", async () => {
   await using fixture = await createSearchFixture(setUp);
-  const { columns } = await fixture.readTable({ table: "docs" });
+  const table = await fixture.readTable({ table: "docs" });
   await fixture.admin.query("DROP TABLE docs");
-  const check = async (...conditions: readonly Condition[]) => {
-    const { unchecked } = compileFilter({ conditions, logic: "OR" }, columns);
-    await checkValues(fixture.database, unchecked, { signal });
-  };
+  const check = (...conditions: readonly Condition[]) =>
+    checkFilter(fixture.database, [table], { conditions, logic: "OR" }, { signal });
   const refused = async (condition: Condition, reason: string) => {
     const before = [{ column: "id", operator: "=", value: 1 }, {
       column: "c0",
@@ -67,14 +64,14 @@ testWithPgvector(
   "the database is asked once where all values fit, and not at all where it need not be",
   async () => {
     await using fixture = await createSearchFixture(setUp);
-    const { columns } = await fixture.readTable({ table: "docs" });
+    const table = await fixture.readTable({ table: "docs" });
     let reads = 0;
     const counting: typeof fixture.database = {
       ...fixture.database,
       read: (request) => (reads++, fixture.database.read(request)),
     };
     const check = (...conditions: readonly Condition[]) =>
-      checkValues(counting, compileFilter({ conditions, logic: "AND" }, columns).unchecked, { signal });
+      checkFilter(counting, [table], { conditions, logic: "AND" }, { signal });
     await check({ column: "id", operator: "=", value: 1 }, { column: "spot", operator: "IS NULL" });
     assert.equal(reads, 0);
     await check({ column: "c0", operator: "=", value: "1 day" }, {
@@ -85,3 +82,35 @@ testWithPgvector(
     assert.equal(reads, 1);
   },
 );
+
+const carelessTypes = `
+CREATE FUNCTION careless(text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+CREATE FUNCTION careful(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN true; END';
+CREATE DOMAIN sly AS text CHECK (careless(VALUE)); CREATE DOMAIN good AS text CHECK (careful(VALUE));
+CREATE TYPE pair AS (a sly, b int); CREATE TYPE odd AS ENUM ('x'); CREATE TYPE mood AS ENUM ('x');
+CREATE FUNCTION odd_equal(odd, odd) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+CREATE OPERATOR = (LEFTARG = odd, RIGHTARG = odd, FUNCTION = odd_equal);
+CREATE TABLE "Docs" (id int PRIMARY KEY, body text, embedding vector(2), plain sly, list sly[], pair pair, pairs pair[],
+  odd odd, goods good[], moods mood[], mood mood, tags text[], period int4range);
+`;
+
+testWithPgvector("a filter may not name a column whose type runs a VOLATILE function", async () => {
+  await using fixture = await createSearchFixture(carelessTypes);
+  const table = await fixture.readTable({ table: '"Docs"' });
+  const check = (column: string, value = "x") =>
+    checkFilter(
+      fixture.database,
+      [table],
+      { conditions: [{ column, operator: "=", value }], logic: "AND" },
+      { signal },
+    );
+  for (const column of ["list", "pair", "pairs", "odd"]) {
+    await assert.rejects(check(column), {
+      code: "invalid",
+      message: /^filter\.conditions\[0\]\.column: .* is VOLATILE/,
+    }, column);
+  }
+  // a domain itself is compared as the type below it
+  for (const column of ["plain", "goods", "moods", "mood", "tags", "body"]) await check(column);
+  await check("period", "[1,2)");
+});
