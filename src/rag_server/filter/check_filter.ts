@@ -68,8 +68,7 @@ async function checkColumns(
     const type = table.columns.get(column);
     if (type === undefined || builtIn.test(type.sqlType) || operator.endsWith("NULL")) continue;
     const outcome = await database.read({
-      principal: { kind: "local" },
-      ...address,
+      principal: { kind: "local", ...address },
       trusted: true,
       names: namesOf(table.relation, column),
       sql: "SELECT",

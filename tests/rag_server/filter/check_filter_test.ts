@@ -114,3 +114,23 @@ testWithPgvector("a filter may not name a column whose type runs a VOLATILE func
   for (const column of ["plain", "goods", "moods", "mood", "tags", "body"]) await check(column);
   await check("period", "[1,2)");
 });
+
+testWithPgvector("whatever the database is asked about a filter counts to the client's address", async () => {
+  await using fixture = await createSearchFixture(
+    "CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), spot point)",
+  );
+  const table = await fixture.readTable({ table: "docs" });
+  const principals: unknown[] = [];
+  const watched: typeof fixture.database = {
+    ...fixture.database,
+    read: (request) => (principals.push(request.principal), fixture.database.read(request)),
+  };
+  const filter = {
+    conditions: [{ column: "spot", operator: "IN", value: ["(1,2)"] }],
+    logic: "AND",
+  } as const;
+  const address = "192.0.2.1";
+  await assert.rejects(checkFilter(watched, [table], filter, { address, signal }), { code: "invalid" });
+  // the type, all values, and then the one that does not fit
+  assert.deepEqual(principals, Array(3).fill({ kind: "local", address }));
+});
