@@ -2,17 +2,17 @@ import { AppError } from "../core/app_error.ts";
 import { giveToOwnerOf } from "../core/files/give_to_owner_of.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
 import type { Logger } from "../core/logger.ts";
-import { type LineMembers, noteMembers } from "./audit_event.ts";
-import { type ChainEnd, chainStart, linkLine } from "./chain.ts";
-import { type ChainHead, headPathOf, lockHead } from "./chain_head.ts";
-import { readTrailEnd } from "./trail_end.ts";
-
-export interface AppendOptions {
-  readonly path: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly logger: Logger;
-}
+import { sha256 } from "../core/sha256.ts";
+import {
+  type ChainEnd,
+  type ChainHead,
+  chainStart,
+  headPathOf,
+  type LineMembers,
+  linkLine,
+  lockHead,
+  readLine,
+} from "./chain.ts";
 
 /**
  * Adds lines to the end of a trail, all or none of them; the file is made, with mode 0600, where it does not exist. Writers
@@ -22,7 +22,10 @@ export interface AppendOptions {
  *
  * @throws AppError as lockHead, `invalid` for what is no audit trail, `unavailable` where it cannot be written
  */
-export async function appendLines(lines: readonly LineMembers[], options: AppendOptions): Promise<void> {
+export async function appendLines(
+  lines: readonly LineMembers[],
+  options: { readonly path: string; readonly now: () => number; readonly logger: Logger },
+): Promise<void> {
   const { path, now, logger } = options;
   using head = await lockHead(path, "exclusive");
   try {
@@ -37,9 +40,10 @@ export async function appendLines(lines: readonly LineMembers[], options: Append
     if (start.note?.event === "recovery") {
       logger.error(`The end of ${path} is not as it was written`, start.note.facts);
     }
-    const note = start.note && noteMembers(start.note.event, now(), start.note.facts);
+    const note = start.note &&
+      { time: new Date(now()).toISOString(), event: start.note.event, ...start.note.facts };
     let end = start.end;
-    let text = start.lineEnd;
+    let text = start.endsCutLine ? "\n" : "";
     for (const members of note === undefined ? lines : [note, ...lines]) {
       const linked = linkLine(members, end);
       text += `${linked.line}\n`;
@@ -60,12 +64,9 @@ export async function appendLines(lines: readonly LineMembers[], options: Append
 interface Start {
   readonly end: ChainEnd;
   /** A record about what was found, to stand before the lines. */
-  readonly note?: {
-    readonly event: "rotation" | "recovery";
-    readonly facts: Readonly<Record<string, string | number>>;
-  };
-  /** What ends a line that a crash cut off. */
-  readonly lineEnd: "" | "\n";
+  readonly note?: { readonly event: "rotation" | "recovery"; readonly facts: LineMembers };
+  /** Whether a line end comes first, for a line that a crash cut off. */
+  readonly endsCutLine?: boolean;
 }
 
 async function findStart(
@@ -75,11 +76,11 @@ async function findStart(
   path: string,
 ): Promise<Start> {
   if (head !== undefined && head.dev === dev && head.ino === ino && head.size === size) {
-    return { end: head, lineEnd: "" };
+    return { end: head };
   }
   if (size === 0) {
-    if (head === undefined) return { end: chainStart, lineEnd: "" };
-    return { end: head, note: { event: "rotation", facts: {} }, lineEnd: "" };
+    if (head === undefined) return { end: chainStart };
+    return { end: head, note: { event: "rotation", facts: {} } };
   }
   const { last, unreadable } = await readTrailEnd(file, size);
   if (last === undefined && head === undefined && unreadable?.endsLine) {
@@ -88,12 +89,69 @@ async function findStart(
   const found = last ?? chainStart;
   // the head is behind where a writer crashed between the two writes; where it is ahead, what it knows was in the file
   const end = head !== undefined && head.sequence >= found.sequence ? head : found;
-  if (unreadable === undefined && end.hash === found.hash) return { end, lineEnd: "" };
+  if (unreadable === undefined && end.hash === found.hash) return { end };
   const facts = {
     lines_missing: end.sequence - found.sequence,
     ...(unreadable && { unreadable: unreadable.hash, unreadable_bytes: unreadable.bytes }),
   };
-  return { end, note: { event: "recovery", facts }, lineEnd: unreadable?.endsLine === false ? "\n" : "" };
+  return { end, note: { event: "recovery", facts }, endsCutLine: unreadable?.endsLine === false };
+}
+
+/** How a trail ends that was not left as its head says. */
+interface TrailEnd {
+  /** The last line that is as it was written; undefined where there is none. */
+  readonly last: ChainEnd | undefined;
+  /** What follows it, such as a line that a crash cut off. */
+  readonly unreadable:
+    | { readonly bytes: number; readonly hash: string; readonly endsLine: boolean }
+    | undefined;
+}
+
+/** Reads as much of a file's end as it takes to find the last whole line, 16 MiB at the most. */
+async function readTrailEnd(file: Deno.FsFile, size: number): Promise<TrailEnd> {
+  for (let length = 65_536;; length *= 4) {
+    const from = Math.max(0, size - length);
+    const bytes = await readBytes(file, from, size - from);
+    const found = lastLineIn(bytes);
+    if (found.last !== undefined || from === 0 || length >= 16 * 1_048_576) return found;
+  }
+}
+
+const lineEnd = 10;
+
+// a line that the bytes hold only the end of does not match its seal
+function lastLineIn(bytes: Uint8Array): TrailEnd {
+  for (let end = bytes.lastIndexOf(lineEnd); end >= 0;) {
+    const start = end === 0 ? 0 : bytes.lastIndexOf(lineEnd, end - 1) + 1;
+    const last = readLine(bytes.subarray(start, end));
+    if (last !== undefined) {
+      return {
+        last: { sequence: last.sequence, hash: last.hash },
+        unreadable: unreadableIn(bytes.subarray(end + 1)),
+      };
+    }
+    end = start - 1;
+  }
+  return { last: undefined, unreadable: unreadableIn(bytes) };
+}
+
+function unreadableIn(bytes: Uint8Array): TrailEnd["unreadable"] {
+  if (bytes.length === 0) return undefined;
+  const endsLine = bytes.at(-1) === lineEnd;
+  const content = endsLine ? bytes.subarray(0, -1) : bytes;
+  return { bytes: content.length, hash: sha256(content), endsLine };
+}
+
+async function readBytes(file: Deno.FsFile, from: number, length: number): Promise<Uint8Array> {
+  await file.seek(from, Deno.SeekMode.Start);
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const read = await file.read(bytes.subarray(filled));
+    if (read === null) break;
+    filled += read;
+  }
+  return bytes.subarray(0, filled);
 }
 
 async function writeWhole(file: Deno.FsFile, bytes: Uint8Array, sizeBefore: number): Promise<void> {

@@ -1,39 +1,41 @@
 import { AppError } from "../core/app_error.ts";
 import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
+import { redactText } from "../core/redact.ts";
 import { appendLines } from "./append_lines.ts";
-import { type AuditEvent, type LineMembers, membersOf, noteMembers } from "./audit_event.ts";
+import type { LineMembers } from "./chain.ts";
 
-export interface AuditTrailOptions {
-  readonly file: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly logger: Logger;
-  /** Events that may wait for a file that cannot be written; 10,000. */
-  readonly maxWaiting?: number;
-  /** Between two attempts on a file that cannot be written; 1,000. */
-  readonly retryMs?: number;
-}
-
-export interface AuditTrailCounts {
-  readonly written: number;
-  readonly waiting: number;
-  /** Given up, since too many waited. */
-  readonly lost: number;
-  /** Attempts to write that failed. */
-  readonly failures: number;
+/** Something that the audit trail keeps. No field takes a statement's text, a password or a token. */
+export interface AuditEvent {
+  readonly event: "login" | "refusal" | "lockout" | "reload" | "administrator" | "tool_call";
+  /** `ok`, or in a word or two how it ended otherwise. */
+  readonly outcome: string;
+  /** Who called, as principalKey() names them. */
+  readonly principal?: string;
+  /** The username that was given or concerned; it need not exist. */
+  readonly user?: string;
+  /** The client's address, behind proxies too. */
+  readonly address?: string;
+  readonly tool?: string;
+  readonly database?: string;
+  /** Stands for a statement: equal for equal statements, and not to be turned back into one. */
+  readonly fingerprint?: string;
+  /** SQLSTATE of a statement that PostgreSQL refused or ended. */
+  readonly sqlstate?: string;
+  readonly rows?: number;
+  readonly elapsed_ms?: number;
+  /** An administrator's operation, such as `add-user`. */
+  readonly operation?: string;
+  /** The file that was reloaded or changed. */
+  readonly file?: string;
+  /** Why it was refused or failed, in a few words of ours. */
+  readonly reason?: string;
+  /** The request's id in the log. */
+  readonly request?: string;
 }
 
 /** Writes events to an audit trail in their order, in the background. */
-export interface AuditTrail extends AsyncDisposable {
-  /** Neither waits nor throws. */
-  record(event: AuditEvent): void;
-  /** Ends when everything recorded so far is on the disk, or an attempt to write it has failed. */
-  flush(): Promise<void>;
-  counts(): AuditTrailCounts;
-  /** Writes what waits; what is recorded afterwards is lost. */
-  close(): Promise<void>;
-}
+export type AuditTrail = Awaited<ReturnType<typeof createAuditTrail>>;
 
 /**
  * Opens an audit trail, to go on with the chain that is there. Where it cannot be written later on, that is logged once,
@@ -42,13 +44,22 @@ export interface AuditTrail extends AsyncDisposable {
  *
  * @throws AppError as appendLines, so that a server does not start without the trail that it was told to keep
  */
-export async function createAuditTrail(options: AuditTrailOptions): Promise<AuditTrail> {
+export async function createAuditTrail(options: {
+  readonly file: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly logger: Logger;
+  /** Events that may wait for a file that cannot be written. */
+  readonly maxWaiting?: number;
+  /** Between two attempts on a file that cannot be written. */
+  readonly retryMs?: number;
+}) {
   const { file, now, logger, maxWaiting = 10_000, retryMs = 1000 } = options;
   const appendOptions = { path: file, now, logger };
   await appendLines([], appendOptions);
 
   const waiting: LineMembers[] = [];
-  const counts = { written: 0, lost: 0, failures: 0 };
+  const counts = { written: 0, lost: 0, failedWrites: 0 };
   let lostUnnoted = 0;
   const writing = createSingleFlight<void>();
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -66,23 +77,25 @@ export async function createAuditTrail(options: AuditTrailOptions): Promise<Audi
       try {
         await appendLines(batch, appendOptions);
       } catch (error) {
-        return onFailure(error);
+        return retryLater(error);
       }
-      onSuccess(batch.length);
+      noteWritten(batch.length);
     }
   }
 
-  function onSuccess(lines: number): void {
+  function noteWritten(lines: number): void {
     waiting.splice(0, lines);
     counts.written += lines;
     if (failing) logger.info(`The audit trail ${file} is written again`, { lost: lostUnnoted });
     failing = false;
-    if (lostUnnoted > 0) waiting.push(noteMembers("lost", now(), { count: lostUnnoted }));
+    if (lostUnnoted > 0) {
+      waiting.push({ time: new Date(now()).toISOString(), event: "lost", count: lostUnnoted });
+    }
     lostUnnoted = 0;
   }
 
-  function onFailure(error: unknown): void {
-    counts.failures++;
+  function retryLater(error: unknown): void {
+    counts.failedWrites++;
     if (!failing) {
       const reason = error instanceof AppError ? error.message : `Cannot write ${file}: an unexpected fault`;
       logger.error(`${reason}; audit events wait`, { waiting: waiting.length });
@@ -93,6 +106,7 @@ export async function createAuditTrail(options: AuditTrailOptions): Promise<Audi
     Deno.unrefTimer(retry);
   }
 
+  /** Writes what waits; what is recorded afterwards is lost. */
   async function close(): Promise<void> {
     closed = true;
     await write();
@@ -105,7 +119,8 @@ export async function createAuditTrail(options: AuditTrailOptions): Promise<Audi
   }
 
   return {
-    record(event) {
+    /** Neither waits nor throws. */
+    record(event: AuditEvent): void {
       if (closed || waiting.length >= maxWaiting) {
         counts.lost++;
         lostUnnoted++;
@@ -114,7 +129,9 @@ export async function createAuditTrail(options: AuditTrailOptions): Promise<Audi
       waiting.push(membersOf(event, now()));
       if (!failing) write();
     },
+    /** Ends when everything recorded so far is on the disk, or an attempt to write it has failed. */
     flush: write,
+    /** Events that were written, wait and were given up, and attempts to write that failed. */
     counts: () => ({ ...counts, waiting: waiting.length }),
     close,
     [Symbol.asyncDispose]: close,
@@ -123,3 +140,38 @@ export async function createAuditTrail(options: AuditTrailOptions): Promise<Audi
 
 // linking that many takes a few milliseconds of the event loop
 const linesAtOnce = 500;
+
+const longestText = 500;
+
+const memberNames = [
+  "event",
+  "outcome",
+  "principal",
+  "user",
+  "address",
+  "tool",
+  "database",
+  "fingerprint",
+  "sqlstate",
+  "rows",
+  "elapsed_ms",
+  "operation",
+  "file",
+  "reason",
+  "request",
+] as const satisfies readonly (keyof AuditEvent)[];
+
+/** An event's members, with texts cut and the reason redacted. What AuditEvent does not name is left out. */
+function membersOf(event: AuditEvent, nowMs: number): LineMembers {
+  const members: Record<string, string | number> = { time: new Date(nowMs).toISOString() };
+  for (const name of memberNames) {
+    const value = event[name];
+    if (value === undefined) continue;
+    members[name] = typeof value === "number" ? value : cut(name === "reason" ? redactText(value) : value);
+  }
+  return members;
+}
+
+function cut(text: string): string {
+  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+}

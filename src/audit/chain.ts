@@ -1,5 +1,9 @@
+import { dirname } from "node:path";
+import { AppError } from "../core/app_error.ts";
+import { lockWithin } from "../core/files/file_lock.ts";
+import { giveToOwnerOf } from "../core/files/give_to_owner_of.ts";
+import { requireRegular } from "../core/files/read_regular_file.ts";
 import { sha256 } from "../core/sha256.ts";
-import type { LineMembers } from "./audit_event.ts";
 
 /** Where a chain of lines stands: the last line's number, and its SHA-256 in hex digits. */
 export interface ChainEnd {
@@ -9,6 +13,9 @@ export interface ChainEnd {
 
 /** Before a chain's first line. */
 export const chainStart: ChainEnd = { sequence: 0, hash: "0".repeat(64) };
+
+/** What a line holds besides its place in the chain, in this order. */
+export type LineMembers = Readonly<Record<string, string | number>>;
 
 /** What the chain needs to know of a line. */
 export interface ChainLine extends ChainEnd {
@@ -25,17 +32,16 @@ export interface ChainLine extends ChainEnd {
  */
 export function linkLine(members: LineMembers, after: ChainEnd): { line: string; end: ChainEnd } {
   const sequence = after.sequence + 1;
-  const sealed = `{"sequence":${sequence},${members},"previous":"${after.hash}"`;
-  const line = `${sealed}${sealStart}${sha256(sealed)}${sealEnd}`;
+  const sealed = JSON.stringify({ sequence, ...members, previous: after.hash }).slice(0, -1);
+  const line = sealed + sealOf(sealed);
   return { line, end: { sequence, hash: sha256(line) } };
 }
 
 /** Reads a line, without its line end; undefined where it is not as it was written. */
 export function readLine(bytes: Uint8Array): ChainLine | undefined {
   const sealed = bytes.subarray(0, Math.max(0, bytes.length - sealLength));
-  const seal = `${sealStart}${sha256(sealed)}${sealEnd}`;
-  if (asText(bytes.subarray(sealed.length)) !== seal) return undefined;
-  const line = parseObject(bytes);
+  if (asText(bytes.subarray(sealed.length)) !== sealOf(sealed)) return undefined;
+  const line = parseObject(asText(bytes));
   if (line === undefined) return undefined;
   const { sequence, previous, event, unreadable } = line;
   if (typeof sequence !== "number" || typeof previous !== "string" || typeof event !== "string") {
@@ -50,18 +56,98 @@ export function readLine(bytes: Uint8Array): ChainLine | undefined {
   };
 }
 
-const sealStart = `,"seal":"`;
-const sealEnd = `"}`;
-const sealLength = sealStart.length + 64 + sealEnd.length;
+function sealOf(sealed: string | Uint8Array): string {
+  return `,"seal":"${sha256(sealed)}"}`;
+}
+
+const sealLength = sealOf("").length;
 
 function asText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    return JSON.parse(asText(bytes));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** Where the chain stood after the last write, and the file that held it then. */
+export interface ChainHead extends ChainEnd {
+  readonly dev: number;
+  readonly ino: number | null;
+  readonly size: number;
+}
+
+/** The file beside an audit trail that holds the head of its chain. */
+export function headPathOf(path: string): string {
+  return `${path}.head`;
+}
+
+/**
+ * Opens the head of a trail, which is in the file beside it, and takes its lock; whoever writes the trail holds it. It is the operating system's, which ends with the process that holds it. `shared` is for
+ * readers; several may hold it at once, and it makes no file.
+ *
+ * @throws AppError `not_found` for a missing folder or, shared, a missing file, `unavailable` where the lock cannot be had
+ */
+export async function lockHead(path: string, mode: "exclusive" | "shared") {
+  const headPath = headPathOf(path);
+  const file = await openHead(headPath, mode);
+  const isLocked = await lockWithin(file, mode, longestWaitMs).catch((cause) => {
+    throw new AppError("unavailable", `Cannot lock ${headPath}: the file system refused`, { cause });
+  });
+  if (!isLocked) throw new AppError("unavailable", `Cannot lock ${headPath}: another process holds it`);
+  return {
+    /** Undefined where nothing has been written yet. */
+    async read(): Promise<ChainHead | undefined> {
+      await file.seek(0, Deno.SeekMode.Start);
+      const bytes = new Uint8Array(longestHead);
+      const length = await file.read(bytes);
+      return parseHead(asText(bytes.subarray(0, length ?? 0)));
+    },
+    async write({ sequence, hash, dev, ino, size }: ChainHead): Promise<void> {
+      await file.seek(0, Deno.SeekMode.Start);
+      // always as long, so that one write puts it in the place of the last
+      const text = JSON.stringify({ sequence, hash, dev, ino, size }).padEnd(longestHead - 1) + "\n";
+      await file.write(new TextEncoder().encode(text));
+    },
+    [Symbol.dispose]: () => file.close(),
+  };
+}
+
+const longestHead = 256;
+const longestWaitMs = 5000;
+
+async function openHead(headPath: string, mode: "exclusive" | "shared"): Promise<Deno.FsFile> {
+  try {
+    if (mode === "shared") {
+      // to open a pipe takes until somebody writes to it
+      requireRegular(await Deno.stat(headPath), "open", headPath);
+      return await Deno.open(headPath, { read: true });
+    }
+    const file = await Deno.open(headPath, { read: true, write: true, create: true, mode: 0o600 });
+    if ((await file.stat()).size === 0) await giveToOwnerOf(headPath, dirname(headPath)).catch(() => {});
+    return file;
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    if (cause instanceof Deno.errors.NotFound) {
+      const missing = mode === "shared" ? "it does not exist" : "its folder does not exist";
+      throw new AppError("not_found", `Cannot open ${headPath}: ${missing}`, { cause });
+    }
+    const reason = cause instanceof Deno.errors.PermissionDenied
+      ? "permission denied"
+      : "the file system refused";
+    throw new AppError("unavailable", `Cannot open ${headPath}: ${reason}`, { cause });
+  }
+}
+
+// a head that a crash or a hand has spoiled counts as none: the trail's last line stands in for it
+function parseHead(text: string): ChainHead | undefined {
+  const { sequence, hash, dev, ino, size } = parseObject(text) ?? {};
+  const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);
+  if (typeof hash !== "string" || !/^[0-9a-f]{64}$/.test(hash)) return undefined;
+  if (!isNumber(sequence) || !isNumber(dev) || !isNumber(size)) return undefined;
+  return { sequence, hash, dev, ino: isNumber(ino) ? ino : null, size };
 }

@@ -2,11 +2,9 @@ import type { Hash } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
 import { startSha256 } from "../core/sha256.ts";
-import { type ChainEnd, type ChainLine, chainStart, readLine } from "./chain.ts";
-import { type ChainHead, lockHead } from "./chain_head.ts";
-import { readLines } from "./read_lines.ts";
+import { type ChainEnd, type ChainHead, type ChainLine, chainStart, lockHead, readLine } from "./chain.ts";
 
-export type AuditVerdict =
+export type VerifyResult =
   | {
     readonly ok: true;
     readonly lines: number;
@@ -22,21 +20,18 @@ export type AuditVerdict =
     readonly reason: string;
   };
 
-export interface VerifyOptions {
-  /** The end of the file before, where several make up one trail. Absent: the file may start a chain or go on with any. */
-  readonly after?: ChainEnd;
-}
-
 /**
  * Reads an audit trail from its first line to its last and names the first that was changed, removed or inserted. It may be
- * of any size, and a server may write it meanwhile: what it writes after the start is left out. Who can write the file, and
- * makes every later hash anew, is found out only by the hashes kept elsewhere.
+ * of any size, and a server may write it meanwhile: what it writes after the start is left out. Somebody who can write the file
+ * and makes every later hash anew is found out only by hashes kept elsewhere.
  *
+ * @param after the end of the file before, where several make up one trail; absent: the file may start a chain or go on
+ * with any
  * @throws AppError `not_found` for a missing file, `unavailable` where it cannot be read
  */
-export async function verifyAudit(path: string, options: VerifyOptions = {}): Promise<AuditVerdict> {
-  const { head, size } = await takeStock(path);
-  const check = createChainCheck(head, options.after);
+export async function verifyAudit(path: string, after?: ChainEnd): Promise<VerifyResult> {
+  const { head, size } = await headAndSizeOf(path);
+  const check = createChainCheck(head, after);
   for await (const { line, bytes, isWhole } of readLines(path, size)) {
     const fault = isWhole ? check.next(line, bytes) : { line, reason: "it has no end, as after a crash" };
     if (fault !== undefined) return { ok: false, ...fault };
@@ -110,7 +105,7 @@ function createChainCheck(head: ChainHead | undefined, after: ChainEnd | undefin
     return { line: isTrue ? namesake.line : line, reason: "it was inserted" };
   }
 
-  function finish(): AuditVerdict {
+  function finish(): VerifyResult {
     const fault = unreadableFault();
     if (fault !== undefined) return { ok: false, ...fault };
     const end = last && { sequence: last.sequence, hash: last.hash };
@@ -127,10 +122,11 @@ function createChainCheck(head: ChainHead | undefined, after: ChainEnd | undefin
 const rememberedLines = 10_000;
 
 /**
- * How much of a trail is written at this moment, and the head that goes with it.
- * @throws {AppError} `invalid` for what is no regular file: to open a pipe takes until somebody writes to it
+ * The head of a trail and how much of it is written, both of one moment.
+ *
+ * @throws AppError `invalid` for what is no regular file: to open a pipe takes until somebody writes to it
  */
-async function takeStock(path: string): Promise<{ head: ChainHead | undefined; size: number }> {
+async function headAndSizeOf(path: string): Promise<{ head: ChainHead | undefined; size: number }> {
   using locked = await lockHead(path, "shared").catch((error) => {
     if (error instanceof AppError && error.code === "not_found") return undefined;
     throw error;
@@ -149,3 +145,45 @@ async function takeStock(path: string): Promise<{ head: ChainHead | undefined; s
     throw new AppError(isMissing ? "not_found" : "unavailable", `Cannot read ${path}: ${reason}`, { cause });
   }
 }
+
+interface ReadLine {
+  /** From 1. */
+  readonly line: number;
+  /** Without the line end; good until the next line is asked for. */
+  readonly bytes: Uint8Array;
+  /** False for what follows the last line end, and for a line of over 1 MiB. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * The lines of a file's first `size` bytes, with little of it in memory at a time. The last is one that is not whole.
+ *
+ * @throws AppError `unavailable` where the file cannot be read
+ */
+async function* readLines(path: string, size: number): AsyncGenerator<ReadLine> {
+  using file = await Deno.open(path).catch((cause) => {
+    throw new AppError("unavailable", `Cannot read ${path}: the file system refused`, { cause });
+  });
+  const buffer = new Uint8Array(longestLine);
+  let filled = 0;
+  let line = 0;
+  for (let rest = size; rest > 0;) {
+    const space = buffer.subarray(filled, filled + Math.min(rest, buffer.length - filled));
+    const read = await file.read(space);
+    if (read === null || read === 0) break;
+    rest -= read;
+    filled += read;
+    let start = 0;
+    for (;;) {
+      const end = buffer.subarray(0, filled).indexOf(10, start);
+      if (end < 0) break;
+      yield { line: ++line, bytes: buffer.subarray(start, end), isWhole: true };
+      start = end + 1;
+    }
+    buffer.copyWithin(0, start, filled);
+    filled -= start;
+  }
+  if (filled > 0) yield { line: line + 1, bytes: buffer.subarray(0, filled), isWhole: false };
+}
+
+const longestLine = 1_048_576;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createRefusalTally } from "../../src/app/refusal_tally.ts";
-import type { AuditEvent } from "../../src/audit/audit_event.ts";
+import type { AuditEvent } from "../../src/audit/audit_trail.ts";
 
 function setUp() {
   const events: AuditEvent[] = [];
@@ -9,7 +9,7 @@ function setUp() {
     record: (event) => void events.push(event),
     flush: unused,
     close: unused,
-    counts: () => ({ written: 0, waiting: 0, lost: 0, failures: 0 }),
+    counts: () => ({ written: 0, waiting: 0, lost: 0, failedWrites: 0 }),
     [Symbol.asyncDispose]: unused,
   });
   return { tally, events };

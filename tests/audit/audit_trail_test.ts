@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type AuditTrail, createAuditTrail } from "../../src/audit/audit_trail.ts";
-import type { AuditEvent } from "../../src/audit/audit_event.ts";
+import type { AuditEvent } from "../../src/audit/audit_trail.ts";
 import { verifyAudit } from "../../src/audit/verify_audit.ts";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
@@ -113,8 +113,8 @@ Deno.test("a restart goes on with the chain", async () => {
   for (const user of ["a", "b", "c"]) await recordLogins(file, user);
   const lines = await linesOf(file);
   assert.deepEqual(lines.map(({ sequence, user }) => [sequence, user]), [[1, "a"], [2, "b"], [3, "c"]]);
-  const verdict = await verifyAudit(file);
-  assert.deepEqual([verdict.ok, verdict.ok && verdict.lines], [true, 3]);
+  const result = await verifyAudit(file);
+  assert.deepEqual([result.ok, result.ok && result.lines], [true, 3]);
 });
 
 Deno.test("a restart without the head goes on with the chain of the last line", async () => {
@@ -124,8 +124,8 @@ Deno.test("a restart without the head goes on with the chain of the last line", 
   for (const spoil of [() => Deno.remove(`${file}.head`), () => Deno.writeTextFile(`${file}.head`, "{")]) {
     await spoil();
     await recordLogins(file, "c");
-    const verdict = await verifyAudit(file);
-    assert.equal(verdict.ok, true);
+    const result = await verifyAudit(file);
+    assert.equal(result.ok, true);
   }
   assert.deepEqual((await linesOf(file)).map(({ sequence }) => sequence), [1, 2, 3, 4]);
 });
@@ -163,13 +163,13 @@ for (const [title, rotate] of Object.entries(rotations)) {
 
     let end;
     for (const path of [`${file}.1`, `${file}.2`, file]) {
-      const verdict = await verifyAudit(path, end && { after: end });
-      assert.ok(verdict.ok, path);
-      assert.equal(verdict.endChecked, path === file);
-      end = verdict.end;
+      const result = await verifyAudit(path, end);
+      assert.ok(result.ok, path);
+      assert.equal(result.endChecked, path === file);
+      end = result.end;
     }
     const first = await verifyAudit(`${file}.1`);
-    const skipped = await verifyAudit(file, first.ok && first.end ? { after: first.end } : {});
+    const skipped = await verifyAudit(file, first.ok ? first.end : undefined);
     assert.deepEqual(skipped, {
       ok: false,
       line: 1,
@@ -206,8 +206,8 @@ Deno.test("what a crash leaves of a line is kept and noted, wherever it was cut"
     await Deno.writeFile(file, whole.subarray(0, size));
     await Deno.writeFile(`${file}.head`, head);
     await recordLogins(file, "d");
-    const verdict = await verifyAudit(file);
-    assert.equal(verdict.ok, true, `cut at ${size}: ${JSON.stringify(verdict)}`);
+    const result = await verifyAudit(file);
+    assert.equal(result.ok, true, `cut at ${size}: ${JSON.stringify(result)}`);
     const after = await Deno.readFile(file);
     assert.deepEqual(after.subarray(0, size), whole.subarray(0, size), "what was there is no more");
     const noted = new TextDecoder().decode(after).includes('"event":"recovery"');
@@ -324,9 +324,9 @@ Deno.test("several processes and trails that write at once keep one chain and ev
     .toSorted((left, right) => Number(left.lines[0]?.sequence) - Number(right.lines[0]?.sequence));
   let end;
   for (const { path } of all) {
-    const verdict = await verifyAudit(path, end && { after: end });
-    assert.ok(verdict.ok, JSON.stringify(verdict));
-    end = verdict.end;
+    const result = await verifyAudit(path, end);
+    assert.ok(result.ok, JSON.stringify(result));
+    end = result.end;
   }
   const users = all.flatMap(({ lines }) => lines).flatMap(({ user }) => user ?? []);
   const expected = ["a", "b", "c", "d"].flatMap((name) =>
@@ -346,8 +346,8 @@ Deno.test("a trail is verified while it is written", async () => {
   await using trail = await openTrail(file);
   for (let round = 0; round < 20; round++) {
     for (let i = 0; i < 200; i++) trail.record(login);
-    const verdict = await verifyAudit(file);
-    assert.ok(verdict.ok && verdict.endChecked, JSON.stringify(verdict));
+    const result = await verifyAudit(file);
+    assert.ok(result.ok && result.endChecked, JSON.stringify(result));
   }
 });
 
@@ -367,8 +367,8 @@ Deno.test("a file that cannot be written is logged once; events wait, the newest
   await trail.flush();
   await Deno.rename(home, away);
   for (let i = 0; i < 8; i++) trail.record({ ...login, user: `user ${i}` });
-  await waitUntil("several attempts have failed", () => trail.counts().failures > 2);
-  const { failures: _, ...counts } = trail.counts();
+  await waitUntil("several attempts have failed", () => trail.counts().failedWrites > 2);
+  const { failedWrites: _, ...counts } = trail.counts();
   assert.deepEqual(counts, { written: 1, waiting: 5, lost: 3 });
   assert.deepEqual(logged, [
     `ERROR Cannot open ${file}.head: its folder does not exist; audit events wait waiting=5\n`,
@@ -405,7 +405,7 @@ Deno.test("what cannot be written by the end is said, and close() ends", async (
   await trail.close();
   assert.equal(logged.at(-1), `ERROR Audit events are lost: ${file} cannot be written lost=2\n`);
   trail.record(login);
-  const { failures: _, ...counts } = trail.counts();
+  const { failedWrites: _, ...counts } = trail.counts();
   assert.deepEqual(counts, { written: 0, waiting: 0, lost: 3 });
 });
 
@@ -437,10 +437,10 @@ Deno.test({
     const counts = JSON.parse(new TextDecoder().decode(stdout));
     const lines = await linesOf(file);
     assert.equal(lines.length, counts.written);
-    assert.ok(counts.failures > 0 && counts.written > 10);
+    assert.ok(counts.failedWrites > 0 && counts.written > 10);
     assert.equal(counts.written + counts.waiting, 100);
-    const verdict = await verifyAudit(file);
-    assert.ok(verdict.ok && verdict.endChecked);
+    const result = await verifyAudit(file);
+    assert.ok(result.ok && result.endChecked);
   },
 });
 
