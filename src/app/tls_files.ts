@@ -3,7 +3,7 @@ import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { readRegularFile } from "../core/files/read_regular_file.ts";
 import type { FileWatch, Look, WatchedFiles } from "../core/files/watch_files.ts";
-import type { TlsPair } from "../http/http_server.ts";
+import type { TlsPair } from "../http/listener.ts";
 
 export interface TlsFiles {
   readonly cert_file?: string | undefined;

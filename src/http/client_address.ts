@@ -1,7 +1,11 @@
 import { AppError } from "../core/app_error.ts";
-import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../core/ip_address.ts";
+import {
+  canonicalIpAddress,
+  canonicalIpv6Address,
+  isInBlocks,
+  parseAddressBlock,
+} from "../core/ip_address.ts";
 import type { ClientHeader } from "./client_header_kinds.ts";
-import { elementsFromRight, forParameter, parseNode } from "./forwarded_header.ts";
 
 export interface ClientAddressOptions {
   /** The header in which the proxies name the client; absent: the network peer is the client. */
@@ -51,3 +55,75 @@ export function createClientAddress(options: ClientAddressOptions): ClientAddres
 }
 
 const mostHops = 100;
+
+/**
+ * The elements of a list header (RFC 9110, section 5.6.1) from the right, where the nearest proxy writes; empty ones are
+ * left out. Commas inside quoted strings do not count. Reading from that end, nothing that a client puts at the left end,
+ * such as a quote that it never closes, changes how the elements of the proxies are read.
+ */
+function* elementsFromRight(header: string): Generator<string> {
+  let end = header.length;
+  let quoted = false;
+  for (let index = header.length - 1; index >= 0; index--) {
+    const char = header[index];
+    if (char === '"') {
+      if (!quoted || !isEscaped(header, index)) quoted = !quoted;
+    } else if (char === "," && !quoted) {
+      const element = header.slice(index + 1, end).trim();
+      if (element !== "") yield element;
+      end = index;
+    }
+  }
+  const first = header.slice(0, end).trim();
+  if (first !== "") yield first;
+}
+
+/**
+ * The `for` parameter of one element of a `Forwarded` header (RFC 7239, section 4), unquoted; undefined where the element
+ * has none, has it twice or is malformed.
+ */
+function forParameter(element: string): string | undefined {
+  const values: (string | undefined)[] = [];
+  for (let index = 0; index < element.length;) {
+    nextPair.lastIndex = index;
+    const match = nextPair.exec(element);
+    if (match === null) return undefined;
+    const [whole, name, token, quoted] = match;
+    if (name?.toLowerCase() === "for") values.push(token ?? quoted?.replace(/\\(.)/g, "$1"));
+    index += whole.length;
+  }
+  return values.length === 1 ? values[0] : undefined;
+}
+
+/**
+ * The canonical address of a node (RFC 7239, section 6) or of an `X-Forwarded-For` entry: `192.0.2.1`, `192.0.2.1:4711`,
+ * `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:4711`. Undefined for `unknown`, `_hidden` and what is no address.
+ */
+function parseNode(text: string): string | undefined {
+  if (text.length > longestNode) return undefined;
+  const bracketed = /^\[([^\]]*)\](.*)$/.exec(text);
+  if (bracketed !== null) {
+    const [, address = "", port = ""] = bracketed;
+    return isPort(port) ? canonicalIpv6Address(address) : undefined;
+  }
+  const withPort = /^([\d.]+)(:.*)$/.exec(text);
+  if (withPort === null) return canonicalIpAddress(text);
+  const [, address = "", port = ""] = withPort;
+  // what has digits, dots and a colon may be IPv6 in full
+  return address.includes(".") && isPort(port) ? canonicalIpAddress(address) : canonicalIpAddress(text);
+}
+
+const longestNode = 120;
+// a value may hold the colons and brackets of an address without the quotes that RFC 7239 asks for, as some proxies send it
+const nextPair = /(?:([\w!#$%&'*+.^`|~-]+)=(?:([^\s",;=]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(?:;[ \t]*|$)/y;
+
+function isEscaped(text: string, index: number): boolean {
+  let backslashes = 0;
+  while (text[index - 1 - backslashes] === "\\") backslashes++;
+  return backslashes % 2 === 1;
+}
+
+function isPort(text: string): boolean {
+  const digits = /^:(\d{1,5})$/.exec(text)?.[1];
+  return text === "" || Number(digits) <= 65_535 || /^:_[A-Za-z0-9._-]+$/.test(text);
+}

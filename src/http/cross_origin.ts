@@ -1,12 +1,4 @@
-/** Lets web pages of the allowed origins read the answers of one listener (Fetch Standard, CORS protocol). */
-export interface CrossOrigin {
-  /** The answer to a preflight request; undefined for any other request. */
-  preflight(request: Request): Response | undefined;
-  /** Marks an answer as readable for the page that asked, where it is of an allowed origin. */
-  mark(request: Request, response: Response): Response;
-}
-
-interface Listener {
+interface Rules {
   readonly methods: string;
   readonly requestHeaders: string;
   readonly replyHeaders: string;
@@ -16,7 +8,8 @@ interface Listener {
 
 const maxAgeSeconds = "600";
 
-const listeners = {
+/** What each of the two servers allows. */
+const rulesOf = {
   toolServer: {
     methods: "POST, GET",
     requestHeaders: "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
@@ -30,14 +23,18 @@ const listeners = {
     replyHeaders: "Link, X-Request-Id",
     answersOthers: true,
   },
-} as const satisfies Readonly<Record<string, Listener>>;
+} as const satisfies Readonly<Record<string, Rules>>;
 
-/** @param allowedOrigins origins such as `https://chat.example.com`, or `*` for all */
+/**
+ * Lets web pages of the allowed origins read the answers of one server (Fetch Standard, CORS protocol).
+ *
+ * @param allowedOrigins origins such as `https://chat.example.com`, or `*` for all
+ */
 export function createCrossOrigin(
-  name: keyof typeof listeners,
+  name: keyof typeof rulesOf,
   allowedOrigins: readonly string[],
-): CrossOrigin {
-  const { methods, requestHeaders, replyHeaders, answersOthers }: Listener = listeners[name];
+) {
+  const { methods, requestHeaders, replyHeaders, answersOthers }: Rules = rulesOf[name];
   const isOpen = allowedOrigins.includes("*");
   const allowed = new Set(allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, "")));
   const marksNone = allowed.size === 0 && !answersOthers;
@@ -53,7 +50,8 @@ export function createCrossOrigin(
   }
 
   return {
-    preflight(request) {
+    /** The answer to a preflight request; undefined for any other request. */
+    preflight(request: Request): Response | undefined {
       if (request.method !== "OPTIONS") return undefined;
       if (!request.headers.has("origin") || !request.headers.has("access-control-request-method")) {
         return undefined;
@@ -66,7 +64,8 @@ export function createCrossOrigin(
       } else if (!answersOthers) return undefined;
       return new Response(null, { status: 204, headers });
     },
-    mark(request, response) {
+    /** Marks an answer as readable for the page that asked, where it is of an allowed origin. */
+    mark(request: Request, response: Response): Response {
       if (!marksNone && admit(request, response.headers)) {
         response.headers.set("access-control-expose-headers", replyHeaders);
       }

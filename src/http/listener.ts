@@ -1,8 +1,15 @@
 import { AppError } from "../core/app_error.ts";
 import { settlesWithin } from "../core/async/deadline.ts";
+import { sleep } from "../core/async/sleep.ts";
 import { formatListenAddress, type ListenAddress } from "../core/listen_address.ts";
 import type { Logger } from "../core/logger.ts";
-import { type HttpServer, serveHttp, type TlsPair } from "./http_server.ts";
+import { createOpenConnections } from "./open_connections.ts";
+
+/** A certificate with those that are sent after it, and its private key; PEM. */
+export interface TlsPair {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /** What the listener tells the routes of a request besides the request itself. */
 export interface RouteBindings {
@@ -21,44 +28,45 @@ export interface ListenerOptions {
   readonly logger: Logger;
 }
 
-/** A server that listens. */
-export interface Listener {
-  /** With the port that the system chose where 0 was asked for. */
-  readonly address: ListenAddress;
-  readonly url: string;
-  /**
-   * Gives new connections another certificate; those that are open go on.
-   * @throws {Error} where the pair does not fit, or there was none before; what was there then stays
-   */
-  replaceCertificate(tls: TlsPair): Promise<void>;
-  /**
-   * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle connection;
-   * the end of the process closes those. After `graceMs` it calls `cutOff`, which has what still runs end, and shortly after
-   * that resolves whatever still holds on: to break a connection while the runtime waits for it ends the process with an
-   * error of the runtime's.
-   */
-  stop(graceMs: number, cutOff: () => void): Promise<void>;
-}
-
+/** For what was cut off to end. */
 const cutOffMs = 1_000;
 
-/** @throws {AppError} `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit. */
-export function startListener(options: ListenerOptions): Listener {
-  const { address, tls, logger } = options;
-  const answer: Deno.ServeHandler<Deno.NetAddr> = (request, info) => {
-    const asGet = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
-    return options.handle(asGet, info.remoteAddr.hostname);
-  };
-  const server = serve(options, answer);
+/**
+ * Serves HTTP, with TLS HTTPS, and bounds its connections (`open_connections`).
+ *
+ * @throws AppError `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit
+ */
+export function startListener(options: ListenerOptions) {
+  const { address, tls, handle, logger } = options;
+  const server = openServer({
+    address,
+    tls,
+    answer(request, info) {
+      const asGet = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
+      return handle(asGet, info.remoteAddr.hostname);
+    },
+    onError(error) {
+      logger.error("Request failed", { error });
+      return Response.json({ error: "Internal Server Error" }, { status: 500 });
+    },
+    logger,
+  });
   const bound = { host: address.host, port: server.addr.port };
   const url = `${tls === undefined ? "http" : "https"}://${formatListenAddress(bound)}`;
   logger.info(`listening on ${url}`);
 
   return {
+    /** With the port that the system chose where 0 was asked for. */
     address: bound,
     url,
     replaceCertificate: server.replaceCertificate,
-    async stop(graceMs, cutOff) {
+    /**
+     * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle
+     * connection; the end of the process closes those. After `graceMs` it calls `cutOff`, which has what still runs end,
+     * and shortly after that resolves whatever still holds on: to break a connection while the runtime waits for it ends
+     * the process with an error of the runtime's.
+     */
+    async stop(graceMs: number, cutOff: () => void): Promise<void> {
       const waiting = new AbortController();
       const finished = server.shutdown(waiting.signal).catch(() => {});
       if (!await settlesWithin(graceMs, finished)) {
@@ -71,24 +79,252 @@ export function startListener(options: ListenerOptions): Listener {
   };
 }
 
-function serve(
-  { address, tls, logger }: ListenerOptions,
-  answer: Deno.ServeHandler<Deno.NetAddr>,
-): HttpServer {
-  const onError = (error: unknown) => {
-    logger.error("Request failed", { error });
-    return Response.json({ error: "Internal Server Error" }, { status: 500 });
-  };
+/** Between a failed accept, for want of file descriptors say, and the next. */
+const acceptAgainMs = 100;
+/**
+ * A listener that closes breaks the connections that wait in it. One that is replaced closes when it has just been found
+ * empty, when it has had none for so long, and at the latest after so long.
+ */
+const quietMs = 50;
+const longestRetirementMs = 2_000;
+
+interface HttpServerOptions extends Pick<ListenerOptions, "address" | "logger"> {
+  readonly tls: TlsPair | undefined;
+  readonly answer: Deno.ServeHandler<Deno.NetAddr>;
+  readonly onError: (error: unknown) => Response;
+}
+
+interface HttpServer {
+  readonly addr: Deno.NetAddr;
+  /**
+   * Gives new connections another certificate, all of them once this has resolved; those that are open go on, and none is
+   * refused meanwhile. Not called again before it has resolved.
+   *
+   * @throws the runtime's error where the pair does not fit; the certificate then stays
+   */
+  replaceCertificate(tls: TlsPair): Promise<void>;
+  /**
+   * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle connection;
+   * `signal` ends the looking for that.
+   */
+  shutdown(signal: AbortSignal): Promise<void>;
+}
+
+function openServer(options: HttpServerOptions): HttpServer {
+  const { address } = options;
+  const serveConnection = runtimesServeConnection();
   try {
-    return serveHttp({ address, tls, answer, onError, logger });
-  } catch (error) {
-    const inUse = error instanceof Deno.errors.AddrInUse;
+    return serveConnection === undefined
+      ? openRuntimesServer(options)
+      : serveOverConnections(serveConnection, options);
+  } catch (cause) {
+    const inUse = cause instanceof Deno.errors.AddrInUse;
+    const reason = inUse ? "the address is in use" : (cause as Error).message;
     throw new AppError(
       inUse ? "unavailable" : "invalid",
-      `Cannot listen on ${formatListenAddress(address)}: ${
-        inUse ? "the address is in use" : (error as Error).message
-      }`,
-      { cause: error },
+      `Cannot listen on ${formatListenAddress(address)}: ${reason}`,
+      { cause },
     );
   }
+}
+
+/**
+ * The runtime's server bounds no connection and keeps its certificate until it ends, and when it ends it closes idle
+ * connections; so its parts are put together here: a listener for each certificate, and the runtime's HTTP server on each
+ * connection. The new listener is open beside the old one before that closes (SO_REUSEPORT).
+ */
+function serveOverConnections(serve: ServeConnection, options: HttpServerOptions): HttpServer {
+  const { address, answer, onError, logger } = options;
+  const open = createOpenConnections({ logger });
+  const servers = new Set<Deno.HttpServer<Deno.NetAddr>>();
+  let isShut = false;
+  // the system would let two servers share a port that both say may be shared
+  if (options.tls !== undefined && address.port !== 0) Deno.listen(socketOptions(address)).close();
+  let current = openListener(address, options.tls);
+  const addr = addressOf(current.listener);
+
+  function openListener(address: ListenAddress, tls: TlsPair | undefined): OpenListener {
+    const opened: OpenListener = {
+      listener: listen(address, tls),
+      accepted: 0,
+      isRetiring: false,
+      isClosed: false,
+    };
+    void acceptFrom(opened);
+    return opened;
+  }
+
+  async function acceptFrom(from: OpenListener): Promise<void> {
+    while (!from.isClosed) {
+      if (!open.makeRoom()) {
+        // those who come meanwhile wait in the system's queue
+        await sleep(acceptAgainMs);
+        continue;
+      }
+      try {
+        const next = from.listener.accept();
+        // right after a connection it is the system that says whether another one waits
+        if (from.isRetiring && from.accepted > 0 && !await isHere(next)) {
+          next.catch(() => {});
+          close(from);
+          return;
+        }
+        const connection = await next;
+        from.accepted++;
+        void keep(connection);
+      } catch (error) {
+        if (from.isClosed) return;
+        logger.debug("A connection could not be accepted", { error });
+        open.relieve();
+        await sleep(acceptAgainMs);
+      }
+    }
+  }
+
+  async function keep(connection: Deno.TcpConn | Deno.TlsConn): Promise<void> {
+    try {
+      // the runtime holds a connection until its handshake has ended: to close it earlier leaves it open
+      if ("handshake" in connection) await connection.handshake();
+      if (isShut) connection.close();
+      else serveOver(connection);
+    } catch (error) {
+      logger.debug("A connection failed before it was served", { error });
+      try {
+        connection.close();
+      } catch {
+        // the runtime has taken it
+      }
+    }
+  }
+
+  function serveOver(connection: Deno.Conn): void {
+    let cancel = () => {};
+    const answerAndCount: Deno.ServeHandler<Deno.NetAddr> = async (request, info) => {
+      record.beginRequest();
+      info.completed.then(record.endRequest, record.endRequest);
+      const response = await answer(request, info);
+      // the rest of its body may come for ever
+      if (response.status === 408) record.spend();
+      return response;
+    };
+    const signal = { addEventListener: (_type: "abort", listener: () => void) => void (cancel = listener) };
+    const server = serve(connection, signal, answerAndCount, onError, () => {});
+    // no request comes before this task ends
+    const record = open.add(cancel);
+    servers.add(server);
+    // a client that breaks its connection off is no fault of ours
+    server.finished.catch(() => {}).finally(() => {
+      servers.delete(server);
+      record.leave();
+    });
+  }
+
+  async function retire(old: OpenListener): Promise<void> {
+    const latest = performance.now() + longestRetirementMs;
+    old.isRetiring = true;
+    let before: number;
+    do {
+      before = old.accepted;
+      await sleep(quietMs);
+      // what has come while the process was busy is accepted now
+      await sleep(0);
+    } while (before !== old.accepted && !old.isClosed && performance.now() < latest && !isShut);
+    close(old);
+  }
+
+  function close(opened: OpenListener): void {
+    if (opened.isClosed) return;
+    opened.isClosed = true;
+    opened.listener.close();
+  }
+
+  return {
+    addr,
+    async replaceCertificate(tls) {
+      const before = current;
+      current = openListener({ host: address.host, port: addr.port }, tls);
+      await retire(before);
+    },
+    async shutdown(signal) {
+      isShut = true;
+      close(current);
+      open.close();
+      const closed = Array.from(servers, (server) => server.shutdown().catch(() => {}));
+      await Promise.race([Promise.all(closed), open.repliesSettled(signal)]);
+    },
+  };
+}
+
+interface OpenListener {
+  readonly listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn>;
+  accepted: number;
+  /** Another one is open beside it. */
+  isRetiring: boolean;
+  isClosed: boolean;
+}
+
+/** Whether an accept() that has just been called has had its connection at once. */
+async function isHere(accepted: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  const settle = () => isSettled = true;
+  accepted.then(settle, settle);
+  for (let tick = 0; tick < 10 && !isSettled; tick++) await Promise.resolve();
+  return isSettled;
+}
+
+function listen(
+  address: ListenAddress,
+  tls: TlsPair | undefined,
+): Deno.Listener<Deno.TcpConn | Deno.TlsConn> {
+  if (tls === undefined) return Deno.listen(socketOptions(address));
+  const options = {
+    ...socketOptions(address),
+    reusePort: true,
+    alpnProtocols: ["h2", "http/1.1"],
+    cert: tls.cert,
+    key: tls.key,
+  };
+  return Deno.listenTls(options);
+}
+
+function socketOptions({ host, port }: ListenAddress): { hostname: string; port: number } {
+  return { hostname: host || "0.0.0.0", port };
+}
+
+function addressOf({ addr }: Pick<Deno.Listener, "addr">): Deno.NetAddr {
+  // until Deno 2.5 the transport is missing
+  if (!("port" in addr && "hostname" in addr)) throw new TypeError("expected a TCP listener");
+  return { transport: "tcp", hostname: addr.hostname, port: addr.port };
+}
+
+type ServeConnection = (
+  connection: Deno.Conn,
+  /** Its listener breaks the connection; throws where that has ended already. */
+  signal: { addEventListener(type: "abort", listener: () => void): void },
+  handler: Deno.ServeHandler<Deno.NetAddr>,
+  onError: (error: unknown) => Response,
+  onListen: () => void,
+) => Deno.HttpServer<Deno.NetAddr>;
+
+/** What `Deno.serve` is made of. It has no public name; undefined where a runtime does not have it. */
+function runtimesServeConnection(): ServeConnection | undefined {
+  const internals: unknown = Reflect.get(Deno, Reflect.get(Deno, "internal"));
+  if (typeof internals !== "object" || internals === null) return undefined;
+  const found: unknown = Reflect.get(internals, "serveHttpOnConnection");
+  return isServeConnection(found) ? found : undefined;
+}
+
+function isServeConnection(value: unknown): value is ServeConnection {
+  return typeof value === "function";
+}
+
+function openRuntimesServer({ address, tls, answer, onError }: HttpServerOptions): HttpServer {
+  const server = Deno.serve({ ...socketOptions(address), ...tls, onListen: () => {}, onError }, answer);
+  return {
+    addr: server.addr,
+    shutdown: () => server.shutdown(),
+    replaceCertificate() {
+      return Promise.reject(new TypeError("this runtime takes a new certificate at the start alone"));
+    },
+  };
 }

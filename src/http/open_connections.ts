@@ -1,33 +1,6 @@
 import type { Logger } from "../core/logger.ts";
 
-/** A connection, from its accept to its end. */
-export interface OpenConnection {
-  beginRequest(): void;
-  /** The whole reply was handed to the runtime, or there will be none. */
-  endRequest(): void;
-  /** It is closed once no request is under way: what still comes over it is the rest of a request that was given up. */
-  spend(): void;
-  /** It has ended. */
-  leave(): void;
-}
-
-/** The connections of a server. */
-export interface OpenConnections {
-  /** `close` breaks the connection. */
-  add(close: () => void): OpenConnection;
-  /** Whether there is room for one more, for which others that have no request under way are closed. */
-  makeRoom(): boolean;
-  /** There was no file descriptor left for a connection. */
-  relieve(): void;
-  close(): void;
-}
-
-export interface OpenConnectionsOptions {
-  readonly logger: Logger;
-  /** How many more files could be opened, counted to `atMost`. */
-  readonly freeDescriptors?: (atMost: number) => number;
-  readonly now?: () => number;
-}
+export type OpenConnections = ReturnType<typeof createOpenConnections>;
 
 const sweepMs = 5_000;
 /** From the accept to the headers of the first request, of TLS with its handshake. */
@@ -42,6 +15,10 @@ const graceMs = 1_000;
 /** Kept open whatever the descriptors are. */
 const leastConnections = 8;
 
+/** For the last of a reply to leave: the runtime does not tell when a client that reads slowly has all of it. */
+const settleMs = 3_000;
+const pollMs = 50;
+
 /** Descriptors for databases, files and the log, of so many connections. */
 function reserveFor(connections: number): number {
   return Math.min(16 + Math.floor(connections / 8), 128);
@@ -51,7 +28,12 @@ function reserveFor(connections: number): number {
  * Closes connections without a request under way: those that stay so for too long, and the oldest of them while few file
  * descriptors are left. The runtime's own server bounds none.
  */
-export function createOpenConnections(options: OpenConnectionsOptions): OpenConnections {
+export function createOpenConnections(options: {
+  readonly logger: Logger;
+  /** How many more files could be opened, counted to `atMost`. */
+  readonly freeDescriptors?: (atMost: number) => number;
+  readonly now?: () => number;
+}) {
   const { logger, freeDescriptors = countFreeDescriptors, now = () => performance.now() } = options;
   let count = 0;
   // without a request under way, the longest first
@@ -59,6 +41,9 @@ export function createOpenConnections(options: OpenConnectionsOptions): OpenConn
   // how many connections leave the reserve free, as far as it is known: there may be room for more unless it is exact
   let room = 0;
   let isExact = false;
+  // clients that wait for a reply; the runtime waits for silent connections as for theirs
+  let replies = 0;
+  let lastReply = -Infinity;
 
   const timer = setInterval(sweep, sweepMs);
   Deno.unrefTimer(timer);
@@ -69,12 +54,14 @@ export function createOpenConnections(options: OpenConnectionsOptions): OpenConn
     relieve();
   }
 
+  /** There was no file descriptor left for a connection. */
   function relieve(): void {
     room = 0;
     isExact = false;
     makeRoom();
   }
 
+  /** Whether there is room for one more, for which others that have no request under way are closed. */
   function makeRoom(): boolean {
     if (count >= room && !isExact) measure();
     const latest = now() - graceMs;
@@ -112,28 +99,44 @@ export function createOpenConnections(options: OpenConnectionsOptions): OpenConn
   }
 
   return {
-    add(close) {
+    /** A connection, from its accept to its end; `close` breaks it. */
+    add(close: () => void) {
       const connection: Idle = { since: now(), limitMs: firstRequestMs, isForgotten: false, close };
       let underWay = 0;
       count++;
       idle.add(connection);
 
       return {
-        beginRequest() {
+        beginRequest(): void {
+          replies++;
           if (underWay++ === 0) idle.delete(connection);
           if (connection.limitMs === firstRequestMs) connection.limitMs = idleMs;
         },
-        endRequest() {
+        /** The whole reply was handed to the runtime, or there will be none. */
+        endRequest(): void {
+          replies--;
+          lastReply = now();
           if (--underWay > 0 || connection.isForgotten) return;
-          connection.since = now();
+          connection.since = lastReply;
           idle.add(connection);
         },
+        /** It is closed once no request is under way: what still comes over it is the rest of a request that was given up. */
         spend: () => void (connection.limitMs = spentMs),
+        /** It has ended. */
         leave: () => forget(connection),
       };
     },
     makeRoom,
     relieve,
+    /** Resolves once the last reply was complete for a while, or there was none; never once `signal` is aborted. */
+    repliesSettled(signal: AbortSignal): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setInterval(() => {
+        if (replies === 0 && now() - lastReply >= settleMs) resolve();
+      }, pollMs);
+      signal.addEventListener("abort", () => clearInterval(timer));
+      return promise;
+    },
     close: () => clearInterval(timer),
   };
 }

@@ -2,7 +2,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Pipeline } from "./pipelines.ts";
 import type { PipelineEvent, PipelineQuery, Source } from "./query.ts";
 import { ProviderError } from "./provider_failure.ts";
-import { eventStreamReply } from "../http/event_stream.ts";
+import { eventStreamReply } from "../http/reply_body.ts";
 import {
   type Failure,
   failureReply,

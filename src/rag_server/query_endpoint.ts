@@ -3,7 +3,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Pipelines } from "./pipelines.ts";
 import { answerAtOnce, answerInParts } from "./answer_query.ts";
 import type { SharedDeadline } from "../core/async/deadline.ts";
-import { readBody } from "../http/read_body.ts";
+import { readBody } from "../http/request_body.ts";
 import { failureReply } from "./rag_reply.ts";
 import { readQuery } from "./read_query.ts";
 import type { RunningQueries } from "./running_queries.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import { ProviderError } from "./provider_failure.ts";
-import { bodyInPieces } from "../http/body_in_pieces.ts";
+import { bodyInPieces } from "../http/reply_body.ts";
 import type { ErrorReply, RagErrorCode } from "./rag_reply_schemas.ts";
 
 /** An error as a caller sees it. */

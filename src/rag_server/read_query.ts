@@ -1,7 +1,7 @@
 import type { PipelineQuery } from "./query.ts";
 import type { z } from "@hono/zod-openapi";
 import { parseExactJson } from "./exact_json.ts";
-import { findExcess } from "../http/json_bounds.ts";
+import { findExcess } from "../http/request_body.ts";
 import { queryRequest } from "./rag_request_schema.ts";
 
 export type QueryRead =

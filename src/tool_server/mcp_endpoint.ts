@@ -13,8 +13,8 @@ import { errorReply, type JsonRpcReply, replyText } from "./mcp/json_rpc_reply.t
 import { type StreamableHttp, wantsStreamableHttp } from "./mcp/streamable_http.ts";
 import type { SharedDeadline } from "../core/async/deadline.ts";
 import { answerLogin, readLoginCall } from "./login_call.ts";
-import { findExcess } from "../http/json_bounds.ts";
-import { readBody } from "../http/read_body.ts";
+import { findExcess } from "../http/request_body.ts";
+import { readBody } from "../http/request_body.ts";
 
 /** How callers are told apart. */
 export interface Authentication {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../src/core/logger.ts";
-import { createOpenConnections, type OpenConnection } from "../../src/http/open_connections.ts";
+import { createOpenConnections, type OpenConnections } from "../../src/http/open_connections.ts";
+
+type OpenConnection = ReturnType<OpenConnections["add"]>;
 
 const logger = createLogger({ level: "error", format: "text" });
 
@@ -80,4 +82,38 @@ Deno.test("what a connection held is free once it has gone, and again only once"
   few.add("another").beginRequest();
   assert.equal(few.open.makeRoom(), false);
   assert.deepEqual(few.closed, []);
+});
+
+/** Resolves with whether replies are settled at this time. */
+async function areSettled(open: OpenConnections): Promise<boolean> {
+  const looking = new AbortController();
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), 120);
+  const settled = await Promise.race([open.repliesSettled(looking.signal).then(() => true), late.promise]);
+  clearTimeout(timer);
+  looking.abort();
+  return settled;
+}
+
+Deno.test("replies are settled where there were none", async () => {
+  using none = withDescriptors(40);
+  none.add("silent");
+  assert.equal(await areSettled(none.open), true);
+});
+
+Deno.test("replies are settled a while after the last one ended, whether its connection is there or not", async () => {
+  using two = withDescriptors(40);
+  const [first, second] = [two.add("first"), two.add("second")];
+  first.beginRequest();
+  second.beginRequest();
+  first.endRequest();
+  two.pass(5_000);
+  assert.equal(await areSettled(two.open), false);
+  second.leave();
+  second.endRequest();
+  assert.equal(await areSettled(two.open), false);
+  two.pass(2_999);
+  assert.equal(await areSettled(two.open), false);
+  two.pass(1);
+  assert.equal(await areSettled(two.open), true);
 });

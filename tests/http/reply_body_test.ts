@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { bodyInPieces } from "../../src/http/body_in_pieces.ts";
+import { bodyInPieces } from "../../src/http/reply_body.ts";
 
 Deno.test("a short text is a body as it is", () => {
   assert.deepEqual(bodyInPieces("short"), { body: "short" });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
-import { serveHttp } from "../../src/http/http_server.ts";
+import { startListener } from "../../src/http/listener.ts";
 import { createCertificateAuthority } from "../support/certificates.ts";
 
 Deno.test("a certificate is replaced while connections keep coming: none of them is broken off", async () => {
@@ -11,18 +11,17 @@ Deno.test("a certificate is replaced while connections keep coming: none of them
     cert: await Deno.readTextFile(files.certFile),
     key: await Deno.readTextFile(files.keyFile),
   };
-  const server = serveHttp({
+  const listener = startListener({
     address: { host: "127.0.0.1", port: 0 },
     tls,
-    answer: () => new Response(),
-    onError: () => new Response(),
+    handle: () => new Response(),
     logger: silentLogger,
   });
   const connections: Deno.Conn[] = [];
   let brokenOff = 0;
   async function connect(): Promise<void> {
     try {
-      const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port: listener.address.port });
       connections.push(connection);
       await connection.read(new Uint8Array(1));
     } catch (error) {
@@ -35,16 +34,14 @@ Deno.test("a certificate is replaced while connections keep coming: none of them
     for (let round = 0; round < 3; round++) {
       const before = clients.length;
       while (clients.length < before + 20) await new Promise((resolve) => setTimeout(resolve, 1));
-      await server.replaceCertificate(tls);
+      await listener.replaceCertificate(tls);
     }
   } finally {
     clearInterval(coming);
     await new Promise((resolve) => setTimeout(resolve, 100));
     for (const connection of connections) connection.close();
     await Promise.all(clients);
-    const stopping = new AbortController();
-    await server.shutdown(stopping.signal);
-    stopping.abort();
+    await listener.stop(5_000, () => {});
     await Deno.remove(folder, { recursive: true });
   }
   assert.equal(brokenOff, 0);

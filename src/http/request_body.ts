@@ -52,3 +52,59 @@ async function readWithinBound(
     return broken;
   }
 }
+
+/** Levels of lists and objects, the outermost among them. No request of ours nests deeper than ten. */
+const maxLevels = 100;
+/** Items of lists, and keys: a filter of 50 lists of 1,000 values fits. */
+const maxItems = 300_000;
+/** Keys cost far more than items, and no request of ours has more than some hundreds. */
+const maxKeys = 10_000;
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openList = 0x5b;
+const backslash = 0x5c;
+const closeList = 0x5d;
+const openObject = 0x7b;
+const closeObject = 0x7d;
+
+/**
+ * What of a JSON text would keep JSON.parse, and all that looks at its value, busy for too long; undefined where nothing
+ * would. To be asked before it is parsed: 4 MiB of brackets take seconds. Takes some milliseconds for 4 MiB.
+ */
+export function findExcess(text: string): string | undefined {
+  let levels = 0;
+  let items = 0;
+  let keys = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case quote:
+        at = endOfString(text, at);
+        break;
+      case openList:
+      case openObject:
+        if (++levels > maxLevels) return `it nests deeper than ${maxLevels} levels`;
+        break;
+      case closeList:
+      case closeObject:
+        levels--;
+        break;
+      case comma:
+        if (++items > maxItems) return `it holds more than ${maxItems} items`;
+        break;
+      case colon:
+        if (++keys > maxKeys) return `it holds more than ${maxKeys} keys`;
+    }
+  }
+  return undefined;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return at;
+    if (code === backslash) at++;
+  }
+  return text.length;
+}
