@@ -60,7 +60,7 @@ async function askAll(fixture: QuestionFixture, completion: CompletionProvider):
       reason: error.message,
     }));
     const isRight = answered.kind === "rows"
-      ? await hasGoldRows(fixture, question, answered.outcome.rows)
+      ? await hasGoldRows(fixture, question, answered.result.rows)
       : answered.kind === question.expects;
     const what = answered.kind === "rows" ? answered.sql : JSON.stringify(answered);
     outcomes.push({ question, isRight, elapsedMs: performance.now() - startedAt, what });

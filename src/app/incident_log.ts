@@ -47,15 +47,15 @@ export function createIncidentLog(logger: Logger): IncidentLog {
       addressed(tallies.logins, address, "warn", loginMessages[outcome], { ...user, reason });
     },
 
-    called({ tool, context, fault, elapsedMs }) {
+    called({ tool, context, error, elapsedMs }) {
       // of a database that is gone the log tells once, and not for each call
-      if (fault === undefined || fault.kind === "cancelled" || fault.kind === "unavailable") return;
+      if (error === undefined || error.kind === "cancelled" || error.kind === "unavailable") return;
       const { address, principal, logger: ofRequest } = context;
       const caller = { address: address && addressGroup(address), principal: principalName(principal) };
-      const what = { database: fault.database, sqlstate: fault.sqlState, outcome: fault.kind };
+      const what = { database: error.database, sqlstate: error.sqlState, outcome: error.kind };
       tallies.calls.add(JSON.stringify([caller, what]), {
-        level: isServersOwn(fault) ? "warn" : "info",
-        message: messageOf(fault),
+        level: isServersOwn(error) ? "warn" : "info",
+        message: messageOf(error),
         fields: { tool, ...what, ...caller, elapsed_ms: Math.round(elapsedMs) },
         logger: ofRequest,
       });
@@ -88,13 +88,13 @@ const loginMessages: Readonly<Record<Exclude<LoginReport["outcome"], "success">,
   busy: "Logins are refused: too many of them wait",
 };
 
-type Fault = NonNullable<CallReport["fault"]>;
+type CallError = NonNullable<CallReport["error"]>;
 
-function messageOf({ kind }: Fault): string {
+function messageOf({ kind }: CallError): string {
   return kind === "refused" ? "A statement was refused" : "A statement failed";
 }
 
 /** Not a mistake in the statement: a timeout, or the classes of SQLSTATE that tell of the server's state. */
-function isServersOwn({ kind, sqlState = "" }: Fault): boolean {
+function isServersOwn({ kind, sqlState = "" }: CallError): boolean {
   return kind === "timeout" || /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
 }

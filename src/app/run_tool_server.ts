@@ -6,7 +6,7 @@ import { createToken } from "../identity/tokens/tokens.ts";
 import { type Config, offersTool } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
-import type { ServerInfo } from "../tool_server/mcp/server_info.ts";
+import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
 import { serveStdio } from "../tool_server/mcp/stdio.ts";
 import type { ApplyConfig } from "./config_reload.ts";
 import { demoGreeting } from "../demo/demo_greeting.ts";

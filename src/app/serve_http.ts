@@ -6,9 +6,7 @@ import type { FileWatch } from "../core/files/watch_files.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { startListener } from "../http/listener.ts";
-import { type Authentication, createMcpEndpoint } from "../tool_server/mcp_endpoint.ts";
-import { createToolServerRoutes } from "../tool_server/tool_server_routes.ts";
-import { createJsonRpc } from "../tool_server/mcp/json_rpc.ts";
+import { type Authentication, createEndpoint } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import { createReadiness } from "./readiness.ts";
 import { readTls, watchTls } from "./tls_files.ts";
@@ -57,18 +55,15 @@ export async function serveHttp(options: {
   });
   let checks = checksOf(http);
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
-  const routes = createToolServerRoutes({
-    mcp: createMcpEndpoint({
-      ...(authentication === undefined ? {} : { authentication }),
-      clientAddress: (peer, headers) => checks.clientAddress(peer, headers),
-      jsonRpc: createJsonRpc({ registry, inFlight, serverInfo }),
-      streamableHttp,
-      inFlight,
-      bodyTimeout,
-      logger,
-    }),
+  const endpoint = createEndpoint({
+    ...(authentication === undefined ? {} : { authentication }),
+    clientAddress: (peer, headers) => checks.clientAddress(peer, headers),
+    registry,
+    inFlight,
+    serverInfo,
+    streamableHttp,
+    bodyTimeout,
     unreachableDatabases: () => readiness.unreachable(),
-    server: serverInfo,
     logger,
   });
   const tls = http.tls.enabled ? await readTls(http.tls, "http.tls") : undefined;
@@ -78,9 +73,9 @@ export async function serveHttp(options: {
     handle: async (request, peer) => {
       const { checkHostAndOrigin, crossOrigin } = checks;
       const refusedFor = checkHostAndOrigin(request);
-      if (refusedFor !== undefined) return await routes.refuse(request, refusedFor);
+      if (refusedFor !== undefined) return await endpoint.refuse(request, refusedFor);
       return crossOrigin.preflight(request) ??
-        crossOrigin.mark(request, await routes.fetch(request, { peer }));
+        crossOrigin.mark(request, await endpoint.fetch(request, { peer }));
     },
     logger,
   });

@@ -2,21 +2,23 @@ import type { Logger } from "../core/logger.ts";
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import type { Principal } from "../core/principal.ts";
 import { createInFlight, type InFlight } from "../tool_server/mcp/in_flight.ts";
-import type { ServerInfo } from "../tool_server/mcp/server_info.ts";
+import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
 import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
 import { createStatementChecks } from "../postgres/guard/statement_checks.ts";
 import { turnOwner } from "../tool_server/questions/history/turn_owner.ts";
 import { countRows } from "../tool_server/tools/count_rows.ts";
-import { createDatabaseDirectory } from "../tool_server/tools/database_directory.ts";
+import {
+  createDatabaseDirectory,
+  listDatabases,
+  selectDatabase,
+} from "../tool_server/tools/database_directory.ts";
 import { executeExplain } from "../tool_server/tools/execute_explain.ts";
 import { forget } from "../tool_server/tools/forget.ts";
 import { getSchemaInfo } from "../tool_server/tools/get_schema_info.ts";
-import { listDatabases } from "../tool_server/tools/list_databases.ts";
 import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
 import { type CallReport, createRegistry, type Registry } from "../tool_server/tools/registry.ts";
-import { selectDatabase } from "../tool_server/tools/select_database.ts";
 import { answerQuestions, type WordsOptions } from "./answer_questions.ts";
 import { auditCalls } from "../tool_server/audit_calls.ts";
 import type { OpenDatabase } from "./open_databases.ts";

@@ -3,12 +3,12 @@ import { principalKey } from "../core/principal.ts";
 import type { StatementChecks } from "../postgres/guard/statement_checks.ts";
 import type { CallReport } from "./tools/registry.ts";
 
-/** Keeps account of tool calls: who, from where, which tool and database, which statement, how much and how long. */
+/** Writes tool calls to the audit trail: who, from where, which tool and database, which statement, how much and how long. */
 export function auditCalls(
   audit: AuditTrail,
   fingerprint: StatementChecks["fingerprint"],
 ): (report: CallReport) => Promise<void> {
-  return async ({ tool, args, context, result, fault, elapsedMs }) => {
+  return async ({ tool, args, context, result, error, elapsedMs }) => {
     const { principal, address } = context;
     const caller = principalKey(principal);
     const data = result.structuredContent ?? {};
@@ -16,7 +16,7 @@ export function auditCalls(
     const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
     // a call is accounted for whether or not its caller is still there
     const mark = sql === undefined ? undefined : await fingerprint(sql, { principal, signal: never });
-    const database = text(data["database"]) ?? fault?.database ?? text(given["database"]);
+    const database = text(data["database"]) ?? error?.database ?? text(given["database"]);
     const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
     audit.record({
       event: "tool_call",
@@ -27,9 +27,9 @@ export function auditCalls(
       tool,
       ...(database === undefined ? {} : { database }),
       ...(mark === undefined ? {} : { fingerprint: mark }),
-      ...(fault?.sqlState === undefined ? {} : { sqlstate: fault.sqlState }),
+      ...(error?.sqlState === undefined ? {} : { sqlstate: error.sqlState }),
       ...(typeof rows === "number" ? { rows } : {}),
-      ...(fault === undefined ? {} : { reason: fault.kind }),
+      ...(error === undefined ? {} : { reason: error.kind }),
       elapsed_ms: Math.round(elapsedMs * 10) / 10,
     });
   };

@@ -23,10 +23,16 @@ export interface InFlight {
   cancelAll(): void;
 }
 
+/** Whether a message is the notification that cancels a call. */
+export function isCancellation(message: unknown): message is { params?: { requestId?: unknown } } {
+  return typeof message === "object" && message !== null && "method" in message &&
+    message.method === "notifications/cancelled" && !("id" in message);
+}
+
 export function createInFlight(): InFlight {
   const calls = new Map<string, Set<AbortController>>();
   const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
-  // a JSON text tells the id 1 from the id "1"; without authentication an address reaches only its own calls
+  // a JSON text tells the id 1 from the id "1"
   const keyOf = (principal: Principal, id: unknown) =>
     `${prefixOf(principal)}${JSON.stringify(callerKey(principal))} ${JSON.stringify(id)}`;
 

@@ -1,15 +1,36 @@
-import { AppError } from "../../core/app_error.ts";
-import type { CallContext, ToolDescription } from "../../core/tool.ts";
+import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Registry } from "../tools/registry.ts";
-import { errorObject, invalidRequest } from "./json_rpc_error.ts";
-import { errorReply, type JsonRpcReply, type PreparedResult } from "./json_rpc_reply.ts";
-import type { InFlight, RequestId } from "./in_flight.ts";
-import { instructionsFor, type ServerInfo } from "./server_info.ts";
+import type { CallContext, ToolDescription } from "../tools/tool.ts";
+import { type InFlight, isCancellation, type RequestId } from "./in_flight.ts";
 
-/** Bare JSON-RPC 2.0 over the registry: no initialize, no session. */
+/** How the server names itself to MCP clients. */
+export interface ServerInfo {
+  readonly name: string;
+  readonly title: string;
+  readonly version: string;
+}
+
+export interface JsonRpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export type JsonRpcReply =
+  & { readonly jsonrpc: "2.0"; readonly id: RequestId }
+  & ({ readonly result: unknown } | { readonly error: JsonRpcError });
+
+/** What every transport serves, and the calls that are under way in all of them. */
+export interface McpOptions {
+  readonly registry: Registry;
+  readonly inFlight: InFlight;
+  readonly serverInfo: ServerInfo;
+}
+
+/** Bare JSON-RPC 2.0 over the registry: no session, and `initialize` is not needed. */
 export interface JsonRpc {
-  /** Answers a request, or a batch without a fault (`findBatchFault`); undefined where nothing in it asks for an answer. */
+  /** Answers a request or a batch; undefined where nothing in it asks for an answer. */
   answer(message: unknown, caller: CallContext): Promise<JsonRpcReply | JsonRpcReply[] | undefined>;
 }
 
@@ -19,9 +40,7 @@ type Method = (params: Params, caller: CallContext, id: RequestId) => unknown;
 // the newest revision whose requests need no envelope of their own, and so can be bare
 const protocolVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-export function createJsonRpc(
-  options: { registry: Registry; inFlight: InFlight; serverInfo: ServerInfo },
-): JsonRpc {
+export function createJsonRpc(options: McpOptions): JsonRpc {
   const methods = createMethods(options);
 
   async function answerOne(message: unknown, caller: CallContext): Promise<JsonRpcReply | undefined> {
@@ -36,7 +55,7 @@ export function createJsonRpc(
       );
     }
     if (id === undefined) {
-      notify(message.method, message.params ?? {}, caller, options.inFlight);
+      if (isCancellation(message)) options.inFlight.cancel(caller.principal, message.params?.requestId);
       return undefined;
     }
     const method = methods.get(message.method);
@@ -60,10 +79,7 @@ export function createJsonRpc(
   };
 }
 
-function createMethods(
-  options: { registry: Registry; inFlight: InFlight; serverInfo: ServerInfo },
-): ReadonlyMap<string, Method> {
-  const { registry, inFlight, serverInfo } = options;
+function createMethods({ registry, inFlight, serverInfo }: McpOptions): ReadonlyMap<string, Method> {
   const prepareList = createListPreparer();
   return new Map<string, Method>([
     ["initialize", ({ protocolVersion }, { principal }) => ({
@@ -91,6 +107,11 @@ function createMethods(
   ]);
 }
 
+/** A result whose JSON is known already, because it is the same for every call. */
+interface PreparedResult {
+  readonly preparedJson: string;
+}
+
 // the same list is asked for over and over, and is long
 function createListPreparer(): (tools: readonly ToolDescription[]) => PreparedResult {
   const prepared = new WeakMap<readonly ToolDescription[], PreparedResult>();
@@ -101,10 +122,6 @@ function createListPreparer(): (tools: readonly ToolDescription[]) => PreparedRe
     prepared.set(tools, result);
     return result;
   };
-}
-
-function notify(method: string, params: Params, { principal }: CallContext, inFlight: InFlight): void {
-  if (method === "notifications/cancelled") inFlight.cancel(principal, params["requestId"]);
 }
 
 function isObject(value: unknown): value is Params {
@@ -133,4 +150,70 @@ function idOf(message: unknown): RequestId | undefined | typeof invalidId {
     return id;
   }
   return invalidId;
+}
+
+/** What an MCP client is told at the start, for its model: of the tools, those that it may call. */
+export function instructionsFor(tools: readonly ToolDescription[]): string {
+  const steps = Object.entries(stepWith).filter(([tool]) => tools.some(({ name }) => name === tool));
+  const words = steps.map(([tool, purpose], index) =>
+    `${index === steps.length - 1 && index > 0 ? "then " : ""}${tool} ${purpose}`
+  );
+  const how = words.length === 0 ? "" : ` Call ${words.join(", ")}.`;
+  return `Read-only access to PostgreSQL databases.${how} Nothing can be written.`;
+}
+
+const stepWith = {
+  list_databases: "to see which you may use",
+  get_schema_info: "for their tables and columns",
+  query_database: "with SQL or a request in words",
+} as const;
+
+/** JSON-RPC's own numbers (JSON-RPC 2.0, section 5.1) for what is wrong with a message rather than with a call. */
+export const parseError: JsonRpcError = {
+  code: -32700,
+  message: "Parse error: the body is not JSON in UTF-8",
+};
+export const invalidRequest = -32600;
+
+const numbers: Readonly<Record<ErrorCode, number>> = {
+  invalid: -32602,
+  not_found: -32602,
+  unauthorized: -32001,
+  rate_limited: -32002,
+  forbidden: -32003,
+  conflict: -32004,
+  unavailable: -32005,
+  upstream: -32006,
+  timeout: -32007,
+  internal: -32603,
+};
+
+/** The error object of something thrown; what is no AppError becomes a fixed text. */
+export function errorObject(error: unknown): JsonRpcError {
+  if (!(error instanceof AppError)) return { code: numbers.internal, message: "Internal error" };
+  return {
+    code: numbers[error.code],
+    message: error.message,
+    ...(error.data === undefined ? {} : { data: error.data }),
+  };
+}
+
+export function errorReply(id: RequestId, error: JsonRpcError): JsonRpcReply {
+  return { jsonrpc: "2.0", id, error };
+}
+
+/** A reply as it goes over the wire. */
+export function replyText(reply: JsonRpcReply | readonly JsonRpcReply[]): string {
+  if (isBatch(reply)) return `[${reply.map(replyText).join(",")}]`;
+  if (!("result" in reply) || !isPrepared(reply.result)) return JSON.stringify(reply);
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(reply.id)},"result":${reply.result.preparedJson}}`;
+}
+
+function isBatch(reply: JsonRpcReply | readonly JsonRpcReply[]): reply is readonly JsonRpcReply[] {
+  return Array.isArray(reply);
+}
+
+function isPrepared(result: unknown): result is PreparedResult {
+  return typeof result === "object" && result !== null && "preparedJson" in result &&
+    typeof result.preparedJson === "string";
 }

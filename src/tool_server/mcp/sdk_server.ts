@@ -4,21 +4,12 @@ import {
   ProtocolError,
   Server,
 } from "@modelcontextprotocol/server";
-import type { CallContext } from "../../core/tool.ts";
-import type { Registry } from "../tools/registry.ts";
-import type { InFlight } from "./in_flight.ts";
-import { errorObject } from "./json_rpc_error.ts";
-import { instructionsFor, type ServerInfo } from "./server_info.ts";
-
-export interface SdkServerOptions {
-  readonly registry: Registry;
-  readonly inFlight: InFlight;
-  readonly serverInfo: ServerInfo;
-}
+import type { CallContext } from "../tools/tool.ts";
+import { errorObject, instructionsFor, type McpOptions } from "./json_rpc.ts";
 
 /** One MCP server object of the official SDK, serving the registry to one caller, whose signal aborts once they are gone. */
 export function createSdkServer(
-  { registry, inFlight, serverInfo }: SdkServerOptions,
+  { registry, inFlight, serverInfo }: McpOptions,
   caller: CallContext,
 ): Server {
   const server = new Server({ ...serverInfo }, {

@@ -1,7 +1,8 @@
 import { serveStdio as serveSdkStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { CallEnded } from "../../core/call_ended.ts";
 import type { Logger } from "../../core/logger.ts";
-import { createSdkServer, type SdkServerOptions } from "./sdk_server.ts";
+import type { McpOptions } from "./json_rpc.ts";
+import { createSdkServer } from "./sdk_server.ts";
 
 /** MCP over standard input and output: the caller is whoever started the process. */
 export interface Stdio {
@@ -10,7 +11,7 @@ export interface Stdio {
   close(): Promise<void>;
 }
 
-export function serveStdio(options: SdkServerOptions & { logger: Logger }): Stdio {
+export function serveStdio(options: McpOptions & { logger: Logger }): Stdio {
   const closed = Promise.withResolvers<void>();
   const gone = new AbortController();
   const transport = new StdioServerTransport();

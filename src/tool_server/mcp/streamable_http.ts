@@ -1,8 +1,9 @@
 import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server";
 import type { Logger } from "../../core/logger.ts";
 import { principalKey } from "../../core/principal.ts";
-import type { CallContext } from "../../core/tool.ts";
-import { createSdkServer, type SdkServerOptions } from "./sdk_server.ts";
+import type { CallContext } from "../tools/tool.ts";
+import type { McpOptions } from "./json_rpc.ts";
+import { createSdkServer } from "./sdk_server.ts";
 
 /** MCP's Streamable HTTP transport, in every revision that the official SDK negotiates. */
 export interface StreamableHttp {
@@ -12,7 +13,7 @@ export interface StreamableHttp {
   close(): Promise<void>;
 }
 
-export function createStreamableHttp(options: SdkServerOptions & { logger: Logger }): StreamableHttp {
+export function createStreamableHttp(options: McpOptions & { logger: Logger }): StreamableHttp {
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
   const callers = new WeakMap<AuthInfo, CallContext>();
   const handler = createMcpHandler(({ authInfo }) => {

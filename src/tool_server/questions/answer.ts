@@ -13,11 +13,14 @@ export interface Question {
   readonly logger: Logger;
 }
 
+export type StatementAnswer =
+  | { readonly kind: "rows"; readonly sql: string; readonly result: ReadOutcome & { readonly ok: true } }
+  | { readonly kind: "failed"; readonly sql: string; readonly error: StatementError };
+
 export type Answer =
-  | { readonly kind: "rows"; readonly sql: string; readonly outcome: ReadOutcome & { readonly ok: true } }
+  | StatementAnswer
   /** The request can mean several things, or needs what the database does not have. */
   | { readonly kind: "question"; readonly text: string }
-  | { readonly kind: "failed"; readonly sql: string; readonly error: StatementError }
   | { readonly kind: "refused"; readonly reason: string };
 
 /**
@@ -27,3 +30,12 @@ export type Answer =
  * @throws {AppError} `unavailable` where the database cannot be reached
  */
 export type AnswerQuestion = (question: Question) => Promise<Answer>;
+
+/** Answers a question with the rows of one statement. */
+export async function runStatement(
+  { database, principal, maxRows, offset, signal }: Question,
+  sql: string,
+): Promise<StatementAnswer> {
+  const result = await database.read({ principal, sql, signal, maxRows, offset });
+  return result.ok ? { kind: "rows", sql, result } : { kind: "failed", sql, error: result.error };
+}

@@ -3,7 +3,7 @@ import { planStatement } from "../../postgres/read/plan_statement.ts";
 import { placeOf } from "../../postgres/read/statement_error.ts";
 import type { StatementChecks } from "../../postgres/guard/statement_checks.ts";
 import type { GuardVerdict } from "../../postgres/guard/statement_guard.ts";
-import type { Answer, Question } from "./answer.ts";
+import { type Answer, type Question, runStatement } from "./answer.ts";
 
 export interface TryOptions {
   readonly guard: Pick<StatementChecks, "check">;
@@ -13,10 +13,11 @@ export interface TryOptions {
 
 /** Guards and plans a statement that a model wrote, and runs it where its estimated cost allows. */
 export async function tryStatement(
-  { database, principal, maxRows, offset, signal }: Question,
+  question: Question,
   sql: string,
   { guard, maxPlanCost }: TryOptions,
 ): Promise<Answer> {
+  const { database, principal, signal } = question;
   // first of all, since what is wrong with it would be told of our own EXPLAIN before it
   const refused = whyRefused(await guard.check(sql, { principal, signal }), sql);
   if (refused !== undefined) return { kind: "failed", sql, error: refused };
@@ -31,8 +32,7 @@ export async function tryStatement(
         `rows. Ask for less, as with a shorter period or one customer\n\nSQL Query:\n${sql}`,
     };
   }
-  const outcome = await database.read({ principal, sql, signal, maxRows, offset });
-  return outcome.ok ? { kind: "rows", sql, outcome } : { kind: "failed", sql, error: outcome.error };
+  return await runStatement(question, sql);
 }
 
 function whyRefused(verdict: GuardVerdict, sql: string): StatementError | undefined {

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
-import { databaseArgument } from "./arguments.ts";
-import type { DatabaseDirectory } from "./database_directory.ts";
-import { statementErrorText } from "./statement_error_text.ts";
-import { defineTool, statementFailure, type Tool } from "./tool.ts";
+import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
+import { statementErrorReply } from "./statement_error_text.ts";
+import { defineTool, type Tool } from "./tool.ts";
 
 export function countRows(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({
@@ -29,11 +28,9 @@ export function countRows(options: { directory: DatabaseDirectory }): Tool {
       // the line end keeps a comment in the condition from swallowing the parenthesis
       const condition = where?.trim() ? `\nWHERE (${where.trim()}\n)` : "";
       const sql = `SELECT count(*) FROM ${quoteIdentifier(schema)}.${quoteIdentifier(table)}${condition}`;
-      const outcome = await database.read({ principal, sql, signal, maxRows: 1 });
-      if (!outcome.ok) {
-        return statementFailure(statementErrorText(outcome.error, sql), outcome.error, database.name);
-      }
-      const text = outcome.rows[0]?.[0] ?? "0";
+      const result = await database.read({ principal, sql, signal, maxRows: 1 });
+      if (!result.ok) return statementErrorReply(result.error, sql, database.name);
+      const text = result.rows[0]?.[0] ?? "0";
       const count = Number.isSafeInteger(Number(text)) ? Number(text) : text;
       return {
         text: `Database: ${database.name}\n\nSQL Query:\n${sql}\n\nCount: ${text}`,

@@ -1,7 +1,10 @@
-import { accessibleDatabases } from "../../identity/database_access.ts";
+import { z } from "zod";
 import { AppError } from "../../core/app_error.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
+import { accessibleDatabases } from "../../identity/database_access.ts";
 import type { Database } from "../../postgres/database.ts";
+import { formatTsv } from "../../text/tsv.ts";
+import { defineTool, type Tool } from "./tool.ts";
 
 export interface DirectoryEntry {
   readonly name: string;
@@ -75,4 +78,51 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]): Dat
       Deno.unrefTimer(setTimeout(() => ended.delete(key), rememberEndedMs));
     },
   };
+}
+
+/** The optional argument of every tool that touches a database. */
+export const databaseArgument = z.string().min(1).max(128).optional()
+  .describe("Name of the database to use, as list_databases shows it. Default: the current one.");
+
+export function listDatabases(options: { directory: DatabaseDirectory }): Tool {
+  return defineTool({
+    name: "list_databases",
+    title: "List databases",
+    description: "List the databases that you may use and which of them is the current one. " +
+      "Use select_database to change the current one, or pass `database` to a tool for a single call.",
+    input: z.strictObject({}),
+    output: z.object({
+      databases: z.array(z.object({ name: z.string(), current: z.boolean() })),
+      current: z.string().nullable().describe("Name of the current database; null where none is available."),
+    }),
+    annotations: { idempotentHint: true },
+    run(_args, { principal }) {
+      const databases = [...options.directory.list(principal)];
+      return Promise.resolve({
+        text: databases.length === 0 ? "No database is available to you." : formatTsv(
+          ["name", "current"],
+          databases.map(({ name, current }) => [name, current ? "yes" : "no"]),
+        ),
+        data: { databases, current: databases.find(({ current }) => current)?.name ?? null },
+      });
+    },
+  });
+}
+
+export function selectDatabase(options: { directory: DatabaseDirectory }): Tool {
+  return defineTool({
+    name: "select_database",
+    title: "Select database",
+    description: "Make a database the current one, which the other tools use where no `database` is given. " +
+      "list_databases shows those that you may choose. Look at the schema again afterwards: it is another database.",
+    input: z.strictObject({
+      name: z.string().min(1).max(128).describe("Name of the database, as list_databases shows it."),
+    }),
+    output: z.object({ current: z.string() }),
+    annotations: { readOnlyHint: false, idempotentHint: true },
+    run({ name }, { principal }) {
+      options.directory.select(principal, name);
+      return Promise.resolve({ text: `Current database: ${name}`, data: { current: name } });
+    },
+  });
 }

@@ -2,11 +2,9 @@ import { z } from "zod";
 import { parseShallowJson } from "../../core/shallow_json.ts";
 import { explainStatement } from "../../postgres/read/explain_statement.ts";
 import { createFence } from "../../text/fence.ts";
-import { databaseArgument } from "./arguments.ts";
-import type { DatabaseDirectory } from "./database_directory.ts";
-import { observePlan } from "./plan_observations.ts";
-import { statementErrorText } from "./statement_error_text.ts";
-import { defineTool, statementFailure, type Tool } from "./tool.ts";
+import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
+import { statementErrorReply } from "./statement_error_text.ts";
+import { defineTool, type Tool } from "./tool.ts";
 
 export function executeExplain(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({
@@ -35,39 +33,30 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
     untrusted: ["plan", "observations"],
     async run({ query, analyze, buffers, format, database: name }, { principal, signal }) {
       const database = options.directory.resolve(principal, name);
-      const settings = [
-        ...(analyze ? ["ANALYZE", ...(buffers ? ["BUFFERS"] : [])] : []),
-        `FORMAT ${format.toUpperCase()}`,
-      ];
-      const outcome = await explainStatement(database, {
+      const sql = query.trim();
+      const result = await explainStatement(database, {
         principal,
-        sql: query.trim(),
+        sql,
         signal,
-        options: settings,
+        options: [
+          ...(analyze ? ["ANALYZE", ...(buffers ? ["BUFFERS"] : [])] : []),
+          `FORMAT ${format.toUpperCase()}`,
+        ],
       });
-      if (!outcome.ok) {
-        return statementFailure(
-          statementErrorText(outcome.error, query.trim()),
-          outcome.error,
-          database.name,
-        );
-      }
-      const plan = outcome.rows.map((row) => row[0] ?? "").join("\n");
+      if (!result.ok) return statementErrorReply(result.error, sql, database.name);
+      const plan = result.rows.map((row) => row[0] ?? "").join("\n");
       const observations = format === "text" ? observePlan(plan) : [];
       const title = analyze ? "EXPLAIN ANALYZE Results" : "EXPLAIN Results";
       const analysis = observations.length === 0
         ? ""
         : `\n\nAnalysis:\n---------\n${observations.map((line) => `- ${line}`).join("\n")}`;
       return {
-        text:
-          `Database: ${database.name}\n\n${title}\n${
-            "=".repeat(title.length)
-          }\n\nQuery: ${query.trim()}\n\n` +
+        text: `Database: ${database.name}\n\n${title}\n${"=".repeat(title.length)}\n\nQuery: ${sql}\n\n` +
           // names, and constants of views, were written by whoever may write them
           `Execution Plan:\n---------------\n${createFence().wrap(plan + analysis)}`,
         data: {
           database: database.name,
-          query: query.trim(),
+          query: sql,
           analyze,
           plan: format === "json" ? planOf(plan) : plan,
           observations,
@@ -80,4 +69,75 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
 function planOf(text: string): string | unknown[] {
   const plan = parseShallowJson(text);
   return Array.isArray(plan) ? plan : text;
+}
+
+interface PlanNode {
+  readonly line: string;
+  readonly details: readonly string[];
+}
+
+/** What in a plan of EXPLAIN's text format deserves a look, each as a sentence; none where nothing stands out. */
+export function observePlan(plan: string): string[] {
+  return [...new Set(planNodes(plan).flatMap((node) => observers.flatMap((observe) => observe(node) ?? [])))];
+}
+
+// a node starts a line with "->" (the first has none) and a cost; the lines until the next are its details
+function planNodes(plan: string): PlanNode[] {
+  const nodes: { line: string; details: string[] }[] = [];
+  for (const line of plan.split("\n")) {
+    if (/\(cost=[\d.]+\.\.[\d.]+ /.test(line)) {
+      nodes.push({ line: line.trim().replace(/^->\s*/, ""), details: [] });
+    } else nodes.at(-1)?.details.push(line.trim());
+  }
+  return nodes;
+}
+
+const observers: readonly ((node: PlanNode) => string | undefined)[] = [
+  function discardedRows({ line, details }) {
+    const table = /Seq Scan on (\S+)/.exec(line)?.[1];
+    const removed = Number(find(details, /^Rows Removed by Filter: (\d+)/) ?? 0);
+    const kept = actual(line)?.rows ?? 0;
+    if (table === undefined || removed < 1000 || removed < kept * 9) return undefined;
+    const filter = find(details, /^Filter: (.*)/);
+    return `Sequential scan on ${table} reads ${kept + removed} rows to keep ${kept}; ` +
+      `an index that serves ${filter ?? "its filter"} would help if this runs often`;
+  },
+  function misestimate({ line }) {
+    const estimated = Number(/\(cost=\S+ rows=(\d+)/.exec(line)?.[1] ?? NaN);
+    const seen = actual(line);
+    if (seen === undefined || Number.isNaN(estimated)) return undefined;
+    const ratio = Math.max(estimated, 1) / Math.max(seen.rows, 1);
+    if (Math.max(estimated, seen.rows) < 1000 || (ratio < 10 && ratio > 0.1)) return undefined;
+    return `${nodeName(line)} was expected to give ${estimated} rows and gave ${seen.rows}; ` +
+      "statistics may be stale (ANALYZE) or the condition hard to estimate";
+  },
+  function spill({ line, details }) {
+    const kB = find(details, /Sort Method: external.*Disk: (\d+)kB/) ?? find(details, /Disk Usage: (\d+)kB/);
+    return kB === undefined
+      ? undefined
+      : `${nodeName(line)} spilled ${kB} kB to disk: work_mem is too small for it`;
+  },
+  function repeatedScan({ line }) {
+    const seen = actual(line);
+    const table = /Seq Scan on (\S+)/.exec(line)?.[1];
+    if (table === undefined || seen === undefined || seen.loops < 100) return undefined;
+    return `Sequential scan on ${table} ran ${seen.loops} times; an index on the joined column would help`;
+  },
+];
+
+function nodeName(line: string): string {
+  return line.split("  (cost=")[0] ?? line;
+}
+
+function actual(line: string): { rows: number; loops: number } | undefined {
+  const match = /\(actual (?:time=\S+ )?rows=([\d.]+) loops=(\d+)\)/.exec(line);
+  return match === null ? undefined : { rows: Number(match[1]), loops: Number(match[2]) };
+}
+
+function find(lines: readonly string[], pattern: RegExp): string | undefined {
+  for (const line of lines) {
+    const match = pattern.exec(line);
+    if (match !== null) return match[1];
+  }
+  return undefined;
 }

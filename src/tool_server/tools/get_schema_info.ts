@@ -1,10 +1,9 @@
 import { z } from "zod";
-import type { CatalogTable } from "../../core/catalog.ts";
+import type { CatalogColumn, CatalogTable } from "../../core/catalog.ts";
 import { readCatalog } from "../../postgres/catalog/catalog.ts";
 import { createFence } from "../../text/fence.ts";
-import { databaseArgument } from "./arguments.ts";
-import type { DatabaseDirectory } from "./database_directory.ts";
-import { moreCalls, schemaColumns, schemaIndexes, schemaSummary, schemaTables } from "./schema_text.ts";
+import { formatTsv } from "../../text/tsv.ts";
+import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 // a larger catalog, asked for without a filter, is answered by its summary
@@ -107,6 +106,79 @@ function nothingFound(database: string, args: z.output<typeof input>) {
     data: { database, table_count: 0, tables: [] },
   };
 }
+
+/** The columns that clients of this tool know, and what each holds. */
+const columnCells: readonly [string, (table: CatalogTable, column: CatalogColumn) => string][] = [
+  ["schema", (table) => table.schema],
+  ["table", (table) => table.name],
+  ["type", (table) => table.kind],
+  ["table_desc", (table) => table.comment],
+  ["column", (_, column) => column.name],
+  ["data_type", (_, column) => column.type],
+  ["nullable", (_, column) => column.nullable ? "YES" : "NO"],
+  ["col_desc", (_, column) => column.comment],
+  ["is_pk", (_, column) => String(column.isPrimaryKey)],
+  ["is_unique", (_, column) => String(column.isUnique)],
+  ["fk_ref", (_, column) => column.reference],
+  ["is_indexed", (_, column) => String(column.isIndexed)],
+  ["identity", (_, column) => column.identity],
+  ["default", (_, column) => column.default],
+  ["is_vector", (_, column) => String(column.vectorDimensions !== undefined)],
+  ["vector_dims", (_, column) => String(column.vectorDimensions ?? 0)],
+  ["labels", (_, column) => column.labels.join(", ")],
+];
+
+/** One line a column. */
+function schemaColumns(tables: readonly CatalogTable[]): string {
+  return formatTsv(
+    columnCells.map(([name]) => name),
+    tables.flatMap((table) =>
+      table.columns.map((column) => columnCells.map(([, cell]) => cell(table, column)))
+    ),
+  );
+}
+
+/** The indexes' definitions after an empty line; nothing where there are none. */
+function schemaIndexes(tables: readonly CatalogTable[]): string {
+  const definitions = tables.flatMap((table) => table.indexes.map((index) => index.definition));
+  return definitions.length === 0 ? "" : `\n\nIndexes:\n${definitions.join("\n")}`;
+}
+
+/** One line a table. */
+function schemaTables(tables: readonly CatalogTable[]): string {
+  return formatTsv(
+    ["schema", "table", "type", "table_desc", "columns", "estimated_rows"],
+    tables.map((table) => [
+      table.schema,
+      table.name,
+      table.kind,
+      table.comment,
+      String(table.columns.length),
+      table.estimatedRows < 0 ? null : String(table.estimatedRows),
+    ]),
+  );
+}
+
+// a summary that names every table of a large catalog would cost what it is there to save
+const namedTables = 40;
+
+/** How many tables each schema has, and the largest of them by name. */
+function schemaSummary(tables: readonly CatalogTable[]): string {
+  const schemas = Map.groupBy(tables, (table) => table.schema);
+  const lines = [...schemas].map(([schema, members]) => {
+    const largest = members.toSorted((a, b) => b.estimatedRows - a.estimatedRows).slice(0, namedTables);
+    const rest = members.length - largest.length;
+    const names = largest.map((table) => table.name).sort().join(", ") +
+      (rest > 0 ? ` and ${rest} more` : "");
+    return [schema, String(members.length), names];
+  });
+  return `Summary of ${tables.length} tables and views:\n${formatTsv(["schema", "tables", "names"], lines)}`;
+}
+
+/** The calls that show more than a summary; without names, which stand between the marks. */
+const moreCalls = 'Next: get_schema_info(schema_name="…") for the columns of a schema, ' +
+  'get_schema_info(schema_name="…", table_name="…") for one table, ' +
+  "get_schema_info(compact=true) for a line on every table.";
 
 function tableData(table: CatalogTable, detailed: boolean) {
   const { schema, name } = table;

@@ -14,7 +14,7 @@ export function logout(options: { endSession: (id: string) => void }): Tool {
     run(_args, { principal }) {
       if (principal.kind !== "session") {
         return Promise.resolve({
-          failure:
+          errorText:
             "Cannot log out: this is not the session of a user; an API token is removed by an administrator",
         });
       }

@@ -1,20 +1,15 @@
 import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
+import type { StatementError } from "../../postgres/database.ts";
 import type { StatementChecks } from "../../postgres/guard/statement_checks.ts";
 import { jsonValue, typeName } from "../../postgres/read/type_names.ts";
-import {
-  isEmptyRequest,
-  looksLikeSql,
-  mayBeWords,
-  type StatementReading,
-} from "../questions/sql_or_words.ts";
-import { formatTsv } from "../../text/tsv.ts";
-import type { Answer, AnswerQuestion, Question } from "../questions/answer.ts";
 import { createFence } from "../../text/fence.ts";
-import { databaseArgument } from "./arguments.ts";
-import type { DatabaseDirectory } from "./database_directory.ts";
-import { statementErrorText } from "./statement_error_text.ts";
-import { defineTool, statementFailure, type Tool } from "./tool.ts";
+import { formatTsv } from "../../text/tsv.ts";
+import { type Answer, type AnswerQuestion, type Question, runStatement } from "../questions/answer.ts";
+import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
+import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
+import { statementErrorReply, statementErrorText } from "./statement_error_text.ts";
+import { defineTool, type Tool } from "./tool.ts";
 
 export interface QueryDatabaseOptions {
   readonly directory: DatabaseDirectory;
@@ -67,7 +62,7 @@ const output = z.object({
 });
 
 export function queryDatabase(options: QueryDatabaseOptions): Tool {
-  const { directory, guard, answerQuestion } = options;
+  const { directory, answerQuestion } = options;
 
   return defineTool({
     name: "query_database",
@@ -80,11 +75,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
       const database = directory.resolve(principal, name);
       const text = query.trim();
       const question = { text, database, principal, maxRows: limit, offset, signal, logger };
-      const answer = isEmptyRequest(text)
-        ? emptyRequest
-        : looksLikeSql(text, await readAsStatement(guard, question))
-        ? await answerSql(answerQuestion, question)
-        : await answerInWords(answerQuestion, question);
+      const answer = await answerQuery(question, options);
       switch (answer.kind) {
         case "rows":
           return rowsReply(question, answer);
@@ -94,64 +85,54 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
             data: { database: database.name, question: answer.text },
           };
         case "failed":
-          return statementFailure(failureText(question, answer), answer.error, database.name);
+          return statementErrorReply(answer.error, answer.sql, database.name, errorText(question, answer));
         case "refused":
-          return { failure: answer.reason };
+          return { errorText: answer.reason };
       }
     },
   });
 }
 
-type Rows = Answer & { readonly kind: "rows" };
-type Failed = Answer & { readonly kind: "failed" };
-
-const emptyRequest: Answer = {
-  kind: "refused",
-  reason: "Cannot answer an empty request: send a request in natural language, or one SQL statement",
-};
-
-/** Far beyond any question, and still a small part of what a model reads. */
-const maxRequestLength = 10_000;
-
-async function readAsStatement(
-  guard: Pick<StatementChecks, "check">,
-  { text, principal, signal }: Question,
-): Promise<StatementReading> {
-  const verdict = await guard.check(text, { principal, signal });
-  if (verdict.ok) return "runs";
-  return verdict.parses ? "refused" : "none";
+/** Runs SQL as it is, and has a request in words answered. */
+async function answerQuery(
+  question: Question,
+  { guard, answerQuestion }: QueryDatabaseOptions,
+): Promise<Answer> {
+  const { text, principal, signal } = question;
+  if (isEmptyRequest(text)) {
+    return {
+      kind: "refused",
+      reason: "Cannot answer an empty request: send a request in natural language, or one SQL statement",
+    };
+  }
+  const check = await guard.check(text, { principal, signal });
+  const isSql = looksLikeSql(text, check.ok ? "runs" : check.parses ? "refused" : "none");
+  if (!isSql) return await answerInWords(answerQuestion, question);
+  const answer = await runStatement(question, text);
+  // words that PostgreSQL can read as a SELECT are a request after all where it knows none of their names
+  const isRequest = answer.kind === "failed" && unknownNames.includes(answer.error.sqlState) &&
+    mayBeWords(text);
+  if (!isRequest || answerQuestion === undefined) return answer;
+  const inWords = await answerInWords(answerQuestion, question);
+  if (inWords.kind !== "refused") return inWords;
+  return { kind: "refused", reason: `${inWords.reason}\n\nAs SQL: ${errorText(question, answer)}` };
 }
 
 /** SQLSTATE of an undefined table and column. */
 const unknownNames: readonly (string | undefined)[] = ["42P01", "42703"];
 
-/** Words that PostgreSQL can read as a SELECT are a request after all where it knows none of their names. */
-async function answerSql(answerQuestion: AnswerQuestion | undefined, question: Question): Promise<Answer> {
-  const first = await runSql(question);
-  const isRequest = first.kind === "failed" && unknownNames.includes(first.error.sqlState) &&
-    mayBeWords(question.text);
-  if (!isRequest || answerQuestion === undefined) return first;
-  const second = await answerInWords(answerQuestion, question);
-  if (second.kind !== "refused") return second;
-  return { kind: "refused", reason: `${second.reason}\n\nAs SQL: ${failureText(question, first)}` };
-}
-
-async function runSql(
-  { text: sql, database, principal, maxRows, offset, signal }: Question,
-): Promise<Rows | Failed> {
-  const outcome = await database.read({ principal, sql, signal, maxRows, offset });
-  return outcome.ok ? { kind: "rows", sql, outcome } : { kind: "failed", sql, error: outcome.error };
-}
+/** Far beyond any question, and still a small part of what a model reads. */
+const maxRequestLength = 10_000;
 
 async function answerInWords(
   answerQuestion: AnswerQuestion | undefined,
   question: Question,
 ): Promise<Answer> {
-  if (question.text.length > maxRequestLength) {
+  const { length } = question.text;
+  if (length > maxRequestLength) {
     return {
       kind: "refused",
-      reason:
-        `Cannot answer a request of ${question.text.length} characters: at most ${maxRequestLength} can be read`,
+      reason: `Cannot answer a request of ${length} characters: at most ${maxRequestLength} can be read`,
     };
   }
   if (answerQuestion === undefined) {
@@ -187,21 +168,21 @@ function questionText(words: string): string {
 }
 
 /** Shows the statement where the caller did not send it. */
-function failureText({ text }: Question, { sql, error }: Failed): string {
-  const fault = statementErrorText(error, sql);
-  return sql === text ? fault : `${fault}\n\nSQL Query:\n${sql}`;
+function errorText({ text }: Question, { sql, error }: { sql: string; error: StatementError }): string {
+  const what = statementErrorText(error, sql);
+  return sql === text ? what : `${what}\n\nSQL Query:\n${sql}`;
 }
 
-function rowsReply(question: Question, { sql, outcome }: Rows) {
-  const { columns, rows } = outcome;
+function rowsReply(question: Question, { sql, result }: Answer & { readonly kind: "rows" }) {
+  const { columns, rows, truncatedBy } = result;
   const database = question.database.name;
-  const truncated = outcome.truncatedBy !== undefined;
+  const truncated = truncatedBy !== undefined;
   const next = question.offset + rows.length;
   // the same words may become another statement
   const again = sql === question.text ? "call again" : "send the SQL above as `query`";
   const more = truncated ? `, more available: ${again} with offset=${next} for the next` : "";
   const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}${more}`;
-  const sizeNote = outcome.truncatedBy === "bytes"
+  const sizeNote = truncatedBy === "bytes"
     ? "\nThe answer reached its size limit; select fewer columns."
     : "";
   return {

@@ -1,14 +1,21 @@
-import { AppError } from "../../core/app_error.ts";
+import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { whyEnded } from "../../core/call_ended.ts";
 import type { Principal } from "../../core/principal.ts";
-import type { CallContext, ToolDescription, ToolResult } from "../../core/tool.ts";
-import { type CallFault, failure, faultOf, type Tool, type ToolRun } from "./tool.ts";
+import {
+  type CallContext,
+  type CallError,
+  errorResult,
+  type Tool,
+  type ToolDescription,
+  type ToolResult,
+  type ToolRun,
+} from "./tool.ts";
 
 /** What the server offers, whatever the transport. */
 export interface Registry {
   listTools(principal: Principal): readonly ToolDescription[];
   /**
-   * Runs a tool. A tool that fails gives a result with `isError`.
+   * Runs a tool. What goes wrong while it runs gives a result with `isError`.
    * @throws {AppError} `invalid` for an unknown tool or arguments that do not fit its schema.
    */
   callTool(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
@@ -21,13 +28,13 @@ export interface CallReport {
   readonly context: CallContext;
   readonly result: ToolResult;
   /** Where a statement gave no rows. */
-  readonly fault?: CallFault;
+  readonly error?: CallError;
   readonly elapsedMs: number;
 }
 
 export interface RegistryOptions {
   readonly tools: readonly Tool[];
-  /** The reply waits for it: what a caller has read of is accounted for. */
+  /** The reply waits for it, so that no caller reads of a call that is not accounted for. */
   readonly onCall?: (report: CallReport) => void | Promise<void>;
 }
 
@@ -35,20 +42,19 @@ export function createRegistry(options: RegistryOptions): Registry {
   const tools = new Map(options.tools.map((tool) => [tool.description.name, tool]));
   const descriptions = options.tools.filter((tool) => !tool.hidden).map((tool) => tool.description);
 
-  async function settle(tool: Tool, args: unknown, context: CallContext): Promise<ToolRun> {
-    const run = tool.prepare(args);
+  async function run(tool: Tool, args: unknown, context: CallContext): Promise<ToolRun> {
+    const call = tool.prepare(args);
     try {
-      return await run(context);
+      return await call(context);
     } catch (error) {
       if (error instanceof AppError && error.code !== "internal") {
-        const fault = faultOf(error);
-        return { ...failure(error.message), ...(fault === undefined ? {} : { fault }) };
+        return errorResult(error.message, callError(error));
       }
       if (context.signal.aborted) {
-        return failure(`The call was cancelled because ${whyEnded(context.signal)}`);
+        return errorResult(`The call was cancelled because ${whyEnded(context.signal)}`);
       }
       context.logger.error(`Tool ${tool.description.name} failed`, { error });
-      return failure("An internal error occurred; the server's log has the detail");
+      return errorResult("An internal error occurred; the server's log has the detail");
     }
   }
 
@@ -64,11 +70,30 @@ export function createRegistry(options: RegistryOptions): Registry {
         );
       }
       const started = performance.now();
-      const { fault, ...result } = await settle(tool, args, context);
+      const { error, ...result } = await run(tool, args, context);
       const elapsedMs = performance.now() - started;
-      const outcome = { result, ...(fault === undefined ? {} : { fault }) };
-      await options.onCall?.({ tool: name, args, context, ...outcome, elapsedMs });
+      await options.onCall?.({
+        tool: name,
+        args,
+        context,
+        result,
+        ...(error === undefined ? {} : { error }),
+        elapsedMs,
+      });
       return result;
     },
   };
 }
+
+/** What an error that reading from a database throws is accounted as; undefined for any other. */
+function callError({ code, data }: AppError): CallError | undefined {
+  const kind = errorKinds[code];
+  const sqlState = data?.["sqlState"];
+  return kind && { kind, ...(typeof sqlState === "string" ? { sqlState } : {}) };
+}
+
+const errorKinds: Partial<Record<ErrorCode, CallError["kind"]>> = {
+  unavailable: "unavailable",
+  timeout: "timeout",
+  upstream: "failed",
+};

@@ -1,8 +1,20 @@
 import type { StatementError } from "../../postgres/database.ts";
 import { cutWords, mayQuoteRows } from "../../postgres/read/error_words.ts";
 import { createFence } from "../../text/fence.ts";
+import type { ToolReply } from "./tool.ts";
 
-/** A failed statement for a model: what is wrong, its SQLSTATE, where, and what PostgreSQL advises. */
+/** The reply to a call whose statement gave no rows. */
+export function statementErrorReply(
+  error: StatementError,
+  sql: string,
+  database: string,
+  errorText = statementErrorText(error, sql),
+): ToolReply<never> {
+  const { kind, sqlState } = error;
+  return { errorText, error: { kind, database, ...(sqlState === undefined ? {} : { sqlState }) } };
+}
+
+/** What a model is told of a statement's error: what is wrong, its SQLSTATE, where, and what PostgreSQL advises. */
 export function statementErrorText(error: StatementError, sql: string): string {
   const { sqlState, position, detail, hint } = error;
   const message = cutWords(error.message);

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { AppError, type ErrorCode } from "../../../src/core/app_error.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createInFlight } from "../../../src/tool_server/mcp/in_flight.ts";
-import { createJsonRpc } from "../../../src/tool_server/mcp/json_rpc.ts";
-import { errorObject } from "../../../src/tool_server/mcp/json_rpc_error.ts";
+import { createJsonRpc, errorObject } from "../../../src/tool_server/mcp/json_rpc.ts";
 import type { Registry } from "../../../src/tool_server/tools/registry.ts";
 
 const echo = { name: "echo", title: "Echo", description: "Echoes", inputSchema: { type: "object" } };

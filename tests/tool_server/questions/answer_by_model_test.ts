@@ -79,7 +79,7 @@ async function createAsker(database: TestDatabase) {
 
 function rowsOf(answer: Answer): unknown {
   assert.ok(answer.kind === "rows", JSON.stringify(answer));
-  return answer.outcome.rows;
+  return answer.result.rows;
 }
 
 /** The last message of the nth request, from 0. */

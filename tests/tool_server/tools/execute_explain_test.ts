@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { executeExplain } from "../../../src/tool_server/tools/execute_explain.ts";
-import { observePlan } from "../../../src/tool_server/tools/plan_observations.ts";
+import { executeExplain, observePlan } from "../../../src/tool_server/tools/execute_explain.ts";
 import { assertHas } from "../../support/assert_has.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { callTool, createToolFixture } from "../../support/tool_fixture.ts";

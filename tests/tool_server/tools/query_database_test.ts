@@ -146,8 +146,8 @@ function bySql(sql: string) {
   const asked: string[] = [];
   const answerQuestion: AnswerQuestion = async ({ text, database, principal, maxRows, offset, signal }) => {
     asked.push(text);
-    const outcome = await database.read({ principal, sql, signal, maxRows, offset });
-    return outcome.ok ? { kind: "rows", sql, outcome } : { kind: "failed", sql, error: outcome.error };
+    const result = await database.read({ principal, sql, signal, maxRows, offset });
+    return result.ok ? { kind: "rows", sql, result } : { kind: "failed", sql, error: result.error };
   };
   return { asked, answerQuestion };
 }

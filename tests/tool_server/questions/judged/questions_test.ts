@@ -96,7 +96,7 @@ async function answersAreRows(fixture: QuestionFixture): Promise<void> {
       signal: new AbortController().signal,
     });
     assert.ok(gold.ok, id);
-    assert.ok(sameResult(gold.rows, answered.outcome.rows, { ordered: asked.ordered ?? false }), id);
+    assert.ok(sameResult(gold.rows, answered.result.rows, { ordered: asked.ordered ?? false }), id);
   }
   assert.ok(vendor.requests.length > questions.length * 1.3, "no statement went back");
 }

@@ -1,0 +1,319 @@
+import { Hono } from "hono";
+import { z } from "zod";
+import type { SharedDeadline } from "../core/async/deadline.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Principal } from "../core/principal.ts";
+import type { ClientAddress } from "../http/client_address.ts";
+import type { RouteBindings } from "../http/listener.ts";
+import { findExcess, readBody } from "../http/request_body.ts";
+import type { Authenticator } from "../identity/authenticator.ts";
+import { formatTimestamp } from "../identity/credentials/timestamp.ts";
+import type { Login } from "../identity/login.ts";
+import { addressGroup } from "../identity/rate_limiter.ts";
+import { type InFlight, isCancellation, type RequestId } from "./mcp/in_flight.ts";
+import {
+  createJsonRpc,
+  errorReply,
+  invalidRequest,
+  type JsonRpcReply,
+  parseError,
+  replyText,
+  type ServerInfo,
+} from "./mcp/json_rpc.ts";
+import { type StreamableHttp, wantsStreamableHttp } from "./mcp/streamable_http.ts";
+import type { Registry } from "./tools/registry.ts";
+import type { CallContext } from "./tools/tool.ts";
+
+/** How callers are told apart. */
+export interface Authentication {
+  readonly authenticator: Authenticator;
+  /** Absent where only API tokens let a caller in. */
+  readonly login?: Login;
+  /** Told of a request that was refused for its token. */
+  readonly onRefusal?: (address: string) => void;
+}
+
+export interface EndpointOptions {
+  /** Absent where authentication is off: then every caller is the local principal. */
+  readonly authentication?: Authentication;
+  readonly clientAddress: ClientAddress;
+  readonly registry: Registry;
+  readonly inFlight: InFlight;
+  readonly serverInfo: ServerInfo;
+  readonly streamableHttp: StreamableHttp;
+  /** How long a body may take to arrive. */
+  readonly bodyTimeout: SharedDeadline;
+  /** Says which configured databases cannot be reached. */
+  readonly unreachableDatabases: (signal: AbortSignal) => Promise<readonly string[]>;
+  readonly logger: Logger;
+}
+
+/** What the tool server answers over HTTP. */
+export interface Endpoint {
+  fetch(request: Request, bindings: RouteBindings): Response | Promise<Response>;
+  /** Answers a request whose Host or Origin is not allowed. Probes are served all the same: they read nothing secret. */
+  refuse(request: Request, refusedFor: "host" | "origin"): Response | Promise<Response>;
+}
+
+/** The tool server's routes: MCP at `/mcp/v1`, and the probes `/health` and `/ready`. */
+export function createEndpoint(options: EndpointOptions): Endpoint {
+  const answerMcp = createMcpAnswer(options);
+  const app = new Hono<{ Bindings: RouteBindings }>();
+  app.all("/mcp/v1", (context) => answerMcp(context.req.raw, context.env.peer));
+  addProbes(app, options);
+  app.notFound((context) => context.json({ error: "Not Found" }, 404));
+
+  const otherHosts = new Hono<{ Bindings: RouteBindings }>();
+  addProbes(otherHosts, options);
+  otherHosts.notFound((context) => context.json({ error: refusals.host }, 403));
+
+  return {
+    fetch: (request, bindings) => app.fetch(request, bindings),
+    refuse: (request, refusedFor) =>
+      refusedFor === "host"
+        ? otherHosts.fetch(request)
+        : Response.json({ error: refusals.origin }, { status: 403 }),
+  };
+}
+
+const refusals = {
+  host:
+    "Forbidden: the Host header names a host that this server is not called by; behind a proxy that passes " +
+    "Host on, list the proxy's host name in http.allowed_hosts",
+  origin: "Forbidden: the Origin header names a web page that may not call this server; list its origin in " +
+    "http.allowed_origins",
+} as const;
+
+function addProbes(
+  app: Hono<{ Bindings: RouteBindings }>,
+  { serverInfo: { name, version }, unreachableDatabases, logger }: EndpointOptions,
+): void {
+  app.get("/health", (context) => context.json({ status: "ok", server: name, version }));
+  app.get("/ready", async (context) => {
+    const unreachable = await unreachableDatabases(context.req.raw.signal);
+    return unreachable.length === 0
+      ? context.json({ status: "ready" })
+      : context.json({ status: "unavailable", unreachable: unreachable.length }, 503);
+  });
+  app.on(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"], ["/health", "/ready"], (context) => {
+    return context.json({ error: "Method Not Allowed" }, 405, { allow: "GET, HEAD" });
+  });
+  app.onError((error, context) => {
+    logger.error("Request failed", { method: context.req.method, path: context.req.path, error });
+    return context.json({ error: "Internal Server Error" }, 500);
+  });
+}
+
+const maxBytes = 4 * 1024 * 1024;
+// who has not shown a token yet sends a login and nothing longer
+const maxLoginBytes = 64 * 1024;
+const maxBatchRequests = 50;
+/** UTF-16 units of the JSON. A statement of the longest may take a second to check, and so five of them. */
+const maxBatchCharacters = 500_000;
+
+/** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. `peer` is the address of the network peer. */
+function createMcpAnswer(options: EndpointOptions): (request: Request, peer: string) => Promise<Response> {
+  const { authentication, clientAddress, streamableHttp, inFlight, bodyTimeout } = options;
+  const jsonRpc = createJsonRpc(options);
+  let lastRequest = 0;
+
+  function principalOf(request: Request, addressOf: () => string): Principal | undefined {
+    if (authentication === undefined) {
+      return {
+        kind: "local",
+        get address() {
+          return addressGroup(addressOf());
+        },
+      };
+    }
+    return authentication.authenticator.authenticate(request.headers.get("authorization"));
+  }
+
+  async function refuseOrLogIn(request: Request, address: string): Promise<Response> {
+    if (authentication?.login !== undefined && isJson(request)) {
+      const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
+      const message = body.kind === "text" ? parseMessage(body.text) : undefined;
+      const answer = message?.kind === "json"
+        ? await answerLogin(message.value, authentication.login, () => address, request.signal)
+        : undefined;
+      if (answer !== undefined) return answer;
+    }
+    authentication?.onRefusal?.(address);
+    return unauthorized();
+  }
+
+  return async (request, peer) => {
+    if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
+    const addressOf = () => clientAddress(peer, request.headers);
+    const principal = principalOf(request, addressOf);
+    if (principal === undefined) return await refuseOrLogIn(request, addressOf());
+    if (!isJson(request)) return refusal(415, "Content-Type must be application/json");
+    const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
+    if (body.kind === "too_large") return refusal(413, "the body is larger than 4 MiB");
+    if (body.kind === "broken") return refusal(408, "the body did not arrive");
+    if (body.kind === "not_utf8") return json(400, errorReply(null, parseError));
+    const message = parseMessage(body.text);
+    if (message.kind === "fault") return json(400, errorReply(null, message.error));
+    const batchFault = findBatchFault(message.value, body.text.length);
+    if (batchFault !== undefined) return refusal(400, batchFault);
+    const loggedIn = authentication?.login &&
+      await answerLogin(message.value, authentication.login, addressOf, request.signal);
+    if (loggedIn !== undefined) return loggedIn;
+
+    if (isCancellation(message.value)) {
+      // answered here for both kinds of client: a server object of the SDK lives for one request and knows no other
+      inFlight.cancel(principal, message.value.params?.requestId);
+      return new Response(null, { status: 202 });
+    }
+    const caller: CallContext = {
+      principal,
+      logger: options.logger.with({ request: ++lastRequest }),
+      // both cost more than some answers, and most requests need neither
+      get address() {
+        return addressOf();
+      },
+      get signal() {
+        return request.signal;
+      },
+    };
+    if (wantsStreamableHttp(request.headers)) {
+      return await streamableHttp.serve(request, message.value, caller);
+    }
+    const reply = await jsonRpc.answer(message.value, caller);
+    return reply === undefined ? new Response(null, { status: 202 }) : json(statusOf(reply), reply);
+  };
+}
+
+function isJson({ headers }: Request): boolean {
+  return headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() === "application/json";
+}
+
+type Message =
+  | { readonly kind: "json"; readonly value: unknown }
+  | { readonly kind: "fault"; readonly error: typeof parseError };
+
+function parseMessage(text: string): Message {
+  const excess = findExcess(text);
+  if (excess !== undefined) {
+    const message = `Parse error: the body is too complex: ${excess}`;
+    return { kind: "fault", error: { ...parseError, message } };
+  }
+  try {
+    return { kind: "json", value: JSON.parse(text) };
+  } catch {
+    return { kind: "fault", error: parseError };
+  }
+}
+
+/** Why a batch is not answered; undefined for one that is, and for what is no batch. */
+function findBatchFault(message: unknown, characters: number): string | undefined {
+  if (!Array.isArray(message)) return undefined;
+  if (message.length === 0 || message.length > maxBatchRequests) {
+    return `a batch holds 1 to ${maxBatchRequests} requests`;
+  }
+  return characters > maxBatchCharacters
+    ? `a batch has at most ${maxBatchCharacters} characters; send its requests one by one`
+    : undefined;
+}
+
+/**
+ * `tools/call` of `authenticate_user`: the one request that needs no token. It is answered before the tools, which know
+ * neither HTTP statuses nor client addresses.
+ */
+const loginCall = z.object({
+  jsonrpc: z.literal("2.0"),
+  id: z.union([z.string(), z.number(), z.null()]),
+  method: z.literal("tools/call"),
+  params: z.object({ name: z.literal("authenticate_user"), arguments: z.unknown() }),
+});
+const credentials = z.strictObject({ username: z.string(), password: z.string() });
+/** A fault may name keys of the client's own. */
+const maxFaultsLength = 500;
+
+/**
+ * Logs in whoever a message of that kind asks for; undefined for any other message.
+ * @throws the signal's reason where the client leaves while its login waits
+ */
+async function answerLogin(
+  message: unknown,
+  login: Login,
+  addressOf: () => string,
+  signal: AbortSignal,
+): Promise<Response | undefined> {
+  const call = namesLogin(message) ? loginCall.safeParse(message).data : undefined;
+  if (call === undefined) return undefined;
+  const { id } = call;
+  const { data, error } = credentials.safeParse(call.params.arguments);
+  if (error !== undefined) {
+    const faults = error.issues.map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`)
+      .join("; ").slice(0, maxFaultsLength);
+    return json(200, errorReply(id, { code: -32602, message: `Cannot log in: ${faults}` }));
+  }
+  return loginReply(id, await login.authenticate({ ...data, address: addressOf(), signal }));
+}
+
+// almost no message is one, and checking a schema costs more than answering some of them
+function namesLogin(message: unknown): boolean {
+  if (typeof message !== "object" || message === null || !("params" in message)) return false;
+  const { params } = message;
+  return typeof params === "object" && params !== null && "name" in params &&
+    params.name === "authenticate_user";
+}
+
+function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticate"]>>): Response {
+  switch (result.kind) {
+    case "success": {
+      const text = JSON.stringify({
+        success: true,
+        session_token: result.sessionToken,
+        expires_at: formatTimestamp(result.expiresAt),
+        message: "Authentication successful",
+      });
+      return json(200, { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
+    }
+    case "failed":
+      return json(200, errorReply(id, { code: -32001, message: "Authentication failed" }));
+    case "rate_limited":
+      return json(
+        429,
+        errorReply(id, { code: -32002, message: "Too many failed logins; try again later" }),
+        { "retry-after": String(result.retryAfterSeconds) },
+      );
+    case "busy":
+      return json(
+        503,
+        errorReply(id, { code: -32005, message: "Too many logins are waiting; try again later" }),
+        { "retry-after": String(result.retryAfterSeconds) },
+      );
+  }
+}
+
+// RFC 6750, section 3. One body for a missing, a wrong and an expired token: none of them may be told apart.
+function unauthorized(): Response {
+  return new Response('{"error": "Unauthorized"}', {
+    status: 401,
+    headers: { "content-type": "application/json", "www-authenticate": "Bearer" },
+  });
+}
+
+function refusal(status: number, reason: string): Response {
+  return json(status, errorReply(null, { code: invalidRequest, message: `Invalid Request: ${reason}` }));
+}
+
+function json(
+  status: number,
+  reply: JsonRpcReply | readonly JsonRpcReply[],
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(replyText(reply), { status, headers: { ...replyHeaders, ...headers } });
+}
+
+const replyHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
+
+function statusOf(reply: JsonRpcReply | JsonRpcReply[]): number {
+  return !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest ? 400 : 200;
+}
