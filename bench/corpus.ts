@@ -1,4 +1,4 @@
-import { pg } from "../src/postgres/driver.ts";
+import { pg } from "../src/postgres/connection.ts";
 import { createRandom, pick } from "./random.ts";
 
 /** One of the collection's abstracts. */

@@ -7,7 +7,7 @@
  */
 import { silentLogger } from "../src/core/logger.ts";
 import { connect } from "../src/postgres/connect/connect.ts";
-import { pg } from "../src/postgres/driver.ts";
+import { pg } from "../src/postgres/connection.ts";
 import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
 import { keywordArm } from "../src/rag_server/keyword/keyword_arm.ts";
 import type { OwnIndex } from "../src/rag_server/keyword/keyword_index.ts";

@@ -1,4 +1,6 @@
-import { Cursor, pg } from "../src/postgres/driver.ts";
+// @ts-types="@types/pg-cursor"
+import Cursor from "pg-cursor";
+import { pg } from "../src/postgres/connection.ts";
 
 const begin = "BEGIN READ ONLY; SET LOCAL statement_timeout = 30000; SET LOCAL lock_timeout = 30000; " +
   "SET LOCAL idle_in_transaction_session_timeout = 60000; SET LOCAL standard_conforming_strings = on";

@@ -9,7 +9,7 @@ import { localEmbedding } from "../src/llm/local/local_embedding.ts";
 import { connect } from "../src/postgres/connect/connect.ts";
 import { createConnectionPools } from "../src/postgres/pool/connection_pools.ts";
 import { createDatabase } from "../src/postgres/database.ts";
-import { pg } from "../src/postgres/driver.ts";
+import { pg } from "../src/postgres/connection.ts";
 import { createStatementGuard, type StatementGuard } from "../src/postgres/guard/statement_guard.ts";
 import { mean, ndcgAt, recallAt, reciprocalRank } from "../src/rag_server/evaluate/metrics.ts";
 import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";

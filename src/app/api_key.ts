@@ -1,4 +1,4 @@
-import { openFileWarning } from "../core/files/private_file.ts";
+import { openFileWarning } from "../core/files/file_access.ts";
 import { readRegularFile } from "../core/files/read_regular_file.ts";
 import type { FileWatch, Look } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";

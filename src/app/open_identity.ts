@@ -11,7 +11,7 @@ import type { Sessions } from "../identity/sessions.ts";
 import { openTokenDirectory, type TokenDirectory } from "../identity/tokens/token_directory.ts";
 import { openUserDirectory, type UserDirectory } from "../identity/users/user_directory.ts";
 import type { Config } from "../config/mod.ts";
-import { openFileWarning } from "../core/files/private_file.ts";
+import { openFileWarning } from "../core/files/file_access.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";

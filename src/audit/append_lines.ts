@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import { giveToOwnerOf } from "../core/files/give_to_owner_of.ts";
+import { giveToOwnerOf } from "../core/files/file_access.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
 import type { Logger } from "../core/logger.ts";
 import { sha256 } from "../core/sha256.ts";

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { AppError } from "../core/app_error.ts";
 import { lockWithin } from "../core/files/file_lock.ts";
-import { giveToOwnerOf } from "../core/files/give_to_owner_of.ts";
+import { giveToOwnerOf } from "../core/files/file_access.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
 import { sha256 } from "../core/sha256.ts";
 

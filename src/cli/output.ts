@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import { openFileWarning } from "../core/files/private_file.ts";
+import { openFileWarning } from "../core/files/file_access.ts";
 import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 
 /** A standard stream, which somebody may have stopped reading. */

@@ -1,9 +1,4 @@
-import {
-  addressesCollide,
-  isLoopback,
-  type ListenAddress,
-  parseListenAddress,
-} from "../core/listen_address.ts";
+import { addressesCollide, isLoopback, type ListenAddress, parseListenAddress } from "../core/address.ts";
 import type { Fault } from "./fault.ts";
 import { layered } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import { findOpenFile } from "../core/files/private_file.ts";
+import { findOpenFile } from "../core/files/file_access.ts";
 import { readRegularFile } from "../core/files/read_regular_file.ts";
 import { shellWord } from "../core/shell_word.ts";
 import { type Check, error, type Finding, warning } from "../rag_server/checks/check.ts";
@@ -14,7 +14,7 @@ async function findingsOf(path: string): Promise<Finding[]> {
   try {
     if ((await readRegularFile(path)).trim() === "") return [error(`${path} is empty`, write)];
     const open = await findOpenFile(path, { rootMayShareWithGroup: true });
-    return open === undefined ? [] : [warning(open.finding, open.remedy)];
+    return open === undefined ? [] : [warning(open.fault, open.remedy)];
   } catch (thrown) {
     if (thrown instanceof AppError) {
       return [error(`${path} is not a file`, "-- Name the file that holds the key")];

@@ -1,10 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import {
-  canonicalIpAddress,
-  canonicalIpv6Address,
-  isInBlocks,
-  parseAddressBlock,
-} from "../core/ip_address.ts";
+import { canonicalIpAddress, canonicalIpv6Address, isInBlocks, parseAddressBlock } from "../core/address.ts";
 import type { ClientHeader } from "./client_header_kinds.ts";
 
 export interface ClientAddressOptions {

@@ -1,5 +1,9 @@
-import { canonicalIpv6Address } from "../core/ip_address.ts";
-import { formatListenAddress, isLoopback, type ListenAddress } from "../core/listen_address.ts";
+import {
+  canonicalIpv6Address,
+  formatListenAddress,
+  isLoopback,
+  type ListenAddress,
+} from "../core/address.ts";
 
 export interface HostOptions {
   readonly address: ListenAddress;

@@ -1,7 +1,6 @@
 import { AppError } from "../core/app_error.ts";
-import { settlesWithin } from "../core/async/deadline.ts";
-import { sleep } from "../core/async/sleep.ts";
-import { formatListenAddress, type ListenAddress } from "../core/listen_address.ts";
+import { settlesWithin, sleep } from "../core/async/deadline.ts";
+import { formatListenAddress, type ListenAddress } from "../core/address.ts";
 import type { Logger } from "../core/logger.ts";
 import { createOpenConnections } from "./open_connections.ts";
 

@@ -1,4 +1,4 @@
-import { canonicalIpAddress, formatSlash64, isInBlocks, parseAddressBlock } from "../core/ip_address.ts";
+import { canonicalIpAddress, formatSlash64, isInBlocks, parseAddressBlock } from "../core/address.ts";
 
 export interface RateLimiterOptions {
   readonly windowMs: number;

@@ -1,9 +1,14 @@
+import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
+// @ts-types="@types/pg"
+import pg from "pg";
 import { AppError } from "../core/app_error.ts";
-import { settlesWithin } from "../core/async/deadline.ts";
+import { untilAborted } from "../core/async/abort.ts";
+import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
-import { sendCancelRequest } from "./connect/cancel_request.ts";
-import { pg } from "./driver.ts";
+
+/** The PostgreSQL driver with its types: all of `src/` has it from here. */
+export { pg };
 
 export interface LoginOptions {
   readonly user: string;
@@ -39,9 +44,9 @@ export interface Connection {
   cancel(): Promise<void>;
   /**
    * Has the server cancel what runs, again and again: a request that reaches it between two messages is lost. Whether
-   * `ended` settled, or the connection closed, within `patienceMs`, which is 2 seconds where absent.
+   * `settled` has, or the connection closed, within `patienceMs`, which is 2 seconds where absent.
    */
-  cancelUntil(ended: Promise<unknown>, patienceMs?: number): Promise<boolean>;
+  cancelUntil(settled: Promise<unknown>, patienceMs?: number): Promise<boolean>;
   /**
    * Takes no more queries, has the server cancel what runs, says goodbye, and resolves with true when the connection has
    * closed; not waiting long for a server that does not answer. False where the statement could not be ended: its backend
@@ -140,7 +145,7 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
   let isCutOff = false;
   /** The server was asked to cancel, and did not. */
   let isDeaf = false;
-  let ending: Promise<boolean> | undefined;
+  let ended: Promise<boolean> | undefined;
   const closed = new Promise<void>((resolve) => stream.once("close", resolve)).then(() =>
     void (isClosed = true)
   );
@@ -155,13 +160,13 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
 
   async function cancel(timeoutMs = cancelTimeoutMs): Promise<void> {
     const secretKey = Number(Reflect.get(client, "secretKey"));
-    await sendCancelRequest({ openTransport, processId: processId(), secretKey, timeoutMs });
+    await sendCancelRequest(openTransport, { processId: processId(), secretKey }, timeoutMs);
   }
 
-  async function cancelUntil(ended: Promise<unknown>, patienceMs = defaultPatienceMs): Promise<boolean> {
+  async function cancelUntil(settled: Promise<unknown>, patienceMs = defaultPatienceMs): Promise<boolean> {
     const until = performance.now() + patienceMs;
     const remainingMs = () => Math.max(1, until - performance.now());
-    const over = Promise.race([ended, closed]).catch(() => {});
+    const over = Promise.race([settled, closed]).catch(() => {});
     while (!isDeaf) {
       // a request under way is waited for: the process may end right after
       await cancel(remainingMs()).catch((error) => logger.debug("cancel request failed", { error }));
@@ -223,7 +228,7 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
     await closed;
   }
 
-  const end = () => ending ??= endOnce();
+  const end = () => ended ??= endOnce();
   return {
     client,
     get processId() {
@@ -231,7 +236,7 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
     },
     ageMs: () => performance.now() - openedAt,
     isReady: () =>
-      !isClosed && ending === undefined && !awaitsAnswer() && client.getTransactionStatus() === "I",
+      !isClosed && ended === undefined && !awaitsAnswer() && client.getTransactionStatus() === "I",
     awaitsAnswer,
     onClosed: (listener) => void closed.then(listener),
     onLost: (listener) => void lost.push(listener),
@@ -266,4 +271,37 @@ function meterBytes(
     bound = maxBytes;
     received = 0;
   };
+}
+
+const cancelRequestCode = 80877102;
+
+/**
+ * Asks a server, over a connection of its own, to cancel what one of its processes runs (PostgreSQL manual, "Canceling
+ * Requests in Progress"). Resolves when the server has closed that connection: by then it has sent its signal.
+ *
+ * @throws {AppError} `unavailable` where the server cannot be reached or does not close in time
+ */
+async function sendCancelRequest(
+  openTransport: LoginOptions["openTransport"],
+  { processId, secretKey }: { readonly processId: number; readonly secretKey: number },
+  timeoutMs: number,
+): Promise<void> {
+  const message = Buffer.alloc(16);
+  [message.length, cancelRequestCode, processId, secretKey].forEach((value, at) =>
+    message.writeInt32BE(value, 4 * at)
+  );
+  try {
+    await withDeadline(timeoutMs, undefined, async (signal) => {
+      const stream = await openTransport(signal);
+      const closed = new Promise<void>((resolve, reject) => {
+        stream.once("error", reject);
+        stream.once("close", resolve);
+      });
+      stream.resume();
+      stream.write(message);
+      await untilAborted(closed, signal).finally(() => stream.destroy());
+    });
+  } catch (cause) {
+    throw new AppError("unavailable", "Cannot cancel the statement: the database does not answer", { cause });
+  }
 }

@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import { startTimer } from "../core/async/deadline.ts";
-import { whyEnded } from "../core/call_ended.ts";
+import { whyEnded } from "../core/async/abort.ts";
 import type { Logger } from "../core/logger.ts";
 import { type Principal, principalKey, principalName } from "../core/principal.ts";
 import { readBoundedAnswer } from "./read/bounded_answer.ts";

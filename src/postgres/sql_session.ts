@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import { sleep } from "../core/async/sleep.ts";
+import { sleep } from "../core/async/deadline.ts";
 import type { Connection } from "./connection.ts";
 import type { Row } from "./read/portal.ts";
 

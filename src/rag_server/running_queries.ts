@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import { startTimer } from "../core/async/deadline.ts";
-import { CallEnded } from "../core/call_ended.ts";
+import { CallEnded } from "../core/async/abort.ts";
 
 /** Why a query was ended before its answer was complete. */
 export type Ending = "client_left" | "timeout" | "stopping";

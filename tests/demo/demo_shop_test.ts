@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createDemoDatabase, demoDatabaseOptions } from "../../src/demo/demo_database.ts";
 import { demoShopSql } from "../../src/demo/demo_shop.ts";
 import { silentLogger } from "../../src/core/logger.ts";
-import { pg } from "../../src/postgres/driver.ts";
+import { pg } from "../../src/postgres/connection.ts";
 
 type Read = (sql: string) => Promise<(string | null)[][]>;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../src/llm/create_provider.ts";
 import { guardCompletion, guardEmbedding } from "../../src/llm/guarded_provider.ts";
 import type { ProviderOptions } from "../../src/llm/provider_options.ts";
-import { sleep as wait } from "../../src/core/async/sleep.ts";
+import { sleep as wait } from "../../src/core/async/deadline.ts";
 import { watchedProvider } from "../../src/llm/watched_provider.ts";
 import { optionsFor } from "./wire/provider_subjects.ts";
 import { waitUntil } from "../support/wait_until.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import { connect } from "../../src/postgres/connect/connect.ts";
-import { Cursor } from "../../src/postgres/driver.ts";
+// @ts-types="@types/pg-cursor"
+import Cursor from "pg-cursor";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 import { startPoolerProxy } from "../support/pooler_proxy.ts";

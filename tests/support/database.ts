@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { pg } from "../../src/postgres/driver.ts";
+import { pg } from "../../src/postgres/connection.ts";
 
 /** A superuser's URL of a real PostgreSQL server; tests that need one are ignored without it. */
 export const testDatabaseUrl: string | undefined = Deno.env.get("TEST_DATABASE_URL");

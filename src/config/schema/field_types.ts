@@ -1,6 +1,5 @@
 import { parseDuration } from "../../core/duration.ts";
-import { parseAddressBlock } from "../../core/ip_address.ts";
-import { parseListenAddress } from "../../core/listen_address.ts";
+import { parseAddressBlock, parseListenAddress } from "../../core/address.ts";
 import { z } from "zod";
 
 /**

@@ -1,4 +1,6 @@
-/** The promise's outcome, or a rejection with the signal's reason as soon as that aborts: some work does not look at its signal. */
+import { isTimeout } from "./deadline.ts";
+
+/** Settles as the promise does, or rejects with the signal's reason as soon as that aborts: some work does not look at its signal. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -6,4 +8,26 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
     signal.addEventListener("abort", abort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
+}
+
+/** Who or what ended a call before its answer, in words that go on from "because". */
+export type EndOfCall =
+  | "its caller went away"
+  | "its caller cancelled it"
+  | "its token or session has ended"
+  | "it took too long"
+  | "the server stops";
+
+/** What a call's signal aborts with where it is known why. */
+export class CallEnded extends Error {
+  override readonly name = "AbortError";
+  constructor(readonly why: EndOfCall, message: string = why) {
+    super(message);
+  }
+}
+
+/** Why a signal aborted. A connection that breaks gives a reason of the runtime's: its caller went away. */
+export function whyEnded({ reason }: AbortSignal): EndOfCall {
+  if (reason instanceof CallEnded) return reason.why;
+  return isTimeout(reason) ? "it took too long" : "its caller went away";
 }

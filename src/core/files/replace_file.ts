@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { AppError } from "../app_error.ts";
-import { giveToOwnerOf } from "./give_to_owner_of.ts";
+import { giveToOwnerOf } from "./file_access.ts";
 
 /**
  * The file that a path stands for, symbolic links followed, so that a write goes where the link points. A file that

@@ -3,7 +3,7 @@ import { type Attempt, type AttemptOptions, type AttemptRequest, startAttempt } 
 import { readItems, type StreamItem } from "./read_items.ts";
 import { maxJsonBytes, readChunks, readJson } from "./read_reply.ts";
 import { retryDelay } from "./retry_delay.ts";
-import { sleep as wait } from "../../core/async/sleep.ts";
+import { sleep as wait } from "../../core/async/deadline.ts";
 
 export type { StreamItem } from "./read_items.ts";
 

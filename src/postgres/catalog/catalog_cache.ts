@@ -1,8 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
-import type { Catalog } from "../../core/catalog.ts";
+import { type Catalog, readCatalogState, type SessionFacts } from "./catalog.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
-import { readCatalogState, type SessionFacts } from "./catalog.ts";
 import { readFingerprint } from "./catalog_fingerprint.ts";
 import type { Database } from "../database.ts";
 import { readSampleValues, type SampleValues } from "./sample_values.ts";

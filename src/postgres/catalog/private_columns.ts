@@ -1,4 +1,4 @@
-import type { Catalog, CatalogTable } from "../../core/catalog.ts";
+import type { Catalog, CatalogTable } from "./catalog.ts";
 
 /** Tells the columns whose values must not be shown: by what their names say, and by an administrator's patterns. */
 export type ColumnRefusal = (table: Pick<CatalogTable, "schema" | "name">, column: string) => boolean;

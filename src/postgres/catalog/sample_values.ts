@@ -1,4 +1,4 @@
-import type { Catalog, CatalogColumn, CatalogTable } from "../../core/catalog.ts";
+import type { Catalog, CatalogColumn, CatalogTable } from "./catalog.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../database.ts";

@@ -1,8 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
-import { LoginError } from "../connection.ts";
+import { LoginError, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { isTimeout } from "../../core/async/deadline.ts";
-import { pg } from "../driver.ts";
 import { TlsError } from "./start_tls.ts";
 
 /** Why one attempt at one address failed. */

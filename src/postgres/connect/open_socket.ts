@@ -1,6 +1,6 @@
 import { lookup, type LookupAddress } from "node:dns";
 import { connect, type Socket } from "node:net";
-import { canonicalIpAddress } from "../../core/ip_address.ts";
+import { canonicalIpAddress } from "../../core/address.ts";
 import type { DatabaseHost } from "../database_options.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 

@@ -1,5 +1,5 @@
 import type { TargetSessionAttrs } from "../connection_kinds.ts";
-import type { pg } from "../driver.ts";
+import type { pg } from "../connection.ts";
 
 /** What one pass over the hosts looks for. */
 export type SessionKind = Exclude<TargetSessionAttrs, "prefer-standby">;

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { untilAborted } from "../../core/async/abort.ts";
-import { canonicalIpAddress } from "../../core/ip_address.ts";
+import { canonicalIpAddress } from "../../core/address.ts";
 import type { TlsSettings } from "./tls_settings.ts";
 
 /** A failure of the TLS layer, as opposed to one of the network or of the login. */

@@ -1,5 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import { isOpenToOthers } from "../../core/files/private_file.ts";
+import { isOpenToOthers } from "../../core/files/file_access.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { DatabaseOptions } from "../database_options.ts";

@@ -1,5 +1,4 @@
-import type { Connection } from "../connection.ts";
-import type { pg } from "../driver.ts";
+import type { Connection, pg } from "../connection.ts";
 
 /** A connection of one principal's, for as long as it is not given back. */
 export interface Lease {

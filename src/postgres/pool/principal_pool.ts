@@ -4,9 +4,8 @@ import { longestTimerMs } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { AvailabilityLog } from "./availability_log.ts";
 import { connect } from "../connect/connect.ts";
-import type { Connection } from "../connection.ts";
+import { type Connection, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import { pg } from "../driver.ts";
 import { createLease, type Lease } from "./lease.ts";
 import type { StuckBackends } from "./stuck_backends.ts";
 

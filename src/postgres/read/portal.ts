@@ -1,4 +1,4 @@
-import type { pg } from "../driver.ts";
+import type { pg } from "../connection.ts";
 
 export interface Column {
   readonly name: string;

@@ -1,8 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
-import { principalName } from "../../core/principal.ts";
-import type { Principal } from "../../core/principal.ts";
+import { type Principal, principalName } from "../../core/principal.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import type { pg } from "../driver.ts";
+import type { pg } from "../connection.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql_text.ts";
 
 type TransactionOptions = Pick<DatabaseOptions, "statementTimeoutMs" | "roleFromUser" | "sessionSettings">;

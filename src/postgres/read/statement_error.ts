@@ -1,4 +1,4 @@
-import { pg } from "../driver.ts";
+import { pg } from "../connection.ts";
 
 /** Why a statement gave no rows, as told to whoever wrote it. */
 export interface StatementError {

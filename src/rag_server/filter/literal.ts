@@ -1,4 +1,4 @@
-import { parseAddressBlock } from "../../core/ip_address.ts";
+import { parseAddressBlock } from "../../core/address.ts";
 import type { ColumnType, ValueKind } from "../search/column_type.ts";
 
 interface Literal {

@@ -1,4 +1,4 @@
-import { CallEnded, type EndOfCall } from "../../core/call_ended.ts";
+import { CallEnded, type EndOfCall } from "../../core/async/abort.ts";
 import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
 
 export type RequestId = string | number | null;

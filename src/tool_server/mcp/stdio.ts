@@ -1,5 +1,5 @@
 import { serveStdio as serveSdkStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import { CallEnded } from "../../core/call_ended.ts";
+import { CallEnded } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { McpOptions } from "./json_rpc.ts";
 import { createSdkServer } from "./sdk_server.ts";

@@ -1,4 +1,4 @@
-import type { Catalog } from "../../core/catalog.ts";
+import type { Catalog } from "../../postgres/catalog/catalog.ts";
 import { writeStatement } from "./rules/simple_request.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { type AnswerQuestion, runStatement } from "./answer.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseShallowJson } from "../../core/shallow_json.ts";
+import { parseShallowJson } from "../../postgres/read/json_values.ts";
 import { explainStatement } from "../../postgres/read/explain_statement.ts";
 import { createFence } from "../../text/fence.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";

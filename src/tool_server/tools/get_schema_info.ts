@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { CatalogColumn, CatalogTable } from "../../core/catalog.ts";
-import { readCatalog } from "../../postgres/catalog/catalog.ts";
+import { type CatalogColumn, type CatalogTable, readCatalog } from "../../postgres/catalog/catalog.ts";
 import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
 import type { StatementError } from "../../postgres/database.ts";
 import type { StatementChecks } from "../../postgres/guard/statement_checks.ts";
-import { jsonValue, typeName } from "../../postgres/read/type_names.ts";
+import { jsonValue, typeName } from "../../postgres/read/json_values.ts";
 import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
 import { type Answer, type AnswerQuestion, type Question, runStatement } from "../questions/answer.ts";

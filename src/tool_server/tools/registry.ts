@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
-import { whyEnded } from "../../core/call_ended.ts";
+import { whyEnded } from "../../core/async/abort.ts";
 import type { Principal } from "../../core/principal.ts";
 import {
   type CallContext,

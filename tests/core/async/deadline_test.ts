@@ -6,9 +6,9 @@ import {
   createSharedDeadline,
   isTimeout,
   settlesWithin,
+  sleep,
   withDeadline,
 } from "../../../src/core/async/deadline.ts";
-import { sleep } from "../../../src/core/async/sleep.ts";
 
 const never = () => new Promise<never>(() => {});
 

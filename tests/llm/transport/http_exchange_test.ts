@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
-import { sleep as wait } from "../../../src/core/async/sleep.ts";
+import { sleep as wait } from "../../../src/core/async/deadline.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { assertFault, exchangeWith, faultOf, never } from "../exchange_fixture.ts";
 import { capturedLogger, chunk, chunkedHead, reply, startRawServer } from "../raw_server.ts";

@@ -3,7 +3,7 @@ import type { Principal } from "../../../src/core/principal.ts";
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import { createDatabase, type Database } from "../../../src/postgres/database.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
-import { pg } from "../../../src/postgres/driver.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import {
   createTestDatabase,

@@ -4,7 +4,7 @@ import { readFingerprint } from "../../../src/postgres/catalog/catalog_fingerpri
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import { createCatalogCache } from "../../../src/postgres/catalog/catalog_cache.ts";
 import { createDatabase } from "../../../src/postgres/database.ts";
-import { pg } from "../../../src/postgres/driver.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 import { createEmbeddedServer } from "../../../src/postgres/embedded/embedded_server.ts";
 import { createSnapshot } from "../../../src/postgres/embedded/snapshot.ts";
 import { planStatement } from "../../../src/postgres/read/plan_statement.ts";

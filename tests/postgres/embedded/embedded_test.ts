@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { silentLogger } from "../../../src/core/logger.ts";
-import { Cursor, pg } from "../../../src/postgres/driver.ts";
+// @ts-types="@types/pg-cursor"
+import Cursor from "pg-cursor";
+import { pg } from "../../../src/postgres/connection.ts";
 import {
   createEmbeddedServer,
   type EmbeddedServer,

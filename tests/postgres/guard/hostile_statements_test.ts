@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import { createDatabase, type Database, type ReadOutcome } from "../../../src/postgres/database.ts";
-import { pg } from "../../../src/postgres/driver.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 import { createStatementGuard, type StatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";

@@ -9,7 +9,7 @@ import {
   runSql,
   testWithPostgres,
 } from "../../support/database.ts";
-import { pg } from "../../../src/postgres/driver.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 
 /** Built-in VOLATILE functions that nobody has called harmless or refused by name: internals that no read has a use for. */
 const internals = new RegExp(

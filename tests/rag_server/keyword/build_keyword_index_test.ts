@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
-import { pg } from "../../../src/postgres/driver.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 import {
   buildKeywordIndex,
   type BuildProgress,

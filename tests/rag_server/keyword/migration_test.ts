@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pg } from "../../../src/postgres/driver.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 import { dropLostIndexes } from "../../../src/rag_server/keyword/drop_keyword_index.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { assertInStep, createKeywordFixture, type KeywordFixture } from "./fixture.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pg } from "../../../src/postgres/driver.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 import { documentSql } from "../../../src/rag_server/keyword/term_sql.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { createKeywordFixture, type KeywordFixture } from "./fixture.ts";

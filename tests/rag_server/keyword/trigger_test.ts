@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pg } from "../../../src/postgres/driver.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { assertInStep, createKeywordFixture } from "./fixture.ts";
 

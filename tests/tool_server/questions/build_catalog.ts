@@ -1,4 +1,9 @@
-import type { Catalog, CatalogColumn, CatalogForeignKey, CatalogTable } from "../../../src/core/catalog.ts";
+import type {
+  Catalog,
+  CatalogColumn,
+  CatalogForeignKey,
+  CatalogTable,
+} from "../../../src/postgres/catalog/catalog.ts";
 
 /**
  * A catalog in short: for each table its columns, separated by commas, as `name type`, with `*` behind the name of a

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Catalog } from "../../../src/core/catalog.ts";
+import type { Catalog } from "../../../src/postgres/catalog/catalog.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { declined, ProviderError } from "../../../src/llm/provider_error.ts";
 import { createCatalogCache } from "../../../src/postgres/catalog/catalog_cache.ts";

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../../core/app_error.ts";
-import { isOpenToOthers } from "../../../core/files/private_file.ts";
+import { isOpenToOthers } from "../../../core/files/file_access.ts";
 
 /** The layout below; a file with a higher one is a newer program's. */
 const layoutVersion = 1;

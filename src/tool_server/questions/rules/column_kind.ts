@@ -1,4 +1,4 @@
-import type { CatalogColumn } from "../../../core/catalog.ts";
+import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 
 export type ColumnKind = "number" | "date" | "flag" | "text" | "exact" | "enum" | "list" | "other";
 

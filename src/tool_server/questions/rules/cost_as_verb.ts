@@ -1,4 +1,4 @@
-import type { CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { conceptColumn } from "./concept_columns.ts";
 import type { Token } from "./tokens.ts";
 import { identifierWords, wordStem } from "../../../text/word_stem.ts";

@@ -1,4 +1,4 @@
-import type { CatalogColumn } from "../../../core/catalog.ts";
+import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 import { columnKind } from "./column_kind.ts";
 import { identifierWords } from "../../../text/word_stem.ts";
 

@@ -1,4 +1,4 @@
-import type { CatalogColumn, CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { columnKind } from "./column_kind.ts";
 import { conceptColumn } from "./concept_columns.ts";
 import { beginsWhatLasts } from "./date_columns.ts";

@@ -1,4 +1,4 @@
-import type { CatalogColumn, CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import type { TableColumns } from "./table_columns.ts";
 import type { Token } from "./tokens.ts";
 import type { Aggregate, Direction, TimeUnit } from "./vocabulary.ts";

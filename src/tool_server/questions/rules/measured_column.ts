@@ -1,4 +1,4 @@
-import type { CatalogColumn } from "../../../core/catalog.ts";
+import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 import { type ColumnKind, columnKind, isOrderable } from "./column_kind.ts";
 import { conceptColumn, conceptWords } from "./concept_columns.ts";
 import type { Scan } from "./draft.ts";

@@ -1,4 +1,4 @@
-import type { CatalogColumn } from "../../../core/catalog.ts";
+import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 import { betweenNumbers, compareNumber } from "./conditions.ts";
 import { phraseAt, skipWords } from "./phrases.ts";
 import type { Token } from "./tokens.ts";

@@ -1,4 +1,4 @@
-import type { CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { conceptColumn, conceptWords } from "./concept_columns.ts";
 import { readCostAsPrice } from "./cost_as_verb.ts";
 import { doubtsOf } from "./doubts.ts";

@@ -1,4 +1,4 @@
-import type { CatalogColumn, CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { columnKind, isBulky, isOrderable } from "./column_kind.ts";
 import { numberSql } from "./conditions.ts";
 import { type Draft, type Grouping, isAggregated, type Measure, type Ordering } from "./draft.ts";

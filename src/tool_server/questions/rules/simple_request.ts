@@ -1,4 +1,4 @@
-import type { Catalog, CatalogTable } from "../../../core/catalog.ts";
+import type { Catalog, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { type Reading, readRequest } from "./read_request.ts";
 import { renderStatement } from "./render_statement.ts";
 import { displayName, isMentioned, mentionedTables } from "./table_mentions.ts";

@@ -1,4 +1,4 @@
-import type { CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import type { Token } from "./tokens.ts";
 import { identifierWords, isPlural, wordStem } from "../../../text/word_stem.ts";
 

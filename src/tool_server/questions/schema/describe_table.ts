@@ -1,4 +1,4 @@
-import type { CatalogColumn, CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { quoteIfNeeded, quoteLiteral } from "../../../postgres/sql_text.ts";
 import { dataLine } from "./data_text.ts";
 import type { Join } from "./join_graph.ts";

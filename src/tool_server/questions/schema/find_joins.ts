@@ -1,4 +1,4 @@
-import type { CatalogColumn, CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import type { Join } from "./join_graph.ts";
 import type { TableWords } from "./table_words.ts";
 

@@ -1,4 +1,4 @@
-import type { CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
 
 /** What is left of a table's weight where the planner knows it to be empty. */
 export const emptyFactor = 0.6;

@@ -1,4 +1,4 @@
-import type { CatalogColumn } from "../../../core/catalog.ts";
+import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 import { partner } from "./join_graph.ts";
 import type { SchemaIndex } from "./schema_index.ts";
 import type { TableScores } from "./score_tables.ts";

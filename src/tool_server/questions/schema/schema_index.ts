@@ -1,6 +1,5 @@
-import type { Catalog, CatalogTable } from "../../../core/catalog.ts";
+import type { Catalog, CatalogTable, SessionFacts } from "../../../postgres/catalog/catalog.ts";
 import { forEachInSlices, yieldToEventLoop } from "../../../core/async/yield.ts";
-import type { SessionFacts } from "../../../postgres/catalog/catalog.ts";
 import { type SampleValues, tableKey } from "../../../postgres/catalog/sample_values.ts";
 import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
 import { createJoinFinder } from "./find_joins.ts";

@@ -1,4 +1,4 @@
-import type { CatalogTable } from "../../../core/catalog.ts";
+import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { nameStems } from "./name_words.ts";
 import type { CompoundSplitter } from "./split_compound.ts";
 

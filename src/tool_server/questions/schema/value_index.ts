@@ -1,4 +1,4 @@
-import type { CatalogColumn } from "../../../core/catalog.ts";
+import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 import { wordWeight } from "./question_words.ts";
 import { nameWords, wordRoot } from "./name_words.ts";
 import { wordStem } from "../../../text/word_stem.ts";

@@ -1,4 +1,9 @@
-import type { Catalog, CatalogColumn, CatalogTable, TableKind } from "../../../../src/core/catalog.ts";
+import type {
+  Catalog,
+  CatalogColumn,
+  CatalogTable,
+  TableKind,
+} from "../../../../src/postgres/catalog/catalog.ts";
 
 /** The fixture's tables as SQL, so that what is written for the catalog below can run. */
 export const shopSchema = `

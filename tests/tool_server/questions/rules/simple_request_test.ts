@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { loadModule, parseSync } from "libpg-query";
-import type { Catalog } from "../../../../src/core/catalog.ts";
+import type { Catalog } from "../../../../src/postgres/catalog/catalog.ts";
 import { writeStatement } from "../../../../src/tool_server/questions/rules/simple_request.ts";
 import { createTestDatabase, testWithPostgres } from "../../../support/database.ts";
 import { refusedRequests } from "./refused_requests.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Catalog } from "../../../../src/core/catalog.ts";
+import type { Catalog } from "../../../../src/postgres/catalog/catalog.ts";
 import { type SampleValues, tableKey } from "../../../../src/postgres/catalog/sample_values.ts";
 import {
   excerptSchema,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { AppError } from "../../src/core/app_error.ts";
-import { CallEnded, whyEnded } from "../../src/core/call_ended.ts";
+import { AppError } from "../../../src/core/app_error.ts";
+import { CallEnded, whyEnded } from "../../../src/core/async/abort.ts";
 
 Deno.test("whyEnded() tells a stop, a cancellation, a timeout and a caller that has gone apart", () => {
   const after = (reason?: unknown) => whyEnded(AbortSignal.abort(reason));

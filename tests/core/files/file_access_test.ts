@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isOpenToOthers, openFileWarning } from "../../../src/core/files/private_file.ts";
+import { isOpenToOthers, openFileWarning } from "../../../src/core/files/file_access.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 
 Deno.test("isOpenToOthers() refuses every right of group and others, save that root's group may read a shared secret", () => {
