@@ -1,19 +1,19 @@
 import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
-import { conceptColumn, conceptWords } from "./concept_columns.ts";
-import { readCostAsPrice } from "./cost_as_verb.ts";
+import { identifierWords, isPlural, wordStem } from "../../../text/word_stem.ts";
+import { conceptColumn, conceptWords } from "./columns.ts";
 import { doubtsOf } from "./doubts.ts";
-import { createDraft, type Draft, isAggregated, type Recogniser, type Scan } from "./draft.ts";
-import { phraseAt } from "./phrases.ts";
-import { recogniseFilter, recogniseKey } from "./recognise_filter.ts";
-import { recogniseGroup, recogniseTimeAdjective } from "./recognise_group.ts";
-import { recogniseAggregate, recogniseCount, recogniseDistinct } from "./recognise_measure.ts";
-import { recogniseEvent, recognisePeriod } from "./recognise_period.ts";
-import { recogniseProjection } from "./recognise_projection.ts";
-import { recogniseLimit, recogniseOrder, recogniseSuperlative } from "./recognise_ranking.ts";
-import { createTableColumns } from "./table_columns.ts";
-import { tableMentionAt } from "./table_mentions.ts";
-import type { Token } from "./tokens.ts";
-import { isPlural } from "../../../text/word_stem.ts";
+import { columnAt, createScan, type Draft, mentionAt, type Recogniser, type Scan } from "./draft.ts";
+import { recogniseFilter, recogniseKey } from "./filter.ts";
+import { recogniseEvent, recognisePeriod } from "./period.ts";
+import { recogniseLimit, recogniseOrder, recogniseProjection, recogniseSuperlative } from "./ranking.ts";
+import {
+  recogniseAggregate,
+  recogniseCount,
+  recogniseDistinct,
+  recogniseGroup,
+  recogniseTimeAdjective,
+} from "./summary.ts";
+import { phraseAt, type Token, wordAt, wordSet } from "./tokens.ts";
 import { everything, fillers, politeWords, requestVerbs, uncountable } from "./vocabulary.ts";
 
 /** What a request says when it is about one table. */
@@ -26,26 +26,58 @@ export interface Reading {
   readonly ambiguity: string | undefined;
 }
 
-const recogniseTable: Recogniser = ({ tokens, table, columns, draft }, at) => {
-  const mention = tableMentionAt(tokens, at, table);
-  if (mention === undefined) return 0;
-  // "product names" asks for the names of many.
-  const after = at + mention.length;
-  const column = columns.at(tokens, after);
-  const isCompound = column !== undefined && isPlural(tokens[after + column.length - 1]?.key ?? "");
-  draft.mentions.push({
-    isPlural: mention.isPlural || isCompound || uncountable.has(tokens[at + mention.length - 1]?.key ?? ""),
-  });
-  return mention.length;
+/** Reads a request against one table from left to right; what nothing takes is left as unknown. */
+export function readRequest(source: string, said: readonly Token[], table: CatalogTable): Reading {
+  const tokens = readCostAsPrice(said, table);
+  const scan = createScan(source, tokens, table);
+  const unknown: Token[] = [];
+  let ambiguity: string | undefined;
+  for (let at = 0; at < tokens.length;) {
+    const { name, end } = take(scan, at);
+    if (end === undefined) {
+      unknown.push(...tokens.slice(at, at + 1));
+      ambiguity ??= ambiguityAt(scan, at);
+    }
+    const next = end ?? at + 1;
+    while (scan.takenBy.length < next) scan.takenBy.push(name);
+    at = next;
+  }
+  sumRevenue(scan);
+  scan.draft.refusals.push(...doubtsOf(scan));
+  return { table, draft: scan.draft, unknown, ambiguity };
+}
+
+function take(scan: Scan, at: number): { name: string; end: number | undefined } {
+  for (const [name, recognise] of recognisers) {
+    const end = recognise(scan, at);
+    if (end !== undefined) return { name, end };
+  }
+  const word = wordAt(scan.tokens, at);
+  // a question that begins with "where" asks for a place
+  const isFiller = fillers.has(word) && !(at === 0 && word === "where");
+  return { name: "", end: isFiller ? at + 1 : undefined };
+}
+
+const recogniseTable: Recogniser = (scan, at) => {
+  const mention = mentionAt(scan, at);
+  if (mention === undefined) return undefined;
+  // "product names" asks for the names of many
+  const column = columnAt(scan, mention.end);
+  const isCompound = column !== undefined && isPlural(wordAt(scan.tokens, column.end - 1));
+  const isMany = mention.isPlural || isCompound || uncountable.has(wordAt(scan.tokens, mention.end - 1));
+  scan.draft.namesTable = true;
+  scan.draft.isSingular ||= !isMany;
+  return mention.end;
 };
 
 /** What asks stands first: "how many return orders" is about returns. */
 const recogniseVerb: Recogniser = ({ tokens, takenBy }, at) => {
   const isFirst = takenBy.every((name) => name === "" || name === "verb");
-  return phraseAt(tokens, at, isFirst ? requestVerbs : politeWords)?.length ?? 0;
+  return phraseAt(tokens, at, isFirst ? requestVerbs : politeWords)?.end;
 };
 
-const recogniseEverything: Recogniser = ({ tokens }, at) => everything.has(tokens[at]?.key ?? "") ? 1 : 0;
+const recogniseEverything: Recogniser = ({ tokens }, at) =>
+  everything.has(wordAt(tokens, at)) ? at + 1 : undefined;
 
 /** In order of precedence: where two apply at the same token, the first takes it. */
 const recognisers: readonly (readonly [name: string, recognise: Recogniser])[] = [
@@ -67,93 +99,43 @@ const recognisers: readonly (readonly [name: string, recognise: Recogniser])[] =
   ["verb", recogniseVerb],
 ];
 
-function take(scan: Scan, at: number): { name: string; length: number } {
-  for (const [name, recognise] of recognisers) {
-    const length = recognise(scan, at);
-    if (length > 0) return { name, length };
-  }
-  const token = scan.tokens[at];
-  // a question that begins with it asks for a place
-  const isPlace = at === 0 && token?.key === "where";
-  const isFiller = token !== undefined && token.kind !== "quoted" && fillers.has(token.key) && !isPlace;
-  return { name: "", length: isFiller ? 1 : 0 };
-}
-
-/** Reads a request against one table from left to right; what nothing takes is left as unknown. */
-export function readRequest(source: string, said: readonly Token[], table: CatalogTable): Reading {
-  const tokens = readCostAsPrice(said, table);
-  const scan: Scan = {
-    source,
-    tokens,
-    table,
-    columns: createTableColumns(table),
-    takenBy: [],
-    draft: createDraft(),
-  };
-  const unknown: Token[] = [];
-  let ambiguity: string | undefined;
-  for (let at = 0; at < tokens.length;) {
-    const { name, length } = take(scan, at);
-    const token = tokens[at];
-    if (length === 0 && token !== undefined) {
-      unknown.push(token);
-      ambiguity ??= ambiguityAt(scan, at);
-    }
-    const taken = Math.max(length, 1);
-    for (let index = 0; index < taken; index++) scan.takenBy.push(name);
-    at += taken;
-  }
-  sumRevenue(scan);
-  noteContradictions(scan.draft);
-  scan.draft.problems.push(...doubtsOf(scan));
-  return { table, draft: scan.draft, unknown, ambiguity };
-}
-
 /** "revenue in 2025" asks for its sum, where no table is named of which it could be each row's. */
 function sumRevenue({ draft, table }: Scan): void {
-  const [column, ...others] = draft.projection;
-  const isAlone = others.length === 0 && draft.mentions.length === 0 && draft.measures.length === 0 &&
-    draft.ordering === undefined && draft.limit === undefined && !draft.counts;
+  const [column, other] = draft.projection;
+  const isAlone = other === undefined && !draft.namesTable && draft.measures.length === 0 && !draft.counts &&
+    draft.ordering === undefined && draft.limit === undefined;
   const isSpread = draft.periods.size > 0 || draft.groups.length > 0;
-  if (column === undefined || !isAlone || !isSpread) return;
-  if (column !== conceptColumn(table.columns, "revenue", "order") || !conceptWords.has(column.name)) return;
+  if (column === undefined || !isAlone || !isSpread || !conceptWords.has(column.name)) return;
+  if (column !== conceptColumn(table.columns, "revenue", "order")) return;
   draft.measures.push({ aggregate: "sum", column, isExact: true });
   draft.projection = [];
 }
 
-function ambiguityAt({ tokens, columns }: Scan, at: number): string | undefined {
-  const match = columns.at(tokens, at);
-  const isAmbiguous = match !== undefined && "names" in match;
-  return isAmbiguous ? `"${tokens[at]?.key}" could be ${match.names.join(" or ")}` : undefined;
+function ambiguityAt({ tokens, columnNames }: Scan, at: number): string | undefined {
+  const named = phraseAt(tokens, at, columnNames, "stem")?.meaning.columns ?? [];
+  return named.length > 1
+    ? `"${tokens[at]?.key}" could be ${named.map(({ name }) => name).join(" or ")}`
+    : undefined;
 }
 
-/** What is understood word by word but does not go together. */
-function noteContradictions(draft: Draft): void {
-  const { problems, ordering, rank, limit, projection, distinct, measures, counts } = draft;
-  const names = projection.map(({ name }) => name).join(", ");
-  const isSummary = isAggregated(draft);
-  const isImplicit = isSummary && !counts && measures.length === 0;
-  const contradictions: readonly (readonly [holds: boolean, problem: string])[] = [
-    [
-      isSummary && names !== "",
-      `a summary holds no single ${names}: say its total, average, lowest or highest`,
-    ],
-    [isSummary && ordering !== undefined, `a summary has no ${ordering?.column.name} to be ordered by`],
-    [
-      isSummary && limit !== undefined,
-      `a summary of ${limit} rows, or of ${limit} in each group, is not simple`,
-    ],
-    [isImplicit && rank !== undefined, "the first rows of each group are not simple"],
-    [!isSummary && rank !== undefined && ordering === undefined, "it is not said by which column to rank"],
-    [
-      distinct !== undefined && (names !== "" || measures.length > 0),
-      "distinct values go with a count or alone",
-    ],
-    [distinct !== undefined && isImplicit, "distinct values per group can only be counted"],
-    [
-      distinct !== undefined && ordering !== undefined && ordering.column !== distinct,
-      `distinct values of ${distinct?.name} have no ${ordering?.column.name}`,
-    ],
-  ];
-  problems.push(...contradictions.filter(([holds]) => holds).map(([, problem]) => problem));
+/** "the cost", "average cost", "cost of": a noun. */
+const beforeNoun = wordSet(
+  "the a an our their its of by with whose where and or show list per average avg mean total sum median minimum min " +
+    "maximum max highest lowest most least is with without no sorted ordered in ,",
+);
+const afterNoun = wordSet("of is =");
+const costs = wordSet("cost costs costing");
+
+/**
+ * What a thing costs is its price, also beside a column `cost` for what the seller pays: in "what does product 5 cost",
+ * "cost" is read as the price's name.
+ */
+function readCostAsPrice(tokens: readonly Token[], { columns }: CatalogTable): readonly Token[] {
+  const price = identifierWords(conceptColumn(columns, "price", "compare")?.name ?? "");
+  if (!price.includes("price")) return tokens;
+  return tokens.flatMap((token, at) => {
+    const isVerb = at > 0 && costs.has(wordAt(tokens, at)) && !beforeNoun.has(wordAt(tokens, at - 1)) &&
+      !afterNoun.has(wordAt(tokens, at + 1));
+    return isVerb ? price.map((key): Token => ({ ...token, key, stem: wordStem(key) })) : [token];
+  });
 }

@@ -1,9 +1,9 @@
 import type { Catalog, CatalogTable } from "../../../postgres/catalog/catalog.ts";
+import { identifierWords, wordStem } from "../../../text/word_stem.ts";
+import { isView, tableNames } from "./columns.ts";
 import { type Reading, readRequest } from "./read_request.ts";
 import { renderStatement } from "./render_statement.ts";
-import { displayName, isMentioned, mentionedTables } from "./table_mentions.ts";
-import { type Token, tokenise } from "./tokens.ts";
-import { identifierWords, wordStem } from "../../../text/word_stem.ts";
+import { phraseAt, type Token, tokenise } from "./tokens.ts";
 
 /** A statement and the table that it reads, or why there is none. */
 export type SimpleAnswer =
@@ -21,19 +21,25 @@ const ability =
   "with periods and comparisons; a value of several words in quotes). For anything else send SQL, or have a " +
   "completion provider configured";
 
-const refuse = (why: string): SimpleAnswer => ({
-  kind: "refused",
-  reason: `Cannot answer the request: ${why}. ${ability}`,
-});
-const isView = ({ kind }: CatalogTable): boolean => kind === "VIEW" || kind === "MATERIALIZED VIEW";
-const isClear = ({ unknown, draft }: Reading): boolean => unknown.length === 0 && draft.problems.length === 0;
-/** Whether a figure of a column's is asked for, which tells the table where none is named. */
-const asksFigure = ({ draft }: Reading): boolean => draft.measures.length > 0 || draft.distinct !== undefined;
-const isExact = ({ draft }: Reading): boolean => draft.measures.every(({ isExact }) => isExact);
-
-function enumerate(names: readonly string[]): string {
-  const shown = names.slice(0, maxNamed).join(", ");
-  return names.length > maxNamed ? `${shown} and ${names.length - maxNamed} more` : shown;
+/**
+ * Reads a simple English request over one table and writes the statement for it. Every word has to mean something:
+ * a request of which one is not understood, or that can be read in two ways, is refused with the reason.
+ */
+export function writeStatement(request: string, { tables }: Catalog): SimpleAnswer {
+  if (request.length > maxLength) return refuse(`more than ${maxLength} characters are no simple request`);
+  if (request.includes("\0")) return refuse("a request cannot hold a NUL character");
+  const tokens = tokenise(request);
+  let first: readonly Reading[] = [];
+  for (const { isNamed, tables: likely } of candidates(tokens, tables)) {
+    if (likely.length > maxCandidates) {
+      return first.length > 0 ? explain(first, tables) : refuseAmbiguous(likely);
+    }
+    const readings = likely.map((table) => readRequest(request, tokens, table));
+    const clear = (isNamed ? readings : figures(readings)).filter(isClear);
+    if (clear.length > 0) return choose(clear, isNamed);
+    if (first.length === 0) first = readings;
+  }
+  return explain(first, tables);
 }
 
 /**
@@ -41,51 +47,58 @@ function enumerate(names: readonly string[]): string {
  * another's, as "order" is in "average order total" beside a view `order_totals`; those of which it says a column's
  * own name, as "average rating per product" does of the table that has ratings.
  */
-function candidates(tokens: readonly Token[], tables: readonly CatalogTable[]) {
+function* candidates(tokens: readonly Token[], tables: readonly CatalogTable[]) {
   const said = new Set(tokens.map(({ stem }) => stem));
-  const isSaid = (name: string) => identifierWords(name).every((word) => said.has(wordStem(word)));
-  const sayable = tables.filter(({ name }) => isSaid(name));
+  const isSaid = ({ name }: { name: string }) =>
+    identifierWords(name).every((word) => said.has(wordStem(word)));
+  const sayable = tables.filter(isSaid);
   const named = mentionedTables(tokens, sayable);
-  const partlyNamed = sayable.filter((table) => !named.includes(table) && isMentioned(tokens, table));
-  const byColumn = () =>
-    tables.filter((table) => !sayable.includes(table) && table.columns.some(({ name }) => isSaid(name)));
-  return { named, partlyNamed, byColumn };
+  yield { isNamed: true, tables: named };
+  const others = sayable.filter((table) => !named.includes(table));
+  yield { isNamed: true, tables: others.filter((table) => mentionedTables(tokens, [table]).length > 0) };
+  yield { isNamed: false, tables: tables.filter((table) => !isSaid(table) && table.columns.some(isSaid)) };
 }
 
-/** The clear readings where no table is named: by a column's own name where any table has one, else by what it may mean. */
-function clearFigures(readings: readonly Reading[]): readonly Reading[] {
-  const figures = readings.filter(asksFigure);
-  const exact = figures.filter((reading) => isExact(reading) && reading.unknown.length === 0);
-  return (exact.length > 0 ? exact : figures).filter(isClear);
+/** The tables that a request names: where one name holds another, as "order lines" holds "order", the longer. */
+function mentionedTables(tokens: readonly Token[], tables: readonly CatalogTable[]): CatalogTable[] {
+  const names = tableNames(tables);
+  const mentioned = new Set<CatalogTable>();
+  for (let at = 0; at < tokens.length;) {
+    const found = phraseAt(tokens, at, names, "stem");
+    found?.meaning.forEach((table) => mentioned.add(table));
+    at = found?.end ?? at + 1;
+  }
+  return tables.filter((table) => mentioned.has(table));
 }
 
-/** A table tells what its name says more surely than a view does. */
-function closest(clear: readonly Reading[], isNamed: boolean): readonly Reading[] {
-  const tables = isNamed ? clear.filter(({ table }) => !isView(table)) : [];
-  return tables.length > 0 ? tables : clear;
+const isClear = ({ unknown, draft }: Reading): boolean => unknown.length === 0 && draft.refusals.length === 0;
+
+/**
+ * The readings that ask for a figure of a column's, which tells the table where none is named: those that say a column's
+ * own name where any does, else those that say what it may mean.
+ */
+function figures(readings: readonly Reading[]): readonly Reading[] {
+  const asking = readings.filter(({ draft }) => draft.measures.length > 0 || draft.distinct !== undefined);
+  const exact = asking.filter(({ draft, unknown }) =>
+    unknown.length === 0 && draft.measures.every(({ isExact }) => isExact)
+  );
+  return exact.length > 0 ? exact : asking;
 }
 
-const refuseAmbiguous = (tables: readonly CatalogTable[]): SimpleAnswer =>
-  refuse(`ambiguous: it could be about ${enumerate(tables.map(displayName))}`);
-
-/** The answer where one reading is clear; several are ambiguous. */
+/** The answer where one reading is clear; several are ambiguous. A name tells a table more surely than a view. */
 function choose(clear: readonly Reading[], isNamed: boolean): SimpleAnswer {
-  const readings = closest(clear, isNamed);
-  const [only, other] = readings;
+  const ofTables = isNamed ? clear.filter(({ table }) => !isView(table)) : [];
+  const [only, ...others] = ofTables.length > 0 ? ofTables : clear;
   if (only === undefined) return refuse("nothing is asked");
-  if (other !== undefined) return refuseAmbiguous(readings.map(({ table }) => table));
+  if (others.length > 0) return refuseAmbiguous([only, ...others].map(({ table }) => table));
   return { kind: "statement", sql: renderStatement(only.draft, only.table), table: displayName(only.table) };
 }
 
 /** Why no reading is clear, told by the one that understood most. */
 function explain(readings: readonly Reading[], tables: readonly CatalogTable[]): SimpleAnswer {
-  const best = [...readings].sort((a, b) => a.unknown.length - b.unknown.length)[0];
-  if (best === undefined) {
-    const names = tables.map(displayName);
-    return refuse(
-      names.length === 0 ? "there is no table to ask" : `no table is named; there are ${enumerate(names)}`,
-    );
-  }
+  const best = readings.toSorted((a, b) => a.unknown.length - b.unknown.length)[0];
+  if (tables.length === 0) return refuse("there is no table to ask");
+  if (best === undefined) return refuse(`no table is named; there are ${enumerate(tables.map(displayName))}`);
   const others = mentionedTables(best.unknown, tables.filter((table) => table !== best.table));
   if (others.length > 0) {
     return refuse(`it needs more than one table: ${enumerate([best.table, ...others].map(displayName))}`);
@@ -93,28 +106,23 @@ function explain(readings: readonly Reading[], tables: readonly CatalogTable[]):
   if (best.ambiguity !== undefined) return refuse(best.ambiguity);
   const words = [...new Set(best.unknown.map(({ key }) => `"${key}"`))];
   if (words.length > 0) return refuse(`not understood: ${enumerate(words)}`);
-  return refuse(best.draft.problems[0] ?? "no table is named, nor a figure of one");
+  return refuse(best.draft.refusals[0] ?? "no table is named, nor a figure of one");
 }
 
-/**
- * Reads a simple English request over one table and writes the statement for it. Every word has to mean something:
- * a request of which one is not understood, or that can be read in two ways, is refused with the reason.
- */
-export function writeStatement(request: string, catalog: Catalog): SimpleAnswer {
-  if (request.length > maxLength) return refuse(`more than ${maxLength} characters are no simple request`);
-  if (request.includes("\0")) return refuse("a request cannot hold a NUL character");
-  const tokens = tokenise(request);
-  const { named, partlyNamed, byColumn } = candidates(tokens, catalog.tables);
-  let first: readonly Reading[] = [];
-  for (const belonging of [() => named, () => partlyNamed, byColumn]) {
-    const tables = belonging();
-    if (tables.length > maxCandidates) {
-      return first.length > 0 ? explain(first, catalog.tables) : refuseAmbiguous(tables);
-    }
-    const readings = tables.map((table) => readRequest(request, tokens, table));
-    const clear = belonging === byColumn ? clearFigures(readings) : readings.filter(isClear);
-    if (clear.length > 0) return choose(clear, belonging !== byColumn);
-    if (first.length === 0) first = readings;
-  }
-  return explain(first, catalog.tables);
+function refuse(why: string): SimpleAnswer {
+  return { kind: "refused", reason: `Cannot answer the request: ${why}. ${ability}` };
+}
+
+function refuseAmbiguous(tables: readonly CatalogTable[]): SimpleAnswer {
+  return refuse(`ambiguous: it could be about ${enumerate(tables.map(displayName))}`);
+}
+
+function enumerate(names: readonly string[]): string {
+  const shown = names.slice(0, maxNamed).join(", ");
+  return names.length > maxNamed ? `${shown} and ${names.length - maxNamed} more` : shown;
+}
+
+/** The table's name as a reader knows it: with its schema unless that is `public`. */
+function displayName({ schema, name }: CatalogTable): string {
+  return schema === "public" ? name : `${schema}.${name}`;
 }

@@ -1,129 +1,129 @@
 import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
-import { columnKind } from "./column_kind.ts";
-import { isFlagged, isKnown, oneOf } from "./conditions.ts";
-import type { Scan } from "./draft.ts";
-import type { ColumnCondition } from "./column_condition.ts";
-import { isParticiple, participleDate } from "./date_columns.ts";
-import { labelsAt } from "./labels.ts";
-import { isOvertaken } from "./lasting_states.ts";
-import { phraseAt } from "./phrases.ts";
-import { speaksOfTime } from "./recognise_period.ts";
-import type { Token } from "./tokens.ts";
 import { identifierWords, wordStem } from "../../../text/word_stem.ts";
+import { columnKind, hasWord, isParticiple, labelsAt, participleDate } from "./columns.ts";
+import { isFlagged, isKnown, oneOf } from "./condition_sql.ts";
+import { columnAt, type Scan } from "./draft.ts";
+import { speaksOfTime } from "./period.ts";
+import { phraseAt, type Token, wordAt, wordSet } from "./tokens.ts";
 import { equalityPhrases } from "./vocabulary.ts";
 
+/** "shipped", "pending or paid", "not active": a state named by itself, which only one column can be in. */
+export function stateConditionAt(scan: Scan, start: number, isDenied: boolean) {
+  const equality = phraseAt(scan.tokens, start, equalityPhrases);
+  const denial = equality?.meaning === "not" ? equality : undefined;
+  if (denial && isDenied) return undefined;
+  const at = denial?.end ?? start;
+  const isNegated = denial !== undefined || isDenied;
+  const own = columnAt(scan, at);
+  if (own?.isExact && own.end > at + 1 && columnKind(own.column) !== "flag") return undefined;
+  const opposite = withoutPrefix(scan, at);
+  return flagConditionAt(scan, at, isNegated) ?? (opposite && flagConditionAt(opposite, at, !isNegated)) ??
+    eventConditionAt(scan, at, isNegated) ?? labelConditionAt(scan, at, isNegated);
+}
+
 /** "active" for "inactive", "paid" for "unpaid". */
-function withoutPrefix(token: Token | undefined): Token[] {
-  const word = token?.kind === "word" ? /^(?:in|un)(.{3,})$/.exec(token.key)?.[1] : undefined;
-  return token === undefined || word === undefined ? [] : [{ ...token, key: word, stem: wordStem(word) }];
+function withoutPrefix(scan: Scan, at: number): Scan | undefined {
+  const token = scan.tokens[at];
+  const key = token?.kind === "word" ? /^(?:in|un)(.{3,})$/.exec(token.key)?.[1] : undefined;
+  return token && key !== undefined
+    ? { ...scan, tokens: scan.tokens.with(at, { ...token, key, stem: wordStem(key) }) }
+    : undefined;
 }
 
-/** "newsletter of customers" asks for the column's values. */
-function isAskedFor({ tokens }: Scan, at: number): boolean {
-  return ["of", "for"].includes(tokens[at]?.key ?? "");
+function flagConditionAt(scan: Scan, at: number, isNegated: boolean) {
+  const match = columnAt(scan, at);
+  if (match === undefined || columnKind(match.column) !== "flag") return undefined;
+  // "newsletter of customers" asks for the column's values
+  if (["of", "for"].includes(wordAt(scan.tokens, match.end))) return undefined;
+  return { sql: isFlagged(match.column, isNegated), end: match.end };
 }
 
-function flagConditionAt(scan: Scan, at: number, isNegated: boolean): ColumnCondition | undefined {
-  const opposite = withoutPrefix(scan.tokens[at]);
-  for (const [tokens, start, negates] of [[scan.tokens, at, false], [opposite, 0, true]] as const) {
-    const match = scan.columns.at(tokens, start);
-    if (match === undefined || !("column" in match) || columnKind(match.column) !== "flag") continue;
-    if (isAskedFor(scan, at + match.length)) return undefined;
-    return { condition: isFlagged(match.column, isNegated !== negates), length: match.length };
-  }
-  return undefined;
-}
-
-const pastWords = new Set(["was", "were", "been", "have", "has", "had", "wasn't", "weren't"]);
-const betweenPastAndEvent = new Set(["not", "already", "yet"]);
+const pastWords = wordSet("was were been have has had wasn't weren't");
+const betweenPastAndEvent = wordSet("not already yet");
 
 /** "were shipped", "have not been shipped": what happened, not what is. */
-function tellsPast({ tokens }: Scan, at: number): boolean {
+function tellsPast(tokens: readonly Token[], at: number): boolean {
   let before = at - 1;
-  while (betweenPastAndEvent.has(tokens[before]?.key ?? "")) before -= 1;
-  return pastWords.has(tokens[before]?.key ?? "");
+  while (betweenPastAndEvent.has(wordAt(tokens, before))) before -= 1;
+  return pastWords.has(wordAt(tokens, before));
 }
 
-function enumsWith({ tokens, table }: Scan, at: number): readonly CatalogColumn[] {
+/** The enumerations that have what begins at a token for a label. */
+function statesAt({ tokens, table }: Scan, at: number) {
   if (tokens[at]?.kind !== "word") return [];
-  return table.columns.filter((column) =>
-    columnKind(column) === "enum" && labelsAt(tokens, at, column.labels).length > 0
-  );
+  return table.columns.flatMap((column) => {
+    const found = columnKind(column) === "enum" ? labelsAt(tokens, at, column) : undefined;
+    return found ? [{ column, labels: found.meaning, end: found.end }] : [];
+  });
 }
 
-const hasStatus = (columns: readonly CatalogColumn[]): boolean =>
-  columns.some(({ name }) =>
-    identifierWords(name).some((word) => ["status", "state", "stage"].includes(word))
-  );
+const statusWords = wordSet("status state stage");
 
 /**
  * "were shipped", "not shipped", "unshipped" beside a column `shipped_at`, which tells it better than a status that has
  * gone on since. "Shipped orders" may mean either.
  */
-function eventConditionAt(scan: Scan, at: number, isNegated: boolean): ColumnCondition | undefined {
+function eventConditionAt(scan: Scan, at: number, isDenied: boolean) {
   const { tokens, table, draft, takenBy } = scan;
-  if (isListed(scan, at)) return undefined;
-  const opposite = withoutPrefix(tokens[at])[0];
-  for (const [token, negates] of [[tokens[at], isNegated], [opposite, !isNegated]] as const) {
+  if (statesAt(scan, at).some(({ labels }) => labels.length > 1)) return undefined;
+  for (const [variant, isNegated] of [[scan, isDenied], [withoutPrefix(scan, at), !isDenied]] as const) {
+    const token = variant?.tokens[at];
     const column = token?.kind === "word" ? participleDate(table.columns, token.key) : undefined;
-    if (token === undefined || !column?.nullable || !isParticiple(token.key)) continue;
-    const isLabel = enumsWith({ ...scan, tokens: [token] }, 0).length > 0;
-    if (speaksOfTime(tokens, at + 1) || (!isLabel && hasStatus(table.columns))) return undefined;
-    const isEvent = negates || tellsPast(scan, at) || takenBy[at - 1] === "table";
-    if (isLabel && !isEvent) {
-      draft.problems.push(
+    if (!token || !column?.nullable || !isParticiple(token.key)) continue;
+    const isLabel = statesAt({ ...scan, tokens: [token] }, 0).length > 0;
+    if (speaksOfTime(tokens, at + 1)) return undefined;
+    if (!isLabel && table.columns.some((column) => hasWord(column, statusWords))) return undefined;
+    if (isLabel && !isNegated && !tellsPast(tokens, at) && takenBy[at - 1] !== "table") {
+      draft.refusals.push(
         `"${token.key}" may mean a status or a ${column.name}: say "with status ${token.key}"` +
           ` or "were ${token.key}"`,
       );
     }
-    return { condition: isKnown(column, negates), length: 1 };
+    return { sql: isKnown(column, isNegated), end: at + 1 };
   }
   return undefined;
 }
 
-function labelConditionAt(scan: Scan, at: number, isNegated: boolean): ColumnCondition | undefined {
+function labelConditionAt(scan: Scan, at: number, isNegated: boolean) {
   const { tokens, table, draft } = scan;
-  const having = enumsWith(scan, at);
-  const column = having[0];
-  const isAfterTable = scan.takenBy.includes("table");
-  if (column === undefined) return undefined;
-  const { labels, length } = labelsAt(tokens, at, column.labels);
+  const states = statesAt(scan, at);
+  const [first] = states;
+  if (first === undefined) return undefined;
+  const { column, labels, end } = first;
   const isDated = labels.some((label) => participleDate(table.columns, label)?.nullable);
+  const isTimed = scan.takenBy.includes("table") && speaksOfTime(tokens, end);
   // "shipped last month" beside a column `shipped_at` is told by that
-  if (isAfterTable && length === 1 && isDated && speaksOfTime(tokens, at + 1)) return undefined;
-  if (having.length > 1) {
-    draft.problems.push(`"${labels[0]}" could be a value of ${having.map(({ name }) => name).join(" or ")}`);
+  if (isTimed && isDated && end === at + 1) return undefined;
+  if (states.length > 1) {
+    const names = states.map(({ column }) => column.name).join(" or ");
+    draft.refusals.push(`"${labels[0]}" could be a value of ${names}`);
   }
-  const mayBePast = labels.length === 1 || tellsPast(scan, at);
-  if (isDated || (mayBePast && labels.some((label) => isOvertaken(label, column.labels)))) {
+  const mayBePast = labels.length === 1 || tellsPast(tokens, at);
+  if (isDated || (mayBePast && labels.some((label) => isOvertaken(label, column)))) {
     const said = labels.join(" or ");
-    draft.problems.push(
+    draft.refusals.push(
       `"${said}" may mean the ${column.name} now or what happened once: say "with ` +
         `${identifierWords(column.name).join(" ")} ${said}"`,
     );
   }
-  // "orders shipped last month" asks when they were shipped, which a status and the date of the order do not tell.
-  if (isAfterTable && speaksOfTime(tokens, at + length)) {
-    draft.problems.push(`no date column of ${table.name} tells when something was "${labels.at(-1)}"`);
+  // "orders shipped last month" asks when they were shipped, which a status and the date of the order do not tell
+  if (isTimed) {
+    draft.refusals.push(`no date column of ${table.name} tells when something was "${labels.at(-1)}"`);
   }
-  return { condition: oneOf(column, labels, isNegated), length };
+  return { sql: oneOf(column, labels, isNegated), end };
 }
 
-function isListed(scan: Scan, at: number): boolean {
-  return enumsWith(scan, at).some(({ labels }) => labelsAt(scan.tokens, at, labels).labels.length > 1);
-}
+/** What stays true of a thing when its status goes on. */
+const lasting = wordSet(
+  "confirmed approved accepted authorized authorised paid packed shipped dispatched sent delivered received completed " +
+    "fulfilled returned refunded",
+);
 
-/** "shipped", "pending or paid", "not active": a state named by itself, which only one column can be in. */
-export function stateConditionAt(scan: Scan, start: number, isDenied: boolean): ColumnCondition | undefined {
-  const equality = phraseAt(scan.tokens, start, equalityPhrases);
-  const denies = equality?.meaning === "not";
-  if (denies && isDenied) return undefined;
-  const at = start + (denies ? equality.length : 0);
-  const isNegated = denies || isDenied;
-  const own = scan.columns.at(scan.tokens, at);
-  const isColumnName = own !== undefined && own.length > 1 && "column" in own && own.isExact;
-  if (isColumnName && columnKind(own.column) !== "flag") return undefined;
-  const found = flagConditionAt(scan, at, isNegated) ?? eventConditionAt(scan, at, isNegated) ??
-    labelConditionAt(scan, at, isNegated);
-  return found && { condition: found.condition, length: at + found.length - start };
+/**
+ * Whether a later label of the same enumeration is true of things that were in this state before: of "pending, paid,
+ * shipped", what is shipped was paid too, so that "paid" by itself may mean both.
+ */
+function isOvertaken(label: string, { labels }: CatalogColumn): boolean {
+  const isLasting = (text: string) => lasting.has(identifierWords(text).join("_"));
+  return isLasting(label) && labels.slice(labels.indexOf(label) + 1).some(isLasting);
 }

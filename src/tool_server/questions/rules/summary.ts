@@ -1,0 +1,133 @@
+import { columnKind, creationDate } from "./columns.ts";
+import { isKnown } from "./condition_sql.ts";
+import {
+  columnAt,
+  columnNear,
+  type Grouping,
+  isAggregated,
+  measuredOrReferenceAt,
+  mentionAt,
+  type Recogniser,
+  type Scan,
+} from "./draft.ts";
+import { type Phrase, phraseAt, skipWords, wordAt, wordSet } from "./tokens.ts";
+import {
+  type Aggregate,
+  aggregates,
+  articles,
+  countPhrases,
+  distinctWords,
+  groupPhrases,
+  joints,
+  timeAdjectives,
+  type TimeUnit,
+  timeUnits,
+} from "./vocabulary.ts";
+
+/** "how many", "count", "number of"; "total order count" is the same. */
+export const recogniseCount: Recogniser = (scan, at) => {
+  const noun = wordAt(scan.tokens, at) === "total" ? mentionAt(scan, at + 1) : undefined;
+  if (noun !== undefined && wordAt(scan.tokens, noun.end) === "count") return at + 1;
+  const found = phraseAt(scan.tokens, at, countPhrases);
+  if (found !== undefined) scan.draft.counts = true;
+  return found?.end;
+};
+
+/** "distinct categories". */
+export const recogniseDistinct: Recogniser = (scan, at) => {
+  const near = distinctWords.has(wordAt(scan.tokens, at)) ? columnNear(scan, at + 1) : undefined;
+  if (near === undefined) return undefined;
+  if (scan.draft.distinct !== undefined) {
+    scan.draft.refusals.push("only one column's distinct values fit in a list");
+  }
+  scan.draft.distinct = near.column;
+  return near.end;
+};
+
+/** "average price", "total revenue", "minimum and maximum order total". */
+export const recogniseAggregate: Recogniser = (scan, start) => {
+  const said: Aggregate[] = [];
+  let end = start;
+  for (let found = phraseAt(scan.tokens, start, aggregates); found !== undefined;) {
+    said.push(found.meaning);
+    end = found.end;
+    const next = skipWords(scan.tokens, end, joints);
+    found = next > end ? phraseAt(scan.tokens, next, aggregates) : undefined;
+  }
+  if (said.length === 0) return undefined;
+  const own = said.length === 1 ? columnAt(scan, start) : undefined;
+  if (own !== undefined && asksTotal(scan, start, own.end)) {
+    if (columnKind(own.column) === "number") {
+      scan.draft.measures.push({ aggregate: "sum", column: own.column, isExact: true });
+      return own.end;
+    }
+  }
+  if (own !== undefined && own.end > end) return undefined;
+  const near = columnNear(scan, end, ["number"]);
+  if (near === undefined) return undefined;
+  const { column, isExact } = near;
+  scan.draft.measures.push(...said.map((aggregate) => ({ aggregate, column, isExact })));
+  return near.end;
+};
+
+const beforeTable = wordSet("of for the all our");
+
+/** A column that is itself called "total": "total of orders" and "total per month" ask for its sum. */
+function asksTotal(scan: Scan, at: number, end: number): boolean {
+  const next = skipWords(scan.tokens, end, beforeTable);
+  const isOfMany = next > end && mentionAt(scan, next)?.isPlural === true;
+  return wordAt(scan.tokens, at) === "total" &&
+    (isOfMany || phraseAt(scan.tokens, end, groupPhrases)?.meaning === "always");
+}
+
+const betweenGroups = wordSet("and & , the a an our per by");
+
+/** "per month", "by status", "for each customer", and further ones joined by "and". */
+export const recogniseGroup: Recogniser = (scan, start) => {
+  const { tokens, draft } = scan;
+  const lead = phraseAt(tokens, start, groupPhrases);
+  if (lead === undefined) return undefined;
+  const first = skipWords(tokens, lead.end, articles);
+  const isTime = phraseAt(tokens, first, timeUnits) !== undefined;
+  if (lead.meaning === "aggregated" && !isAggregated(draft) && !isTime) return undefined;
+  let end: number | undefined;
+  for (let found = groupingAt(scan, first); found !== undefined;) {
+    draft.groups.push(found.meaning);
+    end = found.end;
+    const next = skipWords(tokens, end, betweenGroups);
+    found = next > end ? groupingAt(scan, next) : undefined;
+  }
+  return end;
+};
+
+/** "monthly". */
+export const recogniseTimeAdjective: Recogniser = (scan, at) => {
+  const unit = phraseAt(scan.tokens, at, timeAdjectives);
+  const grouping = unit && timeGrouping(scan, unit.meaning);
+  if (grouping !== undefined) scan.draft.groups.push(grouping);
+  return grouping && unit?.end;
+};
+
+/** What rows are grouped by: "month", a column, or the "customer" that `customer_id` refers to. */
+function groupingAt(scan: Scan, at: number): Phrase<Grouping> | undefined {
+  const match = measuredOrReferenceAt(scan, at, "order");
+  const unit = phraseAt(scan.tokens, at, timeUnits);
+  if (match !== undefined && (unit === undefined || match.isExact)) {
+    const { column, end } = match;
+    const isMoment = columnKind(column) === "date" && column.type !== "date";
+    return { meaning: isMoment ? { column, unit: "day" } : { column }, end };
+  }
+  const grouping = unit && timeGrouping(scan, unit.meaning);
+  return unit && grouping && { meaning: grouping, end: unit.end };
+}
+
+function timeGrouping({ draft, table }: Scan, unit: TimeUnit): Grouping | undefined {
+  const event = draft.dateColumn;
+  // what was not shipped was shipped in no month
+  if (event?.nullable && !draft.periods.has(event)) draft.conditions.push(isKnown(event, false));
+  const column = event ?? creationDate(table.columns);
+  if (column !== undefined && event === undefined && !draft.saysCreation) {
+    draft.assumedDates.push({ column, use: "group", words: `per ${unit}` });
+  }
+  return column && { column, unit };
+}
