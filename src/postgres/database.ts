@@ -35,7 +35,7 @@ export interface Database {
    *
    * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way
    */
-  read(request: ReadRequest): Promise<ReadOutcome>;
+  read(request: ReadRequest): Promise<ReadResult>;
   /**
    * Connects and runs a statement.
    *
@@ -72,7 +72,7 @@ export interface ReadRequest {
   readonly timeoutMs?: number;
 }
 
-export type ReadOutcome =
+export type ReadResult =
   | {
     readonly ok: true;
     readonly columns: readonly { readonly name: string; readonly typeOid: number }[];
@@ -100,7 +100,7 @@ const graceMs = 5_000;
 export function createDatabase({ options, pools, guard, logger }: CreateDatabaseOptions): Database {
   const objectGuard = createObjectGuard({ allowedFunctions: options.allowedFunctions });
 
-  async function read(request: ReadRequest): Promise<ReadOutcome> {
+  async function read(request: ReadRequest): Promise<ReadResult> {
     const { signal } = request;
     const verdict = request.trusted
       ? { ok: true as const, names: request.names ?? [], sleepMs: 0 }
@@ -132,7 +132,7 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
     request: ReadRequest,
     names: StatementNames,
     isStopped: () => boolean,
-  ): Promise<ReadOutcome> {
+  ): Promise<ReadResult> {
     const { principal, sql } = request;
     const { statementTimeoutMs, maxRows, maxBytes } = boundsOf(request, options);
     try {
@@ -180,11 +180,11 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
   async function untilStopped(
     lease: Lease,
     request: ReadRequest,
-    work: (isStopped: () => boolean) => Promise<ReadOutcome>,
-  ): Promise<ReadOutcome> {
-    const stopped = Promise.withResolvers<ReadOutcome>();
+    work: (isStopped: () => boolean) => Promise<ReadResult>,
+  ): Promise<ReadResult> {
+    const stopped = Promise.withResolvers<ReadResult>();
     let isStopped = false;
-    const stop = async (outcome: ReadOutcome) => {
+    const stop = async (outcome: ReadResult) => {
       if (isStopped) return;
       isStopped = true;
       logger.debug("a statement is stopped", { database: options.name, timedOut: outcome === overdue });
@@ -253,12 +253,12 @@ function rightsKey({ roleFromUser, sessionSettings }: DatabaseOptions, principal
   return principal.kind === "local" ? "local" : `user:${principalName(principal)}`;
 }
 
-function cancelled({ signal }: ReadRequest): ReadOutcome {
+function cancelled({ signal }: ReadRequest): ReadResult {
   const message = `the statement was cancelled because ${whyEnded(signal)}`;
   return { ok: false, error: { kind: "cancelled", message } };
 }
 
-const overdue: ReadOutcome = {
+const overdue: ReadResult = {
   ok: false,
   error: { kind: "timeout", message: "the statement was stopped: it ran past the statement timeout" },
 };
@@ -269,7 +269,7 @@ function refusal(
   sql: string,
   sqlState?: string,
   position?: number,
-): ReadOutcome {
+): ReadResult {
   const error = { kind, message, ...(sqlState !== undefined && { sqlState }), ...placeOf(sql, position) };
   return { ok: false, error };
 }

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
-import type { SslMode, TargetSessionAttrs } from "./connection_kinds.ts";
+import type { TargetSessionAttrs } from "./connect/session_kinds.ts";
+import type { SslMode } from "./connect/ssl_kinds.ts";
 
 export interface DatabaseHost {
   /** A name, an address, or a directory that holds a Unix socket (it begins with `/`). */

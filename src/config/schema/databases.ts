@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { sslModes, targetSessionAttrs } from "../../postgres/connection_kinds.ts";
+import { targetSessionAttrs } from "../../postgres/connect/session_kinds.ts";
+import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import {
   choice,
   duration,

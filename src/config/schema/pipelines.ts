@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { rerankKinds } from "../../llm/provider_kinds.ts";
-import { sslModes, targetSessionAttrs } from "../../postgres/connection_kinds.ts";
+import { targetSessionAttrs } from "../../postgres/connect/session_kinds.ts";
+import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import { logics, operators } from "../../rag_server/filter/filter_kinds.ts";
 import {
   choice,

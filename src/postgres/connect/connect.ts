@@ -1,21 +1,13 @@
 import type { Duplex } from "node:stream";
+import { withDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import {
-  cannotConnectNow,
-  connectError,
-  type ConnectFailure,
-  connectFailure,
-  PasswordMissing,
-} from "./connect_failure.ts";
 import { type Connection, login } from "../connection.ts";
 import type { DatabaseHost, DatabaseOptions } from "../database_options.ts";
-import { withDeadline } from "../../core/async/deadline.ts";
-import { resolveHost } from "./open_socket.ts";
-import { findPassword } from "./pass_file.ts";
-import { readPasswordFile } from "./password_file.ts";
-import { type SessionKind, sessionPasses } from "./session_kind.ts";
-import { loadTlsSettings, type TlsSettings } from "./tls_settings.ts";
-import { type ConnectOutcome, tryAddress } from "./try_address.ts";
+import { type AttemptError, attemptError, cannotConnectNow, connectError } from "./connect_error.ts";
+import { readPasswords } from "./passwords.ts";
+import { type SessionKind, sessionPasses } from "./session_kinds.ts";
+import { loadTlsSettings, type TlsSettings } from "./tls.ts";
+import { type ConnectResult, resolveHost, tryAddress } from "./try_address.ts";
 
 interface ConnectContext {
   readonly signal: AbortSignal;
@@ -36,74 +28,53 @@ export async function connect(options: DatabaseOptions, context: ConnectContext)
   if (options.openStream !== undefined) return await connectEmbedded(options, options.openStream, context);
   const logger = context.logger.with({ database: options.name });
   const tls = await loadTlsSettings(options, logger);
-  const password = await ownPassword(options);
-  const failures: ConnectFailure[] = [];
+  const passwordFor = await readPasswords(options, logger);
+  const errors: AttemptError[] = [];
   for (const wanted of sessionPasses(options.targetSessionAttrs)) {
     for (const host of options.hosts) {
-      const outcome = await tryHost(options, host, { tls, own: password, wanted, signal, logger });
-      if ("connection" in outcome) return outcome.connection;
+      const password = () => passwordFor(host);
+      const result = await tryHost(options, host, { tls, password, wanted, signal, logger });
+      if ("connection" in result) return result.connection;
       signal.throwIfAborted();
-      const { stage, reason, sqlState } = outcome.failure;
+      const { stage, reason, sqlState } = result.error;
       logger.debug("database host failed", { host: host.host, port: host.port, stage, reason, sqlState });
-      failures.push(outcome.failure);
+      errors.push(result.error);
       if (stage === "tls" || stage === "login" && sqlState !== cannotConnectNow) {
-        throw connectError(options, failures);
+        throw connectError(options, errors);
       }
     }
   }
-  throw connectError(options, failures);
+  throw connectError(options, errors);
 }
 
 async function tryHost(
   options: DatabaseOptions,
-  { host, port }: DatabaseHost,
-  context: ConnectContext & {
+  host: DatabaseHost,
+  { signal, ...context }: ConnectContext & {
     readonly tls: TlsSettings;
-    /** The password that the options give. */
-    readonly own: string | undefined;
+    readonly password: () => Promise<string>;
     readonly wanted: SessionKind;
   },
-): Promise<ConnectOutcome> {
-  const { tls, own, wanted, signal, logger } = context;
-  const password = () =>
-    own === undefined ? findInPassFile(options, { host, port }, logger) : Promise.resolve(own);
-  let outcome: ConnectOutcome = { failure: connectFailure(new Error("the host has no address")) };
+): Promise<ConnectResult> {
+  let result: ConnectResult = { error: attemptError(new Error("the host has no address")) };
   try {
     const addresses = await withDeadline(
       options.connectTimeoutMs,
       signal,
-      (inner) => resolveHost({ host, port }, inner),
+      (inner) => resolveHost(host, inner),
     );
     for (const address of addresses) {
-      outcome = await tryAddress({ options, address, host, tls, password, wanted, logger }, signal);
-      if ("connection" in outcome || outcome.failure.stage !== "network") break;
+      result = await tryAddress({ options, address, host: host.host, ...context }, signal);
+      if ("connection" in result || result.error.stage !== "network") break;
       signal.throwIfAborted();
     }
-    return outcome;
+    return result;
   } catch (error) {
-    return { failure: connectFailure(error) };
+    return { error: attemptError(error) };
   }
 }
 
-/** As in libpq, an empty password is none. A file is read even where the server asks for no password: it should be there. */
-async function ownPassword({ name, password, passwordFile }: DatabaseOptions): Promise<string | undefined> {
-  if (password !== undefined && password !== "") return password;
-  return passwordFile === undefined ? undefined : await readPasswordFile(passwordFile, name);
-}
-
-async function findInPassFile(
-  options: DatabaseOptions,
-  { host, port }: DatabaseHost,
-  logger: Logger,
-): Promise<string> {
-  const { passFile, database, user } = options;
-  const found = passFile === undefined
-    ? undefined
-    : await findPassword(passFile, { host, port, database, user }, logger);
-  if (found === undefined || found === "") throw new PasswordMissing(user);
-  return found;
-}
-
+/** Over the embedded server's own socket: no hosts, no TLS, one session of the only kind. */
 async function connectEmbedded(
   options: DatabaseOptions,
   openStream: () => Duplex,
@@ -121,6 +92,6 @@ async function connectEmbedded(
     );
   } catch (error) {
     signal.throwIfAborted();
-    throw connectError(options, [connectFailure(error)]);
+    throw connectError(options, [attemptError(error)]);
   }
 }

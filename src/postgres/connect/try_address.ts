@@ -1,20 +1,27 @@
-import type { Logger } from "../../core/logger.ts";
-import { type ConnectFailure, connectFailure } from "./connect_failure.ts";
-import { type Connection, login } from "../connection.ts";
-import type { DatabaseOptions } from "../database_options.ts";
+import { lookup, type LookupAddress } from "node:dns";
+import { connect, type Socket } from "node:net";
+import { canonicalIpAddress } from "../../core/address.ts";
+import { untilAborted } from "../../core/async/abort.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
-import { openSocket, type SocketAddress } from "./open_socket.ts";
-import { isSessionOfKind, type SessionKind, sessionMismatch } from "./session_kind.ts";
-import { type Encryption, encryptionPlan } from "./ssl_mode.ts";
-import { nameInRefusal, startTls, TlsError } from "./start_tls.ts";
-import type { TlsSettings } from "./tls_settings.ts";
+import type { Logger } from "../../core/logger.ts";
+import { type Connection, login } from "../connection.ts";
+import type { DatabaseHost, DatabaseOptions } from "../database_options.ts";
+import { type AttemptError, attemptError } from "./connect_error.ts";
+import { type SessionKind, sessionMismatch } from "./session_kinds.ts";
+import { type Encryption, encryptionPlan } from "./ssl_kinds.ts";
+import { nameInRefusal, startTls, TlsError, type TlsSettings } from "./tls.ts";
 
-export type ConnectOutcome =
+export type ConnectResult =
   | { readonly connection: Connection }
-  | { readonly failure: ConnectFailure };
+  | { readonly error: AttemptError };
+
+/** One address of a host. */
+type SocketAddress =
+  | { readonly kind: "tcp"; readonly address: string; readonly port: number }
+  | { readonly kind: "unix"; readonly path: string };
 
 /** What all attempts at one address share. */
-export interface AddressAttempt {
+interface AddressAttempt {
   readonly options: DatabaseOptions;
   readonly address: SocketAddress;
   /** As configured: what the server's certificate is checked against. */
@@ -25,45 +32,65 @@ export interface AddressAttempt {
   readonly logger: Logger;
 }
 
+const keepAliveDelayMs = 30_000;
+
+/** All addresses of a host, in the resolver's order. */
+export async function resolveHost(
+  { host, port }: DatabaseHost,
+  signal: AbortSignal,
+): Promise<SocketAddress[]> {
+  if (host.startsWith("/")) return [{ kind: "unix", path: `${host}/.s.PGSQL.${port}` }];
+  if (canonicalIpAddress(host) !== undefined) return [{ kind: "tcp", address: host, port }];
+  const found = await untilAborted(lookUp(host), signal);
+  return found.map(({ address }) => ({ kind: "tcp", address, port }));
+}
+
+// of Deno 2.4, node:dns/promises warns on standard error of a module of its own that is deprecated
+function lookUp(host: string): Promise<LookupAddress[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
+  lookup(host, { all: true }, (error, addresses) => error ? reject(error) : resolve(addresses));
+  return promise;
+}
+
 /** Tries one address within `connectTimeoutMs`, encrypted and plain as the SSL mode has it. */
-export async function tryAddress(attempt: AddressAttempt, signal: AbortSignal): Promise<ConnectOutcome> {
+export async function tryAddress(attempt: AddressAttempt, signal: AbortSignal): Promise<ConnectResult> {
   const { options, address } = attempt;
   const plan = encryptionPlan(options.sslMode, address.kind === "unix");
   return await withDeadline(options.connectTimeoutMs, signal, async (inner) => {
     const first = await tryEncryption(attempt, plan.first, inner);
     if ("connection" in first || plan.retry === undefined || !isWorthRetry(first, plan.retry)) return first;
     const second = await tryEncryption(attempt, plan.retry, inner);
-    return "connection" in second || saysMore(second.failure) ? second : first;
+    return "connection" in second || saysMore(second.error) ? second : first;
   });
 }
 
 interface FailedAttempt {
-  readonly failure: ConnectFailure;
+  readonly error: AttemptError;
   /** What it came to. */
   readonly encryption: Encryption;
 }
 
-type AttemptOutcome = { readonly connection: Connection } | FailedAttempt;
+type AttemptResult = { readonly connection: Connection } | FailedAttempt;
 
 // libpq answers these with its second attempt
-function isWorthRetry({ failure, encryption }: FailedAttempt, retry: Encryption): boolean {
+function isWorthRetry({ error, encryption }: FailedAttempt, retry: Encryption): boolean {
   if (encryption === retry) return false;
-  return failure.stage === "tls" || failure.sqlState !== undefined && !failure.isAuthenticated;
+  return error.stage === "tls" || error.sqlState !== undefined && !error.isAuthenticated;
 }
 
 // 28000 in a second attempt tells no more than that the server does not want that kind of encryption
-function saysMore(failure: ConnectFailure): boolean {
-  return failure.sqlState !== undefined && failure.sqlState !== "28000";
+function saysMore({ sqlState }: AttemptError): boolean {
+  return sqlState !== undefined && sqlState !== "28000";
 }
 
 async function tryEncryption(
   attempt: AddressAttempt,
   encryption: Encryption,
   signal: AbortSignal,
-): Promise<AttemptOutcome> {
+): Promise<AttemptResult> {
   const first = await tryLogin(attempt, encryption, attempt.host, signal);
   if ("connection" in first || attempt.tls.verification !== "chain") return first;
-  const acceptedName = nameInRefusal(first.failure.cause);
+  const acceptedName = nameInRefusal(first.error.cause);
   return acceptedName === undefined ? first : await tryLogin(attempt, encryption, acceptedName, signal);
 }
 
@@ -72,18 +99,15 @@ async function tryLogin(
   wanted: Encryption,
   serverName: string,
   signal: AbortSignal,
-): Promise<AttemptOutcome> {
+): Promise<AttemptResult> {
+  const { options: { user, database }, address, tls, password, logger } = attempt;
   // what the first stream settles on holds for a cancel request's too
   let encryption = wanted;
   const onOffered = () => void (encryption = "required");
   const openTransport = async (streamSignal: AbortSignal) => {
-    const socket = await openSocket(attempt.address, streamSignal);
+    const socket = await openSocket(address, streamSignal);
     if (encryption === "none") return socket;
-    const secure = await startTls(
-      socket,
-      { host: serverName, settings: attempt.tls, onOffered },
-      streamSignal,
-    );
+    const secure = await startTls(socket, { host: serverName, settings: tls, onOffered }, streamSignal);
     if (secure !== undefined) return secure;
     if (encryption === "preferred") {
       encryption = "none";
@@ -93,26 +117,57 @@ async function tryLogin(
     throw new TlsError("the server does not support it");
   };
   try {
-    const { options: { user, database }, password, logger } = attempt;
     const connection = await login({ user, database, password, openTransport, logger }, signal);
-    return await requireSession(connection, attempt.wanted, signal) ??
-      { failure: sessionFailure(attempt.wanted), encryption };
+    const reason = await closeIfMismatched(connection, attempt.wanted, signal);
+    if (reason === undefined) return { connection };
+    return { error: { stage: "session", reason, isAuthenticated: true, cause: undefined }, encryption };
   } catch (error) {
-    return { failure: connectFailure(error), encryption };
+    return { error: attemptError(error), encryption };
   }
 }
 
-async function requireSession(
+/** Opens a socket, with keepalive and without Nagle's delay. Rejects with the signal's reason when that aborts. */
+function openSocket(address: SocketAddress, signal: AbortSignal): Promise<Socket> {
+  const socket = address.kind === "unix"
+    ? connect({ path: address.path })
+    : connect({ host: address.address, port: address.port, noDelay: true });
+  const connected = new Promise<Socket>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      socket.off("error", reject);
+      // an error while nobody listens must not end the process; who reads or writes next learns of it
+      socket.on("error", () => {});
+      if (address.kind === "tcp") socket.setKeepAlive(true, keepAliveDelayMs);
+      resolve(socket);
+    });
+  });
+  return untilAborted(connected, signal).catch((error) => {
+    // a socket that connects after all, or fails once more, has nobody left to hear of it
+    socket.on("error", () => {});
+    socket.destroy();
+    throw error;
+  });
+}
+
+/** Closes a connection whose session is not of the kind wanted, and tells why. Asks the server only where it matters. */
+async function closeIfMismatched(
   connection: Connection,
   wanted: SessionKind,
   signal: AbortSignal,
-): Promise<{ readonly connection: Connection } | undefined> {
+): Promise<string | undefined> {
+  if (wanted === "any") return undefined;
   const close = () => void connection.close();
   signal.addEventListener("abort", close, { once: true });
   try {
-    if (await isSessionOfKind(connection.client, wanted)) return { connection };
-    await connection.close();
-    return undefined;
+    const { rows } = await connection.client.query<[string, string]>({
+      text:
+        "SELECT pg_catalog.current_setting('transaction_read_only'), pg_catalog.pg_is_in_recovery()::text",
+      rowMode: "array",
+    });
+    const [isReadOnly, isStandby] = [rows[0]?.[0] === "on", rows[0]?.[1] === "true"];
+    const mismatch = sessionMismatch({ isReadOnly, isStandby }, wanted);
+    if (mismatch !== undefined) await connection.close();
+    return mismatch;
   } catch (error) {
     close();
     signal.throwIfAborted();
@@ -120,8 +175,4 @@ async function requireSession(
   } finally {
     signal.removeEventListener("abort", close);
   }
-}
-
-function sessionFailure(wanted: SessionKind): ConnectFailure {
-  return { stage: "session", reason: sessionMismatch[wanted], isAuthenticated: true, cause: undefined };
 }

@@ -1,4 +1,4 @@
-import type { Database, ReadOutcome, ReadRequest } from "../database.ts";
+import type { Database, ReadRequest, ReadResult } from "../database.ts";
 
 /**
  * Runs EXPLAIN with the options given on a caller's statement, which is guarded with it. The place of an error counts
@@ -11,7 +11,7 @@ export async function explainStatement(
   { options, sql, ...request }:
     & Pick<ReadRequest, "principal" | "sql" | "signal">
     & { readonly options: readonly string[] },
-): Promise<ReadOutcome> {
+): Promise<ReadResult> {
   const prefix = `EXPLAIN (${options.join(", ")}) `;
   const outcome = await database.read({ ...request, sql: prefix + sql });
   if (outcome.ok || outcome.error.position === undefined) return outcome;

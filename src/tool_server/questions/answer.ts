@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
-import type { Database, ReadOutcome, StatementError } from "../../postgres/database.ts";
+import type { Database, ReadResult, StatementError } from "../../postgres/database.ts";
 
 /** A request in words, and what its rows are bounded by. */
 export interface Question {
@@ -14,7 +14,7 @@ export interface Question {
 }
 
 export type StatementAnswer =
-  | { readonly kind: "rows"; readonly sql: string; readonly result: ReadOutcome & { readonly ok: true } }
+  | { readonly kind: "rows"; readonly sql: string; readonly result: ReadResult & { readonly ok: true } }
   | { readonly kind: "failed"; readonly sql: string; readonly error: StatementError };
 
 export type Answer =

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
-import { createDatabase, type Database, type ReadOutcome } from "../../../src/postgres/database.ts";
+import { createDatabase, type Database, type ReadResult } from "../../../src/postgres/database.ts";
 import { pg } from "../../../src/postgres/connection.ts";
 import { createStatementGuard, type StatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import { testWithPostgres } from "../../support/database.ts";
@@ -82,7 +82,7 @@ async function attack(
   assert.deepEqual(after.ok && after.rows, [["3"]]);
 }
 
-function assertRefused(statement: HostileStatement, outcome: ReadOutcome, passedGuard: boolean): void {
+function assertRefused(statement: HostileStatement, outcome: ReadResult, passedGuard: boolean): void {
   const name = statement.name.slice(0, 200);
   assert.ok(!outcome.ok, `it ran: ${name}`);
   assert.ok(

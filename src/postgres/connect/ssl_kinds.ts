@@ -1,4 +1,7 @@
-import type { SslMode } from "../connection_kinds.ts";
+/** PostgreSQL's six values, with libpq's meaning (PostgreSQL manual, "SSL Support", table "SSL Mode Descriptions"). */
+export const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
+
+export type SslMode = (typeof sslModes)[number];
 
 /** How one connection attempt treats TLS; `preferred` goes on in plain text where the server has no TLS. */
 export type Encryption = "none" | "preferred" | "required";
@@ -6,14 +9,12 @@ export type Encryption = "none" | "preferred" | "required";
 /** What of the server's certificate is checked. */
 export type Verification = "nothing" | "chain" | "chain and name";
 
-export interface EncryptionPlan {
-  readonly first: Encryption;
-  /** A second attempt at the same server, after a failure that libpq answers with one. */
-  readonly retry?: Encryption;
-}
-
 /** The attempts that libpq makes for a mode; over a Unix socket it never uses TLS. */
-export function encryptionPlan(mode: SslMode, overUnixSocket: boolean): EncryptionPlan {
+export function encryptionPlan(mode: SslMode, overUnixSocket: boolean): {
+  readonly first: Encryption;
+  /** A second attempt at the same server, after an error that libpq answers with one. */
+  readonly retry?: Encryption;
+} {
   if (overUnixSocket) return { first: "none" };
   switch (mode) {
     case "disable":

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
-import { loadTlsSettings } from "../../../src/postgres/connect/tls_settings.ts";
+import { loadTlsSettings } from "../../../src/postgres/connect/tls.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 Deno.test("pipes, devices and folders in the place of a database's certificates are not opened", async (t) => {

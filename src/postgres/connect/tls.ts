@@ -1,16 +1,92 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
-import { untilAborted } from "../../core/async/abort.ts";
 import { canonicalIpAddress } from "../../core/address.ts";
-import type { TlsSettings } from "./tls_settings.ts";
+import { AppError } from "../../core/app_error.ts";
+import { untilAborted } from "../../core/async/abort.ts";
+import { isOpenToOthers } from "../../core/files/file_access.ts";
+import { readRegularFile } from "../../core/files/read_regular_file.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { DatabaseOptions } from "../database_options.ts";
+import { type Verification, verificationFor } from "./ssl_kinds.ts";
 
-/** A failure of the TLS layer, as opposed to one of the network or of the login. */
+/** An error of the TLS layer, as opposed to one of the network or of the login. */
 export class TlsError extends Error {
   override readonly name = "TlsError";
 }
 
-export interface TlsTarget {
+/** What a TLS handshake with a database needs, all of it read. */
+export interface TlsSettings {
+  readonly verification: Verification;
+  /** PEM; the system's store where it is absent. */
+  readonly rootCertificates?: string;
+  readonly clientCertificate?: { readonly cert: string; readonly key: string };
+}
+
+type TlsOptions = Pick<
+  DatabaseOptions,
+  "name" | "sslMode" | "sslRootCertFile" | "sslCertFile" | "sslKeyFile"
+>;
+
+/**
+ * Reads the certificate files that the options name, anew for each connection, so that renewed ones are used.
+ *
+ * @throws {AppError} `unavailable` where a file is missing that the mode cannot do without, where one is not a regular
+ * file, or where others can read the key
+ */
+export async function loadTlsSettings(options: TlsOptions, logger: Logger): Promise<TlsSettings> {
+  const { sslMode, sslRootCertFile: rootFile } = options;
+  const rootCertificates = await readRootFile(options, logger);
+  const hasRoot = rootFile === "system" || rootCertificates !== undefined;
+  const clientCertificate = await readClientCertificate(options);
+  return {
+    verification: verificationFor(sslMode, hasRoot),
+    ...(rootCertificates !== undefined && { rootCertificates }),
+    ...(clientCertificate !== undefined && { clientCertificate }),
+  };
+}
+
+async function readRootFile(options: TlsOptions, logger: Logger): Promise<string | undefined> {
+  const { name, sslMode, sslRootCertFile: path } = options;
+  if (path === undefined || path === "system") return undefined;
+  try {
+    return await readRegularFile(path);
+  } catch (error) {
+    const isStrict = sslMode === "verify-ca" || sslMode === "verify-full";
+    if (isStrict || !(error instanceof Deno.errors.NotFound)) {
+      throw unusable(name, "the root certificate file", error);
+    }
+    logger.warn("the root certificate file does not exist; the server's certificate is not checked", {
+      database: name,
+      path,
+    });
+    return undefined;
+  }
+}
+
+async function readClientCertificate(options: TlsOptions): Promise<TlsSettings["clientCertificate"]> {
+  const { name, sslCertFile, sslKeyFile } = options;
+  if (sslCertFile === undefined) return undefined;
+  if (sslKeyFile === undefined) {
+    throw unusable(name, "the client certificate: it has no key file", undefined);
+  }
+  try {
+    const cert = await readRegularFile(sslCertFile);
+    const key = await readRegularFile(sslKeyFile);
+    const info = await Deno.stat(sslKeyFile);
+    if (!isOpenToOthers(info, { rootMayShareWithGroup: true })) return { cert, key };
+  } catch (error) {
+    throw unusable(name, "the client certificate or its key", error);
+  }
+  throw unusable(name, "the client certificate's key: others can read the file too", undefined);
+}
+
+function unusable(name: string, what: string, cause: unknown): AppError {
+  const why = cause instanceof AppError ? ": it is not a regular file" : "";
+  return new AppError("unavailable", `Cannot reach database "${name}": cannot use ${what}${why}`, { cause });
+}
+
+interface TlsTarget {
   /** The name or address that the certificate is checked against. */
   readonly host: string;
   readonly settings: TlsSettings;
@@ -22,10 +98,10 @@ const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
 /**
  * Asks a server for TLS and makes the socket's connection a TLS one where it agrees (PostgreSQL manual, "SSL Session
- * Encryption"); undefined where it has none. The socket is destroyed on a failure.
+ * Encryption"); undefined where it has none. The socket is destroyed where this throws.
  *
  * @throws {TlsError} where the handshake fails or the certificate is not one to trust. In Deno before 2.9 the same
- * failure may arrive as the first `error` event of the stream instead.
+ * error may arrive as the first `error` event of the stream instead.
  */
 export async function startTls(
   socket: Socket,

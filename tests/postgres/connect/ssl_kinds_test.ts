@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
-import type { SslMode } from "../../../src/postgres/connection_kinds.ts";
+import type { SslMode } from "../../../src/postgres/connect/ssl_kinds.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { type Certificate, createCertificateAuthority } from "../../support/certificates.ts";
 import { databaseOptions } from "../../support/database_options.ts";

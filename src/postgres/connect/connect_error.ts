@@ -1,11 +1,12 @@
 import { AppError } from "../../core/app_error.ts";
+import { isTimeout } from "../../core/async/deadline.ts";
 import { LoginError, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import { isTimeout } from "../../core/async/deadline.ts";
-import { TlsError } from "./start_tls.ts";
+import { PasswordMissing } from "./passwords.ts";
+import { TlsError } from "./tls.ts";
 
-/** Why one attempt at one address failed. */
-export interface ConnectFailure {
+/** Why one attempt at one address came to nothing. */
+export interface AttemptError {
   /**
    * `network`: nothing answered as a PostgreSQL server would; `tls`: no encryption of the kind asked for; `login`:
    * the server refused; `session`: it is not one of the kind asked for.
@@ -36,8 +37,29 @@ const networkReasons: Readonly<Record<string, string>> = {
   ETIMEDOUT: "no answer in time",
 };
 
-/** The failure that an error of an attempt stands for. */
-export function connectFailure(error: unknown): ConnectFailure {
+/** The one error for all attempts of a connect, in order: a refused login says more than what came before it. */
+export function connectError({ name, user }: DatabaseOptions, errors: readonly AttemptError[]): AppError {
+  const decisive = errors.find((error) => error.stage === "login") ?? errors.at(-1);
+  const { sqlState, cause } = decisive ?? {};
+  const unavailable = (message: string) =>
+    new AppError("unavailable", message, { cause, ...(sqlState !== undefined && { data: { sqlState } }) });
+  if (sqlState === "28P01") {
+    return unavailable(
+      `Cannot log in to database "${name}": the server refused the credentials of role "${user}"`,
+    );
+  }
+  if (sqlState === "28000") {
+    // the server's text holds this program's address
+    return unavailable(
+      `Cannot log in to database "${name}": the server does not admit role "${user}" from here`,
+    );
+  }
+  const reasons = [...new Set(errors.map((error) => error.reason))].join("; ");
+  return unavailable(`Cannot reach database "${name}": ${reasons}`);
+}
+
+/** What an error that was thrown in an attempt says of it. */
+export function attemptError(error: unknown): AttemptError {
   if (error instanceof TlsError) {
     return { stage: "tls", reason: `TLS failed: ${error.message}`, isAuthenticated: false, cause: error };
   }
@@ -66,31 +88,4 @@ function networkReason(cause: unknown): string {
   if (Object.hasOwn(networkReasons, code)) return networkReasons[code] ?? code;
   if (isTimeout(cause)) return "no answer in time";
   return code === "" ? "it closed the connection" : code;
-}
-
-/** The server asked for a password that nobody configured. */
-export class PasswordMissing extends Error {
-  override readonly name = "PasswordMissing";
-  constructor(user: string) {
-    super(`the server asks for a password and there is none for role "${user}"`);
-  }
-}
-
-/** The one error for all attempts of a connect, in order: a refused login says more than what came before it. */
-export function connectError(options: DatabaseOptions, failures: readonly ConnectFailure[]): AppError {
-  const { name, user } = options;
-  const decisive = failures.find((failure) => failure.stage === "login") ?? failures.at(-1);
-  const { sqlState, cause } = decisive ?? {};
-  const details = { cause, ...(sqlState !== undefined && { data: { sqlState } }) };
-  if (sqlState === "28P01") {
-    const reason = `the server refused the credentials of role "${user}"`;
-    return new AppError("unavailable", `Cannot log in to database "${name}": ${reason}`, details);
-  }
-  if (sqlState === "28000") {
-    // the server's text holds this program's address
-    const reason = `the server does not admit role "${user}" from here`;
-    return new AppError("unavailable", `Cannot log in to database "${name}": ${reason}`, details);
-  }
-  const reasons = [...new Set(failures.map((failure) => failure.reason))].join("; ");
-  return new AppError("unavailable", `Cannot reach database "${name}": ${reasons}`, details);
 }
