@@ -117,7 +117,7 @@ async function prompts(): Promise<void> {
     buildPrompt({
       question,
       excerpt: excerptSchema(index, { question, maxTokens: 8_000 }),
-      turns: [],
+      history: [],
       database: "erp",
       now: new Date(),
       maxHistoryTokens: 2_000,

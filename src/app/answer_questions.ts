@@ -8,13 +8,13 @@ import type { AnswerQuestion } from "../tool_server/questions/answer.ts";
 import { createAnswerByModel } from "../tool_server/questions/answer_by_model.ts";
 import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
 import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
-import type { TurnStore } from "../tool_server/questions/history/turns.ts";
+import type { History } from "../tool_server/questions/history.ts";
 
 export interface WordsOptions {
   readonly llm: Config["llm"];
   /** Absent where simple requests are answered by rules. */
   readonly completion?: CompletionProvider;
-  readonly turns: TurnStore;
+  readonly history: History;
 }
 
 /** What answers requests in words; closing it stops what it reads of catalogs. */
@@ -23,7 +23,7 @@ export interface QuestionAnswerer extends Disposable {
 }
 
 export function answerQuestions(
-  { llm, completion, turns }: WordsOptions,
+  { llm, completion, history }: WordsOptions,
   { guard, logger }: { readonly guard: Pick<StatementChecks, "check">; readonly logger: Logger },
 ): QuestionAnswerer {
   const now = Date.now;
@@ -43,7 +43,7 @@ export function answerQuestions(
     completion,
     schemas,
     guard,
-    turns,
+    history,
     schemaTokens: llm.schema_token_budget,
     answerTimeoutMs: llm.request_timeout,
     ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),

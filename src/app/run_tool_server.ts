@@ -14,7 +14,7 @@ import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
 import { changedDatabases, type OpenDatabases } from "./open_databases.ts";
 import { openIdentity } from "./open_identity.ts";
 import { openCompletion } from "./open_completion.ts";
-import { openTurns } from "./open_turns.ts";
+import { openHistory } from "./open_history.ts";
 import { createRefusalTally } from "./refusal_tally.ts";
 import { serveHttp } from "./serve_http.ts";
 import { logStartupWarnings } from "./startup_warnings.ts";
@@ -52,13 +52,13 @@ export async function runToolServer(running: Running): Promise<void> {
     onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
   });
   await using completion = demo ? undefined : await openCompletion({ config, files, logger });
-  using turns = openTurns(config, logger);
+  using history = openHistory(config, logger);
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   using incidents = createIncidentLog(logger);
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
-    ...(byRules || completion !== undefined ? { words: { llm: config.llm, turns, ...completion } } : {}),
+    ...(byRules || completion !== undefined ? { words: { llm: config.llm, history, ...completion } } : {}),
     offers: (tool) => offersTool(config.builtins, tool),
     endSession: sessions.end,
     ...(audit === undefined ? {} : { audit }),

@@ -6,7 +6,7 @@ import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
 import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
 import { createStatementChecks } from "../postgres/guard/statement_checks.ts";
-import { turnOwner } from "../tool_server/questions/history/turn_owner.ts";
+import { historyOwner } from "../tool_server/questions/history.ts";
 import { countRows } from "../tool_server/tools/count_rows.ts";
 import {
   createDatabaseDirectory,
@@ -82,7 +82,7 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
       executeExplain({ directory }),
       listDatabases({ directory }),
       selectDatabase({ directory }),
-      ...(words === undefined ? [] : [forget({ turns: words.turns })]),
+      ...(words === undefined ? [] : [forget({ history: words.history })]),
       ...(options.endSession === undefined ? [] : [logout({ endSession: options.endSession })]),
     ].filter((tool) => options.offers(tool.description.name)),
     onCall(report) {
@@ -105,8 +105,8 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
     endPrincipal(principal) {
       inFlight.cancelPrincipal(principal);
       directory.end(principal);
-      // a user's turns are there at the next login; a token that has ended has none
-      if (principal.kind === "token") words?.turns.forget(turnOwner(principal));
+      // a user's history is there at the next login; a token that has ended has none
+      if (principal.kind === "token") words?.history.forget(historyOwner(principal));
       void pools.closePrincipal(principal);
     },
     async [Symbol.asyncDispose]() {

@@ -1,10 +1,9 @@
 import { z } from "zod";
-import { turnOwner } from "../questions/history/turn_owner.ts";
-import type { TurnStore } from "../questions/history/turns.ts";
+import { type History, historyOwner } from "../questions/history.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 /** Clears what the caller asked before. */
-export function forget({ turns }: { readonly turns: TurnStore }): Tool {
+export function forget({ history }: { readonly history: History }): Tool {
   return defineTool({
     name: "forget",
     title: "Forget",
@@ -16,7 +15,7 @@ export function forget({ turns }: { readonly turns: TurnStore }): Tool {
     // the specification's environment holds the server's own memory too, and a removal is more than an addition
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     run(_args, { principal }) {
-      const forgotten = turns.forget(turnOwner(principal));
+      const forgotten = history.forget(historyOwner(principal));
       const text = forgotten === 0
         ? "There was nothing to forget."
         : `Forgot ${forgotten} ${forgotten === 1 ? "request" : "requests"}.`;

@@ -10,7 +10,7 @@ import {
   type AnswerByModelOptions,
   createAnswerByModel,
 } from "../../../src/tool_server/questions/answer_by_model.ts";
-import { createMemoryTurns } from "../../../src/tool_server/questions/history/memory_turns.ts";
+import { createMemoryHistory } from "../../../src/tool_server/questions/history.ts";
 import { createSchemaIndex } from "../../../src/tool_server/questions/schema/schema_index.ts";
 import { assertFault } from "../../llm/exchange_fixture.ts";
 import {
@@ -50,14 +50,14 @@ async function createAsker(database: TestDatabase) {
   const shop = createDatabase({ options, pools, guard, logger: silentLogger });
   const stack = opening.move();
   return {
-    /** Asks as one caller, with turns of its own. */
+    /** Asks as one caller, with a history of its own. */
     with(completion: CompletionProvider, more: Partial<AnswerByModelOptions> = {}): Ask {
-      const turns = createMemoryTurns({ now: Date.now });
+      const history = createMemoryHistory({ now: Date.now });
       const answer = createAnswerByModel({
         completion,
         schemas,
         guard,
-        turns,
+        history,
         schemaTokens: 1_000,
         now: Date.now,
         ...more,
@@ -206,7 +206,7 @@ testWithPostgres("a model's answers", async (t) => {
     assert.equal(model.calls(), 2);
   });
 
-  await t.step("a question back, and turns that a later request builds on", async () => {
+  await t.step("a question back, and a history that a later request builds on", async () => {
     const model = scriptedProvider(
       "m",
       [text("QUESTION: Which ones?"), end()],
@@ -224,21 +224,21 @@ testWithPostgres("a model's answers", async (t) => {
     assert.equal(earlier[3], `\`\`\`sql\n${cities}\n\`\`\``);
   });
 
-  await t.step("what is asked while its caller forgets is no turn", async () => {
+  await t.step("what is asked while its caller forgets is not kept", async () => {
     const answering = Promise.withResolvers<void>();
     const model = scriptedProvider("m", [answering.promise, ...block(cities)], block("SELECT 1"));
-    const turns = createMemoryTurns({ now: Date.now });
-    const ask = asker.with(model, { turns });
+    const history = createMemoryHistory({ now: Date.now });
+    const ask = asker.with(model, { history });
     const answer = ask("Which cities?");
     while (model.calls() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    turns.forget("local");
+    history.forget("local");
     answering.resolve();
     rowsOf(await answer);
     await ask("And now?");
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /Which cities/);
   });
 
-  await t.step("what failed is no turn", async () => {
+  await t.step("what failed is not kept", async () => {
     const model = scriptedProvider("m", block("SELECT cty FROM customers"));
     const ask = asker.with(model);
     await ask("Which cities?");

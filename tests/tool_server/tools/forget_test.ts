@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import { createMemoryTurns } from "../../../src/tool_server/questions/history/memory_turns.ts";
-import { turnOwner } from "../../../src/tool_server/questions/history/turn_owner.ts";
+import { createMemoryHistory, historyOwner } from "../../../src/tool_server/questions/history.ts";
 import { forget } from "../../../src/tool_server/tools/forget.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 import { callTool } from "../../support/tool_fixture.ts";
@@ -11,27 +10,19 @@ const aliceAgain: Principal = { kind: "session", id: "s2", username: "alice" };
 const token: Principal = { kind: "token", id: "alice" };
 
 function setUp() {
-  const turns = createMemoryTurns({ now: () => 0 });
+  const history = createMemoryHistory({ now: () => 0 });
   const add = (principal: Principal, database: string) =>
-    turns.add(turnOwner(principal), {
+    history.add(historyOwner(principal), {
       database,
       question: "how many orders?",
       reply: { kind: "statement", sql: "SELECT count(*) FROM orders" },
       at: 0,
-    }, turns.generation(turnOwner(principal)));
-  return { turns, add, tool: forget({ turns }) };
+    }, history.generation(historyOwner(principal)));
+  return { history, add, tool: forget({ history }) };
 }
 
-Deno.test("turns belong to a user over all sessions, to a token, to the one local caller", () => {
-  assert.equal(turnOwner(alice), "user:alice");
-  assert.equal(turnOwner(aliceAgain), "user:alice");
-  assert.equal(turnOwner(token), "token:alice");
-  assert.equal(turnOwner({ kind: "token", id: "t", database: "shop" }), "token:t");
-  assert.equal(turnOwner({ kind: "local" }), "local");
-});
-
-Deno.test("forget clears the caller's turns in all databases and says how many", async () => {
-  const { turns, add, tool } = setUp();
+Deno.test("forget clears the caller's history in all databases and says how many", async () => {
+  const { history, add, tool } = setUp();
   add(alice, "shop");
   add(alice, "staging");
   add(token, "shop");
@@ -40,7 +31,7 @@ Deno.test("forget clears the caller's turns in all databases and says how many",
     isError: false,
     data: { forgotten: 2 },
   });
-  assert.equal(turns.recent("token:alice", "shop").length, 1);
+  assert.equal(history.recent("token:alice", "shop").length, 1);
   assert.equal((await callTool(tool, {}, token)).text, "Forgot 1 request.");
   assert.deepEqual(await callTool(tool, {}, alice), {
     text: "There was nothing to forget.",

@@ -6,7 +6,7 @@ import { createDatabase, type Database } from "../../../../src/postgres/database
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { createAnswerByModel } from "../../../../src/tool_server/questions/answer_by_model.ts";
 import type { Answer, Question as AskedQuestion } from "../../../../src/tool_server/questions/answer.ts";
-import { createMemoryTurns } from "../../../../src/tool_server/questions/history/memory_turns.ts";
+import { createMemoryHistory } from "../../../../src/tool_server/questions/history.ts";
 import {
   createSchemaIndex,
   type SchemaIndex,
@@ -18,7 +18,7 @@ import { createQuestionDatabases } from "./question_set.ts";
 export interface QuestionFixture extends AsyncDisposable {
   readonly databases: Readonly<Record<QuestionSchema, Database>>;
   schemas(options: { sampleValues: boolean }): CatalogCache<SchemaIndex>;
-  /** Answers as the tool does, with turns of its own. */
+  /** Answers as the tool does, with a history of its own. */
   answerer(options: {
     completion: CompletionProvider;
     schemas: CatalogCache<SchemaIndex>;
@@ -51,8 +51,15 @@ export async function createQuestionFixture(): Promise<QuestionFixture> {
         logger: silentLogger,
       })),
     answerer({ completion, schemas, schemaTokens }) {
-      const turns = createMemoryTurns({ now: Date.now });
-      const answer = createAnswerByModel({ completion, schemas, guard, turns, schemaTokens, now: Date.now });
+      const history = createMemoryHistory({ now: Date.now });
+      const answer = createAnswerByModel({
+        completion,
+        schemas,
+        guard,
+        history,
+        schemaTokens,
+        now: Date.now,
+      });
       return (schema, text) => answer(questionOf(databases[schema], text));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

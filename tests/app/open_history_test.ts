@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openTurns } from "../../src/app/open_turns.ts";
+import { openHistory } from "../../src/app/open_history.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 
-Deno.test("expired turns are cleared from the file by and by, and nothing is once it is closed", async () => {
+Deno.test("expired entries are cleared from the file by and by, and nothing is once it is closed", async () => {
   const data_dir = await Deno.makeTempDir({ prefix: "postern_test_" });
   try {
-    using turns = openTurns({ data_dir }, silentLogger, 5);
+    using history = openHistory({ data_dir }, silentLogger, 5);
     const file = new DatabaseSync(join(data_dir, "turns.sqlite"));
     const put = () =>
       file.exec(`INSERT INTO turns (owner, database, question, kind, reply, at)
@@ -15,7 +15,7 @@ Deno.test("expired turns are cleared from the file by and by, and nothing is onc
     const count = () => file.prepare("SELECT count(*) AS count FROM turns").get()?.["count"];
     put();
     while (count() !== 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    turns[Symbol.dispose]();
+    history[Symbol.dispose]();
     put();
     await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(count(), 1);
@@ -25,14 +25,14 @@ Deno.test("expired turns are cleared from the file by and by, and nothing is onc
   }
 });
 
-Deno.test("turns without a data_dir are kept in memory", () => {
-  using turns = openTurns({}, silentLogger);
-  const turn = {
+Deno.test("the history without a data_dir is kept in memory", () => {
+  using history = openHistory({}, silentLogger);
+  const entry = {
     database: "shop",
     question: "how many?",
     reply: { kind: "statement", sql: "SELECT 1" },
     at: Date.now(),
   } as const;
-  turns.add("user:alice", turn, turns.generation("user:alice"));
-  assert.deepEqual(turns.recent("user:alice", "shop"), [turn]);
+  history.add("user:alice", entry, history.generation("user:alice"));
+  assert.deepEqual(history.recent("user:alice", "shop"), [entry]);
 });

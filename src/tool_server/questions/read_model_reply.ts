@@ -1,11 +1,11 @@
 import type { Completion } from "../../llm/provider.ts";
-import type { Turn } from "./history/turns.ts";
+import type { HistoryEntry } from "./history.ts";
 
 /**
  * What a model's reply comes to. Where it is neither, `cut` says that it ended too early, and `none` that it did not;
  * `used_up` and `empty` are the same of a reply that says nothing at all, thoughts aside.
  */
-export type Reply = Turn["reply"] | { readonly kind: "none" | "cut" | "used_up" | "empty" };
+export type Reply = HistoryEntry["reply"] | { readonly kind: "none" | "cut" | "used_up" | "empty" };
 
 /** How much of a reply is looked at, in UTF-16 units; a longer one is cut there. */
 export const maxReplyLength = 200_000;
@@ -20,7 +20,7 @@ export const maxReplyLength = 200_000;
  *
  * @param parses whether PostgreSQL's grammar takes a text
  */
-export async function readReply(
+export async function readModelReply(
   reply: Pick<Completion, "text" | "isCut">,
   parses: (sql: string) => boolean | Promise<boolean>,
 ): Promise<Reply> {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { createLogger } from "../../../../src/core/logger.ts";
-import { createSqliteTurns } from "../../../../src/tool_server/questions/history/sqlite_turns.ts";
-import type { Turn } from "../../../../src/tool_server/questions/history/turns.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { createSqliteHistory } from "../../../src/tool_server/questions/sqlite_history.ts";
+import type { HistoryEntry } from "../../../src/tool_server/questions/history.ts";
 
 const noon = Date.parse("2026-03-01T12:00:00Z");
 const secret = "how many zebras?";
-const turn = (question: string, at = noon): Turn => ({
+const entry = (question: string, at = noon): HistoryEntry => ({
   database: "shop",
   question,
   reply: { kind: "statement", sql: "SELECT 1" },
@@ -22,7 +22,7 @@ async function fixture() {
   return {
     path,
     lines,
-    open: (now = () => noon) => createSqliteTurns({ path, now, logger }),
+    open: (now = () => noon) => createSqliteHistory({ path, now, logger }),
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
 }
@@ -30,21 +30,21 @@ async function fixture() {
 const modes = (path: string) =>
   [path, `${path}-wal`, `${path}-shm`].map((file) => ((Deno.statSync(file).mode ?? 0) & 0o777).toString(8));
 
-Deno.test("turns in SQLite outlive the store", async () => {
+Deno.test("history in SQLite outlives the store", async () => {
   await using f = await fixture();
   {
-    using turns = f.open();
-    turns.add("user:alice", turn("a"), turns.generation("user:alice"));
-    turns[Symbol.dispose]();
+    using history = f.open();
+    history.add("user:alice", entry("a"), history.generation("user:alice"));
+    history[Symbol.dispose]();
   }
-  using turns = f.open();
-  assert.deepEqual(turns.recent("user:alice", "shop"), [turn("a")]);
+  using history = f.open();
+  assert.deepEqual(history.recent("user:alice", "shop"), [entry("a")]);
 });
 
 Deno.test("the file, its log and its index are their owner's alone, and so is a folder that was made", async () => {
   await using f = await fixture();
-  using turns = f.open();
-  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
+  using history = f.open();
+  history.add("user:alice", entry("a"), history.generation("user:alice"));
   assert.deepEqual(modes(f.path), ["600", "600", "600"]);
   assert.equal(((Deno.statSync(dirname(f.path)).mode ?? 0) & 0o777).toString(8), "700");
 });
@@ -53,41 +53,41 @@ Deno.test("a file that others could read no longer is, once it is opened", async
   await using f = await fixture();
   f.open()[Symbol.dispose]();
   Deno.chmodSync(f.path, 0o644);
-  using turns = f.open();
-  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
+  using history = f.open();
+  history.add("user:alice", entry("a"), history.generation("user:alice"));
   assert.deepEqual(modes(f.path), ["600", "600", "600"]);
 });
 
-Deno.test("two stores on one file see each other's turns", async () => {
+Deno.test("two stores on one file see each other's entries", async () => {
   await using f = await fixture();
   using one = f.open();
   using other = f.open();
-  one.add("user:alice", turn("a"), one.generation("user:alice"));
-  other.add("user:alice", turn("b"), other.generation("user:alice"));
+  one.add("user:alice", entry("a"), one.generation("user:alice"));
+  other.add("user:alice", entry("b"), other.generation("user:alice"));
   assert.deepEqual(one.recent("user:alice", "shop").map(({ question }) => question), ["a", "b"]);
   assert.equal(other.forget("user:alice"), 2);
   assert.deepEqual(one.recent("user:alice", "shop"), []);
   assert.deepEqual(f.lines, []);
 });
 
-Deno.test("processes that start at once all open a new file and lose no turn", async () => {
+Deno.test("processes that start at once all open a new file and lose no entry", async () => {
   await using f = await fixture();
   const script = `
-    import { createSqliteTurns } from ${
-    JSON.stringify(import.meta.resolve("../../../../src/tool_server/questions/history/sqlite_turns.ts"))
+    import { createSqliteHistory } from ${
+    JSON.stringify(import.meta.resolve("../../../src/tool_server/questions/sqlite_history.ts"))
   };
-    import { createLogger } from ${JSON.stringify(import.meta.resolve("../../../../src/core/logger.ts"))};
+    import { createLogger } from ${JSON.stringify(import.meta.resolve("../../../src/core/logger.ts"))};
     const [path, owner] = Deno.args;
     const logger = createLogger({ level: "warn", format: "text" });
-    using turns = createSqliteTurns({ path, now: () => ${noon}, logger });
+    using history = createSqliteHistory({ path, now: () => ${noon}, logger });
     for (let i = 0; i < 20; i++) {
-      turns.add(owner, { database: "shop", question: String(i), reply: { kind: "question", text: "?" }, at: ${noon} }, 0);
+      history.add(owner, { database: "shop", question: String(i), reply: { kind: "question", text: "?" }, at: ${noon} }, 0);
     }`;
   const file = `${f.path}.script.ts`;
   Deno.mkdirSync(dirname(f.path));
   Deno.writeTextFileSync(file, script);
   const owners = ["user:a", "user:b", "user:c"];
-  const config = new URL("../../../../deno.json", import.meta.url).pathname;
+  const config = new URL("../../../deno.json", import.meta.url).pathname;
   const outputs = await Promise.all(
     owners.map((owner) =>
       new Deno.Command(Deno.execPath(), {
@@ -97,41 +97,41 @@ Deno.test("processes that start at once all open a new file and lose no turn", a
     ),
   );
   for (const { code, stderr } of outputs) assert.equal(code, 0, new TextDecoder().decode(stderr));
-  using turns = f.open();
-  assert.deepEqual(owners.map((owner) => turns.recent(owner, "shop").length), [20, 20, 20]);
+  using history = f.open();
+  assert.deepEqual(owners.map((owner) => history.recent(owner, "shop").length), [20, 20, 20]);
 });
 
-Deno.test("a locked file costs the turn, not the question; to forget fails instead", async () => {
+Deno.test("a locked file costs the entry, not the question; to forget fails instead", async () => {
   await using f = await fixture();
-  using turns = f.open();
-  turns.add("user:alice", turn("before"), turns.generation("user:alice"));
+  using history = f.open();
+  history.add("user:alice", entry("before"), history.generation("user:alice"));
   const other = new DatabaseSync(f.path);
   other.exec("BEGIN IMMEDIATE");
-  turns.add("user:alice", turn("meanwhile"), turns.generation("user:alice"));
+  history.add("user:alice", entry("meanwhile"), history.generation("user:alice"));
   assert.match(
     f.lines.join(""),
     /WARN\s+Cannot keep the turn in .*turns\.sqlite; the question goes on without.*locked/,
   );
-  assert.throws(() => turns.forget("user:alice"), {
+  assert.throws(() => history.forget("user:alice"), {
     name: "AppError",
     code: "unavailable",
     message: `Cannot forget the turns in ${f.path}: try again later`,
   });
-  assert.equal(turns.recent("user:alice", "shop").length, 1);
+  assert.equal(history.recent("user:alice", "shop").length, 1);
   other.exec("ROLLBACK");
   other.close();
-  turns.add("user:alice", turn("after"), turns.generation("user:alice"));
-  assert.deepEqual(turns.recent("user:alice", "shop").map(({ question }) => question), ["before", "after"]);
+  history.add("user:alice", entry("after"), history.generation("user:alice"));
+  assert.deepEqual(history.recent("user:alice", "shop").map(({ question }) => question), ["before", "after"]);
 });
 
-Deno.test("a file that breaks while it is open costs the turns, not the questions", async () => {
+Deno.test("a file that breaks while it is open costs the history, not the questions", async () => {
   await using f = await fixture();
-  using turns = f.open();
+  using history = f.open();
   const other = new DatabaseSync(f.path);
   other.exec("DROP TABLE turns");
   other.close();
-  turns.add("user:alice", turn("a"), turns.generation("user:alice"));
-  assert.deepEqual(turns.recent("user:alice", "shop"), []);
+  history.add("user:alice", entry("a"), history.generation("user:alice"));
+  assert.deepEqual(history.recent("user:alice", "shop"), []);
   assert.equal(f.lines.length, 2);
   assert.match(f.lines[1] ?? "", /Cannot read the earlier turns from .*turns\.sqlite/);
 });
@@ -173,33 +173,33 @@ Deno.test("what cannot be opened is said with its path", async () => {
 Deno.test("what is forgotten or has expired is gone from the disk", async () => {
   await using f = await fixture();
   let time = noon;
-  using turns = f.open(() => time);
+  using history = f.open(() => time);
   const onDisk = () =>
     [f.path, `${f.path}-wal`].some((file) =>
       new TextDecoder("latin1").decode(Deno.readFileSync(file)).includes(secret)
     );
-  turns.add("user:alice", turn(secret), turns.generation("user:alice"));
+  history.add("user:alice", entry(secret), history.generation("user:alice"));
   assert.ok(onDisk());
-  turns.forget("user:alice");
+  history.forget("user:alice");
   assert.ok(!onDisk());
-  turns.add("user:alice", turn(secret), turns.generation("user:alice"));
+  history.add("user:alice", entry(secret), history.generation("user:alice"));
   time += 24 * 3_600_000;
-  turns.add("user:bob", turn("next", time), turns.generation("user:bob"));
-  turns.forget("user:bob");
+  history.add("user:bob", entry("next", time), history.generation("user:bob"));
+  history.forget("user:bob");
   assert.ok(!onDisk());
 });
 
 Deno.test("what expired while the program stood still is gone once it starts", async () => {
   await using f = await fixture();
   {
-    using turns = f.open();
-    turns.add("user:alice", turn(secret), 0);
-    turns.add("user:bob", turn("late", noon + 1), 0);
+    using history = f.open();
+    history.add("user:alice", entry(secret), 0);
+    history.add("user:bob", entry("late", noon + 1), 0);
   }
-  using turns = f.open(() => noon + 24 * 3_600_000);
+  using history = f.open(() => noon + 24 * 3_600_000);
   const onDisk = new TextDecoder("latin1").decode(Deno.readFileSync(f.path));
   assert.ok(!onDisk.includes(secret));
-  assert.deepEqual(turns.recent("user:bob", "shop").map(({ question }) => question), ["late"]);
+  assert.deepEqual(history.recent("user:bob", "shop").map(({ question }) => question), ["late"]);
 });
 
 Deno.test("what another process forgets while a request is under way is not kept", async () => {
@@ -208,9 +208,9 @@ Deno.test("what another process forgets while a request is under way is not kept
   const generation = one.generation("user:alice");
   using other = f.open();
   other.forget("user:alice");
-  one.add("user:alice", turn(secret), generation);
+  one.add("user:alice", entry(secret), generation);
   assert.deepEqual(one.recent("user:alice", "shop"), []);
-  one.add("user:alice", turn("next"), one.generation("user:alice"));
+  one.add("user:alice", entry("next"), one.generation("user:alice"));
   assert.equal(other.recent("user:alice", "shop").length, 1);
 });
 
@@ -220,22 +220,22 @@ Deno.test("a file from before there were generations takes them in", async () =>
   const old = new DatabaseSync(f.path);
   old.exec("DROP TABLE forgotten");
   old.close();
-  using turns = f.open();
-  assert.equal(turns.forget("user:alice"), 0);
-  assert.equal(turns.generation("user:alice"), 1);
+  using history = f.open();
+  assert.equal(history.forget("user:alice"), 0);
+  assert.equal(history.generation("user:alice"), 1);
 });
 
 Deno.test("a write that fails holds up neither the next one nor another process", async () => {
   await using f = await fixture();
-  using turns = f.open();
+  using history = f.open();
   const other = new DatabaseSync(f.path);
   other.exec("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(FAIL, 'the disk is full'); END");
-  turns.add("user:alice", turn("lost"), turns.generation("user:alice"));
+  history.add("user:alice", entry("lost"), history.generation("user:alice"));
   assert.match(f.lines.join(""), /the disk is full/);
   other.exec("DROP TRIGGER full");
   other.close();
-  turns.add("user:alice", turn("kept"), turns.generation("user:alice"));
-  assert.deepEqual(turns.recent("user:alice", "shop").map(({ question }) => question), ["kept"]);
-  assert.equal(turns.forget("user:alice"), 1);
+  history.add("user:alice", entry("kept"), history.generation("user:alice"));
+  assert.deepEqual(history.recent("user:alice", "shop").map(({ question }) => question), ["kept"]);
+  assert.equal(history.forget("user:alice"), 1);
   assert.equal(f.lines.length, 1);
 });

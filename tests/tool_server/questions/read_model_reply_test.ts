@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { loadParser } from "../../../src/postgres/guard/parser.ts";
-import { readReply, withoutThinking } from "../../../src/tool_server/questions/read_reply.ts";
+import { readModelReply, withoutThinking } from "../../../src/tool_server/questions/read_model_reply.ts";
 
 const parser = await loadParser();
 const parses = (sql: string) => parser.parse(sql).ok;
 const read = async (text: string, isCut = false) => {
-  const reply = await readReply({ text, isCut }, parses);
+  const reply = await readModelReply({ text, isCut }, parses);
   if (reply.kind === "statement") return reply.sql;
   return reply.kind === "question" ? `? ${reply.text}` : reply;
 };
@@ -255,7 +255,7 @@ Deno.test("no reply makes the reader throw, and a statement that it gives parses
   );
   await fc.assert(fc.asyncProperty(text, fc.boolean(), async (reply, isStatement) => {
     for (const isCut of [false, true]) {
-      const { kind } = await readReply({ text: reply, isCut }, () => isStatement);
+      const { kind } = await readModelReply({ text: reply, isCut }, () => isStatement);
       const neither = isCut ? ["cut", "used_up"] : ["none", "empty"];
       assert.ok(["statement", "question", ...neither].includes(kind));
     }
@@ -283,7 +283,7 @@ Deno.test("a long reply is read in a few tries, whatever is repeated in it", asy
   ) {
     let asked = 0;
     const reply = piece.repeat(Math.ceil(200_000 / piece.length));
-    await readReply({ text: reply, isCut: false }, (sql) => {
+    await readModelReply({ text: reply, isCut: false }, (sql) => {
       asked += sql.length;
       return false;
     });
