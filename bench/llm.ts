@@ -4,10 +4,8 @@
  */
 import { silentLogger } from "../src/core/logger.ts";
 import { createCompletionProvider, createEmbeddingProvider } from "../src/llm/create_provider.ts";
-import { createCircuitBreaker } from "../src/llm/circuit_breaker.ts";
 import { withFallback } from "../src/llm/fallback.ts";
-import { guardCompletion } from "../src/llm/guarded_provider.ts";
-import type { ProviderOptions } from "../src/llm/provider_options.ts";
+import type { ProviderOptions } from "../src/llm/provider.ts";
 import { createUsageLedger } from "../src/llm/usage_ledger.ts";
 import { buildPrompt } from "../src/tool_server/questions/build_prompt.ts";
 import { excerptSchema } from "../src/tool_server/questions/schema/schema_excerpt.ts";
@@ -30,17 +28,9 @@ const options: ProviderOptions = {
   perAttemptTimeoutMs: 10_000,
   logger: silentLogger,
 };
-const now = () => performance.now();
-const created = createCompletionProvider({
-  ...options,
-  onUsage: createUsageLedger().counter("bench").add,
-});
 // as the server puts them together
 const completion = withFallback([
-  guardCompletion(
-    created,
-    createCircuitBreaker({ now, logger: silentLogger, provider: created.name }),
-  ),
+  createCompletionProvider({ ...options, onUsage: createUsageLedger().counter("bench").add }),
 ], silentLogger);
 const asked = { system: "Be brief.", messages: [{ role: "user", content: "What is it?" }] as const, signal };
 

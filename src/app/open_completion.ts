@@ -2,14 +2,10 @@ import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import { createCompletionProvider } from "../llm/create_provider.ts";
-import { withFallback } from "../llm/fallback.ts";
-import { guardCompletion } from "../llm/guarded_provider.ts";
+import { longestDelayBeforeFallbackMs, withFallback } from "../llm/fallback.ts";
 import { longestAnswer } from "../llm/vendors/longest_answer.ts";
-import type { CompletionProvider } from "../llm/provider.ts";
-import type { ProviderOptions } from "../llm/provider_options.ts";
-import type { OnUsage } from "../llm/read_completion.ts";
-import { vendorAddress } from "../llm/vendors/vendor_address.ts";
-import { watchedProvider } from "../llm/watched_provider.ts";
+import type { CompletionProvider, OnUsage, ProviderOptions } from "../llm/provider.ts";
+import { vendorAddresses } from "../llm/provider_kinds.ts";
 import type { ApiKey, ApiKeySources } from "./api_key.ts";
 import { type KeyedProvider, openProviderKey } from "./provider_key.ts";
 
@@ -28,9 +24,6 @@ export interface OpenCompletion extends AsyncDisposable {
   readonly completion: CompletionProvider;
 }
 
-/** Where another provider stands by, nobody waits long for one that is busy. */
-export const longestDelayBeforeFallbackMs = 1_000;
-
 // what configurations for pgEdge's server get that name no model
 const defaultAnthropicModel = "claude-sonnet-5-5";
 
@@ -44,11 +37,10 @@ export async function openCompletion(options: OpenCompletionOptions): Promise<Op
   const providers: CompletionProvider[] = [];
   for (const [at, entry] of entries.entries()) {
     const key = opening.use(await openProviderKey(keyed(entry, options.config), options));
-    const watched = watchedProvider({
+    providers.push(createCompletionProvider({
       ...providerOptions(entry, key, options),
       ...(at < entries.length - 1 ? { longestAskedDelayMs: longestDelayBeforeFallbackMs } : {}),
-    });
-    providers.push(guardCompletion(createCompletionProvider(watched.options), watched.breaker));
+    }));
   }
   const stack = opening.move();
   return {
@@ -114,8 +106,8 @@ function keyed(entry: ProviderEntry, config: Config): KeyedProvider {
     sources: {
       own: { text, file },
       ofKind: kindKeySources(kind, config),
-      address: baseUrl ?? vendorAddress(kind),
-      kindAddresses: [ownAddress(config, kind) ?? vendorAddress(kind)],
+      address: baseUrl ?? vendorAddresses[kind],
+      kindAddresses: [ownAddress(config, kind) ?? vendorAddresses[kind]],
     },
   };
 }

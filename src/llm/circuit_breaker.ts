@@ -1,19 +1,33 @@
-import type { Logger } from "../core/logger.ts";
+import {
+  type CompletionPart,
+  type CompletionProvider,
+  type CompletionRequest,
+  type EmbeddingProvider,
+  providerName,
+  type ProviderOptions,
+  type RerankProvider,
+} from "./provider.ts";
 import { ProviderError, type ProviderFault } from "./provider_error.ts";
 
-export interface CircuitBreakerOptions {
-  /** Milliseconds of a clock that never goes back. */
-  readonly now: () => number;
-  /** So many failures in a row open the circuit; 5 where absent. */
-  readonly failures?: number;
-  /** How long it stays open before a probe, in milliseconds; 30,000 where absent. */
-  readonly openMs?: number;
-  /** From how long a silence on a caller of `run` that leaves has waited in vain, in milliseconds; 20,000 where absent. */
-  readonly patienceMs?: number;
-  readonly logger: Logger;
-  /** For logs. */
-  readonly provider: string;
-}
+/** So many errors in a row open the circuit. */
+const errorsToOpen = 5;
+/** How long it stays open before a probe. */
+const openMs = 30_000;
+/**
+ * From how long a silence on a caller that leaves has waited in vain. A model may think in silence for half of a request's
+ * time, yet clients of the Model Context Protocol leave after 60 seconds; a stream's first text comes sooner.
+ */
+const patience = { shortestMs: 20_000, longestMs: 45_000 };
+
+// Not `invalid_request` and `unsupported`: one caller's bad request must not shut others out. Not `credentials`: that
+// error comes fast and costs nothing, and a key that was replaced has to take effect at once. Not `internal`: that one
+// is ours.
+const countedFaults: ReadonlySet<ProviderFault> = new Set([
+  "unreachable",
+  "timeout",
+  "provider",
+  "rate_limit",
+]);
 
 /** Leave for one operation. The first of its ends counts; what comes later is ignored. */
 export interface CircuitPass {
@@ -30,83 +44,44 @@ export interface CircuitPass {
   abandon(): void;
 }
 
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
+
 /** Spares a provider that is down, and its callers the wait for it. */
-export interface CircuitBreaker {
-  /**
-   * Begins an operation whose end is not that of one promise; the caller must end the pass.
-   * @param patienceMs from how long a silence on a caller that leaves has waited in vain; 20,000 where absent
-   * @throws {ProviderError} at once, with the fault that opened the circuit, while it is open
-   */
-  enter(patienceMs?: number): CircuitPass;
-  /**
-   * Runs an operation.
-   * @param signal the caller's: what fails after its abort is the caller's leaving
-   * @throws {ProviderError} as `enter`, or what the operation throws
-   */
-  run<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** The provider sent something, whatever it was, to anybody. */
-  hear(): void;
-}
-
-// Not `invalid_request` and `unsupported`: one caller's bad request must not shut others out. Not `credentials`: a
-// refusal comes fast and costs nothing, and a key that was replaced has to take effect at once. Not `internal`: that
-// fault is ours.
-const countedFaults: ReadonlySet<ProviderFault> = new Set([
-  "unreachable",
-  "timeout",
-  "provider",
-  "rate_limit",
-]);
-
-const shortestPatienceMs = 20_000;
-
-interface OpenCircuit {
-  readonly cause: ProviderError;
-  readonly probeAt: number;
-}
-
-export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBreaker {
-  const { now, failures: limit = 5, openMs = 30_000, logger, provider } = options;
-  const { patienceMs = shortestPatienceMs } = options;
-  let failuresInARow = 0;
-  let open: OpenCircuit | undefined;
+export function createCircuitBreaker(
+  options: Pick<ProviderOptions, "kind" | "model" | "requestTimeoutMs" | "logger" | "now">,
+) {
+  const { requestTimeoutMs, logger, now = () => performance.now() } = options;
+  const provider = providerName(options);
+  const halfMs = (requestTimeoutMs || Infinity) / 2;
+  const patienceMs = Math.max(patience.shortestMs, Math.min(halfMs, patience.longestMs));
+  let errorsInARow = 0;
+  let open: { readonly cause: ProviderError; readonly probeAt: number } | undefined;
   let probe: CircuitPass | undefined;
-  // a failure of an operation from before the circuit opened or closed says nothing about how the provider is now
-  let era = 0;
+  // an error of an operation from before the circuit opened or closed says nothing about how the provider is now
+  let generation = 0;
   let heardAt = -Infinity;
 
-  function openCircuit(cause: ProviderError): void {
-    open = { cause, probeAt: now() + openMs };
-    era++;
-    logger.warn("provider circuit opened", { provider, fault: cause.fault, openMs, detail: cause.detail });
-  }
-
-  function closeCircuit(): void {
+  function countSuccess(): void {
+    heardAt = now();
+    errorsInARow = 0;
+    if (open === undefined) return;
     open = undefined;
     probe = undefined;
-    era++;
-    failuresInARow = 0;
+    generation++;
     logger.info("provider circuit closed", { provider });
   }
 
-  function hear(): void {
-    heardAt = now();
+  function countError(cause: ProviderError, begunIn: number): void {
+    if (begunIn !== generation) return;
+    errorsInARow++;
+    if (open === undefined && errorsInARow < errorsToOpen) return;
+    open = { cause, probeAt: now() + openMs };
+    generation++;
+    logger.warn("provider circuit opened", { provider, fault: cause.fault, openMs, detail: cause.detail });
   }
 
-  function countSuccess(): void {
-    hear();
-    if (open !== undefined) closeCircuit();
-    failuresInARow = 0;
-  }
-
-  function countFailure(failure: ProviderError, begunIn: number): void {
-    if (begunIn !== era) return;
-    failuresInARow++;
-    if (open !== undefined || failuresInARow >= limit) openCircuit(failure);
-  }
-
-  function createPass(patience: number): CircuitPass {
-    const begunIn = era;
+  function createPass(patienceMs: number): CircuitPass {
+    const begunIn = generation;
     const begunAt = now();
     let isEnded = false;
     const end = (effect: () => void) => {
@@ -121,39 +96,50 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBre
         end(() => {
           if (!(thrown instanceof ProviderError)) return;
           if (thrown.noAnswer !== undefined) countSuccess();
-          else if (countedFaults.has(thrown.fault)) countFailure(thrown, begunIn);
+          else if (countedFaults.has(thrown.fault)) countError(thrown, begunIn);
         }),
       leave: () =>
         end(() => {
           const silentMs = Math.round(now() - begunAt);
-          if (heardAt >= begunAt || silentMs < patience) return;
+          if (heardAt >= begunAt || silentMs < patienceMs) return;
           logger.warn("provider was silent until its caller gave up", { provider, silentMs });
           const detail = `nothing arrived for ${silentMs} ms, then the caller gave up`;
-          countFailure(new ProviderError("timeout", detail), begunIn);
+          countError(new ProviderError("timeout", detail), begunIn);
         }),
       abandon: () => end(() => {}),
     };
     return pass;
   }
 
-  function enter(patience = shortestPatienceMs): CircuitPass {
-    if (open === undefined) return createPass(patience);
-    const waitMs = open.probeAt - now();
-    if (waitMs > 0 || probe !== undefined) {
+  /**
+   * Begins an operation whose end is not that of one promise; the caller must end the pass.
+   * @throws {ProviderError} at once, with the fault that opened the circuit, while it is open
+   */
+  function enter(patienceMs = patience.shortestMs): CircuitPass {
+    if (open === undefined) return createPass(patienceMs);
+    if (now() < open.probeAt || probe !== undefined) {
       const { fault, detail } = open.cause;
       throw new ProviderError(
         fault,
-        `not tried, since the provider failed ${limit} times in a row: ${detail}`,
+        `not tried, since the provider failed ${errorsToOpen} times in a row: ${detail}`,
       );
     }
-    probe = createPass(patience);
+    probe = createPass(patienceMs);
     return probe;
   }
 
   return {
     enter,
-    hear,
-    async run(operation, signal) {
+    /** The provider sent something, whatever it was, to anybody. */
+    hear(): void {
+      heardAt = now();
+    },
+    /**
+     * Runs an operation.
+     * @param signal the caller's: what fails after its abort is the caller's leaving
+     * @throws {ProviderError} as `enter`, or what the operation throws
+     */
+    async run<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
       const pass = enter(patienceMs);
       try {
         const result = await operation();
@@ -166,4 +152,54 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBre
       }
     },
   };
+}
+
+// A ping goes past the breaker both ways: who asks for a provider's health wants its own answer, and a list of models
+// that can be read says nothing about completions.
+
+/** A provider behind a circuit breaker. A stream succeeds with its `end`; its error counts however late it comes. */
+export function guardCompletion(provider: CompletionProvider, breaker: CircuitBreaker): CompletionProvider {
+  return {
+    ...provider,
+    complete: (request) => breaker.run(() => provider.complete(request), request.signal),
+    stream: (request) => guardStream(provider, breaker, request),
+  };
+}
+
+/** A provider behind a circuit breaker. */
+export function guardEmbedding(provider: EmbeddingProvider, breaker: CircuitBreaker): EmbeddingProvider {
+  return {
+    ...provider,
+    embed: (request) => breaker.run(() => provider.embed(request), request.signal),
+  };
+}
+
+/** A provider behind a circuit breaker. */
+export function guardRerank(provider: RerankProvider, breaker: CircuitBreaker): RerankProvider {
+  return {
+    ...provider,
+    rerank: (request) => breaker.run(() => provider.rerank(request), request.signal),
+  };
+}
+
+async function* guardStream(
+  provider: CompletionProvider,
+  breaker: CircuitBreaker,
+  request: CompletionRequest,
+): AsyncGenerator<CompletionPart, void, void> {
+  const pass = breaker.enter();
+  // a reader that went away may never ask for the next part, and would hold a probe's place
+  request.signal.addEventListener("abort", pass.leave, { once: true });
+  try {
+    for await (const part of provider.stream(request)) {
+      if (part.type === "end") pass.succeed();
+      yield part;
+    }
+  } catch (thrown) {
+    if (!request.signal.aborted) pass.fail(thrown);
+    throw thrown;
+  } finally {
+    pass.abandon();
+    request.signal.removeEventListener("abort", pass.leave);
+  }
 }

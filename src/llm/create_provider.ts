@@ -1,20 +1,53 @@
-import { createAnthropicCompletion } from "./vendors/anthropic.ts";
-import { createGeminiCompletion, createGeminiEmbedding } from "./vendors/gemini.ts";
+import { createCircuitBreaker, guardCompletion, guardEmbedding, guardRerank } from "./circuit_breaker.ts";
 import { localCompletion } from "./local/local_completion.ts";
 import { localEmbedding } from "./local/local_embedding.ts";
 import { localRerank } from "./local/local_rerank.ts";
+import {
+  type CompletionProvider,
+  type EmbeddingProvider,
+  providerName,
+  type ProviderOptions,
+  type RerankProvider,
+} from "./provider.ts";
+import { ProviderError } from "./provider_error.ts";
+import { createAnthropicCompletion } from "./vendors/anthropic.ts";
+import { createGeminiCompletion, createGeminiEmbedding } from "./vendors/gemini.ts";
 import { createOllamaCompletion, createOllamaEmbedding } from "./vendors/ollama.ts";
 import { createOpenaiCompletion, createOpenaiEmbedding } from "./vendors/openai.ts";
-import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "./provider.ts";
-import { ProviderError } from "./provider_error.ts";
-import type { ProviderOptions } from "./provider_options.ts";
-import { createRerank } from "./vendors/rerank.ts";
-import { vendorAddress } from "./vendors/vendor_address.ts";
-import { bearer, providerName } from "./transport/vendor_exchange.ts";
+import { createCohereRerank } from "./vendors/rerank.ts";
 import { createVoyageEmbedding, createVoyageRerank } from "./vendors/voyage.ts";
 
-/** A kind that has no completions makes a provider whose every call fails as `unsupported`. */
+/**
+ * Completions, behind a circuit breaker of their own. A kind that has none makes a provider whose every call fails as
+ * `unsupported`.
+ */
 export function createCompletionProvider(options: ProviderOptions): CompletionProvider {
+  const { breaker, heard } = withBreaker(options);
+  return guardCompletion(completionOf(heard), breaker);
+}
+
+/** Embeddings, as `createCompletionProvider` makes completions. */
+export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProvider {
+  const { breaker, heard } = withBreaker(options);
+  return guardEmbedding(embeddingOf(heard), breaker);
+}
+
+/**
+ * Reranking, as `createCompletionProvider` makes completions. Kind `cohere` with a base URL is any server with Cohere's and
+ * Jina's `/rerank`, which may need no key.
+ */
+export function createRerankProvider(options: ProviderOptions): RerankProvider {
+  const { breaker, heard } = withBreaker(options);
+  return guardRerank(rerankOf(heard), breaker);
+}
+
+/** A breaker, and the provider's options with which it hears of replies. */
+function withBreaker(options: ProviderOptions) {
+  const breaker = createCircuitBreaker(options);
+  return { breaker, heard: { ...options, onReply: breaker.hear } };
+}
+
+function completionOf(options: ProviderOptions): CompletionProvider {
   switch (options.kind) {
     case "openai":
       return createOpenaiCompletion(options);
@@ -39,8 +72,7 @@ export function createCompletionProvider(options: ProviderOptions): CompletionPr
   }
 }
 
-/** A kind that has no embeddings makes a provider whose every call fails as `unsupported`. */
-export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProvider {
+function embeddingOf(options: ProviderOptions): EmbeddingProvider {
   switch (options.kind) {
     case "openai":
       return createOpenaiEmbedding(options);
@@ -60,24 +92,12 @@ export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProv
   }
 }
 
-const cohereUrl = vendorAddress("cohere");
-
-/**
- * Kind `cohere` with a base URL is any server with Cohere's and Jina's `/rerank`, which may need no key. A kind that has no
- * reranking makes a provider whose every call fails as `unsupported`.
- */
-export function createRerankProvider(options: ProviderOptions): RerankProvider {
+function rerankOf(options: ProviderOptions): RerankProvider {
   switch (options.kind) {
     case "voyage":
       return createVoyageRerank(options);
-    case "cohere": {
-      const { baseUrl = cohereUrl } = options;
-      return createRerank(
-        options,
-        { baseUrl, needsKey: baseUrl === cohereUrl, authHeaders: bearer },
-        "top_n",
-      );
-    }
+    case "cohere":
+      return createCohereRerank(options);
     case "local":
       return localRerank(options.onUsage);
     default: {

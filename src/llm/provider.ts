@@ -1,3 +1,6 @@
+import type { Logger } from "../core/logger.ts";
+import type { ProviderKind } from "./provider_kinds.ts";
+
 /** What every provider of completions, embeddings or reranking looks like from the outside, whatever its kind. */
 
 /** Tokens as the provider counted them; 0 where it does not say. */
@@ -111,3 +114,55 @@ export const noUsage: Usage = {
   cacheCreationInputTokens: 0,
   cacheReadInputTokens: 0,
 };
+
+/** What makes one provider; times are in milliseconds. */
+export interface ProviderOptions {
+  readonly kind: ProviderKind;
+  readonly model: string;
+  /** The vendor's own address where absent. */
+  readonly baseUrl?: string;
+  /** Asked for each request, so that a key that changes needs no new provider. */
+  readonly apiKey: () => string | undefined;
+  /** Sent with every request, in place of others of the same name. Their values count as secrets: gateways have keys too. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * The longest answer, in tokens, thoughts included; where absent what the vendor takes for it, and with `anthropic`, which
+   * demands a number, what its model is good for.
+   */
+  readonly maxTokens?: number;
+  /** Of `ollama`, the context window in tokens; where absent as many as the prompts need. */
+  readonly contextTokens?: number;
+  /** Not sent where absent: some models refuse it. */
+  readonly temperature?: number;
+  /** How long embeddings must be; asked for and checked where given. */
+  readonly dimensions?: number;
+  /** For one request with all its attempts; of a stream: until its first item. 0: no limit. */
+  readonly requestTimeoutMs: number;
+  /** For each attempt; of a stream: until its first item. 0: no limit. */
+  readonly perAttemptTimeoutMs: number;
+  /**
+   * The longest silence of a stream after its first item; without a limit for each attempt, after its headers too. 60,000
+   * where absent.
+   */
+  readonly stallTimeoutMs?: number;
+  /** The longest wait that the vendor may ask for; past it the error is told at once. 60,000 where absent. */
+  readonly longestAskedDelayMs?: number;
+  /** Told what each request used, failed ones and pings among them. */
+  readonly onUsage?: OnUsage;
+  /** Told of each piece of a reply; of nothing that answers a GET, which says little about POSTs. */
+  readonly onReply?: () => void;
+  readonly logger: Logger;
+  /** 0 up to 1, for the pauses between attempts. */
+  readonly random?: () => number;
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
+
+/** Told what a request used, however it ended: an answer that is none costs all the same. */
+export type OnUsage = (usage: Usage) => void;
+
+/** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters. */
+export function providerName({ kind, model }: Pick<ProviderOptions, "kind" | "model">): string {
+  return `${kind}/${model}`;
+}

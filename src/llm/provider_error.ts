@@ -29,7 +29,7 @@ const phrases: Readonly<Record<ProviderFault, readonly [ErrorCode, string]>> = {
   internal: ["internal", "an internal error occurred"],
 };
 
-/** A provider's failure. Its message is one of eight fixed phrases. */
+/** What went wrong with a provider. Its message is one of eight fixed phrases. */
 export class ProviderError extends AppError {
   /** Set where the provider did answer, with nothing that can be used. */
   readonly noAnswer: NoAnswer | undefined;
@@ -54,4 +54,9 @@ export class ProviderError extends AppError {
  */
 export function declined(detail: string): ProviderError {
   return new ProviderError("invalid_request", detail, { noAnswer: "declined" });
+}
+
+/** The error for an answer without a text. */
+export function emptyAnswer(reason: string): ProviderError {
+  return new ProviderError("provider", `the answer is empty: ${reason}`, { noAnswer: "empty" });
 }

@@ -1,5 +1,14 @@
-import { type Completion, type CompletionPart, noUsage, type Usage } from "./provider.ts";
-import { declined, ProviderError } from "./provider_error.ts";
+import type { Logger } from "../core/logger.ts";
+import {
+  type Completion,
+  type CompletionPart,
+  type CompletionProvider,
+  type CompletionRequest,
+  noUsage,
+  type OnUsage,
+  type Usage,
+} from "./provider.ts";
+import { declined, emptyAnswer, ProviderError } from "./provider_error.ts";
 
 /** What a vendor's reply, or one item of its stream, says. */
 export interface CompletionDelta {
@@ -12,9 +21,6 @@ export interface CompletionDelta {
   /** Of a stream: the vendor's own mark that the answer is complete. */
   readonly isEnd?: boolean;
 }
-
-/** Told what a request used, however it ended: an answer that is none costs all the same. */
-export type OnUsage = (usage: Usage) => void;
 
 /**
  * A whole answer. One that was cut may have no text: a model that thinks can use up the longest one allowed before it.
@@ -63,7 +69,30 @@ export async function* readCompletionStream(
   }
 }
 
-/** The error for an answer without a text. */
-export function emptyAnswer(reason: string): ProviderError {
-  return new ProviderError("provider", `the answer is empty: ${reason}`, { noAnswer: "empty" });
+/** A provider whose cut answers have a text, for callers that have no use for one that was all thinking. */
+export function requireText(provider: CompletionProvider, logger: Logger): CompletionProvider {
+  function refuse(): ProviderError {
+    const error = emptyAnswer("the longest one allowed was used up before any text; raise max_tokens");
+    logger.warn("a model gave no answer", { provider: provider.name, detail: error.detail });
+    return error;
+  }
+
+  async function* stream(request: CompletionRequest): AsyncGenerator<CompletionPart, void, void> {
+    let hasText = false;
+    for await (const part of provider.stream(request)) {
+      if (part.type === "end" && part.isCut && !hasText) throw refuse();
+      hasText ||= part.type === "text" && part.text !== "";
+      yield part;
+    }
+  }
+
+  return {
+    ...provider,
+    async complete(request) {
+      const completion = await provider.complete(request);
+      if (completion.text === "" && completion.isCut) throw refuse();
+      return completion;
+    },
+    stream,
+  };
 }

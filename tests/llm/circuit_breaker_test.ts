@@ -1,13 +1,26 @@
 import assert from "node:assert/strict";
-import { type CircuitBreaker, createCircuitBreaker } from "../../src/llm/circuit_breaker.ts";
+import {
+  type CircuitBreaker,
+  createCircuitBreaker,
+  guardCompletion,
+  guardEmbedding,
+  guardRerank,
+} from "../../src/llm/circuit_breaker.ts";
 import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
-import { assertFault, faultOf } from "./exchange_fixture.ts";
+import { assertFault, faultOf, never } from "./exchange_fixture.ts";
 import { capturedLogger } from "./raw_server.ts";
+import { end, type Script, scriptedProvider, text } from "./scripted_provider.ts";
 
 function fixture() {
   const clock = { ms: 0 };
   const { logger, lines } = capturedLogger();
-  const breaker = createCircuitBreaker({ now: () => clock.ms, logger, provider: "test/model" });
+  const breaker = createCircuitBreaker({
+    kind: "openai",
+    model: "model",
+    requestTimeoutMs: 0,
+    now: () => clock.ms,
+    logger,
+  });
   const messages = () => lines.map((line) => JSON.parse(line).message);
   return { clock, breaker, messages };
 }
@@ -199,4 +212,73 @@ Deno.test("a probe whose caller waits in vain opens the circuit for another 30 s
   await assertFault(made.breaker.run(unwanted), "timeout");
   made.clock.ms = 80_000;
   assert.equal(await made.breaker.run(succeeding), "fine");
+});
+
+const down = new ProviderError("provider", "down");
+const request = { messages: [], signal: never };
+
+function guarded(...scripts: readonly Script[]) {
+  const { clock, breaker } = fixture();
+  const inner = scriptedProvider("kind/model", ...scripts);
+  return { clock, breaker, inner, provider: guardCompletion(inner, breaker) };
+}
+
+Deno.test("a stream that fails after its start counts, one that ends cleanly succeeds", async () => {
+  const failed = Array.from({ length: 5 }, () => [text("a"), down]);
+  const { provider, inner } = guarded(...failed.slice(1), [text("a"), end()], ...failed);
+  const all = () => Array.fromAsync(provider.stream(request));
+  for (let count = 0; count < 4; count++) await assertFault(all(), "provider");
+  assert.deepEqual(await all(), [text("a"), end()]);
+  for (let count = 0; count < 5; count++) await assertFault(all(), "provider");
+  assert.equal(inner.calls(), 10);
+  await assertFault(all(), "provider");
+  await assertFault(provider.complete(request), "provider");
+  assert.equal(inner.calls(), 10);
+});
+
+Deno.test("a probe whose reader stops, goes away or stays for the end leaves the circuit usable", async () => {
+  const never_ = Promise.withResolvers<void>().promise;
+  const failed = Array.from({ length: 5 }, () => [down]);
+  const { provider, inner, clock } = guarded(...failed, [text("a"), never_], [text("a"), never_], [end()]);
+  for (let count = 0; count < 5; count++) await assertFault(provider.complete(request), "provider");
+  clock.ms = 30_000;
+  for await (const _ of provider.stream(request)) break;
+  const controller = new AbortController();
+  const forgotten = provider.stream({ ...request, signal: controller.signal })[Symbol.asyncIterator]();
+  assert.deepEqual((await forgotten.next()).value, text("a"));
+  await assertFault(provider.complete(request), "provider");
+  controller.abort();
+  for await (const part of provider.stream(request)) if (part.type === "end") break;
+  assert.equal((await provider.complete(request)).text, "");
+  assert.equal(inner.calls(), 9);
+});
+
+Deno.test("a ping goes past an open circuit, and does not count", async () => {
+  const failed = Array.from({ length: 10 }, () => [down]);
+  const { provider, inner } = guarded(...failed, [end()]);
+  for (let count = 0; count < 5; count++) await assertFault(provider.ping(never), "provider");
+  for (let count = 0; count < 5; count++) await assertFault(provider.complete(request), "provider");
+  assert.equal(provider.name, "kind/model");
+  assert.equal(inner.calls(), 10);
+  await provider.ping(never);
+  await assertFault(provider.complete(request), "provider");
+  assert.equal(inner.calls(), 11);
+});
+
+Deno.test("embedding and reranking are guarded too", async () => {
+  const { breaker } = guarded();
+  let calls = 0;
+  const fail = () => {
+    calls++;
+    return Promise.reject(down);
+  };
+  const ping = () => Promise.resolve();
+  const embedding = guardEmbedding({ name: "e", ping, embed: fail }, breaker);
+  const rerank = guardRerank({ name: "r", ping, rerank: fail }, breaker);
+  const embed = () => embedding.embed({ texts: [], purpose: "query", signal: never });
+  const rank = () => rerank.rerank({ query: "", documents: [], signal: never });
+  for (const ask of [embed, rank, embed, rank, embed]) await assertFault(ask(), "provider");
+  await assertFault(embed(), "provider");
+  await assertFault(rank(), "provider");
+  assert.equal(calls, 5);
 });

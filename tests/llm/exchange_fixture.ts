@@ -1,36 +1,40 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
-import {
-  createHttpExchange,
-  type HttpExchange,
-  type HttpExchangeOptions,
-} from "../../src/llm/transport/http_exchange.ts";
+import type { ProviderOptions } from "../../src/llm/provider.ts";
 import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
+import { createVendorExchange, type VendorExchange } from "../../src/llm/transport/exchange.ts";
+import type { VendorInterface } from "../../src/llm/transport/http_attempt.ts";
 
 export const never = new AbortController().signal;
 
 /** An exchange that never waits between attempts. */
-export function exchangeWith(baseUrl: string, options: Partial<HttpExchangeOptions> = {}): HttpExchange {
-  return createHttpExchange({
-    provider: "test/model",
-    baseUrl,
-    authHeaders: () => ({ authorization: "Bearer the-key-of-the-server" }),
-    secrets: () => ["the-key-of-the-server"],
+export function exchangeWith(
+  baseUrl: string,
+  options: Partial<ProviderOptions & VendorInterface> = {},
+): VendorExchange {
+  const all = {
+    kind: "openai",
+    model: "model",
+    apiKey: () => "the-key-of-the-server",
     requestTimeoutMs: 20_000,
     perAttemptTimeoutMs: 10_000,
     logger: silentLogger,
     random: () => 0,
     sleep: () => Promise.resolve(),
+    needsKey: false,
+    authHeaders: (key: string) => ({ authorization: `Bearer ${key}` }),
     ...options,
-  });
+    baseUrl,
+  } as const;
+  return createVendorExchange(all, all);
 }
 
-/** The fault that a promise fails with. */
+/** The error that a promise fails with. */
 export async function faultOf(promise: Promise<unknown>): Promise<ProviderError> {
   try {
     await promise;
   } catch (thrown) {
-    assert.ok(thrown instanceof ProviderError, `not a provider's fault: ${thrown}`);
+    assert.ok(thrown instanceof ProviderError, `not a provider's error: ${thrown}`);
     return thrown;
   }
   throw new Error("nothing failed");

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../src/llm/create_provider.ts";
-import { guardCompletion, guardEmbedding } from "../../src/llm/guarded_provider.ts";
-import type { ProviderOptions } from "../../src/llm/provider_options.ts";
+import type { ProviderOptions } from "../../src/llm/provider.ts";
 import { sleep as wait } from "../../src/core/async/deadline.ts";
-import { watchedProvider } from "../../src/llm/watched_provider.ts";
 import { optionsFor } from "./wire/provider_subjects.ts";
 import { waitUntil } from "../support/wait_until.ts";
 import { faultOf, never } from "./exchange_fixture.ts";
@@ -29,12 +27,12 @@ function startModel(answerWith: Answer, more: Partial<ProviderOptions> = {}) {
   const server = startRawServer(answerWith);
   const { logger, lines } = capturedLogger();
   const options = optionsFor("openai", server.url, { logger, requestTimeoutMs: 55_000, ...more });
-  const watched = watchedProvider({ ...options, perAttemptTimeoutMs: 0 }, () => clock.ms);
+  const timed = { ...options, perAttemptTimeoutMs: 0, now: () => clock.ms };
   return {
     clock,
     server,
-    completion: guardCompletion(createCompletionProvider(watched.options), watched.breaker),
-    embedding: guardEmbedding(createEmbeddingProvider(watched.options), watched.breaker),
+    completion: createCompletionProvider(timed),
+    embedding: createEmbeddingProvider(timed),
     messages: () => lines.map((line) => JSON.parse(line).message),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };

@@ -6,20 +6,20 @@ import {
   createEmbeddingProvider,
   createRerankProvider,
 } from "../../llm/create_provider.ts";
-import { requireText } from "../../llm/require_text.ts";
-import { withFallback } from "../../llm/fallback.ts";
-import { guardCompletion, guardEmbedding, guardRerank } from "../../llm/guarded_provider.ts";
+import { requireText } from "../../llm/read_completion.ts";
+import { longestDelayBeforeFallbackMs, withFallback } from "../../llm/fallback.ts";
 import { longestAnswer } from "../../llm/vendors/longest_answer.ts";
-import { mergeHeaders } from "../../llm/transport/merge_headers.ts";
-import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../../llm/provider.ts";
-import type { ProviderKind } from "../../llm/provider_kinds.ts";
-import type { ProviderOptions } from "../../llm/provider_options.ts";
+import { mergeHeaders } from "../../llm/transport/http_attempt.ts";
+import type {
+  CompletionProvider,
+  EmbeddingProvider,
+  ProviderOptions,
+  RerankProvider,
+} from "../../llm/provider.ts";
+import { type ProviderKind, vendorAddresses } from "../../llm/provider_kinds.ts";
 import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
-import { vendorAddress } from "../../llm/vendors/vendor_address.ts";
-import { type WatchedProvider, watchedProvider } from "../../llm/watched_provider.ts";
 import type { ApiKey, ApiKeySources } from "../api_key.ts";
 import { type KeyedProvider, openProviderKey, type ProviderKeySources } from "../provider_key.ts";
-import { longestDelayBeforeFallbackMs } from "../open_completion.ts";
 
 export interface PipelineProvidersOptions {
   readonly vendors: Config["vendors"];
@@ -63,11 +63,11 @@ export async function openPipelineProviders(
   const stack = opening.move();
   const timeoutMs = rag_llm[0]?.request_timeout ?? 0;
   return {
-    embedding: guardEmbedding(createEmbeddingProvider(embedding.options), embedding.breaker),
+    embedding: createEmbeddingProvider(embedding),
     completion: requireText(withFallback(completions, logger, { timeoutMs }), logger),
     completions,
     ...(reranker === undefined ? {} : {
-      rerank: guardRerank(createRerankProvider(reranker.options), reranker.breaker),
+      rerank: createRerankProvider(reranker),
       rerankUsage: counter("rerank"),
     }),
     embeddingUsage: counter("embedding"),
@@ -85,7 +85,7 @@ type OpenProvider = (
   settings: Settings,
   part: Part,
   more?: Partial<ProviderOptions>,
-) => Promise<WatchedProvider>;
+) => Promise<ProviderOptions>;
 
 async function openProvider(
   settings: Settings,
@@ -93,14 +93,14 @@ async function openProvider(
   options: PipelineProvidersOptions,
   opening: AsyncDisposableStack,
   more: Partial<ProviderOptions>,
-): Promise<WatchedProvider> {
+): Promise<ProviderOptions> {
   const keyed: KeyedProvider = {
     kind: settings.provider,
     baseUrl: settings.base_url,
     sources: keySourcesOf(settings, primaries, options),
   };
   const key = opening.use(await openProviderKey(keyed, options));
-  return watchedProvider(providerOptions(settings, key, options, more));
+  return providerOptions(settings, key, options, more);
 }
 
 /** The one to ask and its fallbacks, each behind its breaker and counted. */
@@ -111,11 +111,11 @@ async function openCompletions(
   const completions: CompletionProvider[] = [];
   for (const [at, each] of all.entries()) {
     const isLast = at === all.length - 1;
-    const { options, breaker } = await open(each, "completion", {
+    const options = await open(each, "completion", {
       ...answerOptions(each),
       ...(isLast ? {} : { longestAskedDelayMs: longestDelayBeforeFallbackMs }),
     });
-    completions.push(guardCompletion(createCompletionProvider(options), breaker));
+    completions.push(createCompletionProvider(options));
   }
   return completions;
 }
@@ -157,7 +157,7 @@ function keySourcesOf(
   { vendors }: PipelineProvidersOptions,
 ): ProviderKeySources {
   const { provider: kind, own_api_key_file, api_key_file } = settings;
-  const vendorsOwn = kind === "local" ? "" : vendorAddress(kind);
+  const vendorsOwn = kind === "local" ? "" : vendorAddresses[kind];
   return {
     own: { file: own_api_key_file },
     ofKind: kindKeySources(kind, api_key_file, vendors),

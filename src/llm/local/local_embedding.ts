@@ -2,8 +2,7 @@ import { isFunctionWord } from "../../text/function_words.ts";
 import { searchStem } from "../../text/search_stem.ts";
 import { countTokens } from "../../text/token_count.ts";
 import { words } from "../../text/words.ts";
-import { type EmbeddingProvider, noUsage } from "../provider.ts";
-import type { OnUsage } from "../read_completion.ts";
+import { type EmbeddingProvider, noUsage, type OnUsage } from "../provider.ts";
 import { createSlices } from "../../core/async/yield.ts";
 
 // promised: users' tables are made for vectors of this length

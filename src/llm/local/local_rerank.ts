@@ -1,11 +1,9 @@
-import { countTokens } from "../../text/token_count.ts";
-import { searchStem } from "../../text/search_stem.ts";
-import { words } from "../../text/words.ts";
-import { noUsage, type RerankProvider } from "../provider.ts";
-import type { OnUsage } from "../read_completion.ts";
-import { smallestWindow } from "./smallest_window.ts";
-import { questionStems, rarities } from "./term_rarity.ts";
 import { createSlices } from "../../core/async/yield.ts";
+import { isFunctionWord } from "../../text/function_words.ts";
+import { searchStem } from "../../text/search_stem.ts";
+import { countTokens } from "../../text/token_count.ts";
+import { words } from "../../text/words.ts";
+import { noUsage, type OnUsage, type RerankProvider } from "../provider.ts";
 
 const termSaturation = 1.2;
 const lengthInfluence = 0.75;
@@ -80,4 +78,49 @@ function scores(
     const proximity = counts.size < 2 ? 0 : counts.size / smallestWindow(hits, counts.size);
     return { index, score: (0.95 * bm25 + 0.05 * covered * proximity) / total };
   });
+}
+
+/** How many words the shortest stretch is that holds each of `distinct` different stems; `hits` hold them all, in order. */
+function smallestWindow(
+  hits: readonly { readonly stem: string; readonly position: number }[],
+  distinct: number,
+): number {
+  const inside = new Map<string, number>();
+  let smallest = Infinity;
+  let first = 0;
+  for (const last of hits) {
+    inside.set(last.stem, (inside.get(last.stem) ?? 0) + 1);
+    for (let left = hits[first]; left !== undefined && inside.size === distinct; left = hits[++first]) {
+      smallest = Math.min(smallest, last.position - left.position + 1);
+      const rest = (inside.get(left.stem) ?? 1) - 1;
+      if (rest === 0) inside.delete(left.stem);
+      else inside.set(left.stem, rest);
+    }
+  }
+  return smallest;
+}
+
+/** The stems of a text's words in order, without those that carry no topic. */
+export function topicStems(text: string): string[] {
+  return words(text).filter((word) => !isFunctionWord(word)).map(searchStem);
+}
+
+/** A question's distinct stems; all its words where none carries a topic. */
+export function questionStems(question: string): string[] {
+  const stems = topicStems(question);
+  return [...new Set(stems.length > 0 ? stems : words(question).map(searchStem))];
+}
+
+/**
+ * How rare each of some stems is among texts, from 0 upwards: the inverse document frequency of Okapi BM25 (Robertson
+ * and Zaragoza, The Probabilistic Relevance Framework, 2009), with one added so that it is never negative.
+ */
+export function rarities(
+  stems: readonly string[],
+  texts: readonly ReadonlySet<string>[],
+): Map<string, number> {
+  return new Map(stems.map((stem) => {
+    const holders = texts.reduce((sum, text) => sum + (text.has(stem) ? 1 : 0), 0);
+    return [stem, Math.log(1 + (texts.length - holders + 0.5) / (holders + 0.5))];
+  }));
 }

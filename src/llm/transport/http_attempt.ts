@@ -1,43 +1,36 @@
-import type { Logger } from "../../core/logger.ts";
-import { asBrokenConnection, AttemptFailure } from "./attempt_failure.ts";
-import { type AttemptTimer, createAttemptTimer } from "./attempt_timer.ts";
-import { faultOfStatus, isPassingStatus } from "./classify_status.ts";
-import { cutOutEcho } from "./cut_out_echo.ts";
-import { type HeaderRecord, mergeHeaders } from "./merge_headers.ts";
-import { ProviderError } from "../provider_error.ts";
-import { readErrorBody } from "./read_reply.ts";
-import { askedDelay, askedDelayIn } from "./retry_delay.ts";
-import { scrubSecrets } from "./scrub_secrets.ts";
+import { createDeadline } from "../../core/async/deadline.ts";
+import { providerName, type ProviderOptions } from "../provider.ts";
+import { type NoAnswer, ProviderError, type ProviderFault } from "../provider_error.ts";
+import { asBrokenConnection, AttemptError, faultOfStatus, isPassingStatus } from "./attempt_error.ts";
+import { type Incoming, readErrorBody } from "./read_reply.ts";
+import { cutOutEcho, scrubSecrets } from "./scrub_secrets.ts";
 
-/** What an attempt needs to know of the provider. */
-export interface AttemptOptions {
-  /** Kind and model, as in `openai/gpt-6.1-terra`, for logs. */
-  readonly provider: string;
+/** Headers by name, as configuration and vendors' adapters give them. */
+export type HeaderRecord = Readonly<Record<string, string>>;
+
+/** What is particular to a vendor's HTTP interface. */
+export interface VendorInterface {
   /** Where the requests' paths are appended; one slash more or less at its end makes no difference. */
   readonly baseUrl: string;
-  /** Headers with the key in them. Asked once per attempt, so that a key that was replaced takes effect. */
-  readonly authHeaders: () => Readonly<Record<string, string>>;
-  /** The keys as they are now, to be taken out of everything that is logged. */
-  readonly secrets: () => readonly string[];
-  /** Configured ones, which win over all others. Their values count as secrets too: gateways have keys of their own. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether a request without a key is pointless. */
+  readonly needsKey: boolean;
+  readonly authHeaders: (key: string) => HeaderRecord;
+  /** What an error's text says that its status does not. */
+  readonly readError?: (
+    detail: string,
+  ) => { readonly fault?: ProviderFault; readonly noAnswer?: NoAnswer } | undefined;
   /** What to think of where an address is not found. */
   readonly notFoundHint?: string | undefined;
-  /** Told of each piece of a reply; of nothing that answers a GET, which says little about POSTs. */
-  readonly onReply?: () => void;
-  readonly logger: Logger;
 }
 
 export interface AttemptRequest {
-  /** POST where there is a body, else GET. */
-  readonly method?: "GET" | "POST";
   readonly path: string;
-  /** Sent as JSON. */
+  /** Sent as JSON by POST; without it the request is a GET. */
   readonly body?: unknown;
   /** Ends the fetch, the reading of the body and the waiting at once. */
   readonly signal: AbortSignal;
   /** Those of the wire format. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: HeaderRecord;
 }
 
 /** A request as every attempt sends it. */
@@ -48,26 +41,36 @@ export interface Call {
   readonly body: string | undefined;
 }
 
-export interface Attempt {
-  readonly timer: AttemptTimer;
+export interface Attempt extends Incoming {
   /**
    * Sends the request.
    * @returns a reply whose status is a success
-   * @throws {AttemptFailure} or what makes the request impossible
+   * @throws {AttemptError} or what makes the request impossible
    */
   fetch(): Promise<Response>;
   /**
-   * Ends an attempt that failed, and logs it unless it was the caller who ended it.
-   * @param isFinal no other attempt follows
-   * @returns what to throw: the fault, or the reason of the caller's signal
+   * Ends an attempt, and logs its error unless it was the caller who ended it.
+   * @param message for the log; the level follows from it
+   * @returns what to throw: the error, or the reason of the caller's signal
    */
-  fail(failure: AttemptFailure, isFinal: boolean): unknown;
+  fail(error: AttemptError, message: AttemptMessage): unknown;
+  end(): void;
 }
+
+const levels = {
+  "provider attempt failed": "debug",
+  "provider request failed": "warn",
+  "A provider's stream failed": "warn",
+} as const;
+export type AttemptMessage = keyof typeof levels;
 
 const longestDetail = 1000;
 const longestRequestId = 100;
-/** Configured headers whose values are no secrets. */
-const plainHeaders = new Set(["accept", "content-type", "user-agent"]);
+
+/** The key as it is now. */
+export function keyOf({ apiKey }: ProviderOptions): string | undefined {
+  return apiKey()?.trim() || undefined;
+}
 
 /**
  * Starts the time of one attempt.
@@ -75,47 +78,58 @@ const plainHeaders = new Set(["accept", "content-type", "user-agent"]);
  * @param limitMs Infinity: no limit
  */
 export function startAttempt(
-  options: AttemptOptions,
+  options: ProviderOptions,
+  vendor: VendorInterface,
   call: Call,
   number: number,
   limitMs: number,
 ): Attempt {
   const caller = call.request.signal;
-  const timer = createAttemptTimer(caller, limitMs, call.body === undefined ? undefined : options.onReply);
+  const hear = call.body === undefined ? () => {} : options.onReply ?? (() => {});
+  const startedAt = performance.now();
+  // time that was up before is no absence of a limit
+  const deadline = createDeadline(Math.max(1, limitMs), {
+    signal: caller,
+    reason: () =>
+      new AttemptError("timeout", `no reply within ${Math.round(limitMs)} ms`, { isPassing: true }),
+  });
   // kept, since the key may be replaced before the reply that echoes the old one
-  let authHeaders: HeaderRecord = {};
+  let sentKey: string | undefined;
 
   function scrub(text: string, longest: number): string {
-    const headers = [...Object.entries(options.headers ?? {}), ...Object.entries(authHeaders)]
-      .filter(([name]) => !plainHeaders.has(name.toLowerCase()))
-      .map(([, value]) => value.replace(/^(bearer|basic)\s+/i, ""));
+    const headers = Object.values(options.headers ?? {}).map((value) =>
+      value.replace(/^(bearer|basic)\s+/i, "")
+    );
+    const secrets = [sentKey ?? "", keyOf(options) ?? "", ...headers, passwordIn(vendor.baseUrl)];
     // no more than may be shown: what a provider sends must not cost time
-    const start = cutOutEcho(text.slice(0, 4 * longest), call.request.body);
-    const scrubbed = scrubSecrets(start, [...options.secrets(), ...headers, passwordIn(options.baseUrl)]);
+    const scrubbed = scrubSecrets(cutOutEcho(text.slice(0, 4 * longest), call.request.body), secrets);
     return scrubbed.length > longest ? `${scrubbed.slice(0, longest)}…` : scrubbed;
   }
 
   return {
-    timer,
+    deadline,
+    hear,
 
     async fetch() {
-      authHeaders = options.authHeaders();
-      const prepared = prepare(options, call, authHeaders);
-      const response = await fetch(prepared, { signal: timer.signal }).catch((thrown) => {
+      sentKey = keyOf(options);
+      const prepared = prepare(options, vendor, call, sentKey);
+      const response = await fetch(prepared, { signal: deadline.signal }).catch((thrown) => {
         throw asBrokenConnection(thrown);
       });
-      timer.hear();
-      if (!response.ok) throw await failedReply(response, prepared, timer, options.notFoundHint);
-      return response;
+      hear();
+      if (response.ok) return response;
+      const body = await readErrorBody(response, { deadline, hear });
+      throw errorOf(response, prepared, body, vendor.notFoundHint);
     },
 
-    fail({ fault, message, facts }, isFinal) {
-      const elapsedMs = timer.elapsedMs();
-      timer.end();
+    fail({ fault: given, message: text, facts }, message) {
+      const elapsedMs = Math.round(performance.now() - startedAt);
+      deadline[Symbol.dispose]();
       if (caller.aborted) return caller.reason;
-      const detail = scrub(message, longestDetail);
+      const detail = scrub(text, longestDetail);
+      const { fault = given, noAnswer = facts.noAnswer } = vendor.readError?.(detail) ?? {};
       const fields = {
-        provider: options.provider,
+        provider: providerName(options),
         attempt: number,
         status: facts.status,
         elapsedMs,
@@ -123,41 +137,52 @@ export function startAttempt(
         requestId: facts.requestId && scrub(facts.requestId, longestRequestId),
         detail,
       };
-      if (!isFinal) options.logger.debug("provider attempt failed", fields);
-      else if (facts.noAnswer !== undefined) options.logger.info("a model gave no answer", fields);
-      else options.logger.warn("provider request failed", fields);
-      return new ProviderError(fault, detail, { noAnswer: facts.noAnswer });
+      if (noAnswer !== undefined && levels[message] === "warn") {
+        options.logger.info("a model gave no answer", fields);
+      } else options.logger[levels[message]](message, fields);
+      return new ProviderError(fault, detail, { noAnswer });
     },
+
+    end: () => deadline[Symbol.dispose](),
   };
 }
 
 function prepare(
-  { baseUrl, headers }: AttemptOptions,
+  { headers }: ProviderOptions,
+  { baseUrl, authHeaders }: VendorInterface,
   { request, accept, body }: Call,
-  auth: HeaderRecord,
+  key: string | undefined,
 ): Request {
   const own: HeaderRecord = body === undefined ? { accept } : { accept, "content-type": "application/json" };
   return new Request(`${baseUrl.replace(/\/+$/, "")}/${request.path.replace(/^\/+/, "")}`, {
-    method: request.method ?? (body === undefined ? "GET" : "POST"),
-    headers: mergeHeaders(own, request.headers, auth, headers),
+    method: body === undefined ? "GET" : "POST",
+    headers: mergeHeaders(own, request.headers, key === undefined ? undefined : authHeaders(key), headers),
     body: body ?? null,
     // followed, it could hand the key to another origin
     redirect: "manual",
   });
 }
 
-async function failedReply(
-  response: Response,
+/**
+ * One set of headers from several levels. Of two names that differ in case alone, the later level's wins.
+ * @param levels from the most general to the most particular; an absent level is skipped
+ * @returns the headers under lower-case names
+ */
+export function mergeHeaders(...levels: readonly (HeaderRecord | undefined)[]): HeaderRecord {
+  const entries = levels.flatMap((level) => Object.entries(level ?? {}));
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function errorOf(
+  { status, headers }: Response,
   { method, url }: Request,
-  timer: AttemptTimer,
+  body: string,
   notFoundHint = "",
-): Promise<AttemptFailure> {
-  const { status, headers } = response;
-  const body = await readErrorBody(response, timer);
+): AttemptError {
   const location = headers.get("location");
   const place = location === null ? "" : ` to ${location}`;
   const hint = (status === 404 || status === 405) && notFoundHint !== "" ? ` (${notFoundHint})` : "";
-  return new AttemptFailure(
+  return new AttemptError(
     faultOfStatus(status),
     `HTTP ${status} for ${method} ${new URL(url).pathname}${place}${hint}${body === "" ? "" : `: ${body}`}`,
     {
@@ -168,6 +193,37 @@ async function failedReply(
       requestId: headers.get("x-request-id") ?? headers.get("request-id") ?? undefined,
     },
   );
+}
+
+/**
+ * The wait that a reply asks for, in milliseconds, 0 or more: `retry-after-ms`, which some vendors send, else
+ * `Retry-After` as seconds or as a date.
+ * @param now milliseconds since the epoch
+ * @returns undefined where it asks for none that can be read
+ * @see RFC 9110, section 10.2.3
+ */
+export function askedDelay(headers: Headers, now: number): number | undefined {
+  const ms = decimal(headers.get("retry-after-ms"));
+  if (ms !== undefined) return ms;
+  const text = headers.get("retry-after");
+  const seconds = decimal(text);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = Date.parse(text ?? "");
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/**
+ * The wait that an error's body asks for, in milliseconds: Google's `RetryInfo`, which comes in place of a header.
+ * @returns undefined where it asks for none
+ * @see https://github.com/googleapis/googleapis, google/rpc/error_details.proto
+ */
+export function askedDelayIn(body: string): number | undefined {
+  const seconds = /"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"/.exec(body)?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}
+
+function decimal(text: string | null): number | undefined {
+  return text !== null && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
 }
 
 function passwordIn(baseUrl: string): string {

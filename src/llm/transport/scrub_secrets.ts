@@ -1,8 +1,9 @@
 import { redacted, redactText } from "../../core/redact.ts";
-import { cutOutPieces, piecesOf } from "./cut_out_pieces.ts";
 
 /** The shortest piece of a secret that is taken out. */
 const pieceLength = 8;
+/** The shortest piece of a request's own texts that is taken out. */
+const echoLength = 16;
 /** Shorter secrets are words such as `none`, and taking them out would leave no readable text. */
 const shortestSecret = 4;
 /** No word that a reader needs is longer; patterns that go back over what they read stay cheap below it. */
@@ -71,4 +72,58 @@ function base64Inside(bytes: Uint8Array, offset: number): string {
   const firstDigit = Math.ceil(offset * 8 / 6);
   const endDigit = Math.floor((offset + bytes.length) * 8 / 6);
   return btoa(padded).slice(firstDigit, endDigit);
+}
+
+/**
+ * Takes out of a provider's error what it repeats of the request's texts: some servers quote the whole body that they
+ * refuse, and prompts belong in no log. Of a stretch that is repeated in part, up to 15 characters stay at either end.
+ * @param sent the request's body; its strings without a space are names, such as the model's, and stay
+ */
+export function cutOutEcho(text: string, sent: unknown): string {
+  const forms = textsIn(sent).flatMap((own) => [own, JSON.stringify(own).slice(1, -1)]);
+  const pieces = new Set(forms.flatMap((form) => piecesOf(form, echoLength, echoLength)));
+  return cutOutPieces(text, pieces, echoLength, "[…]");
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return /\s/.test(value) ? [value] : [];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/**
+ * Puts a mark in place of every stretch of a text that pieces cover, whatever their case. Takes time in proportion to
+ * the text.
+ * @param pieces all of one length and in lower case, as `piecesOf` makes them
+ */
+function cutOutPieces(
+  text: string,
+  pieces: ReadonlySet<string>,
+  length: number,
+  mark: string,
+): string {
+  const isPiece = (at: number) => pieces.has(text.slice(at, at + length).toLowerCase());
+  let result = "";
+  let keptFrom = 0;
+  for (let at = 0; at < text.length;) {
+    if (!isPiece(at)) {
+      at++;
+      continue;
+    }
+    let end = at + length;
+    for (let next = at + 1; next <= end; next++) if (isPiece(next)) end = next + length;
+    result += text.slice(keptFrom, at) + mark;
+    keptFrom = at = end;
+  }
+  return result + text.slice(keptFrom);
+}
+
+/** A text's pieces of one length, one at every `step` characters, and its last; in lower case, none of a shorter text. */
+function piecesOf(text: string, length: number, step = 1): string[] {
+  const last = text.length - length;
+  if (last < 0) return [];
+  const count = Math.ceil(last / step) + 1;
+  return Array.from({ length: count }, (_, index) => {
+    const at = Math.min(index * step, last);
+    return text.slice(at, at + length).toLowerCase();
+  });
 }

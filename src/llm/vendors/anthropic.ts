@@ -1,13 +1,17 @@
 import { z } from "zod";
-import { longestAnswer } from "./longest_answer.ts";
-import { parseItem, replyReader } from "./parse_reply.ts";
-import type { CompletionProvider, CompletionRequest, Usage } from "../provider.ts";
-import type { ProviderOptions } from "../provider_options.ts";
+import {
+  type CompletionProvider,
+  type CompletionRequest,
+  providerName,
+  type ProviderOptions,
+  type Usage,
+} from "../provider.ts";
+import { vendorAddresses } from "../provider_kinds.ts";
 import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
-import { maxCompletionBytes } from "../transport/read_reply.ts";
-import { createVendorExchange, providerName, versionedUrl } from "../transport/vendor_exchange.ts";
-import { vendorAddress } from "./vendor_address.ts";
-import { vendorFault } from "./vendor_fault.ts";
+import { errorWithinReply } from "../transport/attempt_error.ts";
+import { createVendorExchange, versionedUrl } from "../transport/exchange.ts";
+import { maxCompletionBytes, parseItem, replyReader } from "../transport/read_reply.ts";
+import { longestAnswer } from "./longest_answer.ts";
 
 const wireUsage = z.object({
   input_tokens: z.number().nullish(),
@@ -41,7 +45,7 @@ const readEvent = replyReader(z.object({
  */
 export function createAnthropicCompletion(options: ProviderOptions): CompletionProvider {
   const exchange = createVendorExchange(options, {
-    baseUrl: versionedUrl(options.baseUrl ?? vendorAddress("anthropic"), "v1"),
+    baseUrl: versionedUrl(options.baseUrl ?? vendorAddresses.anthropic, "v1"),
     needsKey: true,
     authHeaders: (key) => ({ "x-api-key": key }),
   });
@@ -49,9 +53,7 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
   const headers = { "anthropic-version": "2023-06-01" };
   return {
     name: providerName(options),
-    async ping(signal) {
-      await exchange.send({ method: "GET", path: "/models?limit=1", headers, signal, read: () => undefined });
-    },
+    ping: (signal) => exchange.get({ path: "/models?limit=1", headers, signal }),
     complete: ({ signal, timeoutMs, ...request }) =>
       exchange.send({
         path,
@@ -109,7 +111,7 @@ function createEventReader(): (item: { readonly data: string }) => CompletionDel
       case "message_stop":
         return { isEnd: true };
       case "error":
-        throw vendorFault(event.error?.message, event.error?.type);
+        throw errorWithinReply(event.error?.message, event.error?.type);
       default:
         return {};
     }

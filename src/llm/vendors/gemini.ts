@@ -1,24 +1,18 @@
 import { z } from "zod";
-import { embedInBatches } from "./embed_in_batches.ts";
-import { parseItem, replyReader } from "./parse_reply.ts";
-import type {
-  CompletionProvider,
-  CompletionRequest,
-  EmbeddingProvider,
-  EmbeddingRequest,
-} from "../provider.ts";
-import type { ProviderOptions } from "../provider_options.ts";
-import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
-import { maxCompletionBytes } from "../transport/read_reply.ts";
-import { readVector, wireVector } from "./read_vector.ts";
 import {
-  createVendorExchange,
+  type CompletionProvider,
+  type CompletionRequest,
+  type EmbeddingProvider,
+  type EmbeddingRequest,
   providerName,
-  type VendorExchange,
-  versionedUrl,
-} from "../transport/vendor_exchange.ts";
-import { vendorAddress } from "./vendor_address.ts";
-import { vendorFault } from "./vendor_fault.ts";
+  type ProviderOptions,
+} from "../provider.ts";
+import { vendorAddresses } from "../provider_kinds.ts";
+import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
+import { errorWithinReply } from "../transport/attempt_error.ts";
+import { createVendorExchange, type VendorExchange, versionedUrl } from "../transport/exchange.ts";
+import { maxCompletionBytes, parseItem, replyReader } from "../transport/read_reply.ts";
+import { embedInBatches, readVector, wireVector } from "./embeddings.ts";
 
 const wireUsage = z.object({
   promptTokenCount: z.number().nullish(),
@@ -56,7 +50,7 @@ export function createGeminiCompletion(options: ProviderOptions): CompletionProv
   const model = modelPath(options.model);
   return {
     name: providerName(options),
-    ping: (signal) => ping(exchange, signal),
+    ping: (signal) => exchange.get({ path: "/models?pageSize=1", signal }),
     complete: ({ signal, timeoutMs, ...request }) =>
       exchange.send({
         path: `/${model}:generateContent`,
@@ -90,12 +84,11 @@ export function createGeminiEmbedding(options: ProviderOptions): EmbeddingProvid
   const model = modelPath(options.model);
   return {
     name: providerName(options),
-    ping: (signal) => ping(exchange, signal),
+    ping: (signal) => exchange.get({ path: "/models?pageSize=1", signal }),
     embed: (request) =>
       embedInBatches(request, {
+        ...options,
         limits: { texts: 100, bytes: 2_000_000 },
-        dimensions: options.dimensions,
-        onUsage: options.onUsage,
         embed: (texts, signal) =>
           exchange.send({
             path: `/${model}:batchEmbedContents`,
@@ -121,16 +114,12 @@ export function createGeminiEmbedding(options: ProviderOptions): EmbeddingProvid
 
 function geminiExchange(options: ProviderOptions): VendorExchange {
   return createVendorExchange(options, {
-    baseUrl: versionedUrl(options.baseUrl ?? vendorAddress("gemini"), "v1beta"),
+    baseUrl: versionedUrl(options.baseUrl ?? vendorAddresses.gemini, "v1beta"),
     needsKey: true,
     authHeaders: (key) => ({ "x-goog-api-key": key }),
     // a key that Google does not know gets the same status as a bad request
-    correctFault: ({ fault, detail }) => detail.includes("API_KEY_INVALID") ? "credentials" : fault,
+    readError: (detail) => detail.includes("API_KEY_INVALID") ? { fault: "credentials" } : undefined,
   });
-}
-
-async function ping(exchange: VendorExchange, signal: AbortSignal): Promise<void> {
-  await exchange.send({ method: "GET", path: "/models?pageSize=1", signal, read: () => undefined });
 }
 
 function modelPath(model: string): string {
@@ -168,7 +157,7 @@ function embeddedContent(model: string, text: string, purpose: EmbeddingRequest[
 
 function readAnswer(json: unknown): CompletionDelta {
   const { candidates, promptFeedback, usageMetadata, error } = readGenerated(json);
-  if (error) throw vendorFault(error.message, error.status, error.code);
+  if (error) throw errorWithinReply(error.message, error.status, error.code);
   const candidate = candidates?.[0];
   const reason = candidate?.finishReason;
   return {

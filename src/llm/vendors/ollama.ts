@@ -1,20 +1,21 @@
 import { z } from "zod";
-import { embedInBatches } from "./embed_in_batches.ts";
-import { parseItem, replyReader } from "./parse_reply.ts";
-import type { CompletionProvider, CompletionRequest, EmbeddingProvider, Usage } from "../provider.ts";
-import type { ProviderOptions } from "../provider_options.ts";
-import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
-import { maxCompletionBytes } from "../transport/read_reply.ts";
-import { createOllamaContext, type OllamaWindow } from "./ollama_context.ts";
-import { readVector, wireVector } from "./read_vector.ts";
+import { countTokens } from "../../text/token_count.ts";
 import {
-  bearer,
-  createVendorExchange,
+  type CompletionProvider,
+  type CompletionRequest,
+  type EmbeddingProvider,
   providerName,
-  type VendorExchange,
-} from "../transport/vendor_exchange.ts";
-import { vendorAddress } from "./vendor_address.ts";
-import { vendorFault } from "./vendor_fault.ts";
+  type ProviderOptions,
+  type Usage,
+} from "../provider.ts";
+import { vendorAddresses } from "../provider_kinds.ts";
+import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
+import { errorWithinReply } from "../transport/attempt_error.ts";
+import { bearer, createVendorExchange, type VendorExchange } from "../transport/exchange.ts";
+import { maxCompletionBytes, parseItem, replyReader } from "../transport/read_reply.ts";
+import { embedInBatches, readVector, wireVector } from "./embeddings.ts";
+
+type Prompt = Pick<CompletionRequest, "system" | "messages">;
 
 // a stream's lines have the same shape as the whole answer
 const readChat = replyReader(z.object({
@@ -36,12 +37,12 @@ const readEmbeddings = replyReader(z.object({
  */
 export function createOllamaCompletion(options: ProviderOptions): CompletionProvider {
   const exchange = ollamaExchange(options);
-  const windowFor = createOllamaContext({ ...options, provider: providerName(options) });
+  const windowFor = createOllamaContext(options);
   const path = "/api/chat";
 
   return {
     name: providerName(options),
-    ping: (signal) => ping(exchange, signal),
+    ping: (signal) => exchange.get({ path: "/api/tags", signal }),
     complete({ signal, timeoutMs, ...request }) {
       const window = windowFor(request);
       return exchange.send({
@@ -70,8 +71,6 @@ export function createOllamaCompletion(options: ProviderOptions): CompletionProv
   };
 }
 
-type Prompt = Pick<CompletionRequest, "system" | "messages">;
-
 /**
  * Embeddings of Ollama: POST `/api/embed`.
  * Source: Ollama documentation, API, "Generate embeddings".
@@ -80,13 +79,12 @@ export function createOllamaEmbedding(options: ProviderOptions): EmbeddingProvid
   const exchange = ollamaExchange(options);
   return {
     name: providerName(options),
-    ping: (signal) => ping(exchange, signal),
+    ping: (signal) => exchange.get({ path: "/api/tags", signal }),
     embed: (request) =>
       embedInBatches(request, {
+        ...options,
         // no limit is documented; a small batch keeps one request on a slow machine within its time
         limits: { texts: 32, bytes: 1_000_000 },
-        dimensions: options.dimensions,
-        onUsage: options.onUsage,
         embed: (input, signal) =>
           exchange.send({
             path: "/api/embed",
@@ -103,14 +101,10 @@ export function createOllamaEmbedding(options: ProviderOptions): EmbeddingProvid
 
 function ollamaExchange(options: ProviderOptions): VendorExchange {
   return createVendorExchange(options, {
-    baseUrl: options.baseUrl ?? vendorAddress("ollama"),
+    baseUrl: options.baseUrl ?? vendorAddresses.ollama,
     needsKey: false,
     authHeaders: bearer,
   });
-}
-
-async function ping(exchange: VendorExchange, signal: AbortSignal): Promise<void> {
-  await exchange.send({ method: "GET", path: "/api/tags", signal, read: () => undefined });
 }
 
 function chatBody(
@@ -128,11 +122,66 @@ function chatBody(
 
 function readAnswer(json: unknown, window: OllamaWindow): CompletionDelta {
   const { error, message, done, done_reason, prompt_eval_count, eval_count } = readChat(json);
-  if (error !== undefined) throw vendorFault(error);
+  if (error !== undefined) throw errorWithinReply(error);
   // only the last line counts; old versions do not count a prompt that they held in memory whole
   const usage: Partial<Usage> = done
     ? { promptTokens: prompt_eval_count ?? 0, completionTokens: eval_count ?? 0 }
     : {};
   window.check(usage.promptTokens);
   return { text: message?.content ?? "", isCut: done_reason === "length", isEnd: done === true, usage };
+}
+
+/** The context window for one prompt. */
+interface OllamaWindow {
+  /** Tokens, for `num_ctx`. */
+  readonly size: number;
+  /**
+   * Warns where Ollama read far less of the prompt than was sent.
+   * @param readTokens as Ollama counted them; 0 or undefined where it did not
+   */
+  check(readTokens: number | undefined): void;
+}
+
+const stepTokens = 8192;
+/** The largest window that is kept for later requests; each takes memory for as long as the model is loaded. */
+const largestKeptTokens = 32_768;
+/** The largest that is asked for: what most models were made for at most. */
+const largestTokens = 131_072;
+const defaultAnswerTokens = 4096;
+/** What the model's template puts around a message. */
+const tokensPerMessage = 16;
+/** Small models' tokenizers make more of a text than the one that `countTokens` is near to. */
+const margin = 1.3;
+
+/**
+ * The context windows that Ollama is asked for. Its own is small, and of a longer prompt it drops the beginning in silence.
+ * They grow by steps and do not shrink, since Ollama loads the model again for each size; a prompt that is much longer than
+ * others gets a window of its own.
+ * Source: Ollama documentation, "Context length", and API, "Generate a chat message".
+ */
+export function createOllamaContext(
+  options: Pick<ProviderOptions, "kind" | "model" | "contextTokens" | "maxTokens" | "logger">,
+): (prompt: Prompt) => OllamaWindow {
+  const { contextTokens, maxTokens = defaultAnswerTokens, logger } = options;
+  const largestKept = Math.max(largestKeptTokens, 2 * maxTokens);
+  let kept = 0;
+  return ({ system = "", messages }) => {
+    const texts = [system, ...messages.map(({ content }) => content)];
+    const promptTokens = texts.reduce((sum, text) => sum + countTokens(text) + tokensPerMessage, 0);
+    const needed = Math.ceil((promptTokens * margin + maxTokens) / stepTokens) * stepTokens;
+    if (needed <= largestKept) kept = Math.max(kept, needed);
+    return {
+      size: contextTokens ?? Math.min(Math.max(kept, needed), largestTokens),
+      check(readTokens) {
+        if (!readTokens || readTokens * 2 >= promptTokens) return;
+        const advice = "set context_tokens, choose a model with a longer context, or lower the token budget";
+        logger.warn("Ollama read only a part of the prompt", {
+          provider: providerName(options),
+          readTokens,
+          promptTokens,
+          advice,
+        });
+      },
+    };
+  };
 }

@@ -1,24 +1,26 @@
 import { z } from "zod";
-import { embedInBatches } from "./embed_in_batches.ts";
-import { isOpenaiThinker } from "./longest_answer.ts";
-import { parseItem, replyReader } from "./parse_reply.ts";
-import type { CompletionProvider, CompletionRequest, EmbeddingProvider } from "../provider.ts";
-import { ProviderError } from "../provider_error.ts";
-import type { ProviderOptions } from "../provider_options.ts";
-import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
-import { maxCompletionBytes } from "../transport/read_reply.ts";
-import { readNumberedVectors, wireVector } from "./read_vector.ts";
 import {
-  bearer,
-  createVendorExchange,
+  type CompletionProvider,
+  type CompletionRequest,
+  type EmbeddingProvider,
   providerName,
-  type VendorExchange,
-} from "../transport/vendor_exchange.ts";
-import { textOf, wireMessage } from "../message_text.ts";
-import { createTokenLimitNames, type TokenLimitName } from "./token_limit_name.ts";
-import { vendorAddress } from "./vendor_address.ts";
-import { vendorFault } from "./vendor_fault.ts";
+  type ProviderOptions,
+} from "../provider.ts";
+import { ProviderError } from "../provider_error.ts";
+import { vendorAddresses } from "../provider_kinds.ts";
+import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
+import { errorWithinReply } from "../transport/attempt_error.ts";
+import { bearer, createVendorExchange, type VendorExchange } from "../transport/exchange.ts";
+import { maxCompletionBytes, parseItem, replyReader } from "../transport/read_reply.ts";
+import { embedInBatches, readNumberedVectors, wireVector } from "./embeddings.ts";
+import { isOpenaiThinker } from "./longest_answer.ts";
 
+const wirePart = z.object({ type: z.string().nullish(), text: z.string().nullish() });
+// in parts where the server shows the model's thoughts too, as Mistral's does
+const wireMessage = z.object({
+  content: z.union([z.string(), z.array(wirePart)]).nullish(),
+  refusal: z.string().nullish(),
+});
 const wireUsage = z.object({
   prompt_tokens: z.number(),
   completion_tokens: z.number().nullish(),
@@ -60,7 +62,7 @@ export function createOpenaiCompletion(options: ProviderOptions): CompletionProv
   const path = "/chat/completions";
   return {
     name: providerName(options),
-    ping: (signal) => ping(exchange, signal),
+    ping: (signal) => exchange.get({ path: "/models", signal }),
     complete: ({ signal, timeoutMs, ...request }) =>
       limitNames.send((limitName) =>
         exchange.send({
@@ -105,12 +107,11 @@ export function createOpenaiEmbedding(options: ProviderOptions): EmbeddingProvid
   const limits = { texts: isVendor ? 512 : 32, bytes: 600_000 };
   return {
     name: providerName(options),
-    ping: (signal) => ping(exchange, signal),
+    ping: (signal) => exchange.get({ path: "/models", signal }),
     embed: (request) =>
       embedInBatches(request, {
+        ...options,
         limits,
-        dimensions: options.dimensions,
-        onUsage: options.onUsage,
         embed: (input, signal) =>
           exchange.send({
             path: "/embeddings",
@@ -131,13 +132,14 @@ export function createOpenaiEmbedding(options: ProviderOptions): EmbeddingProvid
 }
 
 function openaiExchange(options: ProviderOptions): VendorExchange {
-  const { baseUrl = vendorAddress("openai") } = options;
+  const { baseUrl = vendorAddresses.openai } = options;
   return createVendorExchange(options, {
     baseUrl,
     needsKey: isOpenai(options),
     authHeaders: bearer,
     // Azure's filter refuses a prompt with a status of its own
-    isDeclined: ({ detail }) => /"code"\s*:\s*"content_filter"/.test(detail),
+    readError: (detail) =>
+      /"code"\s*:\s*"content_filter"/.test(detail) ? { noAnswer: "declined" } : undefined,
     notFoundHint: hasPath(baseUrl)
       ? undefined
       : "base_url has no path, and most such servers want /v1 at its end",
@@ -149,13 +151,9 @@ function hasPath(url: string): boolean {
 }
 
 function isOpenai({ baseUrl }: ProviderOptions): boolean {
-  const url = baseUrl ?? vendorAddress("openai");
+  const url = baseUrl ?? vendorAddresses.openai;
   // its regions have names of their own in front
   return URL.canParse(url) && /(^|\.)api\.openai\.com$/.test(new URL(url).hostname);
-}
-
-async function ping(exchange: VendorExchange, signal: AbortSignal): Promise<void> {
-  await exchange.send({ method: "GET", path: "/models", signal, read: () => undefined });
 }
 
 function chatBody(
@@ -173,7 +171,7 @@ function chatBody(
 
 function readAnswer(json: unknown): CompletionDelta {
   const { error, choices, usage } = readChat(json);
-  if (error) throw vendorFault(error.message, error.code, error.type);
+  if (error) throw errorWithinReply(error.message, error.code, error.type);
   const choice = choices?.[0];
   return {
     text: textOf(choice?.message),
@@ -184,13 +182,22 @@ function readAnswer(json: unknown): CompletionDelta {
 
 function readDelta(json: unknown): CompletionDelta {
   const { error, choices, usage } = readChunk(json);
-  if (error) throw vendorFault(error.message, error.code, error.type);
+  if (error) throw errorWithinReply(error.message, error.code, error.type);
   const choice = choices?.[0];
   return {
     text: textOf(choice?.delta),
     usage: usage ? readUsage(usage) : {},
     ...readFinish(choice?.finish_reason),
   };
+}
+
+/** The text of a message: no thoughts, and a refusal in words only where nothing else is said. */
+function textOf(message: z.infer<typeof wireMessage> | null | undefined): string {
+  const { content, refusal } = message ?? {};
+  const text = typeof content === "string"
+    ? content
+    : content?.map(({ type, text }) => type === "text" ? text ?? "" : "").join("");
+  return text || refusal || "";
 }
 
 // A refusal in words is an answer; what the filter took away leaves half of one.
@@ -208,4 +215,87 @@ function readUsage(usage: z.infer<typeof wireUsage>) {
     completionTokens: usage.completion_tokens ?? 0,
     cacheReadInputTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
   };
+}
+
+/** What servers with OpenAI's interface call the longest answer: the newer name is for thoughts and text together. */
+type TokenLimitName = "max_tokens" | "max_completion_tokens";
+
+/** Finds out which name a server takes. */
+interface TokenLimitNames {
+  /**
+   * Sends a request, and once more under the other name where the server asks for that. Where it refuses both, the first
+   * refusal is thrown.
+   */
+  send<T>(request: (name: TokenLimitName) => Promise<T>): Promise<T>;
+  /** As `send`, where the refusal comes before the first item. */
+  stream<T>(request: (name: TokenLimitName) => AsyncIterable<T>): AsyncGenerator<T, void, undefined>;
+}
+
+/** @param first the name to begin with; the one that a server asked for and then took is kept */
+function createTokenLimitNames(first: TokenLimitName): TokenLimitNames {
+  let current = first;
+  return {
+    async send(request) {
+      const name = current;
+      let refusal: unknown;
+      try {
+        return await request(name);
+      } catch (thrown) {
+        if (!asksForOther(thrown, name)) throw thrown;
+        refusal = thrown;
+      }
+      try {
+        const result = await request(otherThan(name));
+        current = otherThan(name);
+        return result;
+      } catch (thrown) {
+        throw isRefusal(thrown) ? refusal : thrown;
+      }
+    },
+    async *stream(request) {
+      const name = current;
+      let hasItem = false;
+      let refusal: unknown;
+      try {
+        for await (const item of request(name)) {
+          hasItem = true;
+          yield item;
+        }
+        return;
+      } catch (thrown) {
+        if (hasItem || !asksForOther(thrown, name)) throw thrown;
+        refusal = thrown;
+      }
+      try {
+        for await (const item of request(otherThan(name))) {
+          hasItem = true;
+          current = otherThan(name);
+          yield item;
+        }
+      } catch (thrown) {
+        throw !hasItem && isRefusal(thrown) ? refusal : thrown;
+      }
+    },
+  };
+}
+
+function otherThan(name: TokenLimitName): TokenLimitName {
+  return name === "max_tokens" ? "max_completion_tokens" : "max_tokens";
+}
+
+function isRefusal(thrown: unknown): thrown is ProviderError {
+  return thrown instanceof ProviderError && thrown.fault === "invalid_request";
+}
+
+/** Some servers name the parameter that they want, others only say that they do not know the one that they got. */
+function asksForOther(thrown: unknown, name: TokenLimitName): boolean {
+  if (!isRefusal(thrown)) return false;
+  const { detail } = thrown;
+  // the number is refused then, whatever it is called
+  if (/\b(?:too (?:large|high|long|big)|maximum|at most|exceed\w*)\b/i.test(detail)) return false;
+  return new RegExp(`\\b${otherThan(name)}\\b`).test(detail) ||
+    (new RegExp(`\\b${name}\\b`).test(detail) &&
+      /\b(?:un(?:known|supported|recognized|expected)|not (?:supported|permitted|allowed)|extra)/i.test(
+        detail,
+      ));
 }

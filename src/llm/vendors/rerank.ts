@@ -1,9 +1,17 @@
 import { z } from "zod";
-import { replyReader } from "./parse_reply.ts";
-import { noUsage, type Reranking, type RerankProvider, type RerankRequest } from "../provider.ts";
+import {
+  noUsage,
+  providerName,
+  type ProviderOptions,
+  type Reranking,
+  type RerankProvider,
+  type RerankRequest,
+} from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
-import type { ProviderOptions } from "../provider_options.ts";
-import { createVendorExchange, providerName, type VendorInterface } from "../transport/vendor_exchange.ts";
+import { vendorAddresses } from "../provider_kinds.ts";
+import { bearer, createVendorExchange } from "../transport/exchange.ts";
+import type { VendorInterface } from "../transport/http_attempt.ts";
+import { replyReader } from "../transport/read_reply.ts";
 
 const scored = z.array(z.object({ index: z.number(), relevance_score: z.number() }));
 const readReply = replyReader(z.object({
@@ -12,6 +20,13 @@ const readReply = replyReader(z.object({
   usage: z.object({ total_tokens: z.number().nullish() }).nullish(),
   meta: z.object({ tokens: z.object({ input_tokens: z.number().nullish() }).nullish() }).nullish(),
 }));
+
+/** Reranking by Cohere, or with a base URL by any server with its interface, which may need no key. */
+export function createCohereRerank(options: ProviderOptions): RerankProvider {
+  const { baseUrl = vendorAddresses.cohere } = options;
+  const needsKey = baseUrl === vendorAddresses.cohere;
+  return createRerank(options, { baseUrl, needsKey, authHeaders: bearer }, "top_n");
+}
 
 /**
  * Reranking by any server with the interface that Cohere, Jina and Voyage share: POST `/rerank`.

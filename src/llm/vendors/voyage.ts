@@ -1,17 +1,18 @@
 import { z } from "zod";
-import { embedInBatches } from "./embed_in_batches.ts";
-import { replyReader } from "./parse_reply.ts";
-import type { EmbeddingProvider, EmbeddingRequest, Embeddings, RerankProvider } from "../provider.ts";
-import type { ProviderOptions } from "../provider_options.ts";
-import { readNumberedVectors, wireVector } from "./read_vector.ts";
-import { createRerank } from "./rerank.ts";
-import { vendorAddress } from "./vendor_address.ts";
 import {
-  bearer,
-  createVendorExchange,
+  type EmbeddingProvider,
+  type EmbeddingRequest,
+  type Embeddings,
   providerName,
-  type VendorInterface,
-} from "../transport/vendor_exchange.ts";
+  type ProviderOptions,
+  type RerankProvider,
+} from "../provider.ts";
+import { vendorAddresses } from "../provider_kinds.ts";
+import { bearer, createVendorExchange } from "../transport/exchange.ts";
+import type { VendorInterface } from "../transport/http_attempt.ts";
+import { replyReader } from "../transport/read_reply.ts";
+import { embedInBatches, readNumberedVectors, wireVector } from "./embeddings.ts";
+import { createRerank } from "./rerank.ts";
 
 const readEmbeddings = replyReader(z.object({
   data: z.array(z.object({ index: z.number(), embedding: wireVector })),
@@ -27,10 +28,9 @@ export function createVoyageEmbedding(options: ProviderOptions): EmbeddingProvid
 
   function embed(request: EmbeddingRequest): Promise<Embeddings> {
     return embedInBatches(request, {
+      ...options,
       // 120,000 tokens with the models that take the fewest; hardly a text has a token for every two bytes
       limits: { texts: 1000, bytes: 240_000 },
-      dimensions: options.dimensions,
-      onUsage: options.onUsage,
       embed: (input, signal) =>
         exchange.send({
           path: "/embeddings",
@@ -69,5 +69,5 @@ export function createVoyageRerank(options: ProviderOptions): RerankProvider {
 }
 
 function voyage({ baseUrl }: ProviderOptions): VendorInterface {
-  return { baseUrl: baseUrl ?? vendorAddress("voyage"), needsKey: true, authHeaders: bearer };
+  return { baseUrl: baseUrl ?? vendorAddresses.voyage, needsKey: true, authHeaders: bearer };
 }

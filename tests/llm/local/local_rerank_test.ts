@@ -88,3 +88,26 @@ Deno.test("localRerank() stops with the signal's reason", async () => {
   const ranking = localRerank().rerank({ query: "leave", documents, signal: controller.signal });
   await assert.rejects(ranking, { message: "enough" });
 });
+
+for (
+  const [pattern, distinct, length] of [["a..b..ab.c", 3, 4], ["abc", 3, 3], ["a.a.b...ba", 2, 2]] as const
+) {
+  Deno.test(`the stems of ${pattern} stand ${length} words apart at the nearest`, async () => {
+    const names: Readonly<Record<string, string>> = { a: "walrus", b: "pigeon", c: "badger", ".": "filler" };
+    const spell = (letters: string) => [...letters].map((letter) => names[letter]).join(" ");
+    // the same words, with all that are asked for side by side
+    const letters = [..."abc".slice(0, distinct)];
+    const rest = letters.reduce((left, letter) => left.replace(letter, ""), pattern as string);
+    const together = letters.join("") + rest;
+    const { results } = await localRerank().rerank({
+      query: spell(letters.join("")),
+      documents: [spell(together), spell(pattern)],
+      signal: new AbortController().signal,
+    });
+    const [near, given] = [0, 1].map((index) =>
+      results.find((result) => result.index === index)?.score ?? NaN
+    );
+    // nearness is a twentieth of the score
+    assert.ok(Math.abs((near ?? NaN) - (given ?? NaN) - 0.05 * (1 - distinct / length)) < 1e-9);
+  });
+}

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
-import { scrubSecrets } from "../../../src/llm/transport/scrub_secrets.ts";
-import { exchangeWith, never } from "../exchange_fixture.ts";
+import { cutOutEcho, scrubSecrets } from "../../../src/llm/transport/scrub_secrets.ts";
+import { exchangeWith, faultOf, never } from "../exchange_fixture.ts";
 import { capturedLogger, chunk, chunkedEnd, chunkedHead, reply, startRawServer } from "../raw_server.ts";
 
 const key = "Zk9-qwRTyu_iopLK42jhgfDSAmnbVC";
@@ -116,9 +116,8 @@ Deno.test("no piece of the key leaves in an error or a log line, whatever a serv
   const { logger, lines } = capturedLogger();
   const exchange = exchangeWith(server.url, {
     logger,
-    maxAttempts: 2,
-    authHeaders: () => ({ "x-api-key": secret }),
-    secrets: () => [secret],
+    apiKey: () => secret,
+    authHeaders: (key) => ({ "x-api-key": key }),
     headers: { "x-api-key": "gateway-secret-0123456789" },
   });
   const request = (path: string) => ({ path, body: {}, signal: never });
@@ -136,7 +135,7 @@ Deno.test("no piece of the key leaves in an error or a log line, whatever a serv
       lines.length = 0;
       const path = `/ask?key=${encodeURIComponent(secret)}`;
       const failing = isStream
-        ? Array.fromAsync(exchange.stream({ ...request(path), format: "events" }))
+        ? Array.fromAsync(exchange.stream({ ...request(path), format: "events", read: (item) => item }))
         : exchange.send({
           ...request(path),
           read: (json) => {
@@ -156,7 +155,8 @@ Deno.test("no piece of the key leaves in an error or a log line, whatever a serv
 
 Deno.test("no piece of the key leaves where the connection fails", async () => {
   const { logger, lines } = capturedLogger();
-  const options = { logger, maxAttempts: 1, authHeaders: () => ({ "x-api-key": key }), secrets: () => [key] };
+  const authHeaders = (key: string) => ({ "x-api-key": key });
+  const options = { logger, apiKey: () => key, authHeaders };
   await using server = startRawServer(async (connection, number) => {
     if (number === 2) {
       await connection.write(chunkedHead);
@@ -179,10 +179,44 @@ Deno.test("no piece of the key leaves where the connection fails", async () => {
       path: `/?key=${key}`,
       signal: never,
       format: "events",
+      read: (item) => item,
     });
     const thrown = await Array.fromAsync(stream).then(() => undefined, (error) => error);
     assert.ok(thrown instanceof ProviderError);
     const text = (everythingIn(thrown) + lines.join("")).toLowerCase();
     for (const piece of pieces(key.toLowerCase())) assert.ok(!text.includes(piece), text);
   }
+});
+
+const prompt =
+  'Which "orders" of Mrs Smith,\nborn in 1970, were sent to the clinic in June, and which were not?';
+const quoted = { model: "some-model-of-2026-01-01", messages: [{ role: "user", content: prompt }] };
+
+Deno.test("cutOutEcho() takes out a text that is repeated whole, as it is and as JSON writes it", () => {
+  assert.equal(cutOutEcho(`bad input: ${prompt}!`, quoted), "bad input: […]!");
+  assert.equal(cutOutEcho(`bad input: ${JSON.stringify(prompt)}`, quoted), 'bad input: "[…]"');
+});
+
+Deno.test("cutOutEcho() leaves at most 15 characters at either end of a part", () => {
+  for (let from = 0; from < 40; from++) {
+    const rest = cutOutEcho(`<${prompt.slice(from, from + 60)}>`, quoted);
+    assert.match(rest, /^<.{0,15}\[…\].{0,15}>$/s);
+  }
+});
+
+Deno.test("cutOutEcho() keeps names and the provider's own words", () => {
+  const text = "The model some-model-of-2026-01-01 does not exist, or you may not use it";
+  assert.equal(cutOutEcho(text, quoted), text);
+  assert.equal(cutOutEcho(text, undefined), text);
+});
+
+Deno.test("a server that quotes the request it refuses puts no prompt in the log or the error", async () => {
+  const { logger, lines } = capturedLogger();
+  await using server = startRawServer((connection) =>
+    connection.write(reply(422, JSON.stringify({ detail: [{ msg: "Field required", input: quoted }] })))
+  );
+  const request = { path: "/", body: quoted, signal: never, read: (json: unknown) => json };
+  const error = await faultOf(exchangeWith(server.url, { logger }).send(request));
+  assert.match(error.detail, /^HTTP 422 for POST \/: .*Field required.*some-model-of-2026-01-01/);
+  assert.doesNotMatch(error.detail + lines.join(""), /Smith|1970|clinic|which were not/);
 });

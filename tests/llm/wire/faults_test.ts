@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../../src/core/logger.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
-import type { ProviderOptions } from "../../../src/llm/provider_options.ts";
+import type { ProviderOptions } from "../../../src/llm/provider.ts";
 import { key, optionsFor, type Subject, subjects } from "./provider_subjects.ts";
 import { createVendor, type VendorFault } from "./vendor.ts";
 

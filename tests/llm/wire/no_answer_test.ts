@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { createCircuitBreaker } from "../../../src/llm/circuit_breaker.ts";
 import { createCompletionProvider } from "../../../src/llm/create_provider.ts";
-import { guardCompletion } from "../../../src/llm/guarded_provider.ts";
 import type { Usage } from "../../../src/llm/provider.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { capturedLogger } from "../raw_server.ts";
@@ -32,12 +30,8 @@ for (const [vendor, status, reply, noAnswer, message] of replies) {
     const { logger, lines } = capturedLogger();
     let promptTokens = 0;
     const onUsage = (told: Usage) => void (promptTokens += told.promptTokens);
-    const breaker = createCircuitBreaker({ now: () => 0, logger, provider: vendor });
-    const provider = guardCompletion(
-      createCompletionProvider(
-        optionsFor(vendor, `http://127.0.0.1:${server.addr.port}`, { logger, onUsage }),
-      ),
-      breaker,
+    const provider = createCompletionProvider(
+      optionsFor(vendor, `http://127.0.0.1:${server.addr.port}`, { logger, onUsage }),
     );
     for (let count = 0; count < 6; count++) {
       const asked = provider.complete({

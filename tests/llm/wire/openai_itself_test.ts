@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
-import type { ProviderOptions } from "../../../src/llm/provider_options.ts";
+import type { ProviderOptions } from "../../../src/llm/provider.ts";
 import { key, neverAborted, optionsFor } from "./provider_subjects.ts";
 import { createVendor } from "./vendor.ts";
 

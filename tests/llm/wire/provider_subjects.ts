@@ -4,9 +4,8 @@ import {
   createEmbeddingProvider,
   createRerankProvider,
 } from "../../../src/llm/create_provider.ts";
-import type { CompletionRequest, Usage } from "../../../src/llm/provider.ts";
+import type { CompletionRequest, ProviderOptions, Usage } from "../../../src/llm/provider.ts";
 import type { ProviderKind } from "../../../src/llm/provider_kinds.ts";
-import type { ProviderOptions } from "../../../src/llm/provider_options.ts";
 import type { VendorName } from "./vendor.ts";
 
 // no prefix of a well-known vendor: what hides it must know it, not guess it

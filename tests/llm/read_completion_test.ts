@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
-import { requireText } from "../../src/llm/require_text.ts";
+import { requireText } from "../../src/llm/read_completion.ts";
 import { noUsage } from "../../src/llm/provider.ts";
 import { faultOf, never } from "./exchange_fixture.ts";
 import { end, scriptedProvider, text } from "./scripted_provider.ts";

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { createOllamaContext, type OllamaContextOptions } from "../../../src/llm/vendors/ollama_context.ts";
+import { createOllamaContext } from "../../../src/llm/vendors/ollama.ts";
+import type { ProviderOptions } from "../../../src/llm/provider.ts";
 import { createCompletionProvider } from "../../../src/llm/create_provider.ts";
 import { optionsFor } from "../wire/provider_subjects.ts";
 import { createVendor } from "../wire/vendor.ts";
 import { never } from "../exchange_fixture.ts";
 import { capturedLogger } from "../raw_server.ts";
 
-function fixture(more: Partial<OllamaContextOptions> = {}) {
+function fixture(more: Partial<ProviderOptions> = {}) {
   const { logger, lines } = capturedLogger();
-  return { windowFor: createOllamaContext({ provider: "ollama/m", logger, ...more }), lines };
+  return { windowFor: createOllamaContext({ kind: "ollama", model: "m", logger, ...more }), lines };
 }
 
 /** Each word is one token. */

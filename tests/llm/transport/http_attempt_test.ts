@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
-import { askedDelay, askedDelayIn, retryDelay } from "../../../src/llm/transport/retry_delay.ts";
+import { askedDelay, askedDelayIn, mergeHeaders } from "../../../src/llm/transport/http_attempt.ts";
+
+Deno.test("mergeHeaders() lets later levels win, names compared without case", () => {
+  const merged = mergeHeaders({ "X-A": "1", "X-B": "1" }, undefined, { "x-a": "2" }, {
+    "X-a": "3",
+    "x-C": "3",
+  });
+  assert.deepEqual(merged, { "x-a": "3", "x-b": "1", "x-c": "3" });
+  assert.deepEqual(mergeHeaders(), {});
+});
+
+Deno.test("mergeHeaders() takes any name as a header's", () => {
+  assert.equal(Object.hasOwn(mergeHeaders(JSON.parse('{"__proto__":"x"}')), "__proto__"), true);
+});
 
 const now = Date.UTC(2026, 0, 1, 12);
-
-Deno.test("retryDelay() doubles from half a second to eight, with full jitter", () => {
-  const longest = [1, 2, 3, 4, 5, 6, 2000].map((attempt) => retryDelay(attempt, undefined, () => 1));
-  assert.deepEqual(longest, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
-  assert.equal(retryDelay(3, undefined, () => 0), 0);
-  assert.equal(retryDelay(3, undefined, () => 0.25), 500);
-});
-
-Deno.test("retryDelay() is no shorter than what was asked for", () => {
-  assert.equal(retryDelay(1, 3000, () => 0.5), 3000);
-  assert.equal(retryDelay(4, 100, () => 0.5), 2000);
-});
 
 for (
   const [headers, expected] of [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { vendorFault } from "../../../src/llm/vendors/vendor_fault.ts";
+import { errorWithinReply } from "../../../src/llm/transport/attempt_error.ts";
 
 const cases: readonly (readonly [readonly (string | number | null | undefined)[], string])[] = [
   [["authentication_error"], "credentials"],
@@ -26,12 +26,12 @@ const cases: readonly (readonly [readonly (string | number | null | undefined)[]
 ];
 
 for (const [names, fault] of cases) {
-  Deno.test(`vendorFault() reads ${names.join(", ") || "no name"} as ${fault}`, () => {
-    assert.equal(vendorFault("no", ...names).fault, fault);
+  Deno.test(`errorWithinReply() reads ${names.join(", ") || "no name"} as ${fault}`, () => {
+    assert.equal(errorWithinReply("no", ...names).fault, fault);
   });
 }
 
-Deno.test("vendorFault() tells the names and the vendor's sentence, cut short", () => {
-  assert.equal(vendorFault("too busy", "a", 7).detail, "an error within the reply: a 7 too busy");
-  assert.equal(vendorFault("x".repeat(1000)).detail.length, "an error within the reply: ".length + 500);
+Deno.test("errorWithinReply() tells the names and the vendor's sentence, cut short", () => {
+  assert.equal(errorWithinReply("too busy", "a", 7).detail, "an error within the reply: a 7 too busy");
+  assert.equal(errorWithinReply("x".repeat(1000)).detail.length, "an error within the reply: ".length + 500);
 });

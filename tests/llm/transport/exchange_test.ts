@@ -41,7 +41,9 @@ Deno.test("a key that was replaced between attempts takes effect", async () => {
     key = "new";
     await connection.write(number === 1 ? reply(503, "") : reply(200, "1"));
   });
-  await exchangeWith(server.url, { authHeaders: () => ({ "x-key": key }) }).send(question);
+  await exchangeWith(server.url, { apiKey: () => key, authHeaders: (key) => ({ "x-key": key }) }).send(
+    question,
+  );
   assert.deepEqual(server.requests.map((request) => /x-key: (\w+)/.exec(request)?.[1]), ["old", "new"]);
 });
 
@@ -53,24 +55,24 @@ for (
     [403, "credentials", 1],
     [404, "invalid_request", 1],
     [405, "unsupported", 1],
-    [408, "timeout", 3],
-    [409, "provider", 3],
+    [408, "timeout", 4],
+    [409, "provider", 4],
     [413, "invalid_request", 1],
     [422, "invalid_request", 1],
-    [429, "rate_limit", 3],
-    [500, "provider", 3],
+    [429, "rate_limit", 4],
+    [500, "provider", 4],
     [501, "unsupported", 1],
-    [502, "provider", 3],
-    [503, "provider", 3],
-    [504, "provider", 3],
-    [529, "provider", 3],
+    [502, "provider", 4],
+    [503, "provider", 4],
+    [504, "provider", 4],
+    [529, "provider", 4],
   ] as const
 ) {
   Deno.test(`status ${status} is the fault ${fault} after ${attempts} attempts`, async () => {
     await using server = startRawServer((connection) =>
       connection.write(reply(status, `{"error":"no ${status}"}`, "location: http://127.0.0.1:9/\r\n"))
     );
-    const error = await faultOf(exchangeWith(server.url, { maxAttempts: 3 }).send(question));
+    const error = await faultOf(exchangeWith(server.url).send(question));
     assert.equal(error.fault, fault);
     assert.match(error.detail, new RegExp(`^HTTP ${status} .*no ${status}`));
     assert.equal(error.cause, undefined);
@@ -106,7 +108,7 @@ Deno.test("a connection that breaks each time, or is refused, is unreachable", a
 });
 
 Deno.test("a name that does not resolve is unreachable", async () => {
-  await assertFault(exchangeWith("http://nothing.invalid", { maxAttempts: 1 }).send(question), "unreachable");
+  await assertFault(exchangeWith("http://nothing.invalid").send(question), "unreachable");
 });
 
 Deno.test("malformed JSON and malformed UTF-8 are the provider's fault, once, and the detail quotes nothing of it", async () => {
@@ -172,6 +174,22 @@ Deno.test("the wait is what Retry-After asks for", async () => {
   const sleep = (ms: number) => Promise.resolve(void waits.push(ms));
   await exchangeWith(server.url, { sleep, random: () => 0.5 }).send(question);
   assert.deepEqual(waits, [7000, 1500, 1000]);
+});
+
+Deno.test("the wait doubles from half a second, with full jitter, and is no shorter than what was asked for", async () => {
+  const asked = (number: number) => number < 5 ? "" : "retry-after-ms: 700\r\n";
+  await using server = startRawServer((connection, number) =>
+    connection.write(reply(503, "", asked(number)))
+  );
+  const waitsWith = async (random: number) => {
+    const waits: number[] = [];
+    const sleep = (ms: number) => Promise.resolve(void waits.push(ms));
+    await assertFault(exchangeWith(server.url, { sleep, random: () => random }).send(question), "provider");
+    return waits;
+  };
+  assert.deepEqual(await waitsWith(1), [500, 1000, 2000]);
+  assert.deepEqual(await waitsWith(0.5), [700, 700, 1000]);
+  assert.deepEqual(await waitsWith(0), [700, 700, 700]);
 });
 
 Deno.test("a wait that the request has no time for, or over a minute, ends the attempts at once", async () => {
@@ -266,7 +284,7 @@ Deno.test("a request's own limit ends its attempts before the exchange's", async
 
 Deno.test("a header or an address that cannot be sent is our own fault", async () => {
   const bad = exchangeWith("http://127.0.0.1:9", {
-    authHeaders: () => ({ "x-key": "the-key-of-the-server\n!" }),
+    authHeaders: (key) => ({ "x-key": `${key}\n!` }),
   });
   const error = await faultOf(bad.send(question));
   assert.equal(error.fault, "internal");
@@ -303,34 +321,21 @@ Deno.test("each failed attempt is one log line, the last one a warning, and none
   await using server = startRawServer((connection) =>
     connection.write(reply(503, "down", "x-request-id: r1\r\n"))
   );
-  const exchange = exchangeWith(server.url, { logger, maxAttempts: 2 });
+  const exchange = exchangeWith(server.url, { logger });
   await assertFault(exchange.send({ ...question, body: "the prompt" }), "provider");
   const logged = lines.map((line) => JSON.parse(line));
   assert.deepEqual(
     logged.map(({ time: _, elapsedMs, ...line }) => ({ ...line, elapsedMs: typeof elapsedMs })),
-    [
-      {
-        level: "debug",
-        message: "provider attempt failed",
-        provider: "test/model",
-        attempt: 1,
-        status: 503,
-        fault: "provider",
-        requestId: "r1",
-        detail: "HTTP 503 for POST /ask: down",
-        elapsedMs: "number",
-      },
-      {
-        level: "warn",
-        message: "provider request failed",
-        provider: "test/model",
-        attempt: 2,
-        status: 503,
-        fault: "provider",
-        requestId: "r1",
-        detail: "HTTP 503 for POST /ask: down",
-        elapsedMs: "number",
-      },
-    ],
+    [1, 2, 3, 4].map((attempt) => ({
+      level: attempt === 4 ? "warn" : "debug",
+      message: attempt === 4 ? "provider request failed" : "provider attempt failed",
+      provider: "openai/model",
+      attempt,
+      status: 503,
+      fault: "provider",
+      requestId: "r1",
+      detail: "HTTP 503 for POST /ask: down",
+      elapsedMs: "number",
+    })),
   );
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type BatchedEmbedding, embedInBatches } from "../../../src/llm/vendors/embed_in_batches.ts";
+import { type BatchedEmbedding, embedInBatches } from "../../../src/llm/vendors/embeddings.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `${index}`);

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import type { HttpExchange, StreamItem } from "../../src/llm/transport/http_exchange.ts";
-import { waitUntil } from "../support/wait_until.ts";
-import { assertFault, exchangeWith, faultOf, never } from "./exchange_fixture.ts";
-import { capturedLogger, chunk, chunkedEnd, chunkedHead, reply, startRawServer } from "./raw_server.ts";
+import type { VendorExchange } from "../../../src/llm/transport/exchange.ts";
+import type { StreamItem } from "../../../src/llm/transport/read_reply.ts";
+import { waitUntil } from "../../support/wait_until.ts";
+import { assertFault, exchangeWith, faultOf, never } from "../exchange_fixture.ts";
+import { capturedLogger, chunk, chunkedEnd, chunkedHead, reply, startRawServer } from "../raw_server.ts";
 
-function streamOf(exchange: HttpExchange, format: "events" | "lines" = "events", signal = never) {
-  return exchange.stream({ path: "/stream", body: {}, signal, format });
+function streamOf(exchange: VendorExchange, format: "events" | "lines" = "events", signal = never) {
+  return exchange.stream({ path: "/stream", body: {}, signal, format, read: (item) => item });
 }
 
-const all = (exchange: HttpExchange, format?: "events" | "lines") =>
+const all = (exchange: VendorExchange, format?: "events" | "lines") =>
   Array.fromAsync(streamOf(exchange, format));
 
 /** The items until the stream ends or fails, and how. */
