@@ -1,5 +1,6 @@
 import { configSchema } from "../src/config/schema/config_schema.ts";
 import { readWhen } from "../src/config/mod.ts";
+import { aliases } from "../src/config/schema/aliases.ts";
 import { leafSchemas, schemaDescription, writtenDefault } from "../src/config/schema/schema_walk.ts";
 import { formatPath } from "../src/config/value_tree.ts";
 
@@ -18,9 +19,17 @@ export function settingsRows(): string[][] {
   });
 }
 
+/** A row for each other name of a setting. */
+export function aliasRows(): string[][] {
+  return aliases.map(({ holder, alias, name, schema }) => [
+    `\`${holder}.${alias}\``,
+    `${schema === undefined ? "" : "a half of "}\`${holder}.${name}\``,
+  ]);
+}
+
 /** The page before it is formatted. */
 export function settingsPage(): string {
-  const rows = settingsRows().map((cells) => `| ${cells.join(" | ")} |`);
+  const table = (rows: string[][]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   return `# Settings
 
 Every setting of the configuration file, its default, and when it is read: \`reloaded\` where a running server takes in
@@ -29,6 +38,14 @@ a change of the file (by itself, and on SIGHUP), \`at the start\` where it waits
 
 | Setting | Default | What it is | Read |
 | --- | --- | --- | --- |
-${rows.join("\n")}
+${table(settingsRows())}
+
+## Other names
+
+pgEdge's two servers name some settings differently. Postern takes both names in both places.
+
+| Another name | of |
+| --- | --- |
+${table(aliasRows())}
 `;
 }

@@ -14,6 +14,8 @@ import {
 } from "yaml";
 
 export interface Place {
+  /** The setting's name there, where it is another than its own. */
+  readonly path?: string;
   readonly line: number;
   readonly column: number;
 }
@@ -73,8 +75,8 @@ export function readConfigDocument(text: string): { document?: ConfigDocument; f
 
 /** A setting and its line, as warnings name it: `http.address (line 3)`. */
 export function settingAt(path: SettingPath, place: PlaceOf): string {
-  const line = place(path)?.line;
-  return `${formatPath(path)}${line === undefined ? "" : ` (line ${line})`}`;
+  const { line, path: name = formatPath(path) } = place(path) ?? {};
+  return `${name}${line === undefined ? "" : ` (line ${line})`}`;
 }
 
 function createDocument(tree: ValueMap, yaml: Document.Parsed, placeAt: PlaceAt): ConfigDocument {

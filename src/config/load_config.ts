@@ -7,6 +7,7 @@ import { applyOverrides } from "./overrides.ts";
 import { clampSettings, identityFaults, takeDeprecatedSettings } from "./pgedge_settings.ts";
 import { ruleFaults, type RunContext } from "./rule_faults.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
+import { joinAddresses, useOwnNames } from "./schema/aliases.ts";
 import { configSchema, type ParsedConfig, unusedPartWarnings } from "./schema/config_schema.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
 import { type Locate, type Origin, schemaFaults } from "./schema/schema_faults.ts";
@@ -56,11 +57,12 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { flags = noFlags, env, cwd, executableDir = cwd, readFile = (path) => Deno.readTextFile(path) } =
     options;
   const file = await readConfigFile({ configPath: flags.configPath, env, cwd, executableDir, readFile });
-  const { document, faults } = file === undefined ? noDocument() : readConfigDocument(file.text);
-  if (document === undefined) throw new ConfigError(faults, file?.path);
+  const read = file === undefined ? noDocument() : readConfigDocument(file.text);
+  if (read.document === undefined) throw new ConfigError(read.faults, file?.path);
 
   const folder = file === undefined ? executableDir : dirname(file.path);
-  faults.push(...identityFaults(document.tree, document.place));
+  const { document, faults: aliasFaults } = useOwnNames(read.document);
+  const faults = [...read.faults, ...aliasFaults, ...identityFaults(document.tree, document.place)];
   const deprecated = takeDeprecatedSettings(document.tree, document.place);
   const tree = normalizeTree(document.tree, configSchema, {
     folder,
@@ -70,7 +72,14 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const hints = variableHints(document.tree, document.place);
   const clamped = clampSettings(tree, document.place);
   const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
-  if (flags.demo) applyDemoDefaults(tree);
+  const addresses = defaultAddresses(tree, flags);
+  for (const [name, half] of joinAddresses(tree, addresses)) {
+    const origin = origins.get(half);
+    if (origin !== undefined) origins.set(name, { ...origin, path: half });
+  }
+  if (flags.demo && valueAt(tree, ["server", "address"]) === undefined) {
+    putValue(tree, ["server", "address"], addresses.server);
+  }
   const parsed = validate(tree, document, origins, { faults, hints, path: file?.path }, {
     allowInsecure: flags.allowInsecure,
     rag: flags.rag ?? false,
@@ -91,14 +100,9 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 }
 
 /** The demo's RAG server is offered to others only where a setting says so, and stands beside the tool server. */
-function applyDemoDefaults(tree: ValueMap): void {
-  const defaults = {
-    listen_address: "127.0.0.1",
-    port: valueAt(tree, ["http", "enabled"]) === true ? 8081 : 8080,
-  };
-  for (const [key, value] of Object.entries(defaults)) {
-    if (valueAt(tree, ["server", key]) === undefined) putValue(tree, ["server", key], value);
-  }
+function defaultAddresses(tree: ValueMap, { demo }: ConfigFlags): { http: string; server: string } {
+  const demoPort = valueAt(tree, ["http", "enabled"]) === true ? 8081 : 8080;
+  return { http: ":8080", server: demo ? `127.0.0.1:${demoPort}` : "0.0.0.0:8080" };
 }
 
 function noDocument(): { document: ConfigDocument; faults: Fault[] } {

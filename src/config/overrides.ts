@@ -25,8 +25,9 @@ interface Override {
   readonly origin: Origin;
 }
 
-/** Of these, one takes the place of the others. */
+/** Of the settings of a section, one takes the place of the others. */
 const rivals: Readonly<Record<string, readonly string[]>> = {
+  address: ["listen_address", "port"],
   host: ["hosts", "embedded"],
   hosts: ["host", "port", "embedded"],
   embedded: ["host", "port", "hosts"],
@@ -76,10 +77,10 @@ function written(setting: Setting, text: string, { env, cwd }: Omit<Overrides, "
 }
 
 function dropRivals(tree: ValueMap, overrides: readonly Override[]): void {
-  const [first] = Array.isArray(tree["databases"]) ? tree["databases"] : [];
-  if (!isMap(first)) return;
-  for (const { setting } of overrides.filter(({ setting }) => setting.path[0] === "databases")) {
-    for (const rival of rivals[String(setting.path[2])] ?? []) delete first[rival];
+  for (const { setting: { path } } of overrides) {
+    const section = valueAt(tree, path.slice(0, -1));
+    if (!isMap(section)) continue;
+    for (const rival of rivals[String(path.at(-1))] ?? []) delete section[rival];
   }
 }
 

@@ -1,4 +1,4 @@
-import { addressesCollide, isLoopback, type ListenAddress, parseListenAddress } from "../core/address.ts";
+import { addressesCollide, isLoopback, parseListenAddress } from "../core/address.ts";
 import type { Fault } from "./fault.ts";
 import { layered } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";
@@ -54,12 +54,10 @@ const exclusive: readonly (readonly [string, string])[] = [
   ["password", "password_file"],
 ];
 
-/** What the first of each needs: a client certificate and its key, as `databases` and `pipelines` call them. */
+/** What the first of each needs. */
 const together: readonly (readonly [string, string])[] = [
   ["sslcert", "sslkey"],
   ["sslkey", "sslcert"],
-  ["ssl_cert", "ssl_key"],
-  ["ssl_key", "ssl_cert"],
 ];
 
 function checkConnection(connection: unknown, path: SettingPath, report: Report): void {
@@ -110,15 +108,13 @@ function checkListeners(tree: ValueMap, context: RunContext, report: Report): vo
     const reason = `needs -allow-insecure: ${written} can be reached from other machines`;
     report(["http", "auth", "enabled"], `serving without authentication ${reason}`);
   }
-  if (context.rag && addressesCollide(address, ragAddress(tree))) {
-    report(["server", "port"], `the RAG server and http.address would both listen on port ${address.port}`);
+  const rag = parseListenAddress(String(valueAt(tree, ["server", "address"]) ?? "0.0.0.0:8080"));
+  if (context.rag && rag !== undefined && addressesCollide(address, rag)) {
+    report(
+      ["server", "address"],
+      `the RAG server and http.address would both listen on port ${address.port}`,
+    );
   }
-}
-
-function ragAddress(tree: ValueMap): ListenAddress {
-  const host = valueAt(tree, ["server", "listen_address"]) ?? "0.0.0.0";
-  const port = valueAt(tree, ["server", "port"]) ?? 8080;
-  return { host: String(host), port: Number(port) };
 }
 
 /** What a pipeline lacks, `defaults` included, and what cannot be together in it. */

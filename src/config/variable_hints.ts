@@ -7,8 +7,10 @@ import { formatPath, isMap, type SettingPath, type ValueMap } from "./value_tree
 
 /** What to tell of a value that was written as if variables were replaced in it. */
 export interface VariableHint {
-  /** As in `databases[0].password`. */
+  /** As in `databases[0].user`. */
   readonly path: string;
+  /** The same as the file calls it: `databases[0].username`. */
+  readonly writtenPath: string;
   readonly line?: number;
   /** Never the value: it may be a password after all. */
   readonly message: string;
@@ -19,9 +21,10 @@ const reference = /\$\{[^{}]+\}/;
 /** One hint for each text of a file that holds `${…}`, which Compose and shells replace and this server does not. */
 export function variableHints(tree: ValueMap, place: PlaceOf): VariableHint[] {
   return [...textsOf(tree, [])].filter(([, text]) => reference.test(text)).map(([path]) => {
-    const line = place(path)?.line;
+    const { line, path: writtenPath = formatPath(path) } = place(path) ?? {};
     return {
       path: formatPath(path),
+      writtenPath,
       ...(line === undefined ? {} : { line }),
       message: `variables such as \${NAME} are not replaced here: ${instead(path)}`,
     };
@@ -30,15 +33,17 @@ export function variableHints(tree: ValueMap, place: PlaceOf): VariableHint[] {
 
 /** Hints as lines for the log. */
 export function hintWarnings(hints: readonly VariableHint[]): string[] {
-  return hints.map(({ path, line, message }) =>
-    `${path}${line === undefined ? "" : ` (line ${line})`} is taken as it is written: ${message}`
+  return hints.map(({ writtenPath, line, message }) =>
+    `${writtenPath}${line === undefined ? "" : ` (line ${line})`} is taken as it is written: ${message}`
   );
 }
 
 /** Faults, those of a value with a hint with that hint: it says why the value does not fit. */
 export function withHints(faults: readonly Fault[], hints: readonly VariableHint[]): Fault[] {
   return faults.map((fault) => {
-    const hint = fault.line === undefined ? undefined : hints.find(({ path }) => path === fault.path);
+    const hint = fault.line === undefined
+      ? undefined
+      : hints.find(({ writtenPath }) => writtenPath === fault.path);
     return hint === undefined ? fault : { ...fault, message: `${fault.message}; ${hint.message}` };
   });
 }

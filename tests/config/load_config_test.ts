@@ -201,9 +201,10 @@ Deno.test("loadConfig() refuses two listeners on one address", async () => {
   const flags = { ...parseFlags([]), rag: true };
   const error = await faultsOf(optionsFor(text, { flags }));
   assert.deepEqual(error.faults.map(({ path, line }) => [path, line]), [["server.port", 3]]);
-  assert.equal((await loadConfig(optionsFor(text))).config.server?.port, 8080);
+  assert.equal((await loadConfig(optionsFor(text))).config.server.address.port, 8080);
   assert.equal(
-    (await loadConfig(optionsFor(text.replace("port: 8080", "port: 81"), { flags }))).config.server?.port,
+    (await loadConfig(optionsFor(text.replace("port: 8080", "port: 81"), { flags }))).config.server.address
+      .port,
     81,
   );
 });
@@ -276,5 +277,8 @@ Deno.test("loadConfig() takes a word of a choice in any case, from the file, a v
 Deno.test("loadConfig() keeps the demo's RAG server to this machine, where Host is checked", async () => {
   const flags = { ...parseFlags(["-demo", "-rag"]) };
   const { config } = await loadConfig(optionsFor("", { flags }));
-  assert.deepEqual([config.server.listen_address, config.server.allowed_hosts], ["127.0.0.1", []]);
+  assert.deepEqual([config.server.address, config.server.allowed_hosts], [
+    { host: "127.0.0.1", port: 8080 },
+    [],
+  ]);
 });

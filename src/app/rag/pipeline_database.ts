@@ -9,16 +9,16 @@ export function pipelineDatabaseOptions(
   { name, database }: Pick<PipelineConfig, "name" | "database">,
   passFile: string | undefined,
 ): DatabaseOptions {
-  const { password, password_file: passwordFile, ssl_root_ca: root, ssl_cert: cert, ssl_key: key } = database;
+  const { password, password_file: passwordFile, sslrootcert: root, sslcert: cert, sslkey: key } = database;
   return {
     name,
     hosts: database.hosts,
     database: database.database,
-    user: database.username ?? "postgres",
+    user: database.user ?? "postgres",
     ...(password === undefined ? {} : { password }),
     ...(passwordFile === undefined ? {} : { passwordFile }),
     ...(passFile === undefined ? {} : { passFile }),
-    sslMode: database.ssl_mode ?? "prefer",
+    sslMode: database.sslmode ?? "prefer",
     ...(root === undefined ? {} : { sslRootCertFile: root }),
     ...(cert === undefined ? {} : { sslCertFile: cert }),
     ...(key === undefined ? {} : { sslKeyFile: key }),

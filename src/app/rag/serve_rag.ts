@@ -31,7 +31,7 @@ const bodyTimeoutMs = 30_000;
  */
 export async function serveRag(options: ServeRagOptions): Promise<RagHttpServer> {
   const { server, pipelines, version, files, logger } = options;
-  const address = { host: server.listen_address, port: server.port };
+  const { address } = server;
   const runningQueries = createRunningQueries();
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const routesOf = ({ allowed_hosts, cors }: Config["server"]) =>

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { logFormats, logLevels } from "../../core/logger.ts";
+import { withAliases } from "./aliases.ts";
 import { builtins } from "./builtins.ts";
 import { databases } from "./databases.ts";
 import { choice, filePath, integer, section } from "./field_types.ts";
@@ -46,7 +47,8 @@ export type ParsedConfig = z.output<typeof configSchema>;
 
 /** JSON Schema of the configuration file, for editors that complete and check it. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
-  return { title: "Postern's configuration file", ...z.toJSONSchema(configSchema, { io: "input" }) };
+  const toJson = (schema: z.core.$ZodType) => z.toJSONSchema(schema, { io: "input" });
+  return withAliases({ title: "Postern's configuration file", ...toJson(configSchema) }, toJson);
 }
 
 /** Parts of the schema that nothing acts upon yet. Take a line out with the change that makes it work. */

@@ -29,15 +29,15 @@ const pipelineDatabase = section({
   ),
   target_session_attrs: choice(...targetSessionAttrs).optional().describe("Which of the servers will do"),
   database: text().describe("Database on the server"),
-  username: text().optional().describe("Role to connect as"),
+  user: text().optional().describe("Role to connect as"),
   password: text().optional().describe("Password"),
   password_file: filePath().optional().describe(
     "File that holds the password, read anew for each connection",
   ),
-  ssl_mode: choice(...sslModes).optional().describe("TLS to the server, as in libpq"),
-  ssl_cert: filePath().optional().describe("Client certificate, PEM"),
-  ssl_key: filePath().optional().describe("Private key of the client certificate, PEM"),
-  ssl_root_ca: filePath().optional().describe(
+  sslmode: choice(...sslModes).optional().describe("TLS to the server, as in libpq"),
+  sslcert: filePath().optional().describe("Client certificate, PEM"),
+  sslkey: filePath().optional().describe("Private key of the client certificate, PEM"),
+  sslrootcert: filePath().optional().describe(
     "Authorities that the server's certificate is checked against, PEM",
   ),
 });

@@ -1,10 +1,10 @@
 import { completionKinds, embeddingKinds } from "../../llm/provider_kinds.ts";
 import { queryLimits } from "../../rag_server/query_limits.ts";
 import {
+  address,
   choice,
   filePath,
   headerMap,
-  host,
   hostName,
   integer,
   list,
@@ -18,8 +18,7 @@ import {
 
 /** The RAG server's listener. */
 export const server = section({
-  listen_address: host().prefault("0.0.0.0").describe("Address of the interface to listen on"),
-  port: integer(0, 65535).prefault(8080).describe("Port to listen on; 0: one that is free"),
+  address: address().prefault("0.0.0.0:8080").describe("Address to listen on; port 0: one that is free"),
   allowed_hosts: list(hostName()).prefault([]).describe(
     "Host names under which the server may be called, besides its own; a proxy's where it passes Host on",
   ),

@@ -6,7 +6,7 @@ import { schemaAt, sectionFields } from "./schema_walk.ts";
 import type { z } from "zod";
 
 /** Where a value was written: its place in the file, or the variable or flag that gave it. */
-export type Origin = Pick<Fault, "line" | "column" | "variable" | "flag">;
+export type Origin = Partial<Pick<Fault, "path" | "line" | "column" | "variable" | "flag">>;
 export type Locate = (path: SettingPath, part?: "value" | "key") => Origin;
 
 /** The schema's issues as faults, each setting once. */

@@ -1,4 +1,6 @@
 import { formatPath, type SettingPath } from "../value_tree.ts";
+import { parseListenAddress } from "../../core/address.ts";
+import { aliases } from "./aliases.ts";
 import { configSchema } from "./config_schema.ts";
 import {
   leafSchemas,
@@ -44,23 +46,37 @@ export const libpqVariables: Readonly<Record<string, string>> = {
 
 /** Every setting that an environment variable can give; of lists of sections, those of the first database. */
 export function listSettings(): Setting[] {
-  const settings: Setting[] = [];
-  for (const [path, schema] of leafSchemas(configSchema)) {
-    const variable = variableOf(path);
-    const written = writtenSchema(schema);
-    if (variable === undefined || written instanceof z.ZodRecord) continue;
-    const text = defaultText(writtenDefault(schema));
-    settings.push({
-      name: formatPath(path),
-      path,
-      schema,
-      variable,
-      description: schemaDescription(schema) ?? "",
-      ...(text === undefined ? {} : { defaultText: text }),
-      ...(written instanceof z.ZodEnum ? { choices: written.options.map(String) } : {}),
-    });
-  }
-  return settings;
+  const settings = Array.from(
+    leafSchemas(configSchema),
+    ([path, schema]) => settingOf(path, schema, defaultText(writtenDefault(schema))),
+  ).filter((setting) => setting !== undefined);
+  return [...settings, ...addressHalves(settings)];
+}
+
+function settingOf(path: SettingPath, schema: z.core.$ZodType, byDefault?: string): Setting | undefined {
+  const variable = variableOf(path);
+  const written = writtenSchema(schema);
+  if (variable === undefined || written instanceof z.ZodRecord) return undefined;
+  return {
+    name: formatPath(path),
+    path,
+    schema,
+    variable,
+    description: schemaDescription(schema) ?? "",
+    ...(byDefault === undefined ? {} : { defaultText: byDefault }),
+    ...(written instanceof z.ZodEnum ? { choices: written.options.map(String) } : {}),
+  };
+}
+
+/** The settings that give a half of an address alone. */
+function addressHalves(settings: readonly Setting[]): Setting[] {
+  return aliases.flatMap(({ holder, alias, name, schema }) => {
+    if (schema === undefined) return [];
+    const whole = settings.find((setting) => setting.name === `${holder}.${name}`)?.defaultText ?? "";
+    const { host, port } = parseListenAddress(whole) ?? { host: "", port: "" };
+    const half = String(alias === "port" ? port : host);
+    return settingOf([holder, alias], schema, half === "" ? undefined : half) ?? [];
+  });
 }
 
 function variableOf(path: SettingPath): string | undefined {

@@ -1,0 +1,137 @@
+import type { z } from "zod";
+import { parseListenAddress } from "../../core/address.ts";
+import type { ConfigDocument } from "../config_document.ts";
+import type { Fault } from "../fault.ts";
+import { formatPath, isMap, type SettingPath, settingsOf, valueAt, type ValueMap } from "../value_tree.ts";
+import { host, integer } from "./field_types.ts";
+
+/**
+ * pgEdge's two servers name the settings of a connection and of a listener differently. Postern has one name for each,
+ * and takes the other's in both places. `[]` is every element of a list.
+ */
+const connections = ["databases[]", "pipelines[].database"];
+const connectionNames: Readonly<Record<string, string>> = {
+  username: "user",
+  ssl_mode: "sslmode",
+  ssl_cert: "sslcert",
+  ssl_key: "sslkey",
+  ssl_root_ca: "sslrootcert",
+};
+const listeners = ["http", "server"] as const;
+
+/** The two halves of a listener's `address`, which pgEdge's RAG server has as two settings. */
+const listenerHalves = {
+  listen_address: host().describe("Host of the address"),
+  port: integer(0, 65_535).describe("Port of the address; 0: one that is free"),
+};
+
+/** Another name of a setting, as in `databases[].username` for `databases[].user`. */
+export interface Alias {
+  /** What holds the setting: `databases[]`. */
+  readonly holder: string;
+  readonly alias: string;
+  readonly name: string;
+  /** Where the alias stands for a part of the setting alone. */
+  readonly schema?: z.core.$ZodType;
+}
+
+export const aliases: readonly Alias[] = [
+  ...connections.flatMap((holder) =>
+    Object.entries(connectionNames).map(([alias, name]) => ({ holder, alias, name }))
+  ),
+  ...listeners.flatMap((holder) =>
+    Object.entries(listenerHalves).map(([alias, schema]) => ({ holder, alias, name: "address", schema }))
+  ),
+];
+
+/**
+ * Gives what stands under an alias its own name. A place, and a scalar's text, are still found where they are written.
+ * The halves of addresses stay until variables and flags are laid over them: `joinAddresses`.
+ */
+export function useOwnNames(document: ConfigDocument): { document: ConfigDocument; faults: Fault[] } {
+  const writtenPaths = new Map<string, SettingPath>();
+  const faults: Fault[] = [];
+  for (const { holder, alias, name } of aliases) {
+    for (const { holder: map, path } of settingsOf(document.tree, `${holder}.${alias}`)) {
+      const own = [...path.slice(0, -1), name];
+      if (isGiven(map[name])) {
+        const message = `cannot be given together with ${name}, which is the same`;
+        faults.push({ path: formatPath(path), ...document.place(path), message });
+      } else if (isGiven(map[alias])) writtenPaths.set(formatPath(own), path);
+      if (name === "address") continue;
+      if (isGiven(map[alias])) map[name] = map[alias];
+      delete map[alias];
+    }
+  }
+  const written = (path: SettingPath) => writtenPaths.get(formatPath(path));
+  return {
+    faults,
+    document: {
+      tree: document.tree,
+      place(path, part) {
+        const other = written(path);
+        const place = document.place(other ?? path, part);
+        return place && other ? { ...place, path: formatPath(other) } : place;
+      },
+      sourceText: (path) => document.sourceText(written(path) ?? path),
+    },
+  };
+}
+
+/**
+ * Makes one `address` of a listener's halves and of what they leave out: the address beside them, else the default.
+ * Returns the settings whose value came from a half, with that half's name.
+ */
+export function joinAddresses(
+  tree: ValueMap,
+  defaults: Readonly<Record<typeof listeners[number], string>>,
+): Map<string, string> {
+  const joined = new Map<string, string>();
+  for (const listener of listeners) {
+    const section = tree[listener];
+    if (!isMap(section)) continue;
+    const halves = Object.keys(listenerHalves).filter((half) => isGiven(section[half]));
+    const { listen_address, port } = section;
+    for (const half of Object.keys(listenerHalves)) delete section[half];
+    const last = halves.at(-1);
+    if (last === undefined) continue;
+    joined.set(`${listener}.address`, `${listener}.${last}`);
+    const base = parseListenAddress(String(section["address"] ?? defaults[listener]));
+    // what is wrong with the address is for validation to say
+    if (base === undefined) continue;
+    section["address"] = addressText(
+      isGiven(listen_address) ? listen_address : base.host,
+      isGiven(port) ? port : base.port,
+    );
+  }
+  return joined;
+}
+
+function addressText(host: unknown, port: unknown): string {
+  const text = String(host);
+  return `${text.includes(":") && !text.startsWith("[") ? `[${text}]` : text}:${port}`;
+}
+
+/** Adds the aliases to the JSON Schema of the configuration, so that an editor does not call them unknown. */
+export function withAliases(
+  jsonSchema: Readonly<Record<string, unknown>>,
+  toJson: (schema: z.core.$ZodType) => unknown,
+) {
+  for (const { holder, alias, name, schema } of aliases) {
+    const path = holder.split(".").flatMap((part) =>
+      part.endsWith("[]") ? ["properties", part.slice(0, -2), "items"] : ["properties", part]
+    );
+    const properties = valueAt(jsonSchema, [...path, "properties"]);
+    if (!isMap(properties)) continue;
+    const like = schema === undefined ? properties[name] : toJson(schema);
+    if (!isMap(like)) continue;
+    const { default: _default, $schema: _schema, ...own } = like;
+    properties[alias] = schema === undefined ? { ...own, description: `Another name of ${name}` } : own;
+  }
+  return jsonSchema;
+}
+
+/** An empty value is the same as none. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
