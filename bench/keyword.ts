@@ -9,8 +9,8 @@ import { silentLogger } from "../src/core/logger.ts";
 import { connect } from "../src/postgres/connect/connect.ts";
 import { pg } from "../src/postgres/connection.ts";
 import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
-import { keywordArm } from "../src/rag_server/keyword/keyword_arm.ts";
-import type { OwnIndex } from "../src/rag_server/keyword/keyword_index.ts";
+import { keywordSearch } from "../src/rag_server/keyword/keyword_search.ts";
+import type { OwnIndex } from "../src/rag_server/keyword/find_keyword_index.ts";
 import { lexemesSql } from "../src/rag_server/keyword/term_sql.ts";
 import { renderSql, type SqlText, verbatim } from "../src/postgres/sql_text.ts";
 import { createTestDatabase, type TestDatabase } from "../tests/support/database.ts";
@@ -55,7 +55,7 @@ async function withAsk<T>(
   await client.connect();
   try {
     return await use(async (question, filter) => {
-      const arm = keywordArm(index, { question, limit: 40, ...(filter !== undefined && { filter }) });
+      const arm = keywordSearch(index, { question, limit: 40, ...(filter !== undefined && { filter }) });
       const { sql, parameters } = renderSql(arm);
       const { rows } = await client.query<{ id: string }>(sql, [...parameters]);
       return rows.map(({ id }) => id);

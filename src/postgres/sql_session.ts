@@ -118,3 +118,16 @@ export async function withoutWaitingWriters<T>(signal: AbortSignal, work: () => 
     }
   }
 }
+
+/** Runs `work` in a transaction that takes locks which writers hold, and waits for them a second at a time. */
+export function lockingTransaction<T>(
+  session: SqlSession,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  return withoutWaitingWriters(signal, () =>
+    transaction(session, async () => {
+      await session.query("SET LOCAL lock_timeout = '1s'");
+      return await work();
+    }));
+}

@@ -111,7 +111,7 @@ testWithPgvector("a search by words that takes too long does not cost the answer
   assert.ok(opened);
   const slow: SearchedTable = {
     ...opened,
-    keywordArm: () => sql`SELECT '1' AS id, 1::float8 AS score FROM pg_sleep(10)`,
+    keywordSearch: () => sql`SELECT '1' AS id, 1::float8 AS score FROM pg_sleep(10)`,
   };
   const request: RetrieveRequest = {
     question: "fox",

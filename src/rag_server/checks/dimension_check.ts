@@ -1,5 +1,5 @@
 import { quoteIdentifier, renderSql, sql, verbatim } from "../../postgres/sql_text.ts";
-import { lengthSql } from "../search/vector_arm.ts";
+import { lengthSql } from "../search/vector_search.ts";
 import { type Check, error, type Finding, note, warning } from "./check.ts";
 import { readIngestKnowledge } from "./ingest_knowledge.ts";
 import { readRows } from "./read_rows.ts";

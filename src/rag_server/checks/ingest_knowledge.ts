@@ -1,4 +1,4 @@
-import { mayReadSql } from "../keyword/may_read_sql.ts";
+import { mayReadSql } from "../keyword/find_keyword_index.ts";
 import { readJson, readRows } from "./read_rows.ts";
 import type { TableSubject } from "./table_subject.ts";
 

@@ -1,9 +1,9 @@
 import { AppError } from "../../core/app_error.ts";
 import { shellWord } from "../../core/shell_word.ts";
 import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
-import { indexFormat, indexTable, oldestFormat } from "../keyword/index_objects.ts";
-import type { KeywordIndex } from "../keyword/keyword_index.ts";
-import { mayReadSql } from "../keyword/may_read_sql.ts";
+import { indexFormat, indexTable, oldestFormat } from "../keyword/index_record.ts";
+import type { KeywordIndex } from "../keyword/find_keyword_index.ts";
+import { mayReadSql } from "../keyword/find_keyword_index.ts";
 import { type Check, type Finding, note, warning } from "./check.ts";
 import { readJson } from "./read_rows.ts";
 import { rowsText, type TableSubject } from "./table_subject.ts";

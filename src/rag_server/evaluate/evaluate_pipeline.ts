@@ -70,7 +70,7 @@ function withoutWarning(
 }
 
 function armsOf(tables: readonly SearchedTable[], { vectorWeight }: SearchSettings): [ArmName, number][] {
-  if (tables.every(({ keywordArm }) => keywordArm === undefined)) return [["vector", 1]];
+  if (tables.every(({ keywordSearch }) => keywordSearch === undefined)) return [["vector", 1]];
   const isFusion = vectorWeight > 0 && vectorWeight < 1;
   return [
     ["vector", 1],

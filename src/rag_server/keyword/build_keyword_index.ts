@@ -2,20 +2,32 @@ import { AppError } from "../../core/app_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import {
   createSqlSession,
+  lockingTransaction,
   type SqlSession,
   takeLock,
   transaction,
-  withoutWaitingWriters,
 } from "../../postgres/sql_session.ts";
-import { copyDocuments, dropOrphans } from "./copy_documents.ts";
-import { grantToReaders } from "./grant_to_readers.ts";
-import { indexFormat, indexTable, oldestFormat } from "./index_objects.ts";
-import { createRecord, findRecord, type IndexRecord, markReady, schemaSql } from "./index_record.ts";
-import { inspectSource, type KeywordIndexRequest, type SourceFacts } from "./inspect_source.ts";
-import { keyMatchesSql } from "./key_matches_sql.ts";
-import { followRowSecurity } from "./row_security.ts";
-import { sampleLength } from "./sample_length.ts";
+import { copyDocuments } from "./copy_documents.ts";
+import {
+  createRecord,
+  findRecord,
+  indexFormat,
+  type IndexRecord,
+  indexTable,
+  markReady,
+  oldestFormat,
+  ownSchema,
+  schemaSql,
+} from "./index_record.ts";
+import {
+  type IndexSource,
+  inspectSource,
+  keyMatchesSql,
+  type KeywordIndexRequest,
+  textAndConfigSql,
+} from "./index_source.ts";
 import { settleLists } from "./settle_lists.ts";
+import { documentSql } from "./term_sql.ts";
 import { triggerFunctionSql, triggerSql } from "./trigger_sql.ts";
 
 export interface BuildProgress {
@@ -54,26 +66,29 @@ export interface BuiltKeywordIndex {
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
   const { connection, signal, onProgress = () => {}, batchRows = 1_000 } = options;
   const session = createSqlSession(connection, signal, `index the keywords of "${options.table}"`);
-  const facts = await inspectSource(session, options);
-  return await asOnlyBuilder(session, facts.oid, options, async () => {
-    let record = await openRecord(session, options, facts);
-    const total = Math.max(facts.estimatedRows, 1);
-    record = await copyDocuments(session, record, facts, {
+  const source = await inspectSource(session, options);
+  return await asOnlyBuilder(session, source.oid, options, async () => {
+    const opened = await openRecord(session, options, source);
+    const total = Math.max(source.estimatedRows, 1);
+    const record = await copyDocuments(session, opened, source, {
       batchRows,
       signal,
       onDone: (done) => onProgress({ phase: "documents", done, total: Math.max(done, total) }),
     });
-    await dropOrphans(session, record, facts.source);
-    const documents = await countDocuments(session, record);
-    await settleLists(session, record, {
-      onShare: (share) =>
-        onProgress({ phase: "lists", done: Math.round(share * documents), total: documents }),
-    });
-    if (facts.hasRowSecurity) await followRowSecurity(session, record.objects, facts.source);
-    await grantToReaders(session, record, facts.oid);
+    const { documents, lists, recent } = record.objects;
+    const [counted] = await session.query(`SELECT count(*) FROM ${documents}`);
+    const count = Number(counted?.[0] ?? 0);
+    await settleLists(
+      session,
+      record,
+      (share) => onProgress({ phase: "lists", done: Math.round(share * count), total: count }),
+    );
+    if (source.hasRowSecurity) await followRowSecurity(session, record, source);
+    await grantToReaders(session, record, source.oid);
     await markReady(session, record);
-    await vacuum(session, record);
-    return { id: record.id, documents };
+    // gives the planner the tables' sizes, and makes `recent` readable from its index alone
+    for (const table of [documents, lists, recent]) await session.query(`VACUUM (ANALYZE) ${table}`);
+    return { id: record.id, documents: count };
   });
 }
 
@@ -105,22 +120,22 @@ export async function asOnlyBuilder<T>(
 async function openRecord(
   session: SqlSession,
   options: BuildKeywordIndexOptions,
-  facts: SourceFacts,
+  source: IndexSource,
 ): Promise<IndexRecord> {
   for (const statement of schemaSql) await session.query(statement);
-  let record = await findRecord(session, facts.oid, options.textColumn);
+  let record = await findRecord(session, source.oid, options.textColumn);
   if (record === undefined) {
-    await createRecord(session, options, facts);
-    record = await findRecord(session, facts.oid, options.textColumn);
+    await createRecord(session, options, source);
+    record = await findRecord(session, source.oid, options.textColumn);
   }
   if (record === undefined) throw new AppError("conflict", "Cannot index keywords: the index was dropped");
-  await refuseOtherShape(session, options, record, facts);
+  await refuseOtherShape(session, options, record, source);
   if (record.state === "new") {
-    const baseLength = await sampleLength(session, facts.source);
-    return await installTrigger(session, { ...record, baseLength }, facts, options.signal);
+    const baseLength = await sampleLength(session, source);
+    return await installTrigger(session, { ...record, baseLength }, source, options.signal);
   }
   if (record.isOld) {
-    return await installTrigger(session, { ...record, cursor: undefined }, facts, options.signal);
+    return await installTrigger(session, { ...record, cursor: undefined }, source, options.signal);
   }
   return { ...record, cursor: record.state === "ready" ? undefined : record.cursor };
 }
@@ -129,14 +144,14 @@ async function refuseOtherShape(
   session: SqlSession,
   options: BuildKeywordIndexOptions,
   record: IndexRecord,
-  { source }: SourceFacts,
+  { config }: IndexSource,
 ): Promise<void> {
   const [row] = await session.query(
     `SELECT format BETWEEN ${oldestFormat} AND ${indexFormat} AND id_column = $2 AND config = $3
         AND config_column IS NOT DISTINCT FROM $4,
       state <> 'broken' AND ${keyMatchesSql("source", "id_column", `'${record.objects.documents}'::regclass`)}
       FROM ${indexTable} WHERE id = $1`,
-    [record.id, options.idColumn, source.config, options.configColumn ?? null],
+    [record.id, options.idColumn, config, options.configColumn ?? null],
   );
   const [isSame, follows] = (row ?? []).map((value) => value === "t");
   if (isSame && follows) return;
@@ -147,11 +162,27 @@ async function refuseOtherShape(
   );
 }
 
+const sampleRows = 2_000;
+/** For a table that is still empty: that of an abstract. */
+const usualLength = 100;
+
+/**
+ * The average length of a table's texts, in words, from a sample. Impacts are computed with it from the first document
+ * on, so that a document's postings can be found again later.
+ */
+async function sampleLength(session: SqlSession, source: IndexSource): Promise<number> {
+  const [row] = await session.query(`SELECT avg(a.length)
+    FROM (SELECT ${textAndConfigSql(source)}
+      FROM ${source.table} s LIMIT ${sampleRows}) t
+    CROSS JOIN LATERAL (${documentSql("t.text", "t.config")}) a`);
+  return Math.max(1, Math.round(Number(row?.[0] ?? usualLength)));
+}
+
 /** Makes the triggers, or has those of an older format do what this one's do. The source is then to be copied. */
 async function installTrigger(
   session: SqlSession,
   record: IndexRecord,
-  { source }: SourceFacts,
+  source: IndexSource,
   signal: AbortSignal,
 ): Promise<IndexRecord> {
   const { objects, id, baseLength } = record;
@@ -160,10 +191,8 @@ async function installTrigger(
     ? triggerSql(objects, source)
     // past it, no writer is left who ran the old function
     : [`LOCK TABLE ${source.table} IN SHARE ROW EXCLUSIVE MODE`];
-  const install = async () => {
-    // whoever waits for this lock makes all later writers wait too, so not for long
-    await session.query("SET LOCAL lock_timeout = '1s'");
-    await session.query(triggerFunctionSql(objects, source, { id, baseLength }));
+  await lockingTransaction(session, signal, async () => {
+    await session.query(triggerFunctionSql(record, source));
     await session.query(`REVOKE ALL ON FUNCTION ${objects.triggerFunction}() FROM PUBLIC`);
     for (const statement of statements) await session.query(statement);
     await session.query(`UPDATE ${indexTable} SET base_length = $2, state = $3 WHERE id = $1`, [
@@ -171,19 +200,61 @@ async function installTrigger(
       baseLength,
       state,
     ]);
-  };
-  await withoutWaitingWriters(signal, () => transaction(session, install));
+  });
   return { ...record, state };
 }
 
-async function countDocuments(session: SqlSession, { objects }: IndexRecord): Promise<number> {
-  const [row] = await session.query(`SELECT count(*) FROM ${objects.documents}`);
-  return Number(row?.[0] ?? 0);
+/**
+ * Gives an index's documents the row-level security of their source: a reader sees the documents whose rows the reader
+ * sees. The lists of words have no such bound: whoever may read the source at all can learn from them whether a word
+ * occurs in any row, and in how many, though not in which.
+ */
+async function followRowSecurity(
+  session: SqlSession,
+  { objects: { documents, visibleFunction } }: IndexRecord,
+  source: IndexSource,
+): Promise<void> {
+  // a policy that named the source itself would keep it from being dropped, or its id from being altered
+  await session.query(`CREATE OR REPLACE FUNCTION ${visibleFunction}(${documents}.key%TYPE) RETURNS bool
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+    AS $visible$BEGIN RETURN EXISTS (SELECT FROM ${source.table} s WHERE s.${source.idColumn} = $1); END$visible$`);
+  const [row] = await session.query("SELECT relrowsecurity FROM pg_class WHERE oid = $1::regclass", [
+    documents,
+  ]);
+  if (row?.[0] === "t") return;
+  await transaction(session, async () => {
+    await session.query(`CREATE POLICY as_in_source ON ${documents} FOR SELECT
+      USING (${visibleFunction}(key))`);
+    await session.query(`ALTER TABLE ${documents} ENABLE ROW LEVEL SECURITY`);
+  });
 }
 
-/** Gives the planner the sizes of an index's tables, and makes `recent` readable from its index alone. */
-async function vacuum(session: SqlSession, { objects }: IndexRecord): Promise<void> {
-  for (const table of [objects.documents, objects.lists, objects.recent]) {
-    await session.query(`VACUUM (ANALYZE) ${table}`);
+/** Lets the owner of the source, and whoever may read all of it, read the index, and nobody else. */
+async function grantToReaders(
+  session: SqlSession,
+  { objects }: IndexRecord,
+  oid: number,
+): Promise<void> {
+  const readers = await session.query(
+    `SELECT DISTINCT ${readerSql}
+    FROM pg_class c CROSS JOIN LATERAL (
+      SELECT grantee FROM aclexplode(c.relacl) WHERE privilege_type = 'SELECT' UNION SELECT c.relowner) g
+    WHERE c.oid = $1::oid`,
+    [oid],
+  );
+  const tables = [objects.documents, objects.lists, objects.recent].join(", ");
+  const wanted = new Set(readers.map(([reader]) => reader));
+  for (const [former] of await session.query(granteesSql, [objects.documents])) {
+    if (!wanted.has(former)) await session.query(`REVOKE SELECT ON ${tables} FROM ${former}`);
+  }
+  for (const reader of wanted) {
+    await session.query(`GRANT USAGE ON SCHEMA ${ownSchema} TO ${reader}`);
+    await session.query(`GRANT SELECT ON ${indexTable}, ${tables} TO ${reader}`);
   }
 }
+
+const readerSql = "CASE WHEN g.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END";
+
+const granteesSql = `SELECT DISTINCT ${readerSql}
+  FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) g
+  WHERE c.oid = $1::regclass AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner`;

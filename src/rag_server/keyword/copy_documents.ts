@@ -1,9 +1,7 @@
-import { type IndexSource, indexTable } from "./index_objects.ts";
-import { type IndexRecord, saveProgress } from "./index_record.ts";
-import type { SourceFacts } from "./inspect_source.ts";
 import { type SqlSession, transaction, withoutWaitingWriters } from "../../postgres/sql_session.ts";
+import { type IndexRecord, indexTable, saveProgress } from "./index_record.ts";
+import { type IndexSource, textAndConfigSql } from "./index_source.ts";
 import { documentSql } from "./term_sql.ts";
-import { rowConfigSql } from "./trigger_sql.ts";
 
 interface CopyOptions {
   readonly batchRows: number;
@@ -13,21 +11,44 @@ interface CopyOptions {
 }
 
 /**
- * Adds the rows of the source that the index lacks, in order of id and in short transactions, from the record's cursor
- * on; where the index is of an older format, it reads the words of the others anew. The triggers must be there: a row
- * that a writer changes meanwhile is the writer's.
+ * Brings the documents of an index in step with its source. Rows that it lacks are added, in order of id and in short
+ * transactions, from the record's cursor on; where the index is of an older format, the words of the others are read
+ * anew. The triggers must be there: a row that a writer changes meanwhile is the writer's.
  */
 export async function copyDocuments(
   session: SqlSession,
   record: IndexRecord,
-  facts: SourceFacts,
-  { batchRows, onDone, signal }: CopyOptions,
+  source: IndexSource,
+  options: CopyOptions,
 ): Promise<IndexRecord> {
-  if (record.state === "lists") return record;
-  let cursor = record.cursor;
-  let done = cursor === undefined ? 0 : await countCopied(session, record, facts.keyType, cursor);
+  let current = record;
+  if (record.state !== "lists") {
+    await copyRows(session, record, source, options);
+    await noteConfigs(session, record, source);
+    // one that was ready goes on answering
+    current = { ...record, state: record.state === "ready" ? "ready" : "lists", cursor: undefined };
+    await saveProgress(session, record, current.state, null);
+  }
+  // rows that were deleted while the copy read them, or with a partition, which no trigger sees
+  await session.query(`DELETE FROM ${record.objects.documents} d
+    WHERE NOT EXISTS (SELECT FROM ${source.table} s WHERE s.${source.idColumn} = d.key)`);
+  return current;
+}
+
+async function copyRows(
+  session: SqlSession,
+  record: IndexRecord,
+  source: IndexSource,
+  { batchRows, onDone, signal }: CopyOptions,
+): Promise<void> {
+  let { cursor } = record;
+  let done = 0;
+  if (cursor !== undefined) {
+    const countSql = `SELECT count(*) FROM ${record.objects.documents} WHERE key <= $1::${source.keyType}`;
+    done = Number((await session.query(countSql, [cursor]))[0]?.[0] ?? 0);
+  }
   const copyBatch = async () => {
-    const batch = batchSql(record, facts, cursor === undefined ? undefined : "$1", batchRows);
+    const batch = batchSql(record, source, cursor !== undefined, batchRows);
     const [row] = await session.query(batch, cursor === undefined ? [] : [cursor]);
     const [rows, last] = row ?? [];
     if (last) await saveProgress(session, record, record.state, last);
@@ -37,28 +58,19 @@ export async function copyDocuments(
     const [rows, last] = await withoutWaitingWriters(signal, () => transaction(session, copyBatch));
     done += rows;
     onDone(done);
-    if (rows < batchRows || !last) break;
+    if (rows < batchRows || !last) return;
     cursor = last;
   }
-  await noteConfigs(session, record, facts.source);
-  // one that was ready goes on answering
-  const state = record.state === "ready" ? "ready" : "lists";
-  await saveProgress(session, record, state, null);
-  return { ...record, state, cursor: undefined };
 }
 
-function batchSql(
-  record: IndexRecord,
-  { source, keyType }: SourceFacts,
-  cursor: string | undefined,
-  rows: number,
-): string {
+/** The next rows: how many there were, and the last one's id. */
+function batchSql(record: IndexRecord, source: IndexSource, hasCursor: boolean, rows: number): string {
   const { documents } = record.objects;
   const id = `s.${source.idColumn}`;
-  const beyond = cursor === undefined ? `${id} IS NOT NULL` : `${id} > ${cursor}::${keyType}`;
+  const beyond = hasCursor ? `${id} > $1::${source.keyType}` : `${id} IS NOT NULL`;
   const words = `CROSS JOIN LATERAL (${documentSql("b.text", "b.config")}) a`;
   return `WITH batch AS MATERIALIZED (
-      SELECT ${id} AS key, s.${source.textColumn}::text AS text, ${rowConfigSql(source, "s")} AS config,
+      SELECT ${id} AS key, ${textAndConfigSql(source)},
         (SELECT d.doc FROM ${documents} d WHERE d.key = ${id}) AS doc
       FROM ${source.table} s WHERE ${beyond} ORDER BY ${id} LIMIT ${rows}
     ), added AS (
@@ -84,38 +96,14 @@ function renewalSql(documents: string, words: string): string {
     )`;
 }
 
-async function countCopied(
-  session: SqlSession,
-  { objects }: IndexRecord,
-  keyType: string,
-  cursor: string,
-): Promise<number> {
-  const [row] = await session.query(
-    `SELECT count(*) FROM ${objects.documents} WHERE key <= $1::${keyType}`,
-    [cursor],
-  );
-  return Number(row?.[0] ?? 0);
-}
-
-// a table of one configuration has it in its record from the start
+/** Adds the configurations of the source's rows to the record; that of a table of one is there from the start. */
 async function noteConfigs(session: SqlSession, { id }: IndexRecord, source: IndexSource): Promise<void> {
   if (source.configColumn === undefined) return;
   await session.query(
     `UPDATE ${indexTable} SET configs = (SELECT array_agg(DISTINCT c) FROM unnest(configs ||
-      ARRAY(SELECT DISTINCT ${rowConfigSql(source, "s")} FROM ${source.table} s)) c) WHERE id = $1`,
+      ARRAY(SELECT DISTINCT s.config FROM (SELECT ${
+      textAndConfigSql(source)
+    } FROM ${source.table} s) s)) c) WHERE id = $1`,
     [id],
   );
-}
-
-/**
- * Takes out documents whose row is gone: one that was deleted while the copy read it, or with a partition, which no
- * trigger sees.
- */
-export async function dropOrphans(
-  session: SqlSession,
-  { objects }: IndexRecord,
-  source: IndexSource,
-): Promise<void> {
-  await session.query(`DELETE FROM ${objects.documents} d
-    WHERE NOT EXISTS (SELECT FROM ${source.table} s WHERE s.${source.idColumn} = d.key)`);
 }

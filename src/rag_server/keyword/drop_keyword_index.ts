@@ -1,14 +1,8 @@
-import type { Connection } from "../../postgres/connection.ts";
-import { asOnlyBuilder } from "./build_keyword_index.ts";
-import { indexObjects, indexTable, ownSchema } from "./index_objects.ts";
-import { findRecord, hasIndexTable } from "./index_record.ts";
-import {
-  createSqlSession,
-  type SqlSession,
-  transaction,
-  withoutWaitingWriters,
-} from "../../postgres/sql_session.ts";
 import { AppError } from "../../core/app_error.ts";
+import type { Connection } from "../../postgres/connection.ts";
+import { createSqlSession, lockingTransaction, type SqlSession } from "../../postgres/sql_session.ts";
+import { asOnlyBuilder } from "./build_keyword_index.ts";
+import { findRecord, hasIndexTable, indexObjects, indexTable, ownSchema } from "./index_record.ts";
 
 export interface DropKeywordIndexOptions {
   readonly connection: Connection;
@@ -62,13 +56,11 @@ const lostSql = `SELECT i.id FROM ${indexTable} i
 
 async function dropObjects(session: SqlSession, id: number, signal: AbortSignal): Promise<void> {
   const { documents, lists, recent, triggerFunction, visibleFunction } = indexObjects(id);
-  await withoutWaitingWriters(signal, () =>
-    transaction(session, async () => {
-      await session.query("SET LOCAL lock_timeout = '1s'");
-      // with it go its triggers, wherever the table has moved
-      await session.query(`DROP FUNCTION IF EXISTS ${triggerFunction}() CASCADE`);
-      await session.query(`DROP TABLE IF EXISTS ${documents}, ${lists}, ${recent}`);
-      await session.query(`DROP FUNCTION IF EXISTS ${visibleFunction}`);
-      await session.query(`DELETE FROM ${indexTable} WHERE id = $1`, [id]);
-    }));
+  await lockingTransaction(session, signal, async () => {
+    // with it go its triggers, wherever the table has moved
+    await session.query(`DROP FUNCTION IF EXISTS ${triggerFunction}() CASCADE`);
+    await session.query(`DROP TABLE IF EXISTS ${documents}, ${lists}, ${recent}`);
+    await session.query(`DROP FUNCTION IF EXISTS ${visibleFunction}`);
+    await session.query(`DELETE FROM ${indexTable} WHERE id = $1`, [id]);
+  });
 }

@@ -1,11 +1,68 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
-import { quoteIdentifier } from "../../postgres/sql_text.ts";
-import { indexFormat, indexTable, oldestFormat } from "./index_objects.ts";
-import { keyMatchesSql } from "./key_matches_sql.ts";
-import { mayReadSql } from "./may_read_sql.ts";
-import type { KeywordIndex, OwnIndex } from "./keyword_index.ts";
+import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
+import { indexFormat, indexTable, oldestFormat } from "./index_record.ts";
+import { keyMatchesSql } from "./index_source.ts";
+
+/** What can rank a table's rows by the words of a question. Names are quoted for SQL. */
+export type KeywordIndex = OwnIndex | TextSearchIndex | PgSearchIndex | VchordIndex | PlainText;
+
+interface KeywordSource {
+  /** Qualified. */
+  readonly table: string;
+  readonly idColumn: string;
+  readonly textColumn: string;
+}
+
+/** Postern's own. */
+export interface OwnIndex extends KeywordSource {
+  readonly kind: "postern";
+  readonly id: number;
+  /** The text search configuration, with its schema; undefined where each row has its own. */
+  readonly config: string | undefined;
+  readonly hasRowSecurity: boolean;
+  /** Documents at the last refresh. */
+  readonly documents: number;
+  /** The share of the documents that came or went since, as far as the planner's statistics tell; from 0. */
+  readonly staleness: number;
+}
+
+/** An index of the extension pg_textsearch. */
+export interface TextSearchIndex extends KeywordSource {
+  readonly kind: "pg_textsearch";
+  /** The extension's. */
+  readonly schema: string;
+  /** Qualified. */
+  readonly index: string;
+}
+
+/** An index of the extension pg_search. */
+export interface PgSearchIndex extends KeywordSource {
+  readonly kind: "pg_search";
+  /** The column that the index knows its rows by. */
+  readonly keyField: string;
+  /** The text column's name as the index has it, not quoted. */
+  readonly field: string;
+  /** Whether the extension has the operators of its second interface (`|||`, `pdb.score`). */
+  readonly hasMatchOperator: boolean;
+}
+
+/** An index of the extension vchord_bm25. */
+export interface VchordIndex extends KeywordSource {
+  readonly kind: "vchord_bm25";
+  readonly index: string;
+  readonly vectorColumn: string;
+  readonly tokenizer: string;
+}
+
+/** No index by relevance: what matches any word is ranked when it is asked for. */
+export interface PlainText extends KeywordSource {
+  readonly kind: "tsvector";
+  readonly config: string;
+  /** A `tsvector` column of the text, or the expression that a GIN index holds; undefined where there is none. */
+  readonly vector: string | undefined;
+}
 
 export interface FindKeywordIndexOptions {
   /** As in a FROM clause. */
@@ -128,6 +185,19 @@ function textVector(
     }
   }
   return { config, vector: undefined };
+}
+
+/**
+ * SQL for whether the role may read a table; no row where there is none. It asks the catalog, since a name cannot be
+ * resolved in a schema that the role may not use.
+ *
+ * @param table qualified, not quoted
+ */
+export function mayReadSql(table: string): string {
+  const [schema = "", name = ""] = table.split(".");
+  return `SELECT has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = ${quoteLiteral(schema)} AND c.relname = ${quoteLiteral(name)}`;
 }
 
 // One row of JSON. The names in pg_catalog need no qualification: it is searched first unless a role was set up to hide it.

@@ -1,25 +1,21 @@
-import { indexTable, listLength } from "./index_objects.ts";
-import { type IndexRecord, saveProgress } from "./index_record.ts";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
+import { type IndexRecord, indexTable, listLength, saveProgress } from "./index_record.ts";
 import { entrySql, impactOf, termOf } from "./term_sql.ts";
 
 /** Elements of documents' arrays that one transaction sorts: some seconds of work. */
 const elementsPerSlice = 4_000_000;
 const slicesAtMost = 4_096;
 
-interface SettleOptions {
-  /** Gets the share of the terms that is done, from 0 to 1. */
-  readonly onShare: (share: number) => void;
-}
-
 /**
  * Makes the statistics and lists of an index anew from its documents, slice by slice of the terms, each in a transaction
  * of its own. Goes on at the record's cursor. Writers go on meanwhile: what they add stays in `recent`.
+ *
+ * @param onShare gets the share of the terms that is done, from 0 to 1
  */
 export async function settleLists(
   session: SqlSession,
   record: IndexRecord,
-  { onShare }: SettleOptions,
+  onShare: (share: number) => void,
 ): Promise<void> {
   const slices = await countSlices(session, record);
   const [reached, outOf] = (record.cursor ?? "").split("/").map(Number);
@@ -28,7 +24,7 @@ export async function settleLists(
   for (let slice = first; slice < slices; slice++) {
     await transaction(session, async () => {
       await session.query("SET LOCAL work_mem = '64MB'");
-      await settleSlice(session, record, sliceBounds(slice, slices));
+      await settleSlice(session, record, slice, slices);
       await saveProgress(session, record, record.state, `${slice + 1}/${slices}`);
     });
     onShare((slice + 1) / slices);
@@ -47,23 +43,16 @@ async function countSlices(session: SqlSession, { id, objects }: IndexRecord): P
   return Math.min(Math.max(1, Math.ceil((elements ?? 0) / elementsPerSlice)), slicesAtMost);
 }
 
-interface SliceBounds {
-  /** The first term, and the last. */
-  readonly from: string;
-  readonly to: string;
-}
-
-// hashes fill the range of a bigint evenly
-function sliceBounds(slice: number, slices: number): SliceBounds {
-  const bound = (at: number) => (2n ** 64n * BigInt(at)) / BigInt(slices) - 2n ** 63n;
-  return { from: String(bound(slice)), to: String(bound(slice + 1) - 1n) };
-}
-
 async function settleSlice(
   session: SqlSession,
   { objects, baseLength }: IndexRecord,
-  { from, to }: SliceBounds,
+  slice: number,
+  slices: number,
 ): Promise<void> {
+  // hashes fill the range of a bigint evenly
+  const bound = (at: number) => (2n ** 64n * BigInt(at)) / BigInt(slices) - 2n ** 63n;
+  const from = bound(slice);
+  const to = bound(slice + 1) - 1n;
   const { documents, lists, recent } = objects;
   const term = termOf("e");
   // the array is sorted, so the slice's elements are next to each other, with maybe one too many at the end

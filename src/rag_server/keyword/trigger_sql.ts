@@ -1,22 +1,7 @@
 import { nameOf, quoteLiteral } from "../../postgres/sql_text.ts";
-import { type IndexObjects, type IndexSource, indexTable } from "./index_objects.ts";
-import { keyMatchesSql } from "./key_matches_sql.ts";
+import { type IndexObjects, type IndexRecord, indexTable } from "./index_record.ts";
+import { type IndexSource, keyMatchesSql, rowConfigSql } from "./index_source.ts";
 import { documentSql, entrySql, impactOf, termOf } from "./term_sql.ts";
-
-/** The configuration of a row of the source, as SQL for a qualified name; `row` is what its columns are qualified with. */
-export function rowConfigSql(source: IndexSource, row: string): string {
-  return namedConfigSql(source, `${row}.${source.configColumn}::text`);
-}
-
-function namedConfigSql(source: IndexSource, value: string): string {
-  const fallback = `${quoteLiteral(source.config)}::text`;
-  if (source.configColumn === undefined) return fallback;
-  const name = `lower(${value})`;
-  return `coalesce((SELECT format('%I.%I', n.nspname, c.cfgname)
-    FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace
-    WHERE ${name} IN (c.cfgname, n.nspname || '.' || c.cfgname)
-    ORDER BY n.nspname <> 'pg_catalog', n.nspname LIMIT 1), ${fallback})`;
-}
 
 /**
  * The function that keeps an index in step with its source, row by row, so that it holds for COPY, upserts and
@@ -27,13 +12,12 @@ function namedConfigSql(source: IndexSource, value: string): string {
  * longer kept.
  */
 export function triggerFunctionSql(
-  objects: IndexObjects,
+  { id, baseLength, objects }: IndexRecord,
   source: IndexSource,
-  index: { readonly id: number; readonly baseLength: number },
 ): string {
   const { documents, lists, recent, triggerFunction } = objects;
   const values = quoteLiteral(valuesSql(source));
-  const entry = entrySql("e", "d.length", "d.doc", index.baseLength);
+  const entry = entrySql("e", "d.length", "d.doc", baseLength);
   // planned once a session, maybe while the tables are empty: only the plan by index is right for all sizes
   return `CREATE OR REPLACE FUNCTION ${triggerFunction}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
   SET search_path = pg_catalog, pg_temp
@@ -54,7 +38,7 @@ BEGIN
     RETURN NULL;
   END IF;
   IF NOT ${followsSql(objects, source)} THEN
-    UPDATE ${indexTable} SET state = 'broken' WHERE id = ${index.id} AND state <> 'broken';
+    UPDATE ${indexTable} SET state = 'broken' WHERE id = ${id} AND state <> 'broken';
     RETURN NULL;
   END IF;
   -- by EXECUTE, since a session's plans know the columns' types as they were when it began
@@ -71,7 +55,7 @@ BEGIN
     -- where ids change places, the old one may by now be another row's
     IF old_key IS DISTINCT FROM new_key THEN
       EXECUTE (SELECT format('SELECT EXISTS (SELECT FROM %s WHERE %I = $1)', source, id_column)
-        FROM ${indexTable} WHERE id = ${index.id}) INTO is_taken USING old_key;
+        FROM ${indexTable} WHERE id = ${id}) INTO is_taken USING old_key;
     END IF;
   END IF;
   IF TG_OP <> 'INSERT' AND NOT is_taken THEN
@@ -80,8 +64,8 @@ BEGIN
     WHERE r.term = ${termOf("e")} AND r.entry = ${entry};
   END IF;
   IF TG_OP <> 'DELETE' AND new_key IS NOT NULL THEN
-    row_config := ${namedConfigSql(source, "new_config")};
-    ${source.configColumn === undefined ? "" : noteConfigSql(index.id)}
+    row_config := ${rowConfigSql(source, "new_config")};
+    ${source.configColumn === undefined ? "" : noteConfigSql(id)}
     -- the document's number is new, so its entries clash with none but each other
     WITH added AS (
       INSERT INTO ${documents} (key, length, terms)

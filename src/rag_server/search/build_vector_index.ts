@@ -6,7 +6,7 @@ import {
   transaction,
   withoutWaitingWriters,
 } from "../../postgres/sql_session.ts";
-import { indexFor } from "./vector_arm.ts";
+import { indexFor } from "./vector_search.ts";
 
 export interface BuildVectorIndexOptions {
   /** Of a role that owns the table. Not used by others meanwhile. */

@@ -1,6 +1,6 @@
 import type { Database } from "../../postgres/database.ts";
 import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
-import { keywordArm } from "../keyword/keyword_arm.ts";
+import { keywordSearch } from "../keyword/keyword_search.ts";
 import { readTable, type TableSettings } from "./read_table.ts";
 import type { SearchedTable } from "./retrieve.ts";
 import { volumeSql } from "./table_sql.ts";
@@ -41,8 +41,7 @@ export async function openSearchedTable(
   return {
     table,
     ...(scanned.rows > fewTexts && { readsTexts: true }),
-    keywordArm: ({ question, limit, filter }) =>
-      keywordArm(keyed, { question, limit, ...(filter !== undefined && { filter }) }),
+    keywordSearch: (search) => keywordSearch(keyed, search),
   };
 }
 

@@ -1,8 +1,8 @@
 import { identifierSql, joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { rankConstant } from "./rank_fusion.ts";
 import type { DocumentTable } from "./document_table.ts";
-import type { KeywordArm } from "./keyword_arm.ts";
-import { embeddingSql, similaritySql, trimmedSql, vectorArm } from "./vector_arm.ts";
+import type { SearchByWords } from "../keyword/keyword_search.ts";
+import { embeddingSql, similaritySql, trimmedSql, vectorSearch } from "./vector_search.ts";
 
 export interface RetrievalSearch {
   readonly table: DocumentTable;
@@ -21,7 +21,7 @@ export interface RetrievalSearch {
   /** Of the vector arm, which is left out at 0. */
   readonly vectorWeight: number;
   /** Absent where the words of the question do not count. */
-  readonly keywordArm: KeywordArm | undefined;
+  readonly keywordSearch: SearchByWords | undefined;
   readonly minSimilarity: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
   const areAllSeen = search.isThorough || minSimilarity !== undefined;
   const candidates = areAllSeen ? sql`` : sql`LIMIT ${limit}`;
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
-  return sql`WITH ${question ?? sql``} ${armsSql(search, embedding)},
+  return sql`WITH ${question ?? sql``} ${searchesSql(search, embedding)},
     postern_fused AS MATERIALIZED (${fusionSql(search)} ${candidates}),
     postern_found AS (
       SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity,
@@ -68,8 +68,8 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
     FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
 }
 
-function armsSql(search: RetrievalSearch, embedding: SqlText): SqlText {
-  const { table, question, filter, depth, keywordArm, vectorWeight } = search;
+function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
+  const { table, question, filter, depth, keywordSearch, vectorWeight } = search;
   const nearestTo = { table, embedding, limit: depth, filter };
   const length = search.embedding && { dimensions: search.embedding.length };
   const ranked = (name: string, order: string, arm: SqlText) =>
@@ -80,18 +80,18 @@ function armsSql(search: RetrievalSearch, embedding: SqlText): SqlText {
     )`;
   const nearest = vectorWeight === 0
     ? []
-    : [ranked("postern_nearest", "min(distance)", vectorArm({ ...nearestTo, ...length }))];
-  const matching = keywordArm === undefined
+    : [ranked("postern_nearest", "min(distance)", vectorSearch({ ...nearestTo, ...length }))];
+  const matching = keywordSearch === undefined
     ? []
-    : [ranked("postern_matching", "max(score) DESC", keywordArm({ question, limit: depth, filter }))];
+    : [ranked("postern_matching", "max(score) DESC", keywordSearch({ question, limit: depth, filter }))];
   return joinSql([...nearest, ...matching], ", ");
 }
 
-function fusionSql({ vectorWeight, keywordArm }: RetrievalSearch): SqlText {
+function fusionSql({ vectorWeight, keywordSearch }: RetrievalSearch): SqlText {
   const score = (rank: string, weight: number) =>
     sql`coalesce(${weight}::float8 / (${verbatim(`${rankConstant} + ${rank}`)}), 0)`;
   const order = sql`ORDER BY score DESC, id COLLATE "C"`;
-  if (keywordArm === undefined) {
+  if (keywordSearch === undefined) {
     return sql`SELECT id, rank AS nearest_rank, NULL AS matching_rank, ${score("rank", vectorWeight)} AS score
       FROM postern_nearest ${order}`;
   }

@@ -7,11 +7,11 @@ import type { DocumentTable } from "./document_table.ts";
 import { checkFilter, isFaultOfValue, type SearchCaller, valueFault } from "../filter/check_filter.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
 import { type Candidate, fuseTables, type RetrievedDocument } from "./fuse_tables.ts";
-import type { KeywordArm } from "./keyword_arm.ts";
+import type { SearchByWords } from "../keyword/keyword_search.ts";
 import type { Filter } from "../query.ts";
 import { retrievalSql } from "./retrieval_sql.ts";
 import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
-import { vectorSettings } from "./vector_arm.ts";
+import { vectorSettings } from "./vector_search.ts";
 
 export type { RetrievedDocument } from "./fuse_tables.ts";
 
@@ -19,7 +19,7 @@ export type { RetrievedDocument } from "./fuse_tables.ts";
 export interface SearchedTable {
   readonly table: DocumentTable;
   /** Absent where its words are not searched. */
-  readonly keywordArm?: KeywordArm;
+  readonly keywordSearch?: SearchByWords;
   /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
   readonly needsKeywordIndex?: boolean;
   /** Whether a question reads so many texts for want of one that it is felt. */
@@ -112,15 +112,15 @@ export function createRetriever(
   }
 
   /** The search of one table. Throws what is wrong with the request, so that nothing is sent for any table. */
-  function plan({ table, keywordArm }: SearchedTable, request: RetrieveRequest): TablePlan {
+  function plan({ table, keywordSearch }: SearchedTable, request: RetrieveRequest): TablePlan {
     const asked = request.filter && compileFilter(request.filter, table.columns);
-    const vectorWeight = keywordArm === undefined ? 1 : weightOfVectors(request);
+    const vectorWeight = keywordSearch === undefined ? 1 : weightOfVectors(request);
     return {
       table,
       filter: both(table.filter, asked?.condition),
       unchecked: asked?.unchecked.map(({ place }) => place) ?? [],
       vectorWeight,
-      keywordArm: vectorWeight < 1 ? keywordArm : undefined,
+      keywordSearch: vectorWeight < 1 ? keywordSearch : undefined,
       embedding: undefined,
     };
   }
@@ -149,7 +149,7 @@ export function createRetriever(
     isThorough: boolean,
     signal: AbortSignal,
   ): Promise<Found> {
-    const { table, keywordArm, unchecked, ...parts } = planned;
+    const { table, keywordSearch, unchecked, ...parts } = planned;
     const { question } = request;
     const depth = isThorough ? maxDepth : depthOf(request.limit);
     const limit = request.limit + spareRows;
@@ -158,7 +158,7 @@ export function createRetriever(
       {
         ...parts,
         table,
-        keywordArm,
+        keywordSearch,
         question,
         depth,
         limit,
@@ -173,7 +173,7 @@ export function createRetriever(
       settings: vectorSettings({ table, limit: depth, filter: parts.filter }),
       maxBytes,
       signal,
-      ...(keywordArm !== undefined && { timeoutMs: hybridTimeoutMs }),
+      ...(keywordSearch !== undefined && { timeoutMs: hybridTimeoutMs }),
       ...renderSql(statement),
     });
     if (outcome.ok) {
@@ -182,14 +182,14 @@ export function createRetriever(
       return await run(await withEmbedding(planned, request), request, isThorough, signal);
     }
     signal.throwIfAborted();
-    if (outcome.error.kind !== "timeout" || keywordArm === undefined) {
+    if (outcome.error.kind !== "timeout" || keywordSearch === undefined) {
       throw failure(table, outcome.error, unchecked);
     }
     logger.warn("search by words took too long; the vectors alone are searched", {
       database: database.name,
       table: table.name,
     });
-    const alone = await withEmbedding({ ...planned, vectorWeight: 1, keywordArm: undefined }, request);
+    const alone = await withEmbedding({ ...planned, vectorWeight: 1, keywordSearch: undefined }, request);
     return await run(alone, request, isThorough, signal);
   }
 
@@ -236,7 +236,7 @@ export function createRetriever(
  * what words found.
  */
 function weightOver(plans: readonly TablePlan[], vectorWeight: number): number {
-  const byWords = plans.filter(({ keywordArm }) => keywordArm !== undefined).length;
+  const byWords = plans.filter(({ keywordSearch }) => keywordSearch !== undefined).length;
   if (byWords === 0) return 1;
   return byWords === plans.length ? vectorWeight : Math.max(vectorWeight, leastVectorWeight);
 }
@@ -249,7 +249,7 @@ interface TablePlan {
   readonly unchecked: readonly string[];
   readonly vectorWeight: number;
   /** Absent where the vectors alone are searched. */
-  readonly keywordArm: KeywordArm | undefined;
+  readonly keywordSearch: SearchByWords | undefined;
   /** Absent where it is not needed. */
   readonly embedding: Float32Array | undefined;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createLogger, silentLogger } from "../../../src/core/logger.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import type { EmbeddingProvider } from "../../../src/llm/provider.ts";
-import type { KeywordArm } from "../../../src/rag_server/search/keyword_arm.ts";
+import type { SearchByWords } from "../../../src/rag_server/keyword/keyword_search.ts";
 import { evaluatePipeline } from "../../../src/rag_server/evaluate/evaluate_pipeline.ts";
 import { openSearchedTable } from "../../../src/rag_server/search/open_searched_table.ts";
 import type { SearchedTable } from "../../../src/rag_server/search/retrieve.ts";
@@ -18,7 +18,7 @@ const texts = [
 ];
 
 /** Finds what holds the question's first word; not in the order of anything else. */
-const firstWord: KeywordArm = ({ question, limit }) =>
+const firstWord: SearchByWords = ({ question, limit }) =>
   sql`SELECT id::text AS id, 1::float8 AS score FROM docs
     WHERE body LIKE ${`%${question.split(" ")[0]}%`} LIMIT ${limit}`;
 
@@ -61,7 +61,11 @@ testWithPgvector(
     await using _ = fixture;
     const options = { database: fixture.database, embedding, queries, qrels, logger: silentLogger, signal };
     const search = { hybridEnabled: false, vectorWeight: 0.5 };
-    const both = await evaluatePipeline({ ...options, search, tables: [{ table, keywordArm: firstWord }] });
+    const both = await evaluatePipeline({
+      ...options,
+      search,
+      tables: [{ table, keywordSearch: firstWord }],
+    });
     assert.deepEqual(requests, [2]);
     assert.deepEqual(both.arms.map(({ arm, recallAt10, mrr }) => [arm, recallAt10, mrr > 0.5]), [
       ["vector", 1, true],
@@ -78,7 +82,7 @@ testWithPgvector(
     const extreme = {
       ...options,
       search: { ...search, vectorWeight: 1 },
-      tables: [{ table, keywordArm: firstWord }],
+      tables: [{ table, keywordSearch: firstWord }],
     };
     assert.deepEqual((await evaluatePipeline(extreme)).arms.map(({ arm }) => arm), ["vector", "keyword"]);
   },

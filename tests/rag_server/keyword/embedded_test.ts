@@ -5,7 +5,7 @@ import { createEmbeddedServer } from "../../../src/postgres/embedded/embedded_se
 import { createSnapshot } from "../../../src/postgres/embedded/snapshot.ts";
 import { buildKeywordIndex } from "../../../src/rag_server/keyword/build_keyword_index.ts";
 import { dropKeywordIndex } from "../../../src/rag_server/keyword/drop_keyword_index.ts";
-import { keywordArm } from "../../../src/rag_server/keyword/keyword_arm.ts";
+import { keywordSearch } from "../../../src/rag_server/keyword/keyword_search.ts";
 import { renderSql, verbatim } from "../../../src/postgres/sql_text.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 
@@ -26,7 +26,7 @@ Deno.test("the embedded database has a keyword index too", async () => {
   const index = { connection, signal, table: "docs", textColumn: "body", idColumn: "id" };
   assert.deepEqual(await buildKeywordIndex(index), { id: 1, documents: 3 });
   await connection.client.query("INSERT INTO docs VALUES (4, 'a green whale')");
-  const arm = renderSql(keywordArm({
+  const arm = renderSql(keywordSearch({
     kind: "postern",
     id: 1,
     table: "public.docs",

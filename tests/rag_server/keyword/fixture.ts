@@ -14,8 +14,8 @@ import {
   findKeywordIndex,
   type FindKeywordIndexOptions,
 } from "../../../src/rag_server/keyword/find_keyword_index.ts";
-import { keywordArm } from "../../../src/rag_server/keyword/keyword_arm.ts";
-import type { KeywordIndex, KeywordQuestion } from "../../../src/rag_server/keyword/keyword_index.ts";
+import { type KeywordSearch, keywordSearch } from "../../../src/rag_server/keyword/keyword_search.ts";
+import type { KeywordIndex } from "../../../src/rag_server/keyword/find_keyword_index.ts";
 import { renderSql } from "../../../src/postgres/sql_text.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
@@ -33,7 +33,7 @@ export interface KeywordFixture extends AsyncDisposable {
   query(sql: string): Promise<unknown[][]>;
   build(changes?: Partial<BuildKeywordIndexOptions>): Promise<BuiltKeywordIndex>;
   find(changes?: Partial<FindKeywordIndexOptions>): Promise<KeywordIndex>;
-  ask(index: KeywordIndex, question: string, changes?: Partial<KeywordQuestion>): Promise<Hit[]>;
+  ask(index: KeywordIndex, question: string, changes?: Partial<KeywordSearch>): Promise<Hit[]>;
   /** The ids that a question finds through what `find` finds. */
   idsOf(question: string): Promise<string[]>;
 }
@@ -59,7 +59,7 @@ export async function createKeywordFixture(setUp: string): Promise<KeywordFixtur
     findKeywordIndex(database, { ...columns, principal, signal, ...changes });
 
   const ask: KeywordFixture["ask"] = async (index, question, changes) => {
-    const rendered = renderSql(keywordArm(index, { question, limit: 10, ...changes }));
+    const rendered = renderSql(keywordSearch(index, { question, limit: 10, ...changes }));
     const outcome = await database.read({ principal, signal, trusted: true, ...rendered });
     assert.ok(outcome.ok, outcome.ok ? "" : outcome.error.message);
     return outcome.rows.map(([id, score]) => ({ id: id ?? "", score: Number(score) }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createRandom, pick } from "../../../bench/random.ts";
-import { keywordArm } from "../../../src/rag_server/keyword/keyword_arm.ts";
+import { keywordSearch } from "../../../src/rag_server/keyword/keyword_search.ts";
 import { renderSql, sql, type SqlText, verbatim } from "../../../src/postgres/sql_text.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { createKeywordFixture, type KeywordFixture } from "./fixture.ts";
@@ -183,7 +183,7 @@ testWithPostgres("row-level security of the source holds, also for the words in 
     const index = await fixture.find();
     assert.equal(index.kind, "postern");
     const asReader = { ...index, hasRowSecurity: true };
-    const { sql, parameters } = renderSql(keywordArm(asReader, { question: "whale", limit: 10 }));
+    const { sql, parameters } = renderSql(keywordSearch(asReader, { question: "whale", limit: 10 }));
     const seen = await fixture.query(
       `SET ROLE postern_test_reader; ${sql.replaceAll("$1", `'${parameters[0]}'`)}`,
     );
@@ -200,7 +200,7 @@ testWithPostgres("row-level security of the source holds, also for the words in 
 testWithPostgres("a ranking is a part that fits into a larger statement", async () => {
   await using fixture = await createKeywordFixture(few);
   await fixture.build();
-  const arm = keywordArm(await fixture.find(), { question: "whale", limit: 5, filter: sql`id <> ${"b"}` });
+  const arm = keywordSearch(await fixture.find(), { question: "whale", limit: 5, filter: sql`id <> ${"b"}` });
   const whole = renderSql(
     sql`WITH keyword AS (${arm}) SELECT ${"first"}::text, id FROM keyword WHERE ${"x"}::text = 'x'`,
   );

@@ -3,7 +3,7 @@ import { createLogger, silentLogger } from "../../../src/core/logger.ts";
 import type { SearchedTableSettings } from "../../../src/rag_server/search/open_searched_table.ts";
 import type { RetrieveRequest, SearchSettings } from "../../../src/rag_server/search/retrieve.ts";
 import { sql } from "../../../src/postgres/sql_text.ts";
-import { vectorArm } from "../../../src/rag_server/search/vector_arm.ts";
+import { vectorSearch } from "../../../src/rag_server/search/vector_search.ts";
 import { fuseRankings } from "../../../src/rag_server/search/rank_fusion.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createRetrieverFixture } from "../retriever_fixture.ts";
@@ -20,15 +20,15 @@ testWithPgvector("retrieve() fuses both arms in one statement as fuseRankings() 
   await using fixture = await createRetrieverFixture(docs);
   for (const vectorWeight of [0, 0.3, 0.5, 0.9, 1]) {
     const [table] = await fixture.open({ table: "docs" });
-    assert.ok(table?.keywordArm);
-    const nearest = await fixture.rows(vectorArm({
+    assert.ok(table?.keywordSearch);
+    const nearest = await fixture.rows(vectorSearch({
       table: table.table,
       embedding: sql`'[1,0]'::public.vector`,
       limit: 50,
       filter: undefined,
     }));
     const matching = await fixture.rows(
-      table.keywordArm({ question: "red fox", limit: 50, filter: undefined }),
+      table.keywordSearch({ question: "red fox", limit: 50, filter: undefined }),
     );
     const ranks = (rows: typeof nearest, sign: number) =>
       new Map(

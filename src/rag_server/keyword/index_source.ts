@@ -1,7 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
-import { quoteIdentifier } from "../../postgres/sql_text.ts";
-import type { IndexSource } from "./index_objects.ts";
 import type { SqlSession } from "../../postgres/sql_session.ts";
+import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 
 /** What an index is made for; names as they are, not quoted. */
 export interface KeywordIndexRequest {
@@ -15,11 +14,19 @@ export interface KeywordIndexRequest {
   readonly configColumn?: string;
 }
 
-export interface SourceFacts {
+/** What an index knows of its source; names are quoted as SQL needs them. */
+export interface IndexSource {
   readonly oid: number;
-  readonly source: IndexSource;
+  /** Qualified. */
+  readonly table: string;
+  readonly textColumn: string;
+  readonly idColumn: string;
   /** The id's type, as SQL. */
   readonly keyType: string;
+  /** Qualified. */
+  readonly config: string;
+  /** The column that names each row's configuration; a row whose name is none's takes `config`. */
+  readonly configColumn: string | undefined;
   /** The planner's guess; 0 where it has none. */
   readonly estimatedRows: number;
   readonly hasRowSecurity: boolean;
@@ -30,7 +37,7 @@ export interface SourceFacts {
  *
  * @throws {AppError} `invalid` for what cannot be indexed, and why
  */
-export async function inspectSource(session: SqlSession, request: KeywordIndexRequest): Promise<SourceFacts> {
+export async function inspectSource(session: SqlSession, request: KeywordIndexRequest): Promise<IndexSource> {
   const { table, textColumn, idColumn, config = "english", configColumn } = request;
   const fail = (reason: string) =>
     new AppError("invalid", `Cannot index the keywords of "${table}": ${reason}`);
@@ -45,20 +52,18 @@ export async function inspectSource(session: SqlSession, request: KeywordIndexRe
   }
   const [unique] = await session.query(uniqueSql, [oid, idColumn, kind]);
   if (unique === undefined) throw fail(`no primary key or unique index begins with "${idColumn}" alone`);
-  const [configName] = (await session.query(configSql, [config]))[0] ?? [];
+  const [configName] = (await session.query(configNameSql("$1"), [config]))[0] ?? [];
   if (!configName) throw fail(`there is no text search configuration "${config}"`);
   return {
     oid: Number(oid),
+    table: name,
+    textColumn: quoteIdentifier(textColumn),
+    idColumn: quoteIdentifier(idColumn),
     keyType: typeOf(idColumn) ?? "",
+    config: configName,
+    configColumn: configColumn === undefined ? undefined : quoteIdentifier(configColumn),
     estimatedRows: Math.max(0, Number(rows)),
     hasRowSecurity: rowSecurity === "t",
-    source: {
-      table: name,
-      textColumn: quoteIdentifier(textColumn),
-      idColumn: quoteIdentifier(idColumn),
-      config: configName,
-      configColumn: configColumn === undefined ? undefined : quoteIdentifier(configColumn),
-    },
   };
 }
 
@@ -79,7 +84,36 @@ const uniqueSql = `SELECT 1 FROM pg_index i
     AND a.attname = $2 AND (i.indnkeyatts = 1 OR $3 = 'p')
   LIMIT 1`;
 
-const configSql = `SELECT format('%I.%I', n.nspname, c.cfgname)
-  FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace
-  WHERE lower($1) IN (c.cfgname, n.nspname || '.' || c.cfgname)
-  ORDER BY n.nspname <> 'pg_catalog', n.nspname LIMIT 1`;
+/**
+ * The configuration of a row, as SQL for a qualified name.
+ *
+ * @param name what the row calls it, as SQL
+ */
+export function rowConfigSql({ config, configColumn }: IndexSource, name: string): string {
+  const fallback = `${quoteLiteral(config)}::text`;
+  return configColumn === undefined ? fallback : `coalesce((${configNameSql(name)}), ${fallback})`;
+}
+
+function configNameSql(name: string): string {
+  return `SELECT format('%I.%I', n.nspname, c.cfgname)
+    FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace
+    WHERE lower(${name}) IN (c.cfgname, n.nspname || '.' || c.cfgname)
+    ORDER BY n.nspname <> 'pg_catalog', n.nspname LIMIT 1`;
+}
+
+/** The text of a row `s` of the source and the name of its configuration, as SQL for two columns. */
+export function textAndConfigSql(source: IndexSource): string {
+  return `s.${source.textColumn}::text AS text, ${
+    rowConfigSql(source, `s.${source.configColumn}::text`)
+  } AS config`;
+}
+
+/**
+ * SQL for whether the source's id is still of the type, length and collation that an index keeps its keys in. All three
+ * are SQL: the source's oid, the id column's name as a text, and the oid of the index's documents.
+ */
+export function keyMatchesSql(source: string, idColumn: string, documents: string): string {
+  return `EXISTS (SELECT FROM pg_attribute s JOIN pg_attribute k USING (atttypid, atttypmod, attcollation)
+    WHERE s.attrelid = ${source} AND s.attname = ${idColumn} AND NOT s.attisdropped
+      AND k.attrelid = ${documents} AND k.attname = 'key')`;
+}

@@ -24,7 +24,7 @@ const fewRows = 2_000;
  * policy or the filter hides most of what it visits; then, and only then, all rows are compared. Needs
  * {@linkcode vectorSettings}.
  */
-export function vectorArm(search: VectorSearch): SqlText {
+export function vectorSearch(search: VectorSearch): SqlText {
   const { table, embedding, dimensions, limit, filter } = search;
   const index = indexFor(table, dimensions);
   const column = verbatim(table.vector.column);

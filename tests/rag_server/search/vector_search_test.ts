@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { DocumentTable } from "../../../src/rag_server/search/document_table.ts";
 import { sql, type SqlText, verbatim } from "../../../src/postgres/sql_text.ts";
-import { similaritySql, vectorArm, vectorSettings } from "../../../src/rag_server/search/vector_arm.ts";
+import { similaritySql, vectorSearch, vectorSettings } from "../../../src/rag_server/search/vector_search.ts";
 import { createTestDatabase, testWithPgvector } from "../../support/database.ts";
 import { clusteredDocuments } from "../clustered_documents.ts";
 import { createSearchFixture } from "../search_fixture.ts";
@@ -55,7 +55,12 @@ testWithPgvector("the vector arm over 20,000 documents", async (t) => {
     await using fixture = await createSearchFixture("", {}, documents);
     const plan = async (filter: string | undefined) => {
       const table = await fixture.readTable({ table: "docs", ...(filter !== undefined && { filter }) });
-      const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: table.filter });
+      const arm = vectorSearch({
+        table,
+        embedding: embeddingOf(table, 1),
+        limit: depth,
+        filter: table.filter,
+      });
       const rows = await fixture.rows(
         sql`EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ${arm}`,
         vectorSettings({ table, limit: depth, filter: table.filter }),
@@ -112,7 +117,7 @@ testWithPgvector("the vector arm over 20,000 documents", async (t) => {
     const table = await fixture.readTable({ table: "docs" });
     assert.deepEqual(table.vector.indexes, []);
     await fixture.admin.query("CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)");
-    const arm = vectorArm({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
+    const arm = vectorSearch({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
     const plan = await fixture.rows(
       sql`EXPLAIN ${arm}`,
       vectorSettings({ table, limit: depth, filter: table.filter }),
@@ -203,7 +208,7 @@ testWithPgvector(
         verbatim(table.vector.type)
       }`;
       const search = { table, embedding, dimensions, limit: depth, filter: table.filter };
-      return (await fixture.rows(sql`EXPLAIN ${vectorArm(search)}`, vectorSettings(search))).join("\n");
+      return (await fixture.rows(sql`EXPLAIN ${vectorSearch(search)}`, vectorSettings(search))).join("\n");
     };
     const cases = [
       ["embedding", "(embedding::vector(2)) vector_cosine_ops", undefined],
@@ -239,9 +244,9 @@ testWithPgvector(
     for (const [dimensions, name] of cases) {
       const embedding = sql`${`[${Array(dimensions).fill(1)}]`}::public.vector`;
       const search = { table, embedding, dimensions, limit: depth, filter: undefined };
-      const plan = await fixture.rows(sql`EXPLAIN ${vectorArm(search)}`, vectorSettings(search));
+      const plan = await fixture.rows(sql`EXPLAIN ${vectorSearch(search)}`, vectorSettings(search));
       assert.equal(/Index Scan using (of_\w+)/.exec(plan.join("\n"))?.[1], name);
-      const found = await fixture.rows(vectorArm(search), vectorSettings(search));
+      const found = await fixture.rows(vectorSearch(search), vectorSettings(search));
       assert.equal(found.length, name === undefined ? 0 : depth);
     }
   },
@@ -272,7 +277,7 @@ async function idsOf(
   dimensions?: number,
 ): Promise<string[]> {
   const length = dimensions === undefined ? {} : { dimensions };
-  const arm = vectorArm({ table, embedding, ...length, limit: depth, filter: table.filter });
+  const arm = vectorSearch({ table, embedding, ...length, limit: depth, filter: table.filter });
   const rows = await fixture.rows(
     sql`SELECT id FROM (${arm}) a ORDER BY distance, id`,
     vectorSettings({ table, limit: depth, filter: table.filter }),

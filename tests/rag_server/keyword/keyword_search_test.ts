@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { keywordArm } from "../../../src/rag_server/keyword/keyword_arm.ts";
+import { keywordSearch } from "../../../src/rag_server/keyword/keyword_search.ts";
 import { renderSql, sql } from "../../../src/postgres/sql_text.ts";
 
 const source = { table: "public.docs", idColumn: '"id"', textColumn: '"body"' };
 const question = { question: "green whale", limit: 7, filter: sql`year > ${2000}::int` };
 
-function rendered(index: Parameters<typeof keywordArm>[0]) {
-  const { sql: text, parameters } = renderSql(keywordArm(index, question));
+function rendered(index: Parameters<typeof keywordSearch>[0]) {
+  const { sql: text, parameters } = renderSql(keywordSearch(index, question));
   return { sql: text.replace(/\s+/g, " "), parameters };
 }
 

@@ -1,0 +1,289 @@
+import { AppError } from "../../core/app_error.ts";
+import { literalSql, quoteLiteral, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import { impactSql, inverseFrequencySql } from "./bm25.ts";
+import type {
+  KeywordIndex,
+  OwnIndex,
+  PgSearchIndex,
+  PlainText,
+  TextSearchIndex,
+  VchordIndex,
+} from "./find_keyword_index.ts";
+import { indexObjects, indexTable, listLength } from "./index_record.ts";
+import { countInSql, docOf, impactOf, lexemesSql, vectorSql } from "./term_sql.ts";
+
+export interface KeywordSearch {
+  readonly question: string;
+  /** From 1 to 400. */
+  readonly limit: number;
+  /** A condition on the table, which it names as `source`, or not at all. */
+  readonly filter?: SqlText | undefined;
+}
+
+/** One statement for the rows that answer a question by its words: `id text`, `score float8`, higher is better. */
+export type SearchByWords = (search: KeywordSearch) => SqlText;
+
+/** The longest answer of a keyword search, in rows. */
+const longestAnswer = 400;
+
+/**
+ * The statement that ranks a table's rows by a question's words: any of them, never all. It gives rows of `id` (text) and
+ * `score` (float8, above 0), best first, ties in order of id, and none for a question without a word that ranks. It
+ * runs alone or as a part of another statement.
+ *
+ * @throws {AppError} `invalid` for a limit that is not from 1 to 400
+ */
+export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlText {
+  const { limit } = search;
+  if (!Number.isInteger(limit) || limit < 1 || limit > longestAnswer) {
+    throw new AppError("invalid", `Cannot rank by keywords: the limit is not from 1 to ${longestAnswer}`);
+  }
+  // PostgreSQL has no place for it in a text
+  const asked = { ...search, question: search.question.replaceAll("\0", " ") };
+  switch (index.kind) {
+    case "postern":
+      return ownIndexSql(index, asked);
+    case "pg_textsearch":
+      return textSearchSql(index, asked);
+    case "pg_search":
+      return pgSearchSql(index, asked);
+    case "vchord_bm25":
+      return vchordSql(index, asked);
+    case "tsvector":
+      return plainTextSql(index, asked);
+  }
+}
+
+/** The words of a question that are looked up, the first ones, and of these the ones that rank, the rarest. */
+const askedWords = 128;
+const rankingWords = 32;
+/**
+ * Entries that are read: the whole lists of the rarest words, which tell most, up to a number of entries in all, and the
+ * best of every other list.
+ */
+const deepEntries = 50_000;
+const shallowEntries = 2_048;
+
+/** Documents that are scored, of those that the lists speak best of. */
+const candidates = 2_000;
+/** Documents that are looked at in search of so many that pass a filter. */
+const examined = 16_000;
+/** A filter that lets no more rows through has each of them scored. */
+const exactRows = 5_000;
+
+/**
+ * Ranks by BM25 with Postern's own index. Each word's list names the documents that it tells most of; the best of them
+ * are then scored from their own words, so a document found by one word gets its due for all. What is read is bounded,
+ * whatever the size of the corpus. Rows are joined to the source, under its row-level security.
+ */
+function ownIndexSql(index: OwnIndex, { question, limit, filter }: KeywordSearch): SqlText {
+  const condition = filter ?? (index.hasRowSecurity ? verbatim("true") : undefined);
+  return sql`WITH ${
+    verbatim(`statistics AS MATERIALIZED (
+    SELECT greatest(documents, 1)::float8 AS documents, average_length FROM ${indexTable} WHERE id = ${index.id}
+  )`)
+  }, ${wordsSql(index, question)}, ${foundSql(index)}, ${
+    condition === undefined ? bestSql(index) : passingSql(index, condition)
+  }, ${
+    verbatim(`scored AS (
+    SELECT c.key, sum(w.weight * ${impactSql("n.count", "c.length", "s.average_length")}) AS score
+    FROM candidates c CROSS JOIN statistics s CROSS JOIN words w
+    CROSS JOIN LATERAL (SELECT ${countInSql("c.terms", "w.term")}::float8 AS count OFFSET 0) n
+    WHERE n.count > 0 GROUP BY c.key
+  )
+  SELECT r.key::text AS id, r.score FROM (SELECT key, score FROM scored ORDER BY score DESC, key OFFSET 0) r`)
+  }
+  ${condition === undefined ? sourceRowSql(index, "r.key", verbatim("true")) : sql``}
+  ORDER BY r.score DESC, r.key LIMIT ${verbatim(`${limit}`)}`;
+}
+
+/** The question's words as rows of `term`, `weight`, and `expected`: what one that is not on its list may still have. */
+function wordsSql({ id, config }: OwnIndex, question: string): SqlText {
+  const { lists, recent } = indexObjects(id);
+  const configs = config === undefined
+    ? `(SELECT unnest(configs) AS name FROM ${indexTable} WHERE id = ${id})`
+    : `(SELECT ${quoteLiteral(config)}::text AS name)`;
+  return sql`asked AS MATERIALIZED (
+    SELECT l.term, l.count
+    FROM (SELECT ${question}::text AS text) q ${
+    verbatim(`CROSS JOIN ${configs} c
+    CROSS JOIN LATERAL (${lexemesSql("q.text", "c.name")}) l
+    ORDER BY l.place LIMIT ${askedWords}
+  ), words AS MATERIALIZED (
+    SELECT a.term, a.count * ${inverseFrequencySql("s.documents", "f.df")} AS weight,
+      coalesce(l.floor, 0) * least(f.df / s.documents, 1) AS expected,
+      CASE WHEN sum(least(f.df, ${listLength})) OVER (ORDER BY f.df, a.term) <= ${deepEntries}
+        THEN ${listLength} ELSE ${shallowEntries} END AS depth
+    FROM asked a CROSS JOIN statistics s
+    LEFT JOIN LATERAL (SELECT l.df, l.floor FROM ${lists} l WHERE l.term = a.term OFFSET 0) l ON true
+    CROSS JOIN LATERAL (SELECT coalesce(l.df, 0) + count(*) AS df FROM
+      (SELECT FROM ${recent} r WHERE r.term = a.term LIMIT ${listLength}) r) f
+    WHERE f.df > 0 ORDER BY f.df, a.term LIMIT ${rankingWords}
+  )`)
+  }`;
+}
+
+/** The documents that the words' lists name, with what the lists say of them. */
+function foundSql({ id }: OwnIndex): SqlText {
+  const { lists, recent } = indexObjects(id);
+  return verbatim(`found AS MATERIALIZED (
+    SELECT ${docOf("e.entry")} AS doc, sum(w.weight * (${impactOf("e.entry")} - w.expected)) AS estimate
+    FROM words w CROSS JOIN LATERAL (
+      SELECT unnest(l.entries[1:w.depth]) AS entry FROM ${lists} l WHERE l.term = w.term
+      UNION ALL
+      (SELECT r.entry FROM ${recent} r WHERE r.term = w.term ORDER BY r.entry DESC LIMIT w.depth)
+    ) e GROUP BY 1
+  )`);
+}
+
+/** The candidates where every row of the source may be found. */
+function bestSql(index: OwnIndex): SqlText {
+  return verbatim(`candidates AS MATERIALIZED (
+    SELECT d.key, d.length, d.terms ${bestFoundSql(index, candidates)}
+  )`);
+}
+
+/** The candidates where a condition holds: the rows that it lets through, where they are few; else the best of them. */
+function passingSql(index: OwnIndex, condition: SqlText): SqlText {
+  return sql`probe AS MATERIALIZED (
+    SELECT ${
+    verbatim(`source.${index.idColumn} AS key FROM ${index.table}`)
+  } AS source WHERE (${condition}) LIMIT ${
+    verbatim(`${exactRows + 1}
+  ), passing AS MATERIALIZED (
+    SELECT count(*) <= ${exactRows} AS are_few FROM probe
+  ), candidates AS MATERIALIZED (
+    SELECT d.key, d.length, d.terms FROM probe p ${documentSql(index, "d.key = p.key")}
+    WHERE (SELECT are_few FROM passing)
+    UNION ALL
+    SELECT b.key, b.length, b.terms FROM (
+      SELECT d.key, d.length, d.terms ${bestFoundSql(index, examined)}`)
+  }
+      ${sourceRowSql(index, "d.key", condition)}
+      LIMIT ${verbatim(`${candidates}`)}
+    ) b WHERE NOT (SELECT are_few FROM passing)
+  )`;
+}
+
+function bestFoundSql(index: OwnIndex, documents: number): string {
+  return `FROM (SELECT doc FROM found ORDER BY estimate DESC, doc LIMIT ${documents}) f
+    ${documentSql(index, "d.doc = f.doc")}`;
+}
+
+// OFFSET 0 and LIMIT keep the planner, which knows no sizes here, to one look-up by index for each row
+
+function documentSql({ id }: OwnIndex, which: string): string {
+  const { documents } = indexObjects(id);
+  return `CROSS JOIN LATERAL (SELECT d.key, d.length, d.terms FROM ${documents} d WHERE ${which} OFFSET 0) d`;
+}
+
+function sourceRowSql({ table, idColumn }: OwnIndex, key: string, condition: SqlText): SqlText {
+  return sql`${
+    verbatim(`CROSS JOIN LATERAL (SELECT FROM ${table} AS source
+    WHERE source.${idColumn} = ${key}`)
+  } AND (${condition}) LIMIT 1) source_row`;
+}
+
+/** Rows with any word that are read where no index ranks them. Where more have one, the best may not be among them. */
+const matchesAtMost = 10_000;
+
+/**
+ * Ranks by BM25 what has any of the question's words, with no index by relevance. Its cost grows with the corpus: with a
+ * GIN index with the number of matches, up to a bound, and without one with all texts, each of which is analysed anew.
+ * Exact while the bound is not met; beyond it the matches stand for the corpus.
+ */
+function plainTextSql(source: PlainText, { question, limit, filter }: KeywordSearch): SqlText {
+  const { table, idColumn, textColumn } = source;
+  const config = quoteLiteral(source.config);
+  const vector = source.vector ?? vectorSql(`source.${textColumn}::text`, config);
+  return sql`WITH words AS MATERIALIZED (
+    SELECT u.lexeme, coalesce(cardinality(u.positions), 1) AS count
+    FROM (SELECT ${question}::text AS text) q ${
+    verbatim(`CROSS JOIN LATERAL unnest(${vectorSql("q.text", config)}) u ORDER BY u.positions[1] LIMIT 64
+  ), matches AS MATERIALIZED (
+    SELECT v.key, v.vector FROM (SELECT source.${idColumn} AS key, ${vector} AS vector
+    FROM ${table} AS source`)
+  } WHERE (${filter ?? verbatim("true")})${
+    verbatim(`${
+      // a text is analysed once; an index is found only without
+      source.vector === undefined ? " OFFSET 0" : ""}) v
+    WHERE v.vector @@ (SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery FROM words)
+    LIMIT ${matchesAtMost}
+  ), counts AS MATERIALIZED (
+    SELECT m.key, u.lexeme, coalesce(cardinality(u.positions), 1)::float8 AS count,
+      sum(coalesce(cardinality(u.positions), 1)) OVER (PARTITION BY m.key) AS length
+    FROM matches m CROSS JOIN LATERAL unnest(m.vector) u
+  ), statistics AS MATERIALIZED (
+    SELECT greatest(m.documents, CASE WHEN m.documents < ${matchesAtMost} THEN
+        (SELECT sum(reltuples) FROM pg_partition_tree(${quoteLiteral(table)}::regclass) t
+          JOIN pg_class c ON c.oid = t.relid) END)::float8
+        AS documents, l.average_length
+    FROM (SELECT count(*) AS documents FROM matches) m
+    CROSS JOIN (SELECT sum(count) / greatest(count(DISTINCT key), 1) AS average_length FROM counts) l
+  ), frequencies AS MATERIALIZED (
+    SELECT c.lexeme, count(*) AS df FROM counts c JOIN words USING (lexeme) GROUP BY 1
+  )
+  SELECT c.key::text AS id, sum(w.count * ${inverseFrequencySql("s.documents", "f.df")} * ${
+      impactSql("c.count", "c.length", "s.average_length")
+    })::float8 AS score
+  FROM counts c JOIN words w USING (lexeme) JOIN frequencies f USING (lexeme) CROSS JOIN statistics s
+  GROUP BY c.key ORDER BY score DESC, c.key LIMIT ${limit}`)
+  }`;
+}
+
+/**
+ * Ranks with pg_textsearch (github.com/timescale/pg_textsearch): `<@>` gives the negative score, so that an ascending
+ * index scan finds the best first; what has none of the words gets 0.
+ */
+function textSearchSql(index: TextSearchIndex, search: KeywordSearch): SqlText {
+  const query = sql`${verbatim(`${index.schema}.to_bm25query`)}(${search.question}, ${
+    literalSql(index.index)
+  })`;
+  const column = verbatim(`source.${index.textColumn} OPERATOR(${index.schema}.<@>)`);
+  return nearestSql(index, sql`${column} ${query}`, search);
+}
+
+/**
+ * Ranks with vchord_bm25 (github.com/tensorchord/VectorChord-bm25): the question is tokenized as the indexed vectors
+ * were, and `<&>` gives the negative score.
+ */
+function vchordSql(index: VchordIndex, search: KeywordSearch): SqlText {
+  const tokens = sql`tokenizer_catalog.tokenize(${search.question}, ${
+    literalSql(index.tokenizer)
+  })::bm25_catalog.bm25vector`;
+  const query = sql`bm25_catalog.to_bm25query(${literalSql(index.index)}::regclass, ${tokens})`;
+  const column = verbatim(`source.${index.vectorColumn} OPERATOR(bm25_catalog.<&>)`);
+  return nearestSql(index, sql`${column} ${query}`, search);
+}
+
+function nearestSql(
+  { table, idColumn }: TextSearchIndex | VchordIndex,
+  distance: SqlText,
+  { limit, filter = verbatim("true") }: KeywordSearch,
+): SqlText {
+  // the index serves an ORDER BY of the operator alone; ties are put in order among the rows that it gave
+  return sql`SELECT r.key::text AS id, r.score FROM (
+    SELECT source.${verbatim(idColumn)} AS key, -(${distance})::float8 AS score
+    FROM ${verbatim(table)} AS source WHERE (${filter}) ORDER BY ${distance} LIMIT ${verbatim(`${limit}`)}
+  ) r WHERE r.score > 0 ORDER BY r.score DESC, r.key`;
+}
+
+/**
+ * Ranks with pg_search (docs.paradedb.com): `|||` matches any word of a text that it tokenizes as the column was. Older
+ * versions have `paradedb.match` instead.
+ */
+function pgSearchSql(
+  index: PgSearchIndex,
+  { question, limit, filter = verbatim("true") }: KeywordSearch,
+): SqlText {
+  const key = verbatim(`source.${index.keyField}`);
+  const matches = index.hasMatchOperator
+    ? sql`source.${verbatim(index.textColumn)} ||| ${question}::text`
+    : sql`${key} @@@ paradedb.match(${literalSql(index.field)}, ${question}::text)`;
+  const score = index.hasMatchOperator ? sql`pdb.score(${key})` : sql`paradedb.score(${key})`;
+  return sql`SELECT r.key::text AS id, r.score FROM (
+    SELECT source.${verbatim(index.idColumn)} AS key, ${score}::float8 AS score
+    FROM ${verbatim(index.table)} AS source WHERE ${matches} AND (${filter})
+    ORDER BY ${score} DESC LIMIT ${verbatim(`${limit}`)}
+  ) r ORDER BY r.score DESC, r.key`;
+}
