@@ -17,7 +17,7 @@ import {
   statementErrorOf,
 } from "./read/statement_error.ts";
 import type { StatementChecks } from "./guard/statement_checks.ts";
-import type { StatementNames } from "./guard/statement_guard.ts";
+import type { StatementNames } from "./guard/statement_names.ts";
 import { privilegeQuery, warningsOf } from "./role_warnings.ts";
 
 export type { StatementError } from "./read/statement_error.ts";

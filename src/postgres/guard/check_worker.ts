@@ -1,5 +1,5 @@
-/** A worker that checks long statements; `check_threads.ts` is its other side. */
-import { createStatementGuard, type GuardVerdict } from "./statement_guard.ts";
+/** A worker that checks long statements; `statement_checks.ts` is its other side. */
+import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 
 export interface CheckRequest {
   readonly task: "check" | "fingerprint";
@@ -7,7 +7,7 @@ export interface CheckRequest {
 }
 
 export type CheckReply =
-  | { readonly task: "check"; readonly verdict: GuardVerdict }
+  | { readonly task: "check"; readonly result: GuardResult }
   | { readonly task: "fingerprint"; readonly fingerprint: string | undefined };
 
 /** The first message; each one after it answers a request. Requests come one at a time. */
@@ -20,7 +20,7 @@ addEventListener("message", async (event) => {
   const guard = await createStatementGuard();
   port.onmessage = ({ data: { task, sql } }: MessageEvent<CheckRequest>) => {
     const reply: CheckReply = task === "check"
-      ? { task, verdict: guard.check(sql) }
+      ? { task, result: guard.check(sql) }
       : { task, fingerprint: guard.fingerprint(sql) };
     port.postMessage(reply);
   };

@@ -3,15 +3,6 @@ import { reachQueries, unnamedCallsQuery } from "./reach_query.ts";
 import { refusedFunctionNames, whyRefused } from "./refused_functions.ts";
 import type { StatementNames } from "./statement_names.ts";
 
-/** Looks at what the names of a statement mean in a database: what it says stands on the database's own catalogs. */
-export interface ObjectGuard {
-  /**
-   * Why the statement must not run, and what to do; undefined where it may. `cacheKey` stands for all that decides what
-   * a name means besides the database: the role and its search path. `lookUp` runs SQL in the statement's transaction.
-   */
-  check(names: StatementNames, cacheKey: string, lookUp: LookUp): Promise<string | undefined>;
-}
-
 /** Runs one of our own statements; rows of text. */
 export type LookUp = (
   sql: string,
@@ -37,27 +28,28 @@ interface Call {
   readonly isNamed: boolean;
 }
 
-/** A verdict is used again for so long: what a name means may change at any time. */
-const verdictLifeMs = 5_000;
-const maxVerdicts = 1_000;
+/** What was found is used again for so long: what a name means may change at any time. */
+const rememberedMs = 5_000;
+const maxRemembered = 1_000;
 
-export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGuardOptions): ObjectGuard {
+/** Looks at what the names of a statement mean in a database, by the database's own catalogs. */
+export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGuardOptions) {
   const allowed = new Set(allowedFunctions);
   const refused = JSON.stringify(refusedFunctionNames);
   let unnamed = { exist: false, until: -Infinity };
-  const verdicts = new Map<string, { readonly reason: string | undefined; readonly until: number }>();
+  const remembered = new Map<string, { readonly reason: string | undefined; readonly until: number }>();
 
   function remember(key: string, reason: string | undefined): void {
-    const oldest = verdicts.keys().next();
-    if (verdicts.size >= maxVerdicts && !oldest.done) verdicts.delete(oldest.value);
-    verdicts.delete(key);
-    verdicts.set(key, { reason, until: now() + verdictLifeMs });
+    const oldest = remembered.keys().next();
+    if (remembered.size >= maxRemembered && !oldest.done) remembered.delete(oldest.value);
+    remembered.delete(key);
+    remembered.set(key, { reason, until: now() + rememberedMs });
   }
 
   /** The query that follows all that this database has. */
   async function queryFor(lookUp: LookUp): Promise<string> {
     if (unnamed.until <= now()) {
-      const until = now() + verdictLifeMs;
+      const until = now() + rememberedMs;
       const [[exist] = []] = await lookUp(unnamedCallsQuery, [refused]);
       unnamed = { exist: exist === "true", until };
     }
@@ -65,11 +57,16 @@ export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGu
   }
 
   return {
-    async check(names, cacheKey, lookUp) {
+    /**
+     * Why the statement must not run, and what to do; undefined where it may. `cacheKey` stands for all that decides
+     * what a name means besides the database: the role and its search path. `lookUp` runs SQL in the statement's
+     * transaction.
+     */
+    async check(names: StatementNames, cacheKey: string, lookUp: LookUp): Promise<string | undefined> {
       if (names.length === 0) return undefined;
       const wanted = JSON.stringify(names.map(({ kind, schema, name }) => ({ kind, schema, name })));
       const key = `${cacheKey}\n${wanted}`;
-      const known = verdicts.get(key);
+      const known = remembered.get(key);
       if (known !== undefined && known.until > now()) return known.reason;
       const rows = await lookUp(await queryFor(lookUp), [wanted, refused]);
       const reason = rows.map((row) => reasonAgainst(callOf(row), allowed)).find((text) =>
@@ -99,8 +96,8 @@ function reasonAgainst(call: Call, allowed: ReadonlySet<string>): string | undef
   const { subject, via, schema, name, extension } = call;
   // a function that was made here, and only looks like a refused one by its name, is judged by its volatility
   const isMeant = !call.isNamed && (call.isBuiltIn || extension !== undefined);
-  const deed = isMeant ? whyRefused(schema, name) : undefined;
-  if (deed !== undefined) return `"${subject}" is not allowed: it calls ${name}(), and ${deed}`;
+  const action = isMeant ? whyRefused(schema, name) : undefined;
+  if (action !== undefined) return `"${subject}" is not allowed: it calls ${name}(), and ${action}`;
   if (name === "ts_rewrite" && call.isNamed) return undefined;
   if (!call.isVolatile || isHarmless(name, call.isBuiltIn ? undefined : extension ?? "")) return undefined;
   if (allowed.has(name) || allowed.has(`${schema}.${name}`)) return undefined;

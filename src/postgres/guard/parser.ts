@@ -1,6 +1,5 @@
-import { type Grammar, GrammarError, loadGrammar } from "./grammar.ts";
-import { estimateNesting, maxNesting } from "./nesting.ts";
-import { maxCommentDepth, maxComments, readTokens } from "./tokens.ts";
+import factory from "libpg-query/wasm/libpg-query.js";
+import { estimateNesting, maxCommentDepth, maxComments, maxNesting, readTokens } from "./nesting.ts";
 import { isRecord, listOf, type SyntaxNode, unwrap } from "./syntax_tree.ts";
 
 /** Longest statement that is parsed, in UTF-16 units; a list of 10,000 seven-digit numbers fits. */
@@ -9,20 +8,15 @@ export const maxStatementLength = 100_000;
 /** A statement this short cannot nest deep enough to overflow the parser, so its tokens are not counted. */
 const alwaysShallowLength = 2_000;
 
-export type ParseOutcome =
+export type ParseResult =
   | { readonly ok: true; readonly statements: readonly SyntaxNode[] }
   /** `position` counts characters from 1; `sqlState` is there where PostgreSQL itself would say so. */
   | { readonly ok: false; readonly reason: string; readonly sqlState?: string; readonly position?: number };
 
-/** PostgreSQL's own grammar. */
-export interface Parser {
-  parse(sql: string): ParseOutcome;
-  /** Undefined for what does not parse. */
-  fingerprint(sql: string): string | undefined;
-}
+export type Parser = Awaited<ReturnType<typeof loadParser>>;
 
-/** Loads the grammar, which is WebAssembly. `deepest` is an estimate of nesting, in nodes, above which it refuses. */
-export async function loadParser(deepest = maxNesting): Promise<Parser> {
+/** Loads PostgreSQL's own grammar, which is WebAssembly. @param deepest estimate of nesting above which it refuses */
+export async function loadParser(deepest = maxNesting) {
   let grammar = await loadGrammar();
   let isReloading = false;
 
@@ -48,7 +42,7 @@ export async function loadParser(deepest = maxNesting): Promise<Parser> {
     }
   }
 
-  function parse(sql: string): ParseOutcome {
+  function parse(sql: string): ParseResult {
     if (sql.trim() === "") return { ok: true, statements: [] };
     const unreadable = findUnreadable(sql) ?? findTooDeep(sql, deepest);
     if (unreadable !== undefined) return { ok: false, reason: unreadable };
@@ -61,7 +55,8 @@ export async function loadParser(deepest = maxNesting): Promise<Parser> {
 
   return {
     parse,
-    fingerprint(sql) {
+    /** Undefined for what does not parse. */
+    fingerprint(sql: string): string | undefined {
       // parsed first, as only what passes parse() may reach the parser's recursion
       if (sql.trim() === "" || !parse(sql).ok) return undefined;
       const text = guarded((grammar) => grammar.fingerprint(sql));
@@ -99,12 +94,91 @@ function statementsOf(tree: unknown): SyntaxNode[] {
   });
 }
 
-function syntaxError({ message, position }: GrammarError): ParseOutcome {
+function syntaxError({ message, position }: GrammarError): ParseResult {
   const memory = message.startsWith("memory exhausted");
   return {
     ok: false,
     reason: memory ? "the statement nests too deep; split it with WITH" : message,
     sqlState: memory ? "54001" : "42601",
     position,
+  };
+}
+
+/** The grammar's own refusal, in PostgreSQL's words. */
+class GrammarError extends Error {
+  override readonly name = "GrammarError";
+  /** In characters, from 1. */
+  readonly position: number;
+
+  constructor(message: string, position: number) {
+    super(message);
+    this.position = position;
+  }
+}
+
+/** What libpg-query's WebAssembly offers of itself; numbers are addresses in its memory. */
+interface WasmModule {
+  lengthBytesUTF8(text: string): number;
+  stringToUTF8(text: string, at: number, length: number): void;
+  UTF8ToString(at: number): string;
+  getValue(at: number, type: "i32"): number;
+  _malloc(length: number): number;
+  _free(at: number): void;
+  _wasm_parse_query_raw(text: number): number;
+  _wasm_free_parse_result(result: number): void;
+  _wasm_fingerprint(text: number): number;
+  _wasm_free_string(text: number): void;
+}
+
+type Grammar = Awaited<ReturnType<typeof loadGrammar>>;
+
+/**
+ * Loads a fresh instance of the grammar, in some 10 ms, with a memory of its own, which goes when the instance does.
+ * The package itself keeps one for the whole process, which may break.
+ */
+export async function loadGrammar() {
+  const create: (options: { print(): void; printErr(): void }) => Promise<WasmModule> = factory;
+  const wasm = await create({ print() {}, printErr() {} });
+
+  function withText<T>(text: string, use: (at: number) => T): T {
+    const length = wasm.lengthBytesUTF8(text) + 1;
+    const at = wasm._malloc(length);
+    if (at === 0) throw new RangeError("Cannot parse a statement: the grammar's memory is full");
+    wasm.stringToUTF8(text, at, length);
+    const result = use(at);
+    wasm._free(at);
+    return result;
+  }
+
+  function readResult(result: number): unknown {
+    // PgQueryParseResult: the tree, what went to stderr, the error, as pointers of 4 bytes
+    const error = wasm.getValue(result + 8, "i32");
+    if (error !== 0) {
+      // PgQueryError: message, function, file, line, position
+      const message = wasm.UTF8ToString(wasm.getValue(error, "i32"));
+      return new GrammarError(message, Math.max(1, wasm.getValue(error + 16, "i32")));
+    }
+    return JSON.parse(wasm.UTF8ToString(wasm.getValue(result, "i32")));
+  }
+
+  return {
+    /** The tree of a statement. @throws GrammarError where the grammar refuses it, anything else on overflow */
+    parse: (sql: string): unknown =>
+      withText(sql, (at) => {
+        const result = wasm._wasm_parse_query_raw(at);
+        if (result === 0) throw new RangeError("Cannot parse a statement: the grammar's memory is full");
+        const tree = readResult(result);
+        wasm._wasm_free_parse_result(result);
+        if (tree instanceof GrammarError) throw tree;
+        return tree;
+      }),
+    /** Takes what `parse` takes. */
+    fingerprint: (sql: string): string =>
+      withText(sql, (at) => {
+        const result = wasm._wasm_fingerprint(at);
+        const text = wasm.UTF8ToString(result);
+        wasm._wasm_free_string(result);
+        return text;
+      }),
   };
 }

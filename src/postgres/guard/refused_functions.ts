@@ -4,7 +4,7 @@
  * functions that are neither here nor in `harmless_functions.ts` are refused too, once the server has been asked; being
  * here gives the better reason, sooner.
  */
-const refusedByDeed: readonly (readonly [deed: string, names: string])[] = [
+const refusedByAction: readonly (readonly [action: string, names: string])[] = [
   [
     "it reads or writes the server's files",
     "pg_read_file pg_read_file_old pg_read_binary_file pg_stat_file pg_ls_dir pg_ls_logdir pg_ls_waldir pg_ls_tmpdir " +
@@ -106,11 +106,11 @@ const refusedByDeed: readonly (readonly [deed: string, names: string])[] = [
   ],
 ];
 
-/** What ends as `ts_rewrite(query, text)` runs the text; with three arguments, none of them is run. */
+/** `ts_rewrite(query, text)` runs the text; with three arguments, none of them is run. */
 const runsItsText = "its second argument is run as a statement; use ts_rewrite(query, target, substitute)";
 
 /** Schemas of extensions all of whose functions act outside of the transaction. */
-const refusedSchemas: ReadonlyMap<string, string> = new Map([
+const refusedSchemas = new Map([
   ["cron", "it schedules jobs"],
   ["net", "it sends requests over the network"],
   ["aws_s3", "it moves data to or from other services"],
@@ -120,12 +120,14 @@ const refusedSchemas: ReadonlyMap<string, string> = new Map([
   ["partman", "it changes tables"],
 ]);
 
-const deedByName: ReadonlyMap<string, string> = new Map(
-  refusedByDeed.flatMap(([deed, names]) => names.split(" ").map((name): [string, string] => [name, deed])),
+const actionByName = new Map(
+  refusedByAction.flatMap(([action, names]) =>
+    names.split(" ").map((name): [string, string] => [name, action])
+  ),
 );
 
 /** The names alone, for finding calls of them in views and policies. */
-export const refusedFunctionNames: readonly string[] = [...deedByName.keys(), "ts_rewrite"];
+export const refusedFunctionNames: readonly string[] = [...actionByName.keys(), "ts_rewrite"];
 
 /**
  * Why a function must not be called; undefined where its name does not tell.
@@ -136,8 +138,8 @@ export function whyRefused(
   name: string,
   argumentCount?: number,
 ): string | undefined {
-  const deed = deedByName.get(name);
-  if (deed !== undefined) return deed;
+  const action = actionByName.get(name);
+  if (action !== undefined) return action;
   if (name.startsWith("binary_upgrade_")) return "it is for pg_upgrade alone";
   if (name === "ts_rewrite") return argumentCount === 3 ? undefined : runsItsText;
   return schema === undefined ? undefined : refusedSchemas.get(schema);

@@ -1,20 +1,26 @@
-import { findGrowth } from "./growth.ts";
 import { loadParser, type Parser } from "./parser.ts";
-import { whyRefused } from "./refused_functions.ts";
 import { createPlanBounds } from "./plan_bounds.ts";
-import { describeForeignPart } from "./statement_faults.ts";
+import { whyRefused } from "./refused_functions.ts";
 import { createNameCollector, type StatementNames, typeNamedByArgument } from "./statement_names.ts";
-import { isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap, visitNodes } from "./syntax_tree.ts";
-
-export type { StatementName, StatementNames } from "./statement_names.ts";
+import {
+  isRecord,
+  listOf,
+  nameParts,
+  type NotARead,
+  type SyntaxNode,
+  textOf,
+  unwrap,
+  visitNodes,
+} from "./syntax_tree.ts";
+import { whyTooLarge } from "./value_size/query_size.ts";
 
 /**
- * Tells reads from everything else by the statement's text alone; `object_guard.ts` looks at what its names mean. It works
- * in one go, so a server has it behind `statement_checks.ts`.
+ * Tells reads from everything else by the statement's text alone; `object_guard.ts` looks at what its names mean. It
+ * works in one go, so a server has it behind `statement_checks.ts`.
  */
 export interface StatementGuard {
   /** Takes under a millisecond for ordinary statements, a second for the longest, and never throws. */
-  check(sql: string): GuardVerdict;
+  check(sql: string): GuardResult;
   /**
    * A short text that is equal for statements that differ in constants and spelling alone; undefined for what does not
    * parse.
@@ -22,12 +28,10 @@ export interface StatementGuard {
   fingerprint(sql: string): string | undefined;
 }
 
-export type StatementKind = "select" | "explain" | "show";
-
-export type GuardVerdict =
+export type GuardResult =
   | {
     readonly ok: true;
-    readonly kind: StatementKind;
+    readonly kind: "select" | "explain" | "show";
     readonly names: StatementNames;
     /** Longest wait that a `pg_sleep` of the statement asks for, in milliseconds. */
     readonly sleepMs: number;
@@ -44,17 +48,11 @@ export type GuardVerdict =
     readonly parses?: true;
   };
 
-interface Fault {
+interface Refusal {
   readonly reason: string;
   /** In bytes of UTF-8, from 0; -1 or absent where it is not known. */
   readonly offset?: unknown;
 }
-
-const kinds: Readonly<Record<string, StatementKind>> = {
-  SelectStmt: "select",
-  ExplainStmt: "explain",
-  VariableShowStmt: "show",
-};
 
 /** Levels of the tree: what works on it by recursion has room for twice as many, deep in a request's own calls. */
 const maxDepth = 500;
@@ -66,104 +64,112 @@ export async function createStatementGuard(): Promise<StatementGuard> {
   return { check: (sql) => checkStatement(parser, sql), fingerprint: parser.fingerprint };
 }
 
-function checkStatement(parser: Parser, sql: string): GuardVerdict {
+function checkStatement(parser: Parser, sql: string): GuardResult {
   const parsed = parser.parse(sql);
   if (!parsed.ok) return parsed;
-  const verdict = checkTree(parsed.statements, sql);
-  return verdict.ok ? verdict : { ...verdict, parses: true };
+  const result = checkTree(parsed.statements, sql);
+  return result.ok ? result : { ...result, parses: true };
 }
 
-function checkTree([statement, second]: readonly SyntaxNode[], sql: string): GuardVerdict {
+function checkTree([statement, second]: readonly SyntaxNode[], sql: string): GuardResult {
   if (statement === undefined) return { ok: false, reason: "there is no statement; write a SELECT" };
   if (second !== undefined) {
     return { ok: false, reason: "there is more than one statement; send one at a time" };
   }
-  const kind = kinds[statement.type];
-  if (kind === undefined) {
-    return { ok: false, reason: describeForeignPart({ type: statement.type, node: statement }) };
-  }
+  const kind = kindOf(statement.type);
+  if (kind === undefined) return { ok: false, reason: whyNotARead({ type: statement.type }) };
   const names = createNameCollector();
   const bounds = createPlanBounds();
-  let fault: Fault | undefined;
+  let refusal: Refusal | undefined;
   let sleepMs = 0;
-  const foreign = visitNodes(statement, (node) => {
+  const notARead = visitNodes(statement, (node) => {
     names.add(node);
-    fault ??= findFault(node) ?? faultOf(bounds.add(node), node);
+    refusal ??= refusalOf(node) ?? located(bounds.add(node), node);
     if (node.type === "FuncCall") sleepMs = Math.max(sleepMs, sleepOf(node) ?? 0);
   });
-  if (foreign !== undefined) {
-    fault = { reason: describeForeignPart(foreign), offset: foreign.node.fields["location"] };
-  }
-  fault ??= describeGrowth(statement);
-  if (fault === undefined) return { ok: true, kind, names: names.names(), sleepMs };
-  const position = characterPosition(sql, fault.offset);
-  return { ok: false, reason: fault.reason, ...(position === undefined ? {} : { position }) };
+  if (notARead !== undefined) refusal = located(whyNotARead(notARead), notARead.node);
+  refusal ??= checkSize(statement);
+  if (refusal === undefined) return { ok: true, kind, names: names.names(), sleepMs };
+  const position = characterPosition(sql, refusal.offset);
+  return { ok: false, reason: refusal.reason, ...(position === undefined ? {} : { position }) };
 }
 
-function faultOf(reason: string | undefined, { fields }: SyntaxNode): Fault | undefined {
+function kindOf(type: string) {
+  switch (type) {
+    case "SelectStmt":
+      return "select";
+    case "ExplainStmt":
+      return "explain";
+    case "VariableShowStmt":
+      return "show";
+    default:
+      return undefined;
+  }
+}
+
+function located(reason: string | undefined, { fields }: SyntaxNode): Refusal | undefined {
   return reason === undefined ? undefined : { reason, offset: fields["location"] };
 }
 
-function findFault(node: SyntaxNode): Fault | undefined {
+function refusalOf(node: SyntaxNode): Refusal | undefined {
   if (node.depth > maxDepth) return { reason: tooDeep };
   const { type, fields } = node;
-  const offset = fields["location"];
   switch (type) {
     case "SelectStmt":
     case "ExplainStmt":
     case "VariableShowStmt":
-      return findMisplaced(node);
-    case "FuncCall": {
-      const parts = nameParts(fields["funcname"]);
-      return refusal(parts, offset, listOf(fields["args"]).length) ?? checkSleep(node) ??
-        checkNamedType(node);
-    }
+      return checkPlace(node);
+    case "FuncCall":
+      return located(
+        whyNoCall(nameParts(fields["funcname"]), listOf(fields["args"]).length) ?? whyNoSleep(node) ??
+          whyNoNamedType(node),
+        node,
+      );
     case "ColumnRef":
-      return refusedField(nameParts(fields["fields"]).slice(1), offset);
+      return located(whyNoField(nameParts(fields["fields"]).slice(1)), node);
     case "A_Indirection":
-      return refusedField(nameParts(fields["indirection"]), offset);
+      return located(whyNoField(nameParts(fields["indirection"])), node);
     case "RangeTableFunc":
-      return refusal(["xmltable"], offset);
+      return located(whyNoCall(["xmltable"]), node);
     case "RangeTableSample":
-      return refusal(nameParts(fields["method"]), offset);
+      return located(whyNoCall(nameParts(fields["method"])), node);
     default:
       return undefined;
   }
 }
 
 /** EXPLAIN and SHOW stand at the top alone, and what EXPLAIN explains is a query. */
-function findMisplaced({ type, fields, depth }: SyntaxNode): Fault | undefined {
+function checkPlace({ type, fields, depth }: SyntaxNode): Refusal | undefined {
   if (type === "SelectStmt") return undefined;
-  if (depth > 0) return { reason: describeForeignPart({ type, node: { type: "", fields, depth } }) };
+  if (depth > 0) return { reason: whyNotARead({ type }) };
   const explained = type === "ExplainStmt" ? unwrap(fields["query"])?.type : "SelectStmt";
   return explained === "SelectStmt" ? undefined : { reason: "EXPLAIN takes a query here, nothing else" };
 }
 
-function refusal(parts: readonly string[], offset: unknown, argumentCount?: number): Fault | undefined {
+function whyNoCall(parts: readonly string[], argumentCount?: number): string | undefined {
   const name = parts.at(-1);
   if (name === undefined) return undefined;
   const reason = whyRefused(parts.at(-2), name, argumentCount);
-  return reason === undefined ? undefined : { reason: `${name}() is not allowed: ${reason}`, offset };
+  return reason === undefined ? undefined : `${name}() is not allowed: ${reason}`;
 }
 
 /** `(x).f` may be a call of `f(x)`. */
-function refusedField(names: readonly string[], offset: unknown): Fault | undefined {
-  if (names.includes(sleep)) return { reason: endlessSleep, offset };
-  return names.map((name) => refusal([name], offset)).find((found) => found);
+function whyNoField(names: readonly string[]): string | undefined {
+  if (names.includes(sleep)) return endlessSleep;
+  return names.map((name) => whyNoCall([name])).find((found) => found !== undefined);
 }
 
 const sleep = "pg_sleep";
 const endlessSleep = "pg_sleep() is not allowed without a plain number of seconds; write pg_sleep(1)";
 
-function checkSleep(node: SyntaxNode): Fault | undefined {
-  return sleepOf(node) !== undefined ? undefined : { reason: endlessSleep, offset: node.fields["location"] };
+function whyNoSleep(node: SyntaxNode): string | undefined {
+  return sleepOf(node) === undefined ? endlessSleep : undefined;
 }
 
-function checkNamedType(node: SyntaxNode): Fault | undefined {
-  return typeNamedByArgument(node) !== undefined ? undefined : {
-    reason: "the type must be a plain literal here, such as 'integer'",
-    offset: node.fields["location"],
-  };
+function whyNoNamedType(node: SyntaxNode): string | undefined {
+  return typeNamedByArgument(node) === undefined
+    ? "the type must be a plain literal here, such as 'integer'"
+    : undefined;
 }
 
 /** Milliseconds of a `pg_sleep` with a constant, 0 for any other call, undefined where they cannot be told. */
@@ -178,9 +184,9 @@ function sleepOf({ fields }: SyntaxNode): number | undefined {
   return Number.isNaN(seconds) ? undefined : 1_000 * seconds;
 }
 
-function describeGrowth(statement: SyntaxNode): Fault | undefined {
+function checkSize(statement: SyntaxNode): Refusal | undefined {
   try {
-    const reason = findGrowth(statement);
+    const reason = whyTooLarge(statement);
     return reason === undefined ? undefined : { reason };
   } catch (error) {
     // how deep recursion may go is the engine's choice, and depends on what has called this
@@ -190,7 +196,7 @@ function describeGrowth(statement: SyntaxNode): Fault | undefined {
 }
 
 /** The parser counts bytes of UTF-8; PostgreSQL's positions, and ours, count characters from 1. */
-export function characterPosition(sql: string, offset: unknown): number | undefined {
+function characterPosition(sql: string, offset: unknown): number | undefined {
   if (typeof offset !== "number" || offset < 0) return undefined;
   let bytes = 0;
   let position = 1;
@@ -201,4 +207,37 @@ export function characterPosition(sql: string, offset: unknown): number | undefi
     position++;
   }
   return position;
+}
+
+/** What a caller would call the statements whose node is named otherwise. */
+const commands: Readonly<Record<string, string>> = {
+  AlterSystemStmt: "ALTER SYSTEM",
+  CallStmt: "CALL",
+  CheckPointStmt: "CHECKPOINT",
+  ClosePortalStmt: "CLOSE",
+  ConstraintsSetStmt: "SET CONSTRAINTS",
+  CopyStmt: "COPY",
+  CreateTableAsStmt: "CREATE TABLE AS",
+  DeclareCursorStmt: "DECLARE",
+  DiscardStmt: "DISCARD",
+  DoStmt: "DO",
+  GrantRoleStmt: "GRANT",
+  ReindexStmt: "REINDEX",
+  RefreshMatViewStmt: "REFRESH MATERIALIZED VIEW",
+  TransactionStmt: "a transaction command (BEGIN, COMMIT, ROLLBACK, SAVEPOINT)",
+  VacuumStmt: "VACUUM or ANALYZE",
+  VariableSetStmt: "SET or RESET",
+};
+
+/** Why a part of a tree is no read, and what to do about it. */
+function whyNotARead({ type, field }: Pick<NotARead, "type" | "field">): string {
+  if (field === "intoClause") return "SELECT INTO makes a table; leave out INTO and the rows are returned";
+  if (field === "lockingClause") return "FOR UPDATE and FOR SHARE lock rows; leave the clause out";
+  if (type === "ParamRef") return "parameters such as $1 have no value here; write the value itself";
+  if (field !== undefined) return `the clause "${field}" of ${type} is not known to be a read; leave it out`;
+  if (!type.endsWith("Stmt")) return `the construct ${type} is not known to be a read; write it another way`;
+  // InsertStmt is INSERT, AlterTableStmt ALTER TABLE
+  const words = type.slice(0, -"Stmt".length).replace(/([a-z])([A-Z])/g, "$1 $2").toUpperCase();
+  return `${commands[type] ?? words} is not a read; ` +
+    "only SELECT, VALUES, TABLE, WITH of those, EXPLAIN and SHOW run here";
 }

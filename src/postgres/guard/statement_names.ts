@@ -1,13 +1,6 @@
-import { createUseCollector } from "./statement_uses.ts";
 import { isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
 
-/** A name as PostgreSQL will look it up: folded to lower case unless it was quoted. */
-export interface QualifiedName {
-  readonly schema?: string;
-  readonly name: string;
-}
-
-export type NameKind =
+type NameKind =
   | "relation"
   | "function"
   | "operator"
@@ -19,11 +12,11 @@ export type NameKind =
   | "columns_of"
   | "use";
 
-/** A name together with what the statement uses it for. */
-export interface StatementName extends QualifiedName {
+/** A name as PostgreSQL will look it up, folded to lower case unless it was quoted, and what it is used for. */
+interface StatementName {
   readonly kind: NameKind;
-  /** Where it stands, in bytes of the statement's UTF-8 from 0; absent where the parser does not say. */
-  readonly offset?: number;
+  readonly schema?: string;
+  readonly name: string;
 }
 
 /**
@@ -84,88 +77,223 @@ export const fillsRow: ReadonlySet<string> = new Set([
   "#=",
 ]);
 
-export interface NameCollector {
-  add(node: SyntaxNode): void;
-  names(): StatementNames;
+/** What of a FROM clause a name may stand for. */
+interface Source {
+  readonly name: string;
+  /** Schema and name of a table; a function's name; absent of what is a row without a name. */
+  readonly relation?: readonly string[];
 }
 
-/** Gathers names from the nodes of one statement, parents first. */
-export function createNameCollector(): NameCollector {
-  const found = new Map<string, StatementName>();
-  const uses = createUseCollector((kind, name) => put(kind, [name]));
+type Fields = SyntaxNode["fields"];
 
-  function put(kind: NameKind, parts: readonly string[], location?: unknown): void {
+/** Gathers names from the nodes of one statement, parents first. */
+export function createNameCollector() {
+  const found = new Map<string, StatementName>();
+  const inFrom = new Set<Fields>();
+  /** Stars that only list what the statement gives. */
+  const plainStars = new Set<Fields>();
+  const sources: Source[] = [];
+  /** Names of what a function in FROM gives, which need not be a row. */
+  const scalars = new Set<string>();
+  const bareNames = new Set<string>();
+  const starred = new Set<string>();
+  const qualified: { readonly source: string; readonly field: string }[] = [];
+  let top: SyntaxNode["type"] | undefined;
+
+  function put(kind: NameKind, parts: readonly string[]): void {
     const name = parts.at(-1);
     if (name === undefined) return;
     const schema = parts.at(-2);
     // no name holds a NUL
     const key = `${kind}\0${schema ?? "\0"}\0${name}`;
-    if (found.has(key)) return;
-    found.set(key, {
-      kind,
-      name,
-      ...(schema === undefined ? {} : { schema }),
-      ...(typeof location === "number" && location >= 0 ? { offset: location } : {}),
-    });
+    if (!found.has(key)) found.set(key, { kind, name, ...(schema === undefined ? {} : { schema }) });
   }
 
-  function add(node: SyntaxNode): void {
+  function use(...names: readonly string[]): void {
+    for (const name of names) put("use", [name]);
+  }
+
+  /** What the node names. */
+  function addNames(node: SyntaxNode): void {
     const { type, fields } = node;
-    const at = fields["location"];
-    uses.add(node);
     switch (type) {
       case "RangeVar":
-        return put("relation", relationParts(fields), at);
+        return put("relation", relationParts(fields));
       case "FuncCall": {
         const parts = nameParts(fields["funcname"]);
-        put("function", parts, at);
-        put("type", parts, at);
-        if (!uses.isInFrom(fields)) put("row", parts, at);
-        return put("type", typeNamedByArgument(node) ?? [], at);
+        put("function", parts);
+        put("type", parts);
+        // in FROM, a row that it gives is columns
+        if (!inFrom.has(fields)) put("row", parts);
+        return put("type", typeNamedByArgument(node) ?? []);
       }
       case "RangeTableSample":
-        return put("function", nameParts(fields["method"]), at);
+        return put("function", nameParts(fields["method"]));
       case "ColumnRef": {
         const parts = nameParts(fields["fields"]);
-        return parts.length > 1 ? put("type", parts.slice(-1), at) : undefined;
+        return parts.length > 1 ? put("type", parts.slice(-1)) : undefined;
       }
       case "A_Indirection":
         for (const part of nameParts(fields["indirection"])) {
-          put("field", [part], at);
-          put("type", [part], at);
+          put("field", [part]);
+          put("type", [part]);
         }
         return;
       case "TypeName":
-        return put("type", nameParts(fields["names"]), at);
+        return put("type", nameParts(fields["names"]));
       case "SortBy":
-        return put("operator", nameParts(fields["useOp"]), at);
+        return put("operator", nameParts(fields["useOp"]));
       case "SubLink":
-        return put("operator", fields["operName"] === undefined ? ["="] : nameParts(fields["operName"]), at);
+        return put("operator", fields["operName"] === undefined ? ["="] : nameParts(fields["operName"]));
       case "JoinExpr":
         return fields["usingClause"] !== undefined || fields["isNatural"] === true
           ? put("operator", ["="])
           : undefined;
       case "CaseExpr":
-        return fields["arg"] === undefined ? undefined : put("operator", ["="], at);
-      case "A_Expr":
-        return addOperators(fields);
+        return fields["arg"] === undefined ? undefined : put("operator", ["="]);
+      case "A_Expr": {
+        const kind = textOf(fields["kind"]);
+        for (const name of impliedOperators[kind] ?? []) put("operator", [name]);
+        return kind.includes("BETWEEN") ? undefined : put("operator", nameParts(fields["name"]));
+      }
       default:
-        for (const name of functionsBySyntax[type] ?? []) put("function", [name], at);
+        for (const name of functionsBySyntax[type] ?? []) put("function", [name]);
         // the constructors of JSON cast what they are given to it
         if (type.startsWith("Json")) { for (const name of jsonTypes) put("type", ["pg_catalog", name]); }
     }
   }
 
-  function addOperators(fields: SyntaxNode["fields"]): void {
-    const kind = textOf(fields["kind"]);
-    for (const name of impliedOperators[kind] ?? []) put("operator", [name], fields["location"]);
-    if (!kind.includes("BETWEEN")) put("operator", nameParts(fields["name"]), fields["location"]);
+  /**
+   * What it does to values without naming it: what PostgreSQL sorts, compares or turns into another type of its own
+   * accord, and of which columns. In doubt of all columns.
+   */
+  function addUses(node: SyntaxNode): void {
+    const { type, fields } = node;
+    const isTop = top === undefined || (top === "ExplainStmt" && node.depth === 1);
+    top ??= type;
+    switch (type) {
+      case "SelectStmt":
+        return addSelect(fields, isTop);
+      case "WindowDef":
+        return use("sort", "compare");
+      case "A_Const":
+        return fields["sval"] === undefined ? undefined : use("coerce");
+      case "A_ArrayExpr":
+        return use("coerce", "compare", "array");
+      case "RowExpr":
+      case "CoalesceExpr":
+        return use("coerce", "compare");
+      case "MinMaxExpr":
+        return use("coerce", "compare", "sort");
+      case "CaseExpr":
+        return use("coerce", ...(fields["arg"] === undefined ? [] : ["compare"]));
+      case "A_Expr":
+        return use("compare", ...(nameParts(fields["name"]).at(-1) === "||" ? ["coerce"] : []));
+      case "SubLink":
+        return use("compare", ...(fields["subLinkType"] === "ARRAY_SUBLINK" ? ["array"] : []));
+      case "FuncCall":
+        if (listOf(fields["args"]).length > 1) use("coerce");
+        return use("compare", ...(fields["agg_order"] ?? fields["agg_distinct"] ? ["sort"] : []));
+      case "CommonTableExpr":
+        return fields["aliascolnames"] === undefined ? undefined : put("column", ["*"]);
+      case "CTESearchClause":
+      case "CTECycleClause":
+        use("sort", "compare");
+        for (const list of ["search_col_list", "cycle_col_list"]) {
+          for (const name of nameParts(fields[list])) put("column", [name]);
+        }
+        return;
+      case "RangeVar": {
+        const relation = relationParts(fields);
+        return addSource({ name: aliasOf(fields) ?? relation.at(-1) ?? "", relation }, fields);
+      }
+      case "RangeSubselect":
+        return addSource({ name: aliasOf(fields) ?? "" }, fields);
+      case "JoinExpr":
+        return addJoin(fields);
+      case "RangeFunction":
+        return addRangeFunction(fields);
+      case "ColumnRef":
+        return addColumn(fields);
+      case "A_Indirection":
+        for (const item of listOf(fields["indirection"])) {
+          if (unwrap(item)?.type === "A_Star") put("column", ["*"]);
+        }
+        for (const name of nameParts(fields["indirection"])) put("column", [name]);
+    }
+  }
+
+  function addSelect(fields: Fields, isTop: boolean): void {
+    const isSet = textOf(fields["op"]) !== "SETOP_NONE" && fields["op"] !== undefined;
+    const sorted = [...listOf(fields["sortClause"]), ...listOf(fields["groupClause"])];
+    if (isSet || fields["distinctClause"] !== undefined || sorted.length > 0) use("sort", "compare");
+    if (isSet || fields["valuesLists"] !== undefined) use("coerce");
+    // a place in the list, `ORDER BY 1`, may be a column of a star
+    const isByPlace = [...sorted, ...listOf(fields["distinctClause"])].some(isPlace);
+    if (!isTop || isSet || isByPlace || fields["distinctClause"] !== undefined) return;
+    for (const target of listOf(fields["targetList"])) {
+      const value = unwrap(unwrap(target)?.fields["val"]);
+      if (value?.type === "ColumnRef" && hasStar(value.fields)) plainStars.add(value.fields);
+    }
+  }
+
+  function addSource(source: Source, fields: Fields): void {
+    sources.push(source);
+    if (isRecord(fields["alias"]) && fields["alias"]["colnames"] !== undefined) put("column", ["*"]);
+  }
+
+  function addJoin(fields: Fields): void {
+    if (fields["isNatural"] === true) put("column", ["*"]);
+    for (const name of nameParts(fields["usingClause"])) put("column", [name]);
+    if (fields["isNatural"] === true || fields["usingClause"] !== undefined) use("coerce", "compare", "sort");
+    addSource({ name: aliasOf(fields) ?? "" }, fields);
+  }
+
+  function addRangeFunction(fields: Fields): void {
+    const alias = aliasOf(fields);
+    for (const item of listOf(fields["functions"])) {
+      const call = unwrap(listOf(unwrap(item)?.fields["items"])[0]);
+      if (call?.type !== "FuncCall") continue;
+      inFrom.add(call.fields);
+      const relation = nameParts(call.fields["funcname"]);
+      const name = alias ?? relation.at(-1) ?? "";
+      sources.push({ name, relation });
+      scalars.add(name);
+    }
+    if (alias !== undefined) scalars.add(alias);
+  }
+
+  function addColumn(fields: Fields): void {
+    const parts = nameParts(fields["fields"]);
+    const [first = "", second] = parts;
+    if (hasStar(fields)) {
+      if (plainStars.has(fields)) return;
+      put("column", ["*"]);
+      const last = parts.at(-1);
+      if (last !== undefined) starred.add(last);
+      return;
+    }
+    for (const part of parts) put("column", [part]);
+    if (second === undefined) bareNames.add(first);
+    else qualified.push({ source: parts.at(-2) ?? "", field: parts.at(-1) ?? "" });
+  }
+
+  /** What only all nodes together tell. */
+  function addWhatNamesStandFor(): void {
+    for (const { source, field } of qualified) put(scalars.has(source) ? "field" : "row_field", [field]);
+    for (const { name, relation } of sources) {
+      if (relation !== undefined && (bareNames.has(name) || starred.has(name))) put("row", relation);
+    }
   }
 
   return {
-    add,
-    names() {
-      uses.finish(put);
+    add(node: SyntaxNode): void {
+      addUses(node);
+      addNames(node);
+    },
+    /** Once all nodes have been added. */
+    names(): StatementNames {
+      addWhatNamesStandFor();
       const names = [...found.values()];
       if (names.every(({ kind }) => kind === "column" || kind === "use")) return [];
       if (!names.some(({ name }) => fillsRow.has(name))) return names;
@@ -199,4 +327,21 @@ export function typeNamedByArgument({ fields }: SyntaxNode): string[] | undefine
   if (typesOfSeveralWords.test(text)) return [];
   const match = plainType.exec(text);
   return match?.slice(1).filter((part) => part !== undefined).map((part) => part.toLowerCase());
+}
+
+function aliasOf({ alias }: Fields): string | undefined {
+  return isRecord(alias) ? textOf(alias["aliasname"]) : undefined;
+}
+
+function hasStar(fields: Fields): boolean {
+  return listOf(fields["fields"]).some((item) => unwrap(item)?.type === "A_Star");
+}
+
+function isPlace(item: unknown): boolean {
+  const node = unwrap(item);
+  if (node?.type === "SortBy") return isPlace(node.fields["node"]);
+  if (node?.type === "GroupingSet") return listOf(node.fields["content"]).some(isPlace);
+  if (node?.type === "RowExpr") return listOf(node.fields["args"]).some(isPlace);
+  if (node?.type === "List") return listOf(node.fields["items"]).some(isPlace);
+  return node?.type === "A_Const";
 }

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { StatementNames } from "../../postgres/guard/statement_guard.ts";
+import type { StatementNames } from "../../postgres/guard/statement_names.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import {
   joinSql,

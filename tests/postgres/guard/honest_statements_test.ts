@@ -31,8 +31,8 @@ async function failuresOf(statements: readonly string[], fixture: string): Promi
   const { signal } = new AbortController();
   const failed: string[] = [];
   for (const sql of statements) {
-    const outcome = await database.read({ principal: { kind: "local" }, sql, signal });
-    if (!outcome.ok) failed.push(`${sql.slice(0, 200)} → ${outcome.error.message}`);
+    const result = await database.read({ principal: { kind: "local" }, sql, signal });
+    if (!result.ok) failed.push(`${sql.slice(0, 200)} → ${result.error.message}`);
   }
   return failed;
 }
@@ -41,8 +41,8 @@ Deno.test("an honest statement passes the guard in every way of writing it", asy
   const guard = await createStatementGuard();
   for (const sql of [...honestStatements, ...honestVectorStatements]) {
     for (const text of [`${sql}\n`, `\t${sql}`, `-- é 😀\n${sql}`, `/* a;b */ ${sql} -- end`]) {
-      const verdict = guard.check(text);
-      assert.ok(verdict.ok, `${text.slice(0, 200)}: ${verdict.ok ? "" : verdict.reason}`);
+      const result = guard.check(text);
+      assert.ok(result.ok, `${text.slice(0, 200)}: ${result.ok ? "" : result.reason}`);
     }
   }
 });

@@ -94,12 +94,12 @@ testWithPostgres("honest statements over types of all kinds run", async () => {
   });
   const failed: string[] = [];
   for (const sql of statements) {
-    const outcome = await database.read({
+    const result = await database.read({
       principal: { kind: "local" },
       sql,
       signal: new AbortController().signal,
     });
-    if (!outcome.ok) failed.push(`${sql} → ${outcome.error.message}`);
+    if (!result.ok) failed.push(`${sql} → ${result.error.message}`);
   }
   assert.deepEqual(failed, []);
 });

@@ -73,26 +73,26 @@ async function attack(
   const before = await server.fingerprint();
   for (const statement of statements.filter(({ since = 0 }) => since <= server.version)) {
     const sql = server.fill(statement.sql);
-    const outcome = await database.read({ principal, sql, signal });
-    if (statement.mayRun !== true) assertRefused(statement, outcome, guard.check(sql).ok);
-    assert.ok(!JSON.stringify(outcome).includes(server.canary), `the file was read: ${statement.name}`);
+    const result = await database.read({ principal, sql, signal });
+    if (statement.mayRun !== true) assertRefused(statement, result, guard.check(sql).ok);
+    assert.ok(!JSON.stringify(result).includes(server.canary), `the file was read: ${statement.name}`);
   }
   assert.equal(await server.fingerprint(), before);
   const after = await database.read({ principal, sql: "SELECT count(*) FROM orders", signal });
   assert.deepEqual(after.ok && after.rows, [["3"]]);
 }
 
-function assertRefused(statement: HostileStatement, outcome: ReadResult, passedGuard: boolean): void {
+function assertRefused(statement: HostileStatement, result: ReadResult, passedGuard: boolean): void {
   const name = statement.name.slice(0, 200);
-  assert.ok(!outcome.ok, `it ran: ${name}`);
+  assert.ok(!result.ok, `it ran: ${name}`);
   assert.ok(
-    outcome.error.kind === "refused" || !passedGuard,
-    `it got to the server: ${name}: ${outcome.error.message}`,
+    result.error.kind === "refused" || !passedGuard,
+    `it got to the server: ${name}: ${result.error.message}`,
   );
   const reason = statement.refusedWith ?? "";
   assert.ok(
-    outcome.error.kind !== "refused" || outcome.error.message.includes(reason),
-    `${name}: ${outcome.error.message}`,
+    result.error.kind !== "refused" || result.error.message.includes(reason),
+    `${name}: ${result.error.message}`,
   );
 }
 

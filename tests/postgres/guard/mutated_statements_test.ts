@@ -57,8 +57,8 @@ Deno.test("check() never throws, whatever is mixed together", async () => {
   const guard = await createStatementGuard();
   fc.assert(
     fc.property(mutated, (sql) => {
-      const verdict = guard.check(sql);
-      assert.ok(verdict.ok || verdict.reason !== "");
+      const result = guard.check(sql);
+      assert.ok(result.ok || result.reason !== "");
     }),
     { numRuns: 5_000 },
   );
@@ -85,8 +85,8 @@ testWithPostgres("what is accepted of mixed statements changes nothing", async (
       const sql = server.fill(text);
       if (!guard.check(sql).ok) return;
       accepted++;
-      const outcome = await database.read({ principal: { kind: "local" }, sql, signal });
-      assert.ok(!JSON.stringify(outcome).includes(server.canary), sql);
+      const result = await database.read({ principal: { kind: "local" }, sql, signal });
+      assert.ok(!JSON.stringify(result).includes(server.canary), sql);
     }),
     { numRuns: 2_000 },
   );

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { loadGrammar } from "../../../src/postgres/guard/grammar.ts";
-import { loadParser } from "../../../src/postgres/guard/parser.ts";
+import { loadGrammar, loadParser } from "../../../src/postgres/guard/parser.ts";
 import { loadModule, parseSync, scanSync } from "libpg-query";
-import { estimateNesting } from "../../../src/postgres/guard/nesting.ts";
-import { readTokens } from "../../../src/postgres/guard/tokens.ts";
+import { estimateNesting, readTokens } from "../../../src/postgres/guard/nesting.ts";
 
 await loadModule();
 

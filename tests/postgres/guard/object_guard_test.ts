@@ -184,9 +184,9 @@ async function createFixture(sql: string, allowedFunctions: string[] = [], now?:
     serverVersion: async () =>
       Math.floor(Number((await database.query("SHOW server_version_num"))[0]?.[0]) / 10_000),
     check(statement: string, cacheKey = "local"): Promise<string | undefined> {
-      const verdict = statementGuard.check(statement);
-      assert.ok(verdict.ok, statement);
-      return guard.check(verdict.names, cacheKey, lookUp);
+      const result = statementGuard.check(statement);
+      assert.ok(result.ok, statement);
+      return guard.check(result.names, cacheKey, lookUp);
     },
     async [Symbol.asyncDispose]() {
       await client.end();

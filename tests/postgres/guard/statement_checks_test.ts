@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import { createCheckThreads } from "../../../src/postgres/guard/check_threads.ts";
-import { createStatementChecks } from "../../../src/postgres/guard/statement_checks.ts";
+import { createCheckThreads, createStatementChecks } from "../../../src/postgres/guard/statement_checks.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 
 const signal = new AbortController().signal;
@@ -15,10 +14,10 @@ const long = { task: "check", sql: columns(14_000) } as const;
 Deno.test("a long statement is checked as a short one is, and off the event loop's thread", async () => {
   using checks = await createStatementChecks();
   for (const sql of [columns(300), `${columns(300)}, pg_read_file('x')`, `${columns(300)} FROM FROM`]) {
-    const verdict = checks.check(sql, by);
-    assert.ok(verdict instanceof Promise);
-    assert.deepEqual(await verdict, guard.check(sql));
-    assert.equal(checks.check(sql, by), await verdict, "remembered");
+    const result = checks.check(sql, by);
+    assert.ok(result instanceof Promise);
+    assert.deepEqual(await result, guard.check(sql));
+    assert.equal(checks.check(sql, by), await result, "remembered");
     assert.equal(await checks.fingerprint(sql, by), guard.fingerprint(sql));
   }
   let turns = 0;
@@ -89,7 +88,7 @@ Deno.test("a check beyond its budget is given up, and the next one gets a new th
   // a new thread may need its budget to warm up
   const other = () => threads.run(short, { caller: "b", signal });
   for (let tries = 1; (await other()).task !== "check"; tries++) assert.ok(tries < 50);
-  assert.deepEqual(new Set((await endless).map((outcome) => outcome.task)), new Set(["none"]));
+  assert.deepEqual(new Set((await endless).map((reply) => reply.task)), new Set(["none"]));
 });
 
 Deno.test("no more than a hundred checks of a caller wait, and those of who has gone do not", async () => {
@@ -113,20 +112,20 @@ Deno.test("many short statements at once let everything else have its turn", asy
     { length: 300 },
     (_, at) => `SELECT ${at}, ${Array(130).fill("x::int").join()}`,
   );
-  const verdicts = await Promise.all(statements.map((sql) => checks.check(sql, by)));
+  const results = await Promise.all(statements.map((sql) => checks.check(sql, by)));
   clearInterval(timer);
-  assert.deepEqual(verdicts, statements.map(guard.check));
+  assert.deepEqual(results, statements.map(guard.check));
   assert.ok(turns > 5, `${turns} turns of the event loop`);
 });
 
-Deno.test("check() remembers its verdicts on the latest statements, and on no others", async () => {
+Deno.test("check() remembers its results of the latest statements, and on no others", async () => {
   using checks = await createStatementChecks();
   const check = async (sql: string) => await checks.check(sql, by);
-  const verdict = await check("SELECT 'remembered'");
-  assert.equal(await check("SELECT 'remembered'"), verdict);
+  const result = await check("SELECT 'remembered'");
+  assert.equal(await check("SELECT 'remembered'"), result);
   for (let other = 0; other < 32; other++) await check(`SELECT 'another', ${other}`);
-  assert.notEqual(await check("SELECT 'remembered'"), verdict);
-  assert.deepEqual(await check("SELECT 'remembered'"), verdict);
+  assert.notEqual(await check("SELECT 'remembered'"), result);
+  assert.deepEqual(await check("SELECT 'remembered'"), result);
   const tooLong = `SELECT '${"x".repeat(100_000)}'`;
   assert.notEqual(await check(tooLong), await check(tooLong));
 });
@@ -136,7 +135,7 @@ Deno.test("a short statement whose rounds take long to follow is checked off the
   const rounds = `WITH RECURSIVE a AS (SELECT ${Array(50).fill(1).join()}),
     b AS (SELECT * FROM a, a, a, a UNION ALL SELECT b.* FROM ${Array(300).fill("b").join()}) SELECT 1`;
   assert.ok(rounds.length < 1_000);
-  const verdict = checks.check(rounds, by);
-  assert.ok(verdict instanceof Promise);
-  assert.deepEqual(await verdict, guard.check(rounds));
+  const result = checks.check(rounds, by);
+  assert.ok(result instanceof Promise);
+  assert.deepEqual(await result, guard.check(rounds));
 });

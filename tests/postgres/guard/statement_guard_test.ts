@@ -14,8 +14,8 @@ Deno.test("check() says what kind of read a statement is", () => {
       ["SHOW ALL", "show"],
     ] as const
   ) {
-    const verdict = guard.check(sql);
-    assert.equal(verdict.ok && verdict.kind, kind, sql);
+    const result = guard.check(sql);
+    assert.equal(result.ok && result.kind, kind, sql);
   }
 });
 
@@ -63,8 +63,8 @@ Deno.test("check() gives a reason that tells what to write instead", () => {
     ],
   ];
   for (const [sql, reason] of reasons) {
-    const verdict = guard.check(sql);
-    assert.equal(verdict.ok ? "accepted" : verdict.reason, reason, sql);
+    const result = guard.check(sql);
+    assert.equal(result.ok ? "accepted" : result.reason, reason, sql);
   }
 });
 
@@ -77,8 +77,8 @@ Deno.test("check() counts positions in characters, from 1", () => {
     ["SELECT 1,\n  $1", 13],
   ];
   for (const [sql, position] of places) {
-    const verdict = guard.check(sql);
-    assert.equal(verdict.ok ? undefined : verdict.position, position, sql);
+    const result = guard.check(sql);
+    assert.equal(result.ok ? undefined : result.position, position, sql);
   }
 });
 
@@ -92,15 +92,15 @@ Deno.test("check() passes on PostgreSQL's own words on a syntax error", () => {
 });
 
 Deno.test("check() names everything that could make a function run", () => {
-  const verdict = guard.check(
+  const result = guard.check(
     `SELECT o.total, (o).x, s.f(a::my.kind), n BETWEEN 1 AND 2, b |+| c, "Odd"('x')
      FROM shop.orders o JOIN other USING (id) TABLESAMPLE sampler(1) ORDER BY d USING <#`.replace(
       "TABLESAMPLE sampler(1) ",
       "",
     ),
   );
-  assert.ok(verdict.ok);
-  const names = verdict.names.map(({ kind, schema, name }) =>
+  assert.ok(result.ok);
+  const names = result.names.map(({ kind, schema, name }) =>
     `${kind} ${schema === undefined ? "" : schema + "."}${name}`
   );
   assert.deepEqual(names.sort(), [
@@ -139,18 +139,18 @@ Deno.test("check() names everything that could make a function run", () => {
 });
 
 Deno.test("check() names functions that only an older server's grammar would see as such", () => {
-  const verdict = guard.check(
+  const result = guard.check(
     "SELECT json_value('{}', '$.a'), t.* FROM json_table('[]', '$' COLUMNS (a int PATH '$')) t",
   );
-  assert.ok(verdict.ok);
-  const functions = verdict.names.filter(({ kind }) => kind === "function").map(({ name }) => name);
+  assert.ok(result.ok);
+  const functions = result.names.filter(({ kind }) => kind === "function").map(({ name }) => name);
   assert.deepEqual(functions.sort(), ["json_exists", "json_query", "json_table", "json_value"]);
 });
 
 Deno.test("check() tells how long a statement asks to sleep", () => {
   for (const [sql, sleepMs] of [["SELECT pg_sleep(2), pg_sleep(1.5)", 2_000], ["SELECT 1", 0]] as const) {
-    const verdict = guard.check(sql);
-    assert.equal(verdict.ok && verdict.sleepMs, sleepMs);
+    const result = guard.check(sql);
+    assert.equal(result.ok && result.sleepMs, sleepMs);
   }
 });
 
@@ -165,8 +165,8 @@ Deno.test("check() takes the type that a function is told as a cast to it", () =
     ["t.kind", undefined],
   ];
   for (const [argument, types] of casts) {
-    const verdict = guard.check(`SELECT pg_input_is_valid('5', ${argument})`);
-    const named = verdict.ok ? verdict.names.filter(({ kind }) => kind === "type").slice(1) : undefined;
+    const result = guard.check(`SELECT pg_input_is_valid('5', ${argument})`);
+    const named = result.ok ? result.names.filter(({ kind }) => kind === "type").slice(1) : undefined;
     assert.deepEqual(
       named?.map(({ schema, name }) => (schema === undefined ? "" : schema + ".") + name),
       types,

@@ -1,24 +1,21 @@
-import { madeOf, type Shape } from "./growth_shape.ts";
-import { isRecord, listOf, nameParts, type SyntaxNode, unwrap } from "./syntax_tree.ts";
+import { isRecord, listOf, nameParts, type SyntaxNode, unwrap } from "../syntax_tree.ts";
+import { type Holds, madeOf, mergeHolds, type Shape, sumOf } from "./value_shape.ts";
 
-type Holds = ReadonlyMap<symbol, number>;
-
-/** A piece of a value: of all pieces with the same `at`, those with different sides have hardly anything in common. */
-interface Cut {
-  readonly at: string;
-  readonly side: string;
-}
-
-/** What the operands of a chain of `||` hold of the columns of a recursive query. */
-interface Parts {
+/** What one `||` has made. */
+interface Joined {
+  /** What it holds of the columns of recursive queries, but for pieces of known places. */
   readonly whole: Map<symbol, number>;
+  /** What those pieces hold: by the place where they are cut, then by their side of it. */
   readonly pieces: Map<string, Map<string, Map<symbol, number>>>;
+  /** The array, where nothing but slices and elements of this one holds a column of the query. */
+  readonly array?: string | undefined;
 }
 
 /**
- * What `||` makes of two operands: a value that is put together of its own pieces gets no longer than it was, as in
- * `substr(s, 1, n) || 'x' || substr(s, n + 2)`. That holds for what stands in one chain of `||`, where all places are
- * reckoned for one row; elsewhere a piece may be the whole.
+ * What `||` makes of two operands, of which `operation` is the node: a value that is put together of its own pieces gets
+ * no longer than it was, as in `substr(s, 1, n) || 'x' || substr(s, n + 2)`. That holds for what stands in one chain of
+ * `||`, where all places are reckoned for one row; elsewhere a piece may be the whole. An element that is put to slices
+ * of its own array, as in `a[2:] || a[1]`, makes it no longer either.
  */
 export type JoinOperands = (
   operation: object,
@@ -28,35 +25,46 @@ export type JoinOperands = (
 
 export function createJoin(): JoinOperands {
   // of each `||`, which comes after those that are in it and takes over what they have
-  const joined = new WeakMap<object, Parts>();
+  const joined = new WeakMap<object, Joined>();
 
-  function partsOf(value: unknown, { holds }: Shape): Parts {
-    const node = unwrap(value);
-    const known = node === undefined ? undefined : joined.get(node.fields);
+  function joinedOf(node: SyntaxNode | undefined, { holds }: Shape): Joined {
+    const known = node && joined.get(node.fields);
     if (known !== undefined) return known;
-    const parts: Parts = { whole: new Map(), pieces: new Map() };
+    const leaf: Joined = { whole: new Map(), pieces: new Map() };
     const cut = cutOf(node);
     if (holds !== undefined) {
-      addHolds(cut === undefined ? parts.whole : placeFor(parts, cut.at, cut.side), holds);
+      addHolds(cut === undefined ? leaf.whole : placeFor(leaf, cut.at, cut.side), holds);
     }
-    return parts;
+    return leaf;
+  }
+
+  function arrayPartOf(node: SyntaxNode | undefined): ArrayPart | undefined {
+    const array = node && joined.get(node.fields)?.array;
+    return array === undefined ? arrayPartOfLeaf(node) : { array, isElement: false };
   }
 
   return (operation, operands, shapes) => {
-    const made = madeOf(shapes);
-    if (made.holds === undefined) return made;
-    const parts = partsOf(operands[0], shapes[0]);
-    const others = partsOf(operands[1], shapes[1]);
-    addHolds(parts.whole, others.whole);
-    for (const [at, sides] of others.pieces) {
-      for (const [side, holds] of sides) addHolds(placeFor(parts, at, side), holds);
+    const nodes = operands.map((operand) => unwrap(operand));
+    const parts = nodes.map(arrayPartOf);
+    const list = parts.find((part) => part?.isElement === false)?.array;
+    const isOneArray = list !== undefined &&
+      shapes.every(({ holds }, at) => holds === undefined || parts[at]?.array === list);
+    const weighed = shapes.map((shape, at) =>
+      isOneArray && parts[at]?.isElement === true ? { ...shape, holds: undefined } : shape
+    );
+    const [left, right] = weighed.map((shape, at) => joinedOf(nodes[at], shape));
+    const made = madeOf(weighed);
+    if (left === undefined || right === undefined) return made;
+    addHolds(left.whole, right.whole);
+    for (const [at, sides] of right.pieces) {
+      for (const [side, holds] of sides) addHolds(placeFor(left, at, side), holds);
     }
-    joined.set(operation, parts);
-    return { ...made, holds: together(parts) };
+    joined.set(operation, { ...left, array: isOneArray ? list : undefined });
+    return made.holds === undefined ? made : { ...made, holds: heldTogether(left) };
   };
 }
 
-function placeFor({ pieces }: Parts, at: string, side: string): Map<symbol, number> {
+function placeFor({ pieces }: Joined, at: string, side: string): Map<symbol, number> {
   const sides = pieces.get(at) ?? new Map<string, Map<symbol, number>>();
   const holds = sides.get(side) ?? new Map<symbol, number>();
   pieces.set(at, sides.set(side, holds));
@@ -68,16 +76,34 @@ function addHolds(to: Map<symbol, number>, holds: Holds): void {
 }
 
 /** Pieces on different sides of one place are one column together. */
-function together({ whole, pieces }: Parts): Holds {
-  const holds = new Map(whole);
-  for (const sides of pieces.values()) {
-    const most = new Map<symbol, number>();
-    for (const ofSide of sides.values()) {
-      for (const [column, times] of ofSide) most.set(column, Math.max(times, most.get(column) ?? 0));
-    }
-    addHolds(holds, most);
+function heldTogether({ whole, pieces }: Joined): Holds | undefined {
+  const ofPlaces = [...pieces.values()].map((sides) => mergeHolds([...sides.values()], Math.max));
+  return mergeHolds([whole, ...ofPlaces], sumOf);
+}
+
+interface ArrayPart {
+  /** The name of the array. */
+  readonly array: string;
+  /** Else it is the whole of it, or a slice. */
+  readonly isElement: boolean;
+}
+
+function arrayPartOfLeaf(node: SyntaxNode | undefined): ArrayPart | undefined {
+  if (node?.type === "ColumnRef") {
+    return { array: nameParts(node.fields["fields"]).join("."), isElement: false };
   }
-  return holds;
+  const arg = unwrap(node?.fields["arg"]);
+  if (node?.type !== "A_Indirection" || arg?.type !== "ColumnRef") return undefined;
+  const steps = listOf(node.fields["indirection"]).map((step) => unwrap(step));
+  if (!steps.every((step) => step?.type === "A_Indices")) return undefined;
+  const isElement = steps.every((step) => step?.fields["is_slice"] !== true);
+  return { array: nameParts(arg.fields["fields"]).join("."), isElement };
+}
+
+/** A piece of a value: of all pieces with the same `at`, those with different sides have hardly anything in common. */
+interface Cut {
+  readonly at: string;
+  readonly side: string;
 }
 
 /** Functions and types that leave a text as long as it is. */

@@ -1,14 +1,17 @@
+import { whySlow, whySlowPath } from "./slow_functions.ts";
 import {
   eitherOf,
+  elementOfLength,
+  type Length,
+  listOfLength,
   littleOf,
   madeOf,
   powerDigits,
   type Shape,
   tableColumn,
   timesHeld,
-} from "./growth_shape.ts";
-import type { Length } from "./growth_shape.ts";
-import { whySlow, whySlowPath } from "./slow_functions.ts";
+  wholeLength,
+} from "./value_shape.ts";
 
 /** Longest value, in characters, that the planner may work out beside what the statement spells out. */
 export const maxValueSize = 65_536;
@@ -23,9 +26,8 @@ export interface Argument {
   readonly elements?: readonly Shape[] | undefined;
 }
 
-export type CallGrowth =
-  | { readonly ok: true; readonly shape: Shape }
-  | { readonly ok: false; readonly reason: string };
+/** Reports why the statement is refused; the shape is a harmless one to go on with. */
+export type Refuse = (reason: string) => Shape;
 
 /** Aggregates that put all rows' values into one, by what their names have in common. */
 const collecting = /agg|accum|collect|group_concat/;
@@ -95,48 +97,30 @@ const leastConstant = 130;
 const versionText: Shape = { ...tableColumn, size: leastConstant, data: false };
 
 /**
- * What a call of a function may grow to; one that is not known returns no more than it is given, or a number.
+ * What a call of a function may give; one that is not known gives no more than it is given, or a number.
  * `isShort`: it is an aggregate of different values, as a stored table has them.
  */
-export function growthOfCall(name: string, args: readonly Argument[], isShort: boolean): CallGrowth {
+export function shapeOfCall(
+  name: string,
+  args: readonly Argument[],
+  isShort: boolean,
+  refuse: Refuse,
+): Shape {
   const shapes = args.map((arg) => arg.shape);
-  const reason = whySlow(name, shapes) ??
+  const slow = whySlow(name, shapes) ??
     (name.startsWith("jsonb_path_") ? whySlowPath(shapes[0], args[1]?.literal, shapes[2]) : undefined);
-  if (reason !== undefined) return { ok: false, reason };
-  if (returnsLittle.has(name)) return { ok: true, shape: little(name, shapes) };
-  if (collects(name)) return collected(name, shapes, isShort);
-  if (name === "version") return { ok: true, shape: versionText };
+  if (slow !== undefined) return refuse(slow);
+  if (returnsLittle.has(name)) return little(name, shapes);
+  if (collecting.test(name)) return collected(name, shapes, isShort, refuse);
+  if (name === "version") return versionText;
   const made = madeBy(name, args, shapes);
-  const counted = growthOfCount(name, args, shapes, made);
+  const counted = countedShape(name, args, made, refuse);
   if (counted !== undefined) return counted;
   const size = sizeOf(name, args, shapes, made);
-  return {
-    ok: true,
-    shape: timesHeld(
-      { ...made, size: made.data ? size : Math.max(leastConstant, size) },
-      timesKept(name, args),
-    ),
-  };
-}
-
-/** Whether it is an aggregate that collects. */
-function collects(name: string): boolean {
-  return collecting.test(name);
-}
-
-/** What an array of such values is. */
-export function listOfLength(elements: Length): Length {
-  return elements === "short" ? "list" : "long";
-}
-
-/** What one element of such a value is. */
-export function elementOfLength(length: Length): Length {
-  return length === "list" ? "short" : length;
-}
-
-/** What is made of the value as one, as its text. */
-export function wholeLength(length: Length): Length {
-  return length === "short" ? "short" : "long";
+  return timesHeld(
+    { ...made, size: made.data ? size : Math.max(leastConstant, size) },
+    timesKept(name, args),
+  );
 }
 
 function little(name: string, shapes: readonly Shape[]): Shape {
@@ -146,20 +130,16 @@ function little(name: string, shapes: readonly Shape[]): Shape {
   return /length$/.test(name) && !shape.data ? { ...shape, bound: shapes[0]?.size ?? 0 } : shape;
 }
 
-function collected(name: string, shapes: readonly Shape[], isShort: boolean): CallGrowth {
+function collected(name: string, shapes: readonly Shape[], isShort: boolean, refuse: Refuse): Shape {
   const made = madeOf(shapes);
   if (!made.data && made.size > maxValueSize / 2) {
-    return {
-      ok: false,
-      reason: `${name}() makes a value longer than fits of one that is as long in each row; make it shorter`,
-    };
+    return refuse(
+      `${name}() makes a value longer than fits of one that is as long in each row; make it shorter`,
+    );
   }
   const isLittle = isShort || ordering.test(name);
   const length: Length = isLittle ? made.length : listing.test(name) ? listOfLength(made.length) : "long";
-  return {
-    ok: true,
-    shape: timesHeld({ ...made, data: true, bound: 0, length }, 2),
-  };
+  return timesHeld({ ...made, data: true, bound: 0, length }, 2);
 }
 
 function madeBy(name: string, args: readonly Argument[], shapes: readonly Shape[]): Shape {
@@ -172,13 +152,11 @@ function madeBy(name: string, args: readonly Argument[], shapes: readonly Shape[
   if (name === "generate_series") return { ...made, bound: eitherOf(shapes.slice(0, 2)).bound };
   if (keepsList.has(name)) return made;
   if (!returnsLess.has(name)) return { ...made, length: wholeLength(made.length) };
-  const { size, length } = first;
-  const { holds: _, ...rest } = made;
   return {
-    ...rest,
-    size,
-    length: name === "unnest" ? elementOfLength(length) : length,
-    ...(first.holds !== undefined && !isToken(name, args) && { holds: first.holds }),
+    ...made,
+    size: first.size,
+    length: name === "unnest" ? elementOfLength(first.length) : first.length,
+    holds: isToken(name, args) ? undefined : first.holds,
   };
 }
 
@@ -188,56 +166,48 @@ function isToken(name: string, args: readonly Argument[]): boolean {
   return count !== undefined && count >= 0 && count <= maxToken;
 }
 
-/** What is as long as a number says. */
-function growthOfCount(
+/** What is as long as a number says; undefined of every other function. */
+function countedShape(
   name: string,
   args: readonly Argument[],
-  shapes: readonly Shape[],
   made: Shape,
-): CallGrowth | undefined {
-  const [first = tableColumn, second] = shapes;
+  refuse: Refuse,
+): Shape | undefined {
+  const [first = tableColumn, second] = args.map((arg) => arg.shape);
   switch (name) {
     case "repeat":
-      return repeated(name, made, first, second ?? tableColumn);
+      return repeated(name, made, first, second ?? tableColumn, refuse);
     case "lpad":
     case "rpad":
-      return repeated(name, made, { ...tableColumn, size: 4 }, second ?? tableColumn);
+      return repeated(name, made, { ...tableColumn, size: 4 }, second ?? tableColumn, refuse);
     case "bpchar":
     case "bit":
-      return second === undefined ? undefined : repeated(name, made, tableColumn, second);
+      return second && repeated(name, made, tableColumn, second, refuse);
     case "polygon":
-      return second === undefined ? undefined : repeated(name, made, tableColumn, first);
+      return second && repeated(name, made, tableColumn, first, refuse);
     case "array_fill":
-      return repeated(name, made, { ...first, size: Math.max(8, first.size) }, dimensionsOf(args[1]));
+      return repeated(name, made, { ...first, size: Math.max(8, first.size) }, dimensionsOf(args[1]), refuse);
     case "format":
-      return formatted(made, args);
+      return formatted(made, args, refuse);
     default:
       return undefined;
   }
 }
 
-function repeated(name: string, made: Shape, text: Shape, count: Shape): CallGrowth {
+function repeated(name: string, made: Shape, text: Shape, count: Shape, refuse: Refuse): Shape {
   if (!(count.bound <= maxValueSize)) {
-    return {
-      ok: false,
-      reason:
-        `the count of ${name}() has no bound, or makes a value longer than ${maxValueSize} characters; write least(count, 100)`,
-    };
+    return refuse(
+      `the count of ${name}() has no bound, or makes a value longer than ${maxValueSize} characters; write least(count, 100)`,
+    );
   }
   const times = count.data ? 1 : Math.max(1, count.bound);
   if (times > 16 && text.length === "long") {
-    return {
-      ok: false,
-      reason:
-        `${name}() repeats what is as long as a row says, or as there are rows; write least(count, 100) there`,
-    };
+    return refuse(
+      `${name}() repeats what is as long as a row says, or as there are rows; write least(count, 100) there`,
+    );
   }
-  const size = times * Math.max(1, text.size);
-  const length = count.data ? "long" : made.length;
-  return {
-    ok: true,
-    shape: timesHeld({ ...made, size: Math.max(size, made.size), length }, Math.min(2, times)),
-  };
+  const size = Math.max(made.size, times * Math.max(1, text.size));
+  return timesHeld({ ...made, size, length: count.data ? "long" : made.length }, Math.min(2, times));
 }
 
 /** The number of elements that ARRAY[…] asks for, or a text such as '{2,3}'. */
@@ -250,24 +220,22 @@ function dimensionsOf(dimensions: Argument | undefined): Shape {
 }
 
 /** `format()` pads to the widths in its text or, by `*`, in its arguments; a place, as in `%1$s`, may come again. */
-function formatted(made: Shape, args: readonly Argument[]): CallGrowth {
+function formatted(made: Shape, args: readonly Argument[], refuse: Refuse): Shape {
   const pattern = args[0]?.literal;
   if (pattern === undefined) {
     return made.data
-      ? { ok: true, shape: { ...made, length: "long" } }
-      : { ok: false, reason: "format() needs a literal as its first argument; use || or concat() else" };
+      ? { ...made, length: "long" }
+      : refuse("format() needs a literal as its first argument; use || or concat() else");
   }
   const widths = pattern.match(/%(\d+\$)?-?\d+/g)?.map((width) => Number(/\d+$/.exec(width)?.[0])) ?? [];
-  const places = pattern.match(/%\d+\$/g) ?? [];
-  const copies = Math.max(1, ...places.map((place) => places.filter((other) => other === place).length));
+  const copies = Math.max(1, mostOfOne(pattern.match(/%\d+\$/g) ?? []));
   const padded = args.slice(1).map((arg) => arg.shape);
   const stars = pattern.match(/%(\d+\$)?-?\*/g)?.length ?? 0;
-  const width = stars * eitherOf(padded).bound + widths.reduce((total, width) => total + width, 0);
-  const measured = repeated("format", made, tableColumn, { ...tableColumn, bound: width, data: false });
-  if (!measured.ok) return measured;
+  const bound = stars * eitherOf(padded).bound + widths.reduce((total, width) => total + width, 0);
+  repeated("format", made, tableColumn, { ...tableColumn, bound, data: false }, refuse);
   const isLong = stars > 0 && padded.some((shape) => shape.data);
-  const shape = timesHeld({ ...made, size: copies * made.size + width }, copies);
-  return { ok: true, shape: isLong ? { ...shape, length: "long" } : shape };
+  const size = copies * made.size + bound;
+  return timesHeld({ ...made, size, length: isLong ? "long" : made.length }, copies);
 }
 
 /** Of what a stored table holds, each piece is taken to be replaced once; of what the planner works out, each letter. */
@@ -335,7 +303,7 @@ function hasNestedGroups(pattern: string): boolean {
 }
 
 function mostOfOne(texts: readonly string[]): number {
-  return Math.max(0, ...texts.map((text) => texts.filter((other) => other === text).length));
+  return Math.max(0, ...Map.groupBy(texts, (text) => text).values().map((same) => same.length));
 }
 
 function words(text: string): ReadonlySet<string> {

@@ -1,10 +1,13 @@
-import { isRecord, type SyntaxNode } from "./syntax_tree.ts";
+import { isRecord, type SyntaxNode } from "../syntax_tree.ts";
 
 /**
  * Whether a value may have a megabyte: a `long` one is as long as there are rows or rounds, or as a count in a row says;
  * a `list` is an array of many values that are each short.
  */
 export type Length = "short" | "list" | "long";
+
+/** How often a value holds each column of the recursive queries around it. */
+export type Holds = ReadonlyMap<symbol, number>;
 
 /** What is known of an expression before it runs: upper bounds on what it may grow to. */
 export interface Shape {
@@ -17,8 +20,7 @@ export interface Shape {
   /** The largest number, without its sign, that the literals in it can make. */
   readonly bound: number;
   readonly length: Length;
-  /** How often the value holds each column of the recursive queries around it. */
-  readonly holds?: ReadonlyMap<symbol, number>;
+  readonly holds?: Holds | undefined;
 }
 
 /** A column of a table: what it holds is not the statement's doing, so its length is a token one. */
@@ -29,19 +31,14 @@ export const nothing: Shape = { size: 0, nodes: 0, data: false, bound: 0, length
 /** One of several values, as of CASE: the worst of each. */
 export function eitherOf(shapes: readonly Shape[]): Shape {
   let { size, nodes, data, bound, length } = nothing;
-  let holds: Map<symbol, number> | undefined;
   for (const shape of shapes) {
     size = Math.max(size, shape.size);
     nodes = Math.max(nodes, shape.nodes);
     data ||= shape.data;
     bound = Math.max(bound, shape.bound);
     length = longerOf(length, shape.length);
-    for (const [column, times] of shape.holds ?? []) {
-      holds ??= new Map();
-      if (times > (holds.get(column) ?? 0)) holds.set(column, times);
-    }
   }
-  return { size, nodes, data, bound, length, ...(holds !== undefined && { holds }) };
+  return { size, nodes, data, bound, length, holds: mergeHolds(shapes.map(({ holds }) => holds), Math.max) };
 }
 
 /** A value made from all of these in a way that is not known, and at most as long as they are together. */
@@ -49,16 +46,12 @@ export function madeOf(shapes: readonly Shape[], factor = 1): Shape {
   let [size, nodes, bound] = [0, 0, 0];
   let data = shapes.length === 0;
   let length: Length = "short";
-  let holds: Map<symbol, number> | undefined;
   for (const shape of shapes) {
     size += shape.size;
     nodes += shape.nodes;
     data ||= shape.data;
     length = longerOf(length, shape.length);
     if (shape.data) bound = Math.max(bound, shape.bound);
-    if (shape.holds === undefined) continue;
-    holds ??= new Map();
-    for (const [column, times] of shape.holds) holds.set(column, (holds.get(column) ?? 0) + times);
   }
   return {
     size: factor * size + 1,
@@ -66,7 +59,7 @@ export function madeOf(shapes: readonly Shape[], factor = 1): Shape {
     data,
     bound: data ? bound : Infinity,
     length,
-    ...(holds !== undefined && { holds }),
+    holds: mergeHolds(shapes.map(({ holds }) => holds), sumOf),
   };
 }
 
@@ -76,15 +69,49 @@ export function littleOf(shapes: readonly Shape[]): Shape {
   return { size: tableColumn.size, nodes, data, bound, length: "short" };
 }
 
+/** The value, holding what it holds so many times more. */
+export function timesHeld(shape: Shape, factor: number): Shape {
+  if (shape.holds === undefined || factor === 1) return shape;
+  return { ...shape, holds: new Map([...shape.holds].map(([column, times]) => [column, factor * times])) };
+}
+
+/** Undefined where none of them holds anything. */
+export function mergeHolds(
+  each: readonly (Holds | undefined)[],
+  merge: (one: number, other: number) => number,
+): Holds | undefined {
+  let merged: Map<symbol, number> | undefined;
+  for (const holds of each) {
+    for (const [column, times] of holds ?? []) {
+      merged ??= new Map();
+      merged.set(column, merge(merged.get(column) ?? 0, times));
+    }
+  }
+  return merged;
+}
+
+export function sumOf(one: number, other: number): number {
+  return one + other;
+}
+
 export function longerOf(one: Length, other: Length): Length {
   if (one === "long" || other === "long") return "long";
   return one === "list" ? one : other;
 }
 
-/** The value, holding what it holds so many times more. */
-export function timesHeld(shape: Shape, factor: number): Shape {
-  if (shape.holds === undefined || factor === 1) return shape;
-  return { ...shape, holds: new Map([...shape.holds].map(([column, times]) => [column, factor * times])) };
+/** What an array of such values is. */
+export function listOfLength(elements: Length): Length {
+  return elements === "short" ? "list" : "long";
+}
+
+/** What one element of such a value is. */
+export function elementOfLength(length: Length): Length {
+  return length === "list" ? "short" : length;
+}
+
+/** What is made of the value as one, as its text. */
+export function wholeLength(length: Length): Length {
+  return length === "short" ? "short" : "long";
 }
 
 /** A literal: its length, and the number that it is or that its text spells. */

@@ -1,4 +1,4 @@
-import { type Shape, tableColumn } from "./growth_shape.ts";
+import { type Shape, tableColumn } from "./value_shape.ts";
 
 /** What the rounds of a recursive query make of its columns. */
 export interface Rounds {

@@ -1,4 +1,4 @@
-import { type Length, longerOf, type Shape } from "./growth_shape.ts";
+import { type Length, longerOf, type Shape } from "./value_shape.ts";
 
 /**
  * Functions and operators that take the product of the lengths of their first two arguments and look neither at

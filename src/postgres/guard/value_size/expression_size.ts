@@ -1,28 +1,22 @@
-import {
-  type Argument,
-  elementOfLength,
-  growthOfCall,
-  listOfLength,
-  maxValueSize,
-  sizeOfJsonPath,
-  wholeLength,
-} from "./growth_functions.ts";
-import type { Query, Scope } from "./growth_scope.ts";
+import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "../syntax_tree.ts";
+import { type Argument, maxValueSize, type Refuse, shapeOfCall, sizeOfJsonPath } from "./call_size.ts";
+import type { Query, Scope } from "./column_scope.ts";
+import { createJoin } from "./joined_pieces.ts";
+import { whySlow, whySlowPath } from "./slow_functions.ts";
 import {
   arithmetic,
   constantShape,
   eitherOf,
+  elementOfLength,
+  listOfLength,
   littleOf,
   madeOf,
   nothing,
   type Shape,
   tableColumn,
   timesHeld,
-} from "./growth_shape.ts";
-import { createJoin } from "./growth_pieces.ts";
-import { createSliceScale } from "./growth_slices.ts";
-import { whySlow, whySlowPath } from "./slow_functions.ts";
-import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
+  wholeLength,
+} from "./value_shape.ts";
 
 type Fields = SyntaxNode["fields"];
 
@@ -49,40 +43,35 @@ const textTypes =
 /** Columns of the catalogs, and functions, that return a hundred kilobytes in every database. */
 const longTexts = /^(ev_action|ev_qual|prosrc|prosqlbody|current_query|pg_get_viewdef|pg_get_functiondef)$/;
 
-/** The shape of an expression, or of a list of them. */
-export type ExpressionMeter = (expression: unknown, scope: Scope) => Shape;
-
 interface ExpressionMeterOptions {
-  /** Reports why the statement is refused; the shape is a harmless one to go on with. */
-  readonly fault: (reason: string) => Shape;
+  readonly refuse: Refuse;
+  readonly isRefused: () => boolean;
   /** Counts what measuring itself takes. */
   readonly spend: (steps: number) => void;
-  readonly isFaulty: () => boolean;
   /** `nodes` are of all that stands in the query, which are copied wherever the value is. */
   readonly measureQuery: (select: Fields, scope: Scope) => Query & { readonly nodes: number };
 }
 
+/** What it returns gives the shape of an expression, or of a list of them. */
 export function createExpressionMeter(
-  { fault, spend, isFaulty, measureQuery }: ExpressionMeterOptions,
-): ExpressionMeter {
+  { refuse, isRefused, spend, measureQuery }: ExpressionMeterOptions,
+): (expression: unknown, scope: Scope) => Shape {
   let totalSize = 0;
   /** What the statement itself spells out, which a value may hold beside what it makes. */
   let spelledSize = 0;
-  const weighOperands = createSliceScale();
   const joinOperands = createJoin();
 
   function measure(value: unknown, scope: Scope): Shape {
-    if (isFaulty()) return tableColumn;
+    if (isRefused()) return tableColumn;
     if (Array.isArray(value)) return value.length === 0 ? nothing : madeOf(measureAll(value, scope));
     const node = unwrap(value);
     if (node === undefined) return nothing;
     const shape = measureNode(node, scope);
     spend(1 + (shape.holds?.size ?? 0));
-    if (shape.data) return shape.size > maxTotalSize + 32 * spelledSize ? fault(tooMuch) : shape;
+    const mostInAll = maxTotalSize + 32 * spelledSize;
+    if (shape.data) return shape.size > mostInAll ? refuse(tooMuch) : shape;
     totalSize += shape.size;
-    return shape.size > maxValueSize + 2 * spelledSize || totalSize > maxTotalSize + 32 * spelledSize
-      ? fault(tooLong)
-      : shape;
+    return shape.size > maxValueSize + 2 * spelledSize || totalSize > mostInAll ? refuse(tooLong) : shape;
   }
 
   function measureAll(values: unknown, scope: Scope): Shape[] {
@@ -114,16 +103,16 @@ export function createExpressionMeter(
       case "SubLink":
         return measureSubquery(fields, scope);
       case "A_Indirection":
-        return measureIndirection(type, fields, scope);
+        return measureIndirection(fields, scope);
       case "BoolExpr":
       case "NullTest":
       case "BooleanTest":
       case "JsonIsPredicate":
-        return littleOf(childrenOf(type, fields).map((child) => measure(child, scope)));
+        return littleOf(measureAll(childrenOf(type, fields), scope));
       case "JsonArrayAgg":
       case "JsonObjectAgg":
       case "JsonArrayQueryConstructor":
-        return { ...measureParts(type, fields, scope), data: true, length: "long" };
+        return { ...madeOf(measureAll(childrenOf(type, fields), scope)), data: true, length: "long" };
       case "JsonTablePathSpec":
         return measureTablePath(fields);
       case "SQLValueFunction":
@@ -133,16 +122,12 @@ export function createExpressionMeter(
         return { ...eitherOf(columns.map((column) => column.shape)), nodes };
       }
       case "XmlExpr":
-        return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)), 5);
+        return madeOf(measureAll(childrenOf(type, fields), scope), 5);
       case "JsonFuncExpr":
-        return measureJsonPath(childrenOf(type, fields), fields, scope);
+        return measureJsonPath(measureAll(childrenOf(type, fields), scope), fields);
       default:
-        return measureParts(type, fields, scope);
+        return madeOf(measureAll(childrenOf(type, fields), scope));
     }
-  }
-
-  function measureParts(type: string, fields: Fields, scope: Scope): Shape {
-    return madeOf(childrenOf(type, fields).map((child) => measure(child, scope)));
   }
 
   function measureColumn(parts: readonly string[], scope: Scope): Shape {
@@ -163,7 +148,7 @@ export function createExpressionMeter(
     const test = measure(fields["testexpr"], scope);
     const kind = textOf(fields["subLinkType"]);
     const slow = whySlow(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(columns)]);
-    if (slow !== undefined) return fault(slow);
+    if (slow !== undefined) return refuse(slow);
     // it runs apart from the planner, but a number in it counts all the same
     const nodes = query.nodes + test.nodes + 1;
     const made = { ...madeOf([value, test]), nodes, data: true, bound: value.bound };
@@ -173,14 +158,14 @@ export function createExpressionMeter(
     return timesHeld({ ...made, length: isShort ? value.length : listOfLength(value.length) }, 2);
   }
 
-  function measureIndirection(type: string, fields: Fields, scope: Scope): Shape {
+  function measureIndirection(fields: Fields, scope: Scope): Shape {
     const steps = listOf(fields["indirection"]).map((step) => unwrap(step));
     const [table, second] = nameParts(unwrap(fields["arg"])?.fields["fields"]);
     const [field] = nameParts(fields["indirection"]);
     if (table !== undefined && second === undefined && steps[0]?.type === "String" && field !== undefined) {
       return scope.find([table, field]) ?? tableColumn;
     }
-    const shape = measureParts(type, fields, scope);
+    const shape = madeOf(measureAll(childrenOf("A_Indirection", fields), scope));
     // one slice among them makes slices of all
     const isElement = steps.every((step) => step?.type === "A_Indices" && step.fields["is_slice"] !== true);
     return isElement ? { ...shape, length: elementOfLength(shape.length) } : shape;
@@ -192,18 +177,17 @@ export function createExpressionMeter(
     return shape;
   }
 
-  function measureJsonPath(children: readonly unknown[], fields: Fields, scope: Scope): Shape {
-    const shapes = measureAll(children, scope);
+  function measureJsonPath(shapes: readonly Shape[], fields: Fields): Shape {
     const path = textConstant(unwrap(fields["pathspec"]));
     const slow = whySlowPath(shapes[0], path);
-    if (slow !== undefined) return fault(slow);
+    if (slow !== undefined) return refuse(slow);
     const made = madeOf(shapes, 2);
     return made.data ? made : { ...made, size: sizeOfJsonPath(made.size, path) };
   }
 
   function measureTablePath(fields: Fields): Shape {
     const slow = whySlowPath({ ...tableColumn, length: "long" }, literalOf(fields["string"]));
-    return slow === undefined ? nothing : fault(slow);
+    return slow === undefined ? nothing : refuse(slow);
   }
 
   function measureOperator(fields: Fields, scope: Scope): Shape {
@@ -213,12 +197,11 @@ export function createExpressionMeter(
     const operands = left === undefined ? [right] : [left, right];
     const slow = whySlow(name, operands) ??
       whySlowPathOperator(name, left, literalOf(fields["rexpr"]));
-    if (slow !== undefined) return fault(slow);
+    if (slow !== undefined) return refuse(slow);
     switch (textOf(fields["kind"])) {
       case "AEXPR_OP":
         if (name === "||" && left !== undefined) {
-          const both = [fields["lexpr"], fields["rexpr"]] as const;
-          return joinOperands(fields, both, weighOperands(fields, both, [left, right]));
+          return joinOperands(fields, [fields["lexpr"], fields["rexpr"]], [left, right]);
         }
         return arithmetic(name, left, right, unwrap(fields["rexpr"])?.type === "A_Const") ??
           (tests.has(name) ? littleOf(operands) : madeOf(operands));
@@ -238,15 +221,14 @@ export function createExpressionMeter(
     const widths = isPadded ? measureAll(type["typmods"], scope).map((width) => width.bound) : [];
     if (typeName === "tsquery" || typeName === "jsonpath") {
       const slow = whySlow(typeName, [shape]);
-      if (slow !== undefined) return fault(slow);
+      if (slow !== undefined) return refuse(slow);
     }
     const isArray = listOf(type["arrayBounds"]).length > 0;
     const isLittle = littleTypes.test(typeName) && !isArray;
-    const { holds, ...unheld } = shape;
     const escaped = timesEscaped(typeName, unwrap(fields["arg"]));
     return timesHeld({
-      ...unheld,
-      ...(!isLittle && holds !== undefined && { holds }),
+      ...shape,
+      holds: isLittle ? undefined : shape.holds,
       nodes: shape.nodes + 1,
       size: Math.max(
         typeName === "bytea" ? 2 * shape.size : shape.size,
@@ -283,12 +265,11 @@ export function createExpressionMeter(
     const aside = measureAll([isWithin ? undefined : fields["agg_order"], fields["agg_filter"]], scope);
     const over = isRecord(fields["over"]) ? measure(childrenOf("WindowDef", fields["over"]), scope) : nothing;
     const isShort = fields["agg_distinct"] === true && scope.readsTable;
-    const growth = growthOfCall(name, args, isShort);
-    if (!growth.ok) return fault(growth.reason);
-    const shape = {
-      ...growth.shape,
-      nodes: growth.shape.nodes + over.nodes + sum(aside.map((part) => part.nodes)),
-      ...(longTexts.test(name) && { length: "long" as const }),
+    const called = shapeOfCall(name, args, isShort, refuse);
+    const shape: Shape = {
+      ...called,
+      nodes: called.nodes + over.nodes + sum(aside.map((part) => part.nodes)),
+      length: longTexts.test(name) ? "long" : called.length,
     };
     const isOverRows = fields["over"] !== undefined || fields["agg_star"] === true;
     return isOverRows ? { ...shape, data: true, bound: 0 } : shape;

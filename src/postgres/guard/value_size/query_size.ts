@@ -1,5 +1,5 @@
-import { createExpressionMeter } from "./growth_expressions.ts";
-import { findRounds } from "./growth_recursion.ts";
+import { createExpressionMeter } from "./expression_size.ts";
+import { findRounds } from "./recursive_rounds.ts";
 import {
   alignColumns,
   type Column,
@@ -10,9 +10,9 @@ import {
   renameColumns,
   type Scope,
   tableColumns,
-} from "./growth_scope.ts";
-import { eitherOf, nothing, type Shape, tableColumn } from "./growth_shape.ts";
-import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
+} from "./column_scope.ts";
+import { eitherOf, nothing, type Shape, tableColumn } from "./value_shape.ts";
+import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "../syntax_tree.ts";
 
 type Fields = SyntaxNode["fields"];
 
@@ -61,29 +61,29 @@ const noQuery: Query = { columns: [], relations: 0, readsTable: false };
  * functions take the product of two lengths. Undefined where it would not. The tree must have passed `visitNodes` and be
  * of bounded depth: this recurses.
  */
-export function findGrowth(root: SyntaxNode): string | undefined {
+export function whyTooLarge(root: SyntaxNode): string | undefined {
   let reason: string | undefined;
   let nodes = 0;
   let steps = 0;
   const named = new Set<Copies>();
   const measureExpression = createExpressionMeter({
-    fault,
+    refuse,
+    isRefused: () => reason !== undefined,
     spend,
-    isFaulty: () => reason !== undefined,
     measureQuery(select, scope) {
       const { given: query, taken } = aside(() => measureSelect(select, scope));
       return { ...query, nodes: taken };
     },
   });
 
-  function fault(text: string): Shape {
+  function refuse(text: string): Shape {
     reason ??= text;
     return tableColumn;
   }
 
   function spend(more: number): void {
     steps += more;
-    if (steps > maxSteps) fault(tooLaborious);
+    if (steps > maxSteps) refuse(tooLaborious);
   }
 
   function scopeOf(relations: readonly Relation[], { ctes, outer }: Pick<Scope, "ctes" | "outer">): Scope {
@@ -99,7 +99,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
   /** Whether there may be so many more. */
   function count(more: number): boolean {
     nodes += more;
-    if (nodes > maxNodes) fault(tooWide);
+    if (nodes > maxNodes) refuse(tooWide);
     return nodes <= maxNodes;
   }
 
@@ -150,7 +150,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
     const relations: Relation[] = [];
     for (const item of items) {
       relations.push(...measureFromItem(item, relations, around));
-      if (countRelations(relations) > maxRelations) fault(tooWide);
+      if (countRelations(relations) > maxRelations) refuse(tooWide);
       if (reason !== undefined) break;
     }
     return relations;
@@ -164,7 +164,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
       const added = node !== undefined && isStar(node)
         ? scope.all(nameParts(node.fields["fields"]).at(-1))
         : [{ name: textOf(name) || impliedName(node), shape: measure(val, scope) }];
-      if (columns.length + added.length > maxTargets) fault(tooManyColumns);
+      if (columns.length + added.length > maxTargets) refuse(tooManyColumns);
       if (reason !== undefined) return [];
       columns.push(...isApart ? withoutNodes(added) : added);
     }
@@ -229,7 +229,7 @@ export function findGrowth(root: SyntaxNode): string | undefined {
       holds: new Map([[symbols[at] ?? Symbol(), 1]]),
     })));
     const rounds = findRounds(symbols, first.shapes);
-    if (rounds.doubles) fault(doubling);
+    if (rounds.doubles) refuse(doubling);
     // what is added to from a stored table is as long as its rows make it, which is not the statement's doing
     const isLong = (at: number) => !first.readsTable && rounds.grows[at] === true;
     const shapes = start.columns.map(({ shape }, at): Shape => ({

@@ -1,4 +1,4 @@
-import { eitherOf, madeOf, type Shape, tableColumn } from "./growth_shape.ts";
+import { eitherOf, madeOf, type Shape, tableColumn } from "./value_shape.ts";
 
 export interface Column {
   /** Undefined where it may have any name. */
