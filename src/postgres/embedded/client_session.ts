@@ -1,16 +1,17 @@
 import { startTimer } from "../../core/async/deadline.ts";
 import type { Queue } from "../../core/async/queue.ts";
 import type { Logger } from "../../core/logger.ts";
-import { BackendFault, cancelledByUser, faultIn } from "./backend_fault.ts";
-import type { ClientStream } from "./client_stream.ts";
-import { type MessageBatch, readBatch } from "./message_batch.ts";
-import { ProtocolViolation } from "./packet_inbox.ts";
+import type { ClientStream, PacketInbox } from "./client_stream.ts";
 import type { PgliteBackend } from "./pglite_backend.ts";
 import { createSessionSettings } from "./session_settings.ts";
 import {
+  BackendError,
+  cancelledByUser,
   encode,
+  errorIn,
   errorResponse,
   message,
+  ProtocolError,
   queryMessage,
   readyForQuery,
   type TransactionStatus,
@@ -28,14 +29,6 @@ export interface ClientSessionOptions {
   readonly logger: Logger;
 }
 
-/** A client whose startup packet was answered. */
-export interface ClientSession {
-  /** Reads and answers until the client ends the session, is gone, or had a fatal error. */
-  serve(): Promise<void>;
-  /** Stops the statement that runs or waits; nothing happens where there is none. */
-  cancel(): void;
-}
-
 /** Ends whatever an extended query or a transaction left open. */
 const abandonMessages = encode(message("S"), queryMessage("ROLLBACK"));
 /** Takes a new backend session to where a failed statement leaves a transaction. */
@@ -45,10 +38,10 @@ const maxUnreadBytes = 1024 * 1024;
 const neverAborts = new AbortController().signal;
 
 /**
- * Has the backend from the first message after idle until it is idle again, so that no other client's statement gets
+ * A client whose startup packet was answered. It has the backend from the first message after idle until it is idle again, so that no other client's statement gets
  * into a transaction or between the steps of an extended query.
  */
-export function createClientSession(options: ClientSessionOptions): ClientSession {
+export function createClientSession(options: ClientSessionOptions) {
   const { stream, backend, queue, logger } = options;
   const settings = createSessionSettings(options.parameters);
   const occupant = {};
@@ -57,6 +50,7 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
   let skipsToSync = false;
   let interrupt = new AbortController();
 
+  /** Reads and answers until the client ends the session, is gone, or had a fatal error. */
   async function serve(): Promise<void> {
     try {
       for (let batch = await readBatch(stream.inbox); batch; batch = await readBatch(stream.inbox)) {
@@ -86,7 +80,7 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
   async function holdBackend(first: MessageBatch): Promise<void> {
     for (let batch: MessageBatch | undefined = first; batch; batch = await readWithinTransaction()) {
       if (skipsToSync) await skip(batch);
-      else await run(batch).catch((fault) => recover(fault, batch));
+      else await run(batch).catch((error) => recover(error, batch));
       if (status === "I" && !midQuery) return;
     }
   }
@@ -97,7 +91,7 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
     let failed = false;
     let unread = 0;
     const send = (chunk: Uint8Array) => {
-      failed ||= faultIn(chunk) !== undefined;
+      failed ||= errorIn(chunk) !== undefined;
       if (stream.gone.aborted) unread += chunk.length;
       if (unread > maxUnreadBytes) interrupt.abort(cancelledByUser());
       return stream.send(chunk);
@@ -116,9 +110,9 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
     interrupt = new AbortController();
     if (backend.occupant === occupant) return;
     backend.occupant = undefined;
-    let refusal: BackendFault | undefined;
+    let refused: BackendError | undefined;
     const send = (chunk: Uint8Array) => {
-      refusal ??= faultIn(chunk);
+      refused ??= errorIn(chunk);
       return Promise.resolve();
     };
     await backend.execute(settings.enterMessages(), {
@@ -126,13 +120,13 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
       signal: interrupt.signal,
       timeoutMs: timeoutMs(),
     });
-    if (refusal !== undefined) throw refusal;
+    if (refused !== undefined) throw refused;
     backend.occupant = occupant;
   }
 
   /** The backend was started anew: the client sees what a server shows it when a statement fails. */
-  async function recover(fault: unknown, batch: MessageBatch): Promise<void> {
-    if (!(fault instanceof BackendFault) || fault.severity === "FATAL") throw fault;
+  async function recover(error: unknown, batch: MessageBatch): Promise<void> {
+    if (!(error instanceof BackendError) || error.severity === "FATAL") throw error;
     const inTransaction = status !== "I";
     status = "I";
     midQuery = false;
@@ -142,11 +136,11 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
       await backend.execute(failedTransactionMessages, quietly());
       status = "E";
     }
-    await report(fault, batch);
+    await report(error, batch);
   }
 
-  async function report(fault: BackendFault, { endsWith }: MessageBatch): Promise<void> {
-    await stream.send(errorResponse("ERROR", fault.sqlState, fault.message));
+  async function report(error: BackendError, { endsWith }: MessageBatch): Promise<void> {
+    await stream.send(errorResponse("ERROR", error.sqlState, error.message));
     if (endsWith === "flush") skipsToSync = true;
     else await stream.send(readyForQuery(status));
   }
@@ -176,10 +170,10 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
   async function abandon(): Promise<void> {
     status = "I";
     midQuery = false;
-    await backend.execute(abandonMessages, quietly()).catch((fault) => {
-      const isShutdown = fault instanceof BackendFault && fault.severity === "FATAL";
+    await backend.execute(abandonMessages, quietly()).catch((error) => {
+      const isShutdown = error instanceof BackendError && error.severity === "FATAL";
       if (!isShutdown) {
-        logger.warn("a client's transaction was not rolled back in order", { reason: String(fault) });
+        logger.warn("a client's transaction was not rolled back in order", { reason: String(error) });
       }
     });
   }
@@ -195,14 +189,69 @@ export function createClientSession(options: ClientSessionOptions): ClientSessio
     return bounds.length === 0 ? 0 : Math.min(...bounds);
   }
 
-  return { serve, cancel: () => interrupt.abort(cancelledByUser()) };
+  /** Stops the statement that runs or waits; nothing happens where there is none. */
+  function cancel(): void {
+    interrupt.abort(cancelledByUser());
+  }
+
+  return { serve, cancel };
 }
 
 function fatalResponse(error: unknown, logger: Logger): Uint8Array {
-  if (error instanceof BackendFault) return errorResponse("FATAL", error.sqlState, error.message);
-  if (error instanceof ProtocolViolation) return errorResponse("FATAL", "08P01", error.message);
+  if (error instanceof BackendError) return errorResponse("FATAL", error.sqlState, error.message);
+  if (error instanceof ProtocolError) return errorResponse("FATAL", "08P01", error.message);
   logger.error("a session of the embedded database ended with an unexpected error", {
     reason: String(error),
   });
   return errorResponse("FATAL", "XX000", "internal error");
+}
+
+/** Messages up to the first that the client waits for an answer to. */
+interface MessageBatch {
+  readonly bytes: Uint8Array;
+  /** After `flush` the extended query goes on; ReadyForQuery ends the answer to the other two. */
+  readonly endsWith: "query" | "sync" | "flush";
+}
+
+/**
+ * PGlite takes the end of its input for the client's death and exits, so a COPY … FROM STDIN is told at once that there
+ * is no data. A server ignores CopyFail where no COPY is under way (manual, "COPY Operations").
+ */
+const noCopyData = message("f", "the embedded database takes no data from the client");
+
+/** The next batch; undefined where the client ended the session or is gone. @throws ProtocolError */
+async function readBatch(inbox: PacketInbox): Promise<MessageBatch | undefined> {
+  const parts: Uint8Array[] = [];
+  for (;;) {
+    const next = await inbox.readMessage();
+    switch (next?.type) {
+      case undefined:
+      case "X":
+        inbox.end();
+        return undefined;
+      case "Q":
+        return { bytes: encode(...parts, next.bytes, noCopyData), endsWith: "query" };
+      case "F":
+        return { bytes: encode(...parts, next.bytes), endsWith: "query" };
+      case "S":
+        return { bytes: encode(...parts, next.bytes), endsWith: "sync" };
+      case "H":
+        return { bytes: encode(...parts, next.bytes), endsWith: "flush" };
+      case "E":
+        parts.push(next.bytes, noCopyData);
+        break;
+      case "P":
+      case "B":
+      case "D":
+      case "C":
+        parts.push(next.bytes);
+        break;
+      case "d":
+      case "c":
+      case "f":
+        break;
+      default:
+        throw new ProtocolError(`invalid frontend message type ${next?.bytes[0]}`);
+    }
+  }
 }

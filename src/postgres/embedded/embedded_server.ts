@@ -1,15 +1,24 @@
 import { randomInt } from "node:crypto";
+import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import { AppError } from "../../core/app_error.ts";
 import { createQueue } from "../../core/async/queue.ts";
+import { lockWithin } from "../../core/files/file_lock.ts";
 import type { Logger } from "../../core/logger.ts";
-import { shuttingDown } from "./backend_fault.ts";
 import { createClientSession } from "./client_session.ts";
-import { readStartup } from "./client_startup.ts";
 import { ClientStream } from "./client_stream.ts";
-import { lockDirectory } from "./directory_lock.ts";
-import { ProtocolViolation } from "./packet_inbox.ts";
 import { createPgliteBackend } from "./pglite_backend.ts";
-import { encode, errorResponse, message, readyForQuery } from "./wire_protocol.ts";
+import {
+  encode,
+  errorResponse,
+  message,
+  ProtocolError,
+  readInt32,
+  readTexts,
+  readyForQuery,
+  shuttingDown,
+  startupCodes,
+} from "./wire_protocol.ts";
 
 export interface EmbeddedServerOptions {
   /** `memory`, or a directory for the data, made where it is missing. */
@@ -56,7 +65,7 @@ export async function createEmbeddedServer(options: EmbeddedServerOptions): Prom
 
   async function serve(stream: ClientStream): Promise<void> {
     const startup = await readStartup(stream);
-    if (startup.kind === "unsupported") throw new ProtocolViolation("unsupported frontend protocol");
+    if (startup.kind === "unsupported") throw new ProtocolError("unsupported frontend protocol");
     if (startup.kind === "cancel") {
       const target = cancels.get(startup.processId);
       if (target?.secret === startup.secret) target.cancel();
@@ -117,4 +126,60 @@ export async function createEmbeddedServer(options: EmbeddedServerOptions): Prom
   let closing: Promise<void> | undefined;
   const closeOnce = () => closing ??= close();
   return { openStream, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
+}
+
+type Startup =
+  | { readonly kind: "session"; readonly parameters: ReadonlyMap<string, string> }
+  | { readonly kind: "cancel"; readonly processId: number; readonly secret: number }
+  | { readonly kind: "unsupported" }
+  | { readonly kind: "gone" };
+
+/** Reads what a client opens with; encryption is declined (manual, "Message Flow", "Start-up"). */
+async function readStartup(stream: ClientStream): Promise<Startup> {
+  for (;;) {
+    const packet = await stream.inbox.readStartup();
+    if (packet === undefined) return { kind: "gone" };
+    const code = readInt32(packet, 0);
+    if (code === startupCodes.ssl || code === startupCodes.gssEncryption) {
+      await stream.send(new Uint8Array(["N".charCodeAt(0)]));
+    } else if (code === startupCodes.cancel && packet.length >= 12) {
+      return { kind: "cancel", processId: readInt32(packet, 4), secret: readInt32(packet, 8) };
+    } else if (code >> 16 === startupCodes.protocol3) {
+      return { kind: "session", parameters: parametersIn(packet.subarray(4)) };
+    } else {
+      return { kind: "unsupported" };
+    }
+  }
+}
+
+function parametersIn(body: Uint8Array): Map<string, string> {
+  const texts = readTexts(body, 1000);
+  const parameters = new Map<string, string>();
+  for (let index = 0; index + 1 < texts.length; index += 2) {
+    const name = texts[index] ?? "";
+    if (name !== "") parameters.set(name, texts[index + 1] ?? "");
+  }
+  return parameters;
+}
+
+/** Long enough for a predecessor that is shutting down. */
+const longestWaitMs = 3000;
+
+/**
+ * Makes the directory where it is missing and keeps other servers out of it: PGlite itself lets two write to one
+ * directory, which ruins the data. The lock is the operating system's, so it ends with the process however that ends.
+ * Returns the function that gives it back.
+ *
+ * @throws AppError `conflict` where another server has it
+ */
+async function lockDirectory(directory: string): Promise<() => void> {
+  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  const file = await Deno.open(join(directory, "postern.lock"), { create: true, write: true, mode: 0o600 });
+  if (!await lockWithin(file, "exclusive", longestWaitMs)) {
+    throw new AppError(
+      "conflict",
+      `Cannot open the embedded database ${directory}: another server has it open`,
+    );
+  }
+  return () => file.close();
 }

@@ -1,20 +1,19 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
-import { shuttingDown } from "./backend_fault.ts";
 import {
   type ExecuteOptions,
   type PgliteInstance,
   type StartOptions,
   startPgliteInstance,
 } from "./pglite_instance.ts";
-import type { TransactionStatus } from "./wire_protocol.ts";
+import { shuttingDown, type TransactionStatus } from "./wire_protocol.ts";
 
 /** The one backend session that all clients share, started anew whenever a statement has to be stopped. */
 export interface PgliteBackend {
   readonly parameters: Uint8Array;
   /** Whose settings the backend session has; undefined after a start, or once its user clears it. */
   occupant: object | undefined;
-  /** As `PgliteInstance.execute`; after a rejection the next call runs on a new instance. @throws BackendFault */
+  /** As `PgliteInstance.execute`; after a rejection the next call runs on a new instance. @throws BackendError */
   execute(messages: Uint8Array, options: ExecuteOptions): Promise<TransactionStatus | undefined>;
   /** Stops what runs, then shuts the database down in order. */
   close(): Promise<void>;
@@ -25,9 +24,9 @@ export async function createPgliteBackend(
   start: StartOptions,
   logger: Logger,
 ): Promise<PgliteBackend> {
-  const first = await startPgliteInstance(start).catch((fault: Error) => {
-    throw new AppError("unavailable", `Cannot start the embedded database: ${fault.message}`, {
-      cause: fault,
+  const first = await startPgliteInstance(start).catch((error: Error) => {
+    throw new AppError("unavailable", `Cannot start the embedded database: ${error.message}`, {
+      cause: error,
     });
   });
   let current: Promise<PgliteInstance> | undefined = Promise.resolve(first);
@@ -40,8 +39,8 @@ export async function createPgliteBackend(
     if (current !== undefined) return current;
     const starting = startPgliteInstance(start);
     current = starting;
-    starting.catch((fault: Error) => {
-      logger.error("the embedded database did not start again", { reason: fault.message });
+    starting.catch((error: Error) => {
+      logger.error("the embedded database did not start again", { reason: error.message });
       if (current === starting) current = undefined;
     });
     return starting;
@@ -64,9 +63,9 @@ export async function createPgliteBackend(
       const signal = AbortSignal.any([options.signal, closing.signal]);
       const result = running.execute(messages, { ...options, signal });
       executing = result.catch(() => {});
-      return await result.catch((fault: Error) => {
-        restart(running, fault.message);
-        throw fault;
+      return await result.catch((error: Error) => {
+        restart(running, error.message);
+        throw error;
       });
     },
     async close() {

@@ -1,13 +1,23 @@
 import { startTimer } from "../../core/async/deadline.ts";
-import { type BackendFault, cancelledByTimeout, faultIn, shuttingDown, stoppedBy } from "./backend_fault.ts";
-import { clearCancel, type InterruptFlags, requestCancel } from "./interrupt_flags.ts";
-import { encode, errorResponse, messagesIn, queryMessage, type TransactionStatus } from "./wire_protocol.ts";
-import type { WorkerReply, WorkerRequest, WorkerStart } from "./worker_messages.ts";
+import type { WorkerReply, WorkerRequest, WorkerStart } from "./pglite_worker.ts";
+import { clearCancel, type InterruptFlags, requestCancel } from "./shared_wasm_memory.ts";
+import {
+  type BackendError,
+  cancelledByTimeout,
+  encode,
+  errorIn,
+  errorResponse,
+  messagesIn,
+  queryMessage,
+  shuttingDown,
+  stoppedBy,
+  type TransactionStatus,
+} from "./wire_protocol.ts";
 
 export interface ExecuteOptions {
   /** Gets whole messages; the next chunk waits for the promise. */
   readonly send: (bytes: Uint8Array) => Promise<void>;
-  /** Stops the statement; its reason must be a BackendFault, which the client is told of. */
+  /** Stops the statement; its reason must be a BackendError, which the client is told of. */
   readonly signal: AbortSignal;
   /** 0: none. */
   readonly timeoutMs: number;
@@ -17,7 +27,7 @@ export interface ExecuteOptions {
 export interface PgliteInstance {
   /** ParameterStatus messages as a client gets them when it connects. */
   readonly parameters: Uint8Array;
-  /** Runs whole messages. The status is absent where the output doesn't end with ReadyForQuery. @throws BackendFault */
+  /** Runs whole messages. The status is absent where the output doesn't end with ReadyForQuery. @throws BackendError */
   execute(messages: Uint8Array, options: ExecuteOptions): Promise<TransactionStatus | undefined>;
   /** The data directory as a gzip'd tar file. */
   dump(): Promise<Uint8Array>;
@@ -38,7 +48,7 @@ export interface StartOptions extends Omit<WorkerStart, "outstanding"> {
   readonly prepare: () => readonly string[] | Promise<readonly string[]>;
 }
 
-/** @throws BackendFault */
+/** @throws BackendError */
 export async function startPgliteInstance({ prepare, ...start }: StartOptions): Promise<PgliteInstance> {
   const worker = new Worker(import.meta.resolve("./pglite_worker.ts"), { type: "module" });
   const { port1: port, port2 } = new MessageChannel();
@@ -93,14 +103,14 @@ export async function startPgliteInstance({ prepare, ...start }: StartOptions): 
     async execute(messages, { send, signal, timeoutMs }) {
       signal.throwIfAborted();
       if (interruptFlags !== undefined) clearCancel(interruptFlags);
-      let stoppedBy: BackendFault | undefined;
-      const done = ask({ kind: "execute", bytes: messages }, (bytes) => send(withCause(bytes, stoppedBy)));
+      let stopReason: BackendError | undefined;
+      const done = ask({ kind: "execute", bytes: messages }, (bytes) => send(withCause(bytes, stopReason)));
       const { reject } = call.settle;
       let deadline: ReturnType<typeof setTimeout> | undefined;
-      const stop = (fault: BackendFault) => {
-        stoppedBy ??= fault;
+      const stop = (error: BackendError) => {
+        stopReason ??= error;
         if (interruptFlags !== undefined) requestCancel(interruptFlags);
-        deadline ??= setTimeout(() => reject(fault), interruptGraceMs);
+        deadline ??= setTimeout(() => reject(error), interruptGraceMs);
       };
       const onAbort = () => stop(signal.reason);
       const stopTimer = startTimer(timeoutMs, () => stop(cancelledByTimeout()));
@@ -127,25 +137,43 @@ export async function startPgliteInstance({ prepare, ...start }: StartOptions): 
     interruptFlags = first.interruptFlags;
     for (const sql of first.isNew === true ? statements : []) await executeAll(instance, sql);
     return { ...instance, parameters: first.bytes ?? instance.parameters };
-  } catch (fault) {
+  } catch (error) {
     terminate();
-    throw fault;
+    throw error;
   }
 }
 
 /** PostgreSQL calls every cancellation a user's request: puts the true cause in its place. */
-function withCause(bytes: Uint8Array, cause: BackendFault | undefined): Uint8Array {
-  if (cause === undefined || faultIn(bytes)?.sqlState !== "57014") return bytes;
+function withCause(bytes: Uint8Array, cause: BackendError | undefined): Uint8Array {
+  if (cause === undefined || errorIn(bytes)?.sqlState !== "57014") return bytes;
   const stated = errorResponse("ERROR", cause.sqlState, cause.message);
   return encode(...messagesIn(bytes).map((message) => message.type === "E" ? stated : message.bytes));
 }
 
 async function executeAll(instance: PgliteInstance, sql: string): Promise<void> {
-  let fault: BackendFault | undefined;
+  let error: BackendError | undefined;
   const send = (bytes: Uint8Array) => {
-    fault ??= faultIn(bytes);
+    error ??= errorIn(bytes);
     return Promise.resolve();
   };
   await instance.execute(queryMessage(sql), { send, signal: new AbortController().signal, timeoutMs: 0 });
-  if (fault !== undefined) throw fault;
+  if (error !== undefined) throw error;
+}
+
+/**
+ * A database cluster for `createEmbeddedServer`, a gzip'd tar file of 5 to 6 MB: what initdb makes in two seconds, and
+ * what the superuser's SQL in `prepare` put into it.
+ */
+export async function createSnapshot(prepare: readonly string[] = []): Promise<Uint8Array> {
+  const instance = await startPgliteInstance({
+    dataDir: "memory",
+    snapshot: undefined,
+    // so that a start has nothing to recover from the log
+    prepare: () => [...prepare, "CHECKPOINT"],
+  });
+  try {
+    return await instance.dump();
+  } finally {
+    instance.terminate();
+  }
 }

@@ -3,11 +3,39 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
-import { findInterruptFlags } from "./interrupt_flags.ts";
-import { createMessageFramer } from "./message_framer.ts";
-import { shareWasmMemory } from "./share_wasm_memory.ts";
-import { encode, messagesIn, startupCodes, type TransactionStatus } from "./wire_protocol.ts";
-import type { WorkerReply, WorkerRequest, WorkerStart } from "./worker_messages.ts";
+import { findInterruptFlags, type InterruptFlags, shareWasmMemory } from "./shared_wasm_memory.ts";
+import { encode, messagesIn, readInt32, startupCodes, type TransactionStatus } from "./wire_protocol.ts";
+
+/** What the worker is started with, together with the port that everything else goes through. */
+export interface WorkerStart {
+  readonly dataDir: "memory" | string;
+  /** A data directory as a tar file, gzip'd or not; initdb makes one where it is absent. */
+  readonly snapshot: Uint8Array | undefined;
+  /** One int32 in shared memory: the bytes of output sent and not yet taken. */
+  readonly outstanding: SharedArrayBuffer;
+}
+
+export type WorkerRequest =
+  | { readonly kind: "execute"; readonly bytes: Uint8Array }
+  | { readonly kind: "dump" }
+  | { readonly kind: "close" };
+
+/** Each request is answered by one `done` or `broken`; `execute` sends `data` before it. */
+export type WorkerReply =
+  | { readonly kind: "data"; readonly bytes: Uint8Array }
+  /**
+   * `status` where the output ended with ReadyForQuery; `bytes` of a dump, and of the start (ParameterStatus messages);
+   * `isNew` of the start where no database was there before, and its `interruptFlags`.
+   */
+  | {
+    readonly kind: "done";
+    readonly status?: TransactionStatus;
+    readonly bytes?: Uint8Array;
+    readonly isNew?: boolean;
+    readonly interruptFlags?: InterruptFlags;
+  }
+  /** The instance can't be used any more. */
+  | { readonly kind: "broken"; readonly reason: string };
 
 const maxOutstandingBytes = 1024 * 1024;
 /** What V8's stack has room for, so that deep recursion is an ordinary error; the least that PostgreSQL takes. */
@@ -151,4 +179,59 @@ function describe(error: unknown): string {
   return typeof error === "object" && error !== null && "message" in error
     ? String(error.message)
     : String(error);
+}
+
+const chunkBytes = 64 * 1024;
+
+/**
+ * Cuts a backend's output into chunks of whole messages, so that a reader can always be told of an error next. They have
+ * about 64 KiB, or one message where that is longer; `emit` owns what it is given.
+ */
+function createMessageFramer(emit: (chunk: Uint8Array<ArrayBuffer>) => void) {
+  let buffer = new Uint8Array(2 * chunkBytes);
+  let filled = 0;
+  let whole = 0;
+  let last = new Uint8Array(0);
+
+  function append(bytes: Uint8Array): void {
+    if (filled + bytes.length > buffer.length) {
+      const larger = new Uint8Array(Math.max(2 * buffer.length, filled + bytes.length));
+      larger.set(buffer.subarray(0, filled));
+      buffer = larger;
+    }
+    buffer.set(bytes, filled);
+    filled += bytes.length;
+  }
+
+  function advance(): void {
+    while (whole + 5 <= filled) {
+      const end = whole + 1 + readInt32(buffer, whole + 1);
+      if (end > filled) return;
+      last = buffer.subarray(whole, end);
+      whole = end;
+    }
+  }
+
+  function emitWhole(): void {
+    if (whole === 0) return;
+    last = last.slice();
+    emit(buffer.slice(0, whole));
+    buffer.copyWithin(0, whole, filled);
+    filled -= whole;
+    whole = 0;
+  }
+
+  return {
+    /** Copies the bytes: they may be a view that changes. */
+    push(bytes: Uint8Array): void {
+      append(bytes);
+      advance();
+      if (whole >= chunkBytes) emitWhole();
+    },
+    /** Emits what is left; returns the last whole message. */
+    flush(): Uint8Array {
+      emitWhole();
+      return last;
+    },
+  };
 }

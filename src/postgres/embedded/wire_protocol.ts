@@ -103,3 +103,44 @@ export function messagesIn(bytes: Uint8Array): Message[] {
 export function messageFrom(bytes: Uint8Array): Message {
   return { type: String.fromCharCode(bytes[0] ?? 0), body: bytes.subarray(5), bytes };
 }
+
+/** Bytes that are no message of the protocol; nothing that follows them can be read. */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError";
+}
+
+/** A statement's end that the database itself could not report: it was stopped, or the database with it. */
+export class BackendError extends Error {
+  override readonly name = "BackendError";
+
+  /**
+   * `sqlState` is one of PostgreSQL's manual, "PostgreSQL Error Codes"; after a `FATAL` one the client's session can't
+   * go on.
+   */
+  constructor(readonly sqlState: string, message: string, readonly severity: "ERROR" | "FATAL" = "ERROR") {
+    super(message);
+  }
+}
+
+export const cancelledByTimeout = () =>
+  new BackendError("57014", "canceling statement due to statement timeout");
+
+export const cancelledByUser = () => new BackendError("57014", "canceling statement due to user request");
+
+/** `reason` is the message of the exception that came out of the database's code. */
+export function stoppedBy(reason: string): BackendError {
+  // V8's words for recursion that PostgreSQL's own check did not see
+  if (reason.includes("call stack")) return new BackendError("54001", "stack depth limit exceeded");
+  return new BackendError("XX000", `the embedded database stopped: ${reason}`);
+}
+
+export const shuttingDown = () =>
+  new BackendError("57P01", "terminating connection due to administrator command", "FATAL");
+
+/** The first ErrorResponse in whole messages, as an error that ends a session. */
+export function errorIn(messages: Uint8Array): BackendError | undefined {
+  const error = messagesIn(messages).find(({ type }) => type === "E");
+  if (error === undefined) return undefined;
+  const fields = new Map(readTexts(error.body, 50).map((field) => [field.slice(0, 1), field.slice(1)]));
+  return new BackendError(fields.get("C") ?? "XX000", fields.get("M") ?? "", "FATAL");
+}

@@ -6,7 +6,7 @@ import { createCatalogCache } from "../../../src/postgres/catalog/catalog_cache.
 import { createDatabase } from "../../../src/postgres/database.ts";
 import { pg } from "../../../src/postgres/connection.ts";
 import { createEmbeddedServer } from "../../../src/postgres/embedded/embedded_server.ts";
-import { createSnapshot } from "../../../src/postgres/embedded/snapshot.ts";
+import { createSnapshot } from "../../../src/postgres/embedded/pglite_instance.ts";
 import { planStatement } from "../../../src/postgres/read/plan_statement.ts";
 import { tableKey } from "../../../src/postgres/catalog/sample_values.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";

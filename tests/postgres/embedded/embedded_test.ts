@@ -10,7 +10,7 @@ import {
   type EmbeddedServer,
   type EmbeddedServerOptions,
 } from "../../../src/postgres/embedded/embedded_server.ts";
-import { createSnapshot } from "../../../src/postgres/embedded/snapshot.ts";
+import { createSnapshot } from "../../../src/postgres/embedded/pglite_instance.ts";
 
 let sharedSnapshot: Promise<Uint8Array> | undefined;
 

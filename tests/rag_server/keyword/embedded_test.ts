@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
 import { createEmbeddedServer } from "../../../src/postgres/embedded/embedded_server.ts";
-import { createSnapshot } from "../../../src/postgres/embedded/snapshot.ts";
+import { createSnapshot } from "../../../src/postgres/embedded/pglite_instance.ts";
 import { buildKeywordIndex } from "../../../src/rag_server/keyword/build_keyword_index.ts";
 import { dropKeywordIndex } from "../../../src/rag_server/keyword/drop_keyword_index.ts";
 import { keywordSearch } from "../../../src/rag_server/keyword/keyword_search.ts";
