@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { readUserFile } from "../../src/identity/users/user_file.ts";
-import { type ConfigFolder, createConfigFolder } from "../support/configured_server.ts";
-import { command, runProgram, startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { readUserFile } from "../../../src/identity/users/user_file.ts";
+import { type ConfigFolder, createConfigFolder } from "../../support/configured_server.ts";
+import { command, runProgram, startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 /** How long the writers go on at the least; a minute or more shows more. */
 const seconds = Number(Deno.env.get("WRITERS_SECONDS") ?? 6);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { administer, logIn, password, serve, writeUsers } from "../support/accounts.ts";
-import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
-import { startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { administer, logIn, password, serve, writeUsers } from "../../support/accounts.ts";
+import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
+import { startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 Deno.test("a user logs in, works, logs out", async (t) => {
   await using folder = await createConfigFolder("databases: []\n");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { hashPassword } from "../../src/identity/users/password_hash.ts";
-import { createConfigFolder } from "../support/configured_server.ts";
-import { startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { hashPassword } from "../../../src/identity/users/password_hash.ts";
+import { createConfigFolder } from "../../support/configured_server.ts";
+import { startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const rounds = 16;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
-import { runProgram, startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
+import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
+import { runProgram, startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
 
 testWithPostgres("the administrator's token operations, and the server that goes by them", async (t) => {
   await using database = await createTestDatabase();

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createVendor } from "../llm/wire/vendor.ts";
-import { testWithPgvector } from "../support/database.ts";
-import { createHandbookDatabase, topicVector } from "../support/handbook_documents.ts";
-import { answerOf } from "../support/rag_client.ts";
-import { configText, handbookPipeline, type RagConfig, startRagServer } from "../support/rag_server.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { createVendor } from "../../llm/wire/vendor.ts";
+import { testWithPgvector } from "../../support/database.ts";
+import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
+import { answerOf } from "../../support/rag_client.ts";
+import { configText, handbookPipeline, type RagConfig, startRagServer } from "../../support/rag_server.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const leave = { query: "How many days of annual leave are there?", include_sources: true };
 

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { logIn, serve, writeUsers } from "../support/accounts.ts";
-import { createConfigFolder, databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
+import { logIn, serve, writeUsers } from "../../support/accounts.ts";
+import { createConfigFolder, databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
 import {
   createTestDatabase,
   requireTestDatabaseUrl,
   testDatabaseUrl,
   testWithPostgres,
-} from "../support/database.ts";
-import { command, type ServerProcess } from "../support/server_process.ts";
-import { startSeverableProxy } from "../support/severable_proxy.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+} from "../../support/database.ts";
+import { command, type ServerProcess } from "../../support/server_process.ts";
+import { startSeverableProxy } from "../../support/severable_proxy.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 /** The log's lines that hold a text, without the time. */
 function linesWith(server: Pick<ServerProcess, "stderr">, text: string): string[] {

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import { createVendor, type Vendor, type VendorFault } from "../llm/wire/vendor.ts";
-import { requireTestDatabaseUrl, testWithPgvector } from "../support/database.ts";
+import { createVendor, type Vendor, type VendorFault } from "../../llm/wire/vendor.ts";
+import { requireTestDatabaseUrl, testWithPgvector } from "../../support/database.ts";
 import {
   createHandbookDatabase,
   insertPage,
   pages,
   pagesTable,
   topicVector,
-} from "../support/handbook_documents.ts";
-import { answerOf, type RagReply } from "../support/rag_client.ts";
-import { handbookPipeline, pipelineDatabase, startRagServer, vendorKey } from "../support/rag_server.ts";
-import type { ServerProcess } from "../support/server_process.ts";
-import { startSeverableProxy } from "../support/severable_proxy.ts";
-import { waitUntil } from "../support/wait_until.ts";
+} from "../../support/handbook_documents.ts";
+import { answerOf, type RagReply } from "../../support/rag_client.ts";
+import { handbookPipeline, pipelineDatabase, startRagServer, vendorKey } from "../../support/rag_server.ts";
+import type { ServerProcess } from "../../support/server_process.ts";
+import { startSeverableProxy } from "../../support/severable_proxy.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const leave = { query: "How many days of annual leave are there?" };
 

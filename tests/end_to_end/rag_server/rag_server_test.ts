@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createVendor, type Vendor } from "../llm/wire/vendor.ts";
-import { createCertificateAuthority } from "../support/certificates.ts";
-import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { requireTestDatabaseUrl, testWithPgvector } from "../support/database.ts";
-import { createHandbookDatabase, topicVector } from "../support/handbook_documents.ts";
-import { answerOf, createRagClient, type RagBody } from "../support/rag_client.ts";
-import { configText, startRagServer } from "../support/rag_server.ts";
-import { runProgram, startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { createVendor, type Vendor } from "../../llm/wire/vendor.ts";
+import { createCertificateAuthority } from "../../support/certificates.ts";
+import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
+import { requireTestDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
+import { answerOf, createRagClient, type RagBody } from "../../support/rag_client.ts";
+import { configText, startRagServer } from "../../support/rag_server.ts";
+import { runProgram, startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 interface Places {
   readonly database: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
-import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
+import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const slow = "SELECT count(*) FROM generate_series(1, 100000000000)";
 

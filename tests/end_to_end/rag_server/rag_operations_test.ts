@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createVendor } from "../llm/wire/vendor.ts";
-import { createConfigFolder } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPgvector } from "../support/database.ts";
-import { topicVector } from "../support/handbook_documents.ts";
-import { createRagClient } from "../support/rag_client.ts";
-import { configText, handbookPipeline, keyFile, type RagConfig, vendorKey } from "../support/rag_server.ts";
-import { runProgram, startServer } from "../support/server_process.ts";
+import { createVendor } from "../../llm/wire/vendor.ts";
+import { createConfigFolder } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPgvector } from "../../support/database.ts";
+import { topicVector } from "../../support/handbook_documents.ts";
+import { createRagClient } from "../../support/rag_client.ts";
+import {
+  configText,
+  handbookPipeline,
+  keyFile,
+  type RagConfig,
+  vendorKey,
+} from "../../support/rag_server.ts";
+import { runProgram, startServer } from "../../support/server_process.ts";
 
 const files = {
   "leave.md": "# Leave\n\n## Annual leave\n\nAll employees get 25 days of annual leave.\n\n" +

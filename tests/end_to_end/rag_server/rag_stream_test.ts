@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { createVendor, type Vendor } from "../llm/wire/vendor.ts";
-import { type TestDatabase, testWithPgvector } from "../support/database.ts";
-import { createHandbookDatabase, pagesTable, topicVector } from "../support/handbook_documents.ts";
-import { type AnswerEvent, answerOf } from "../support/rag_client.ts";
-import { handbookPipeline, startRagServer } from "../support/rag_server.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { createVendor, type Vendor } from "../../llm/wire/vendor.ts";
+import { type TestDatabase, testWithPgvector } from "../../support/database.ts";
+import { createHandbookDatabase, pagesTable, topicVector } from "../../support/handbook_documents.ts";
+import { type AnswerEvent, answerOf } from "../../support/rag_client.ts";
+import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const leave = { query: "How many days of annual leave are there?" };
 

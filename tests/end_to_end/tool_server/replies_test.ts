@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
-import { startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
+import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
+import { startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
 
 const listRequest = '{"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": {}}';
 

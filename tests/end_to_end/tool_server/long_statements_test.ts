@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 
 const call = (id: number, query: string) => ({
   jsonrpc: "2.0",

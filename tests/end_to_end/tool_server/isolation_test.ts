@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { password, serve, writeUsers } from "../support/accounts.ts";
-import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
-import { runProgram, type ServerProcess } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { password, serve, writeUsers } from "../../support/accounts.ts";
+import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
+import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
+import { runProgram, type ServerProcess } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 type ToolClient = ReturnType<typeof createToolClient>;
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { createVendor, type Vendor } from "../llm/wire/vendor.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
-import { databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
-import { startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { createVendor, type Vendor } from "../../llm/wire/vendor.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
+import { databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
+import { startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const schema = `
   CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL, city text);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { createTestDatabase, testDatabaseUrl, testWithPostgres } from "../support/database.ts";
-import { startServer } from "../support/server_process.ts";
-import { startSeverableProxy } from "../support/severable_proxy.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
+import { createTestDatabase, testDatabaseUrl, testWithPostgres } from "../../support/database.ts";
+import { startServer } from "../../support/server_process.ts";
+import { startSeverableProxy } from "../../support/severable_proxy.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 testWithPostgres("a database that is down stops nothing and is used as soon as it is back", async (t) => {
   await using database = await createTestDatabase();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { createConfigFolder, databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
-import { createTestDatabase, requireTestDatabaseUrl, testWithPostgres } from "../support/database.ts";
-import { startPoolerProxy } from "../support/pooler_proxy.ts";
-import { startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { createConfigFolder, databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
+import { createTestDatabase, requireTestDatabaseUrl, testWithPostgres } from "../../support/database.ts";
+import { startPoolerProxy } from "../../support/pooler_proxy.ts";
+import { startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 testWithPostgres(
   "a statement that PostgreSQL does not stop holds its caller's place and nobody else's",

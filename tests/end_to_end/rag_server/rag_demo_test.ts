@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { assertMatchesApi } from "../support/rag_api.ts";
-import { type AnswerEvent, answerOf, createRagClient, readAnswerEvents } from "../support/rag_client.ts";
-import { type ServerProcess, startServer } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
-import { waitUntil } from "../support/wait_until.ts";
+import { assertMatchesApi } from "../../support/rag_api.ts";
+import { type AnswerEvent, answerOf, createRagClient, readAnswerEvents } from "../../support/rag_client.ts";
+import { type ServerProcess, startServer } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const path = "/v1/pipelines/handbook";
 

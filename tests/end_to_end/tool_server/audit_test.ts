@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { assertHas } from "../support/assert_has.ts";
-import { administer, logIn, password, serve } from "../support/accounts.ts";
-import { createConfigFolder } from "../support/configured_server.ts";
-import { runProgram } from "../support/server_process.ts";
-import { createToolClient } from "../support/tool_client.ts";
+import { assertHas } from "../../support/assert_has.ts";
+import { administer, logIn, password, serve } from "../../support/accounts.ts";
+import { createConfigFolder } from "../../support/configured_server.ts";
+import { runProgram } from "../../support/server_process.ts";
+import { createToolClient } from "../../support/tool_client.ts";
 
 Deno.test("the audit trail keeps who did what, and shows when it was touched", async () => {
   await using folder = await createConfigFolder("audit: { file: audit.jsonl }\ndatabases: []\n");

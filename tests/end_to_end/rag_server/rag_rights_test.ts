@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createVendor } from "../llm/wire/vendor.ts";
-import { createConfigFolder } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPgvector } from "../support/database.ts";
-import { topicVector } from "../support/handbook_documents.ts";
-import { configText, handbookPipeline, keyFile, pipelineDatabase, vendorKey } from "../support/rag_server.ts";
-import { runProgram } from "../support/server_process.ts";
+import { createVendor } from "../../llm/wire/vendor.ts";
+import { createConfigFolder } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPgvector } from "../../support/database.ts";
+import { topicVector } from "../../support/handbook_documents.ts";
+import {
+  configText,
+  handbookPipeline,
+  keyFile,
+  pipelineDatabase,
+  vendorKey,
+} from "../../support/rag_server.ts";
+import { runProgram } from "../../support/server_process.ts";
 
 testWithPgvector("what a role may not do is said with where to give another", async () => {
   await using database = await createTestDatabase();

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
+import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
 import {
   createTestDatabase,
   requireTestDatabaseUrl,
   type TestDatabase,
   testWithPostgres,
-} from "../support/database.ts";
-import { command } from "../support/server_process.ts";
-import { startSlowRelay } from "../support/slow_relay.ts";
-import { waitUntil } from "../support/wait_until.ts";
+} from "../../support/database.ts";
+import { command } from "../../support/server_process.ts";
+import { startSlowRelay } from "../../support/slow_relay.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const slow = "SELECT count(*) FROM generate_series(1, 100000000000)";
 

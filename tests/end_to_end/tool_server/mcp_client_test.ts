@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { assertHas } from "../support/assert_has.ts";
-import { createConfigFolder, databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
-import { commandLine } from "../support/server_process.ts";
+import { assertHas } from "../../support/assert_has.ts";
+import { createConfigFolder, databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
+import { commandLine } from "../../support/server_process.ts";
 
 async function drive(client: Client): Promise<void> {
   const { tools } = await client.listTools();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { databaseEntry, startConfiguredServer } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPostgres } from "../support/database.ts";
+import { databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
+import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 
 const statuses = [200, 202, 400, 415];
 // what the Streamable HTTP transport adds, for a client that names the revision of 2026 in a header
