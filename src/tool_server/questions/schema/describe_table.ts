@@ -1,8 +1,6 @@
 import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { quoteIfNeeded, quoteLiteral } from "../../../postgres/sql_text.ts";
-import { dataLine } from "./data_text.ts";
-import type { Join } from "./join_graph.ts";
-import { shortenType } from "./shorten_type.ts";
+import type { Join } from "./joins.ts";
 import { knownValues } from "./value_index.ts";
 
 /** How a request's excerpt writes its tables' names: with their schemas unless `public` is the only one. */
@@ -99,4 +97,38 @@ export function joinCondition(join: Join, tables: readonly CatalogTable[], nameO
     `${nameOf(from)}.${quoteIfNeeded(column)} = ${nameOf(to)}.${quoteIfNeeded(join.toColumns[at] ?? "")}`
   );
   return pairs.join(" AND ") + (from === to ? " -- the table with itself" : "");
+}
+
+const longestLine = 120;
+
+/**
+ * Text from the database as one line of a prompt's comment: at most 120 characters, without control characters, marks
+ * that direct a line's reading, backticks or the ends of a comment.
+ */
+function dataLine(text: string): string {
+  const head = text.slice(0, 4 * longestLine).normalize("NFC");
+  const line = head.replace(/\*\/|\/\*|`/g, " ").replace(/[\p{C}\p{Z}\s]+/gu, " ").trim();
+  const characters = [...line];
+  return characters.length <= longestLine ? line : `${characters.slice(0, longestLine - 1).join("")}…`;
+}
+
+const shortTypes: readonly (readonly [RegExp, string])[] = [
+  [/^timestamp(\(\d\))? with time zone/, "timestamptz"],
+  [/^timestamp(\(\d\))? without time zone/, "timestamp"],
+  [/^time(\(\d\))? with time zone/, "timetz"],
+  [/^time(\(\d\))? without time zone/, "time"],
+  [/^character varying(\(\d+\))?/, "varchar"],
+  // a char without a length is one character long
+  [/^character(?=\(\d+\))/, "char"],
+  [/^double precision/, "float8"],
+  [/^integer/, "int"],
+  [/^boolean/, "bool"],
+  [/^numeric\([\d,-]+\)/, "numeric"],
+  [/^bit varying(\(\d+\))?/, "varbit"],
+];
+
+/** A type's name in PostgreSQL's shortest spelling, most lengths and precisions left out: they matter to few queries. */
+function shortenType(type: string): string {
+  for (const [long, name] of shortTypes) if (long.test(type)) return type.replace(long, name);
+  return type;
 }

@@ -1,16 +1,18 @@
-import type { Catalog, CatalogTable, SessionFacts } from "../../../postgres/catalog/catalog.ts";
 import { forEachInSlices, yieldToEventLoop } from "../../../core/async/yield.ts";
+import type { Catalog, CatalogTable, SessionFacts } from "../../../postgres/catalog/catalog.ts";
 import { type SampleValues, tableKey } from "../../../postgres/catalog/sample_values.ts";
-import { type CopyMarks, createCopyFinder } from "./copy_marks.ts";
-import { createJoinFinder } from "./find_joins.ts";
-import { createJoinGraph, type Join, type JoinGraph } from "./join_graph.ts";
-import { nameStems } from "./name_words.ts";
-import { overviewOrder, tableWeight } from "./overview.ts";
-import { createPostingLists, type PostingLists } from "./posting_lists.ts";
-import { type CompoundSplitter, createCompoundSplitter } from "./split_compound.ts";
-import { splitCompounds, type TableWords, tableWords } from "./table_words.ts";
+import { createVocabulary, type Vocabulary } from "./catalog_vocabulary.ts";
+import { createJoinFinder, createJoinGraph, type Join, type JoinGraph } from "./joins.ts";
+import {
+  type CompoundSplitter,
+  createCompoundSplitter,
+  nameStems,
+  splitCompounds,
+  type TableWords,
+  tableWords,
+} from "./name_words.ts";
+import { type CopyMarks, createCopyFinder, overviewOrder, tableWeight } from "./table_weights.ts";
 import { createValueIndex, knownValues, type ValueIndex } from "./value_index.ts";
-import { createVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 /** A catalog prepared for {@linkcode excerptSchema}. Tables are numbered as in the catalog's list. */
 export interface SchemaIndex {
@@ -102,13 +104,13 @@ async function relateTables(
 ): Promise<Pick<SchemaIndex, "joins" | "copyMarks" | "archives">> {
   const copyMarksOf = createCopyFinder(tables);
   await yieldToEventLoop();
-  const joinFinder = createJoinFinder(tables);
+  const joinsFrom = createJoinFinder(tables);
   await yieldToEventLoop();
   const copyMarks: CopyMarks[] = [];
   const joins: Join[] = [];
   const compare = ([at, words]: [number, TableWords]) => {
     copyMarks.push(copyMarksOf(words));
-    joins.push(...joinFinder.joinsFrom(at));
+    joins.push(...joinsFrom(at));
   };
   await forEachInSlices(tables.entries(), compare);
   await yieldToEventLoop();
@@ -163,4 +165,44 @@ function tablesByName(tables: readonly CatalogTable[]): Map<string, number[]> {
     }
   });
   return found;
+}
+
+/** Where a word may stand; how much a hit there says about the table is the ranking's matter. */
+export type Field = "name" | "schema" | "column" | "comment" | "columnComment";
+
+/** The tables that have a word in one field, in ascending order, and for each how much of the name the word is. */
+export interface Postings {
+  readonly tables: number[];
+  readonly shares: number[];
+}
+
+export type TermPostings = Partial<Record<Field, Postings>>;
+
+export interface PostingLists {
+  readonly terms: ReadonlyMap<string, TermPostings>;
+  /** Tables are added in ascending order. A table that is added twice keeps the larger share. */
+  add(term: string, field: Field, table: number, share: number): void;
+  /** 1 for a word that one table has, 0 for a word that all have. */
+  rarity(postings: Postings): number;
+}
+
+/** An inverted index from the words of a catalog to its tables. */
+export function createPostingLists(tableCount: number): PostingLists {
+  const terms = new Map<string, TermPostings>();
+  const scale = Math.log(tableCount + 1);
+
+  return {
+    terms,
+    add(term, field, table, share) {
+      const entry = terms.get(term) ?? {};
+      terms.set(term, entry);
+      const { tables, shares } = entry[field] ??= { tables: [], shares: [] };
+      const last = tables.length - 1;
+      if (tables[last] !== table) {
+        tables.push(table);
+        shares.push(share);
+      } else if (share > (shares[last] ?? 0)) shares[last] = share;
+    },
+    rarity: ({ tables }) => Math.log((tableCount + 1) / tables.length) / scale,
+  };
 }

@@ -1,8 +1,7 @@
-import type { Field } from "./posting_lists.ts";
+import type { Field, SchemaIndex } from "./schema_index.ts";
 import type { Question } from "./read_question.ts";
-import type { SchemaIndex } from "./schema_index.ts";
 import type { ValuePlace } from "./value_index.ts";
-import type { Candidate } from "./vocabulary.ts";
+import type { Candidate } from "./catalog_vocabulary.ts";
 
 /** How well each table fits each term of a request. */
 export interface TableScores {

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { nameWords, wordRoot } from "../../../../src/tool_server/questions/schema/name_words.ts";
-import { createCompoundSplitter } from "../../../../src/tool_server/questions/schema/split_compound.ts";
+import {
+  createCompoundSplitter,
+  nameWords,
+  wordRoot,
+} from "../../../../src/tool_server/questions/schema/name_words.ts";
 
 Deno.test("nameWords() cuts identifiers however they are written", () => {
   for (

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createVocabulary } from "../../../../src/tool_server/questions/schema/vocabulary.ts";
+import { createVocabulary } from "../../../../src/tool_server/questions/schema/catalog_vocabulary.ts";
 
 function meanings(word: string, terms: string, tableNames = ""): Map<string, number> {
   const vocabulary = createVocabulary();

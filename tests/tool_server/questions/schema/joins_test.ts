@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createJoinGraph, type Join } from "../../../../src/tool_server/questions/schema/join_graph.ts";
+import { createJoinGraph, type Join } from "../../../../src/tool_server/questions/schema/joins.ts";
 
 function join(from: number, to: number, column = "ref_id"): Join {
   return { from, to, fromColumns: [column], toColumns: ["id"], isDeclared: true };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Catalog } from "../../../src/postgres/catalog/catalog.ts";
-import { countTokens } from "../../../src/text/token_count.ts";
-import { excerptSchema } from "../../../src/tool_server/questions/schema/schema_excerpt.ts";
-import { createSchemaIndex } from "../../../src/tool_server/questions/schema/schema_index.ts";
-import { buildCatalog, buildCatalogColumn } from "./build_catalog.ts";
+import type { Catalog } from "../../../../src/postgres/catalog/catalog.ts";
+import { countTokens } from "../../../../src/text/token_count.ts";
+import { excerptSchema } from "../../../../src/tool_server/questions/schema/schema_excerpt.ts";
+import { createSchemaIndex } from "../../../../src/tool_server/questions/schema/schema_index.ts";
+import { buildCatalog, buildCatalogColumn } from "../build_catalog.ts";
 
 const word = fc.constantFrom(
   "order",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { excerptSchema } from "../../../src/tool_server/questions/schema/schema_excerpt.ts";
-import { createSchemaIndex } from "../../../src/tool_server/questions/schema/schema_index.ts";
-import { buildCatalog } from "./build_catalog.ts";
+import { excerptSchema } from "../../../../src/tool_server/questions/schema/schema_excerpt.ts";
+import { createSchemaIndex } from "../../../../src/tool_server/questions/schema/schema_index.ts";
+import { buildCatalog } from "../build_catalog.ts";
 
 const catalog = buildCatalog({
   patient: "id*, name text, ward_id > ward.id",
