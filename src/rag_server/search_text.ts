@@ -1,7 +1,6 @@
 import type { Message } from "../llm/provider.ts";
 import { cutToTokens } from "../text/cut_to_budget.ts";
-import { isFunctionWord } from "../text/function_words.ts";
-import { words } from "../text/words.ts";
+import { isFunctionWord, words } from "../text/words.ts";
 
 /** A question with fewer words of its own is about what was said before. */
 const leastOwnWords = 4;

@@ -1,4 +1,4 @@
-import { isFunctionWord } from "./function_words.ts";
+import { isFunctionWord } from "./words.ts";
 
 /** `text` is the part of the whole from `start` up to `end`, in UTF-16 units. */
 export interface Sentence {

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { chunkDocument } from "../../src/text/chunk_document.ts";
-import type { ChunkOptions } from "../../src/text/chunk_section.ts";
-import type { DocumentBlock, DocumentSection, SourceDocument } from "../../src/text/source_document.ts";
+import {
+  chunkDocument,
+  type ChunkOptions,
+  type DocumentBlock,
+  type DocumentSection,
+  type SourceDocument,
+} from "../../src/text/chunk_document.ts";
 import { countTokens } from "../../src/text/token_count.ts";
 import { anyText } from "../support/any_text.ts";
 

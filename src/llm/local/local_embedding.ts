@@ -1,7 +1,6 @@
-import { isFunctionWord } from "../../text/function_words.ts";
-import { searchStem } from "../../text/search_stem.ts";
+import { isFunctionWord, words } from "../../text/words.ts";
+import { searchStem } from "../../text/word_stem.ts";
 import { countTokens } from "../../text/token_count.ts";
-import { words } from "../../text/words.ts";
 import { type EmbeddingProvider, noUsage, type OnUsage } from "../provider.ts";
 import { createSlices } from "../../core/async/yield.ts";
 

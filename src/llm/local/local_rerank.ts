@@ -1,8 +1,7 @@
 import { createSlices } from "../../core/async/yield.ts";
-import { isFunctionWord } from "../../text/function_words.ts";
-import { searchStem } from "../../text/search_stem.ts";
+import { isFunctionWord, words } from "../../text/words.ts";
+import { searchStem } from "../../text/word_stem.ts";
 import { countTokens } from "../../text/token_count.ts";
-import { words } from "../../text/words.ts";
 import { noUsage, type OnUsage, type RerankProvider } from "../provider.ts";
 
 const termSaturation = 1.2;

@@ -1,4 +1,4 @@
-import type { DocumentBlock, DocumentSection, SourceDocument } from "../../text/source_document.ts";
+import type { DocumentBlock, DocumentSection, SourceDocument } from "../../text/chunk_document.ts";
 
 /** Puts a document together from headings and blocks as a parser comes by them. */
 export interface DocumentBuilder {

@@ -1,5 +1,5 @@
 import { Parser } from "htmlparser2";
-import type { SourceDocument } from "../../text/source_document.ts";
+import type { SourceDocument } from "../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder } from "./document_builder.ts";
 import { createListText, type ListText } from "./html_list.ts";
 import { createTableRows, type TableRows } from "./html_table.ts";

@@ -1,5 +1,5 @@
 import { lexer, type Token, type Tokens } from "marked";
-import type { SourceDocument } from "../../text/source_document.ts";
+import type { SourceDocument } from "../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder } from "./document_builder.ts";
 import { htmlText } from "./read_html.ts";
 import { tableText } from "./table_text.ts";

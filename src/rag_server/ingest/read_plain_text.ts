@@ -1,4 +1,4 @@
-import type { SourceDocument } from "../../text/source_document.ts";
+import type { SourceDocument } from "../../text/chunk_document.ts";
 import { createDocumentBuilder } from "./document_builder.ts";
 
 /** How a text marks its headings: underlined (reStructuredText), by leading `=` (AsciiDoc), or not at all. */

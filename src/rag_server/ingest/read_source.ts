@@ -1,4 +1,4 @@
-import type { SourceDocument } from "../../text/source_document.ts";
+import type { SourceDocument } from "../../text/chunk_document.ts";
 import { declaredCharset, decodeText } from "./decode_text.ts";
 import { readHtml } from "./read_html.ts";
 import { readMarkdown } from "./read_markdown.ts";

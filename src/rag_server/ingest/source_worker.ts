@@ -1,6 +1,5 @@
 /** A worker that reads files and cuts them into chunks; `source_reader.ts` is its other side. */
-import { chunkDocument } from "../../text/chunk_document.ts";
-import type { ChunkOptions } from "../../text/chunk_section.ts";
+import { chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
 import { readSource } from "./read_source.ts";
 
 export interface SourceRequest {
