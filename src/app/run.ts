@@ -1,6 +1,6 @@
 import { createFileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
-import { demoPipeline } from "../demo/demo_pipeline.ts";
+import { demoPipeline } from "../demo/demo_handbook.ts";
 import { ragGreeting } from "./rag_greeting.ts";
 import { openConfiguredDatabases, type OpenDatabases, openDemoDatabase } from "./open_databases.ts";
 import { type Running, runToolServer } from "./run_tool_server.ts";

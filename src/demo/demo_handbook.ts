@@ -1,6 +1,19 @@
+import type { PipelineConfig } from "../config/mod.ts";
 import { localEmbedding } from "../llm/local/local_embedding.ts";
-import { type HandbookSection, handbookSections } from "./handbook_sections.ts";
-import { commentStatements, insertStatement } from "./insert_statement.ts";
+import { commentStatements, insertStatement } from "./table_rows.ts";
+
+/** A page's part under one `##` heading. */
+export interface HandbookSection {
+  /** The file's name without its ending. */
+  readonly page: string;
+  readonly title: string;
+  readonly section: string;
+  readonly audience: string;
+  /** As in `2025-01-31`. */
+  readonly updatedOn: string;
+  /** Markdown; its first line is a heading that names page and section. */
+  readonly content: string;
+}
 
 /** The handbook's pages as Markdown. */
 export const handbookFolder = new URL("./handbook/", import.meta.url);
@@ -49,7 +62,7 @@ export async function demoHandbookSql(): Promise<string[]> {
     content,
     `[${vectors[index]?.join()}]`,
   ]);
-  const columns = "id page title section audience updated_on content embedding".split(" ");
+  const columns = "id page title section audience updated_on content embedding";
   return [
     handbookTable,
     insertStatement({ table: "handbook_pages", columns, rows }),
@@ -70,3 +83,47 @@ export async function readHandbook(): Promise<HandbookSection[]> {
   );
   return (await Promise.all(pages)).flat();
 }
+
+const pageStart = /^---\naudience: (\w+)\nupdated: (\d{4}-\d\d-\d\d)\n---\n+# (.+)\n/;
+
+/**
+ * Cuts a page at its `##` headings; what precedes the first one stays with the first section.
+ *
+ * @throws {TypeError} where the page doesn't begin with front matter (`audience`, `updated`) and a title
+ */
+export function handbookSections(page: string, markdown: string): HandbookSection[] {
+  const start = pageStart.exec(markdown);
+  if (start === null) {
+    throw new TypeError(`Cannot read the handbook's page ${page}: it has no front matter and title`);
+  }
+  const [whole, audience = "", updatedOn = "", title = ""] = start;
+  const [opening = "", ...parts] = markdown.slice(whole.length).split(/^## /m);
+  return parts.map((part, index) => {
+    const section = part.slice(0, part.indexOf("\n"));
+    const body = part.slice(section.length).trim();
+    const text = index === 0 ? `${opening.trim()}\n\n${body}`.trim() : body;
+    return { page, title, section, audience, updatedOn, content: `# ${title} › ${section}\n\n${text}` };
+  });
+}
+
+const local = {
+  provider: "local",
+  model: "",
+  headers: [],
+  request_timeout: 120_000,
+  per_attempt_timeout: 0,
+} as const;
+
+/** Answers from the shop's handbook, without a key or a network. Its database is the demo's own. */
+export const demoPipeline: PipelineConfig = {
+  name: "handbook",
+  description: "The handbook of the sample shop: leave, expenses, shipping, returns and more",
+  database: { database: "shop", hosts: [] },
+  tables: [{ table: "handbook_pages", text_column: "content", vector_column: "embedding", id_column: "id" }],
+  embedding_llm: local,
+  rag_llm: [local],
+  token_budget: 4_000,
+  top_n: 5,
+  search: { hybrid_enabled: true, vector_weight: 0.3 },
+  allow_include_sources: true,
+};

@@ -1,223 +1,98 @@
 /** What the shop's rows are put together from. */
 
+/** A department and its categories: name, description; whole euros, grams; nouns; materials. */
+const catalog = `
+Kitchen: For cooking, baking and the table
+  Cookware: Pots and pans; 29-249 €, 800-5200 g
+    Skillet, Saucepan, Dutch Oven, Wok; Cast Iron, Carbon Steel, Copper, Stainless Steel
+  Knives: Kitchen knives and what keeps them sharp; 19-189 €, 60-420 g
+    Chef's Knife, Paring Knife, Bread Knife, Whetstone; Damascus Steel, Carbon Steel, Ceramic
+  Coffee & Tea: Grinders, brewers, pots and cups; 9-159 €, 120-1300 g
+    Pour-Over Set, Hand Grinder, Teapot, Espresso Cup; Porcelain, Glass, Stainless Steel, Walnut
+  Tableware: Plates, bowls and glasses; 7-89 €, 150-1900 g
+    Dinner Plate, Serving Bowl, Carafe, Cutlery Set; Stoneware, Porcelain, Recycled Glass
+Outdoor: For nights under the sky
+  Tents: For one to six people; 79-899 €, 450-9800 g
+    Dome Tent, Tunnel Tent, Tarp, Bivouac Sack; Ripstop Nylon, Cotton Canvas, Recycled Polyester
+  Backpacks: From day trips to expeditions; 39-329 €, 380-2600 g
+    Daypack, Trekking Pack, Roll-Top Bag, Duffel; Waxed Canvas, Ripstop Nylon, Recycled Polyester
+  Sleeping Bags: Bags, quilts and mats; 29-499 €, 180-2100 g
+    Mummy Bag, Quilt, Sleeping Mat, Liner; Down, Merino, Synthetic Fill
+  Camp Kitchen: Stoves and what goes on them; 15-179 €, 85-900 g
+    Gas Stove, Kettle, Mess Kit, Water Filter; Titanium, Aluminium, Stainless Steel
+Home: For living and sleeping well
+  Bedding: Duvets, pillows and linen; 25-289 €, 400-3100 g
+    Duvet, Pillow, Sheet Set, Bedspread; Linen, Organic Cotton, Bamboo
+  Lighting: Lamps for desks, floors and ceilings; 35-459 €, 500-7200 g
+    Desk Lamp, Floor Lamp, Pendant, Lantern; Brass, Oak, Opal Glass, Paper
+  Storage: Baskets, boxes and shelves; 12-199 €, 300-8800 g
+    Basket, Storage Box, Wall Shelf, Coat Rack; Rattan, Oak, Felt, Powder-Coated Steel
+Office: For thinking and writing
+  Stationery: Paper, pens and ink; 4-149 €, 25-700 g
+    Notebook, Fountain Pen, Pencil Case, Desk Calendar; Leather, Recycled Paper, Brass
+  Furniture: Desks, chairs and stands; 49-1290 €, 1500-42000 g
+    Standing Desk, Office Chair, Monitor Stand, Bookcase; Oak, Walnut, Bamboo
+Garden: For beds, balconies and lawns
+  Hand Tools: To dig, cut and rake; 11-119 €, 180-2700 g
+    Trowel, Secateurs, Spade, Rake; Forged Steel, Stainless Steel, Ash
+  Planters: Pots, boxes and hanging baskets; 9-219 €, 400-16000 g
+    Planter, Window Box, Hanging Basket, Raised Bed; Terracotta, Zinc, Larch
+`;
+
 export interface CategoryWords {
   readonly name: string;
   readonly description: string;
+  /** Whole euros. */
+  readonly price: Range;
+  readonly weightGrams: Range;
   readonly nouns: readonly string[];
   readonly materials: readonly string[];
-  /** Whole euros. */
-  readonly price: readonly [low: number, high: number];
-  readonly weightGrams: readonly [low: number, high: number];
 }
+type Range = readonly [low: number, high: number];
 
-export interface DepartmentWords {
-  readonly name: string;
-  readonly description: string;
-  readonly categories: readonly CategoryWords[];
+export const departments = catalog.trim().split(/\n(?=\S)/).map((department) => {
+  const [heading = "", ...lines] = department.split("\n");
+  const [name = "", description = ""] = heading.split(": ");
+  const categories = lines.flatMap((line, at) =>
+    at % 2 === 0 ? [categoryWords(line, lines[at + 1] ?? "")] : []
+  );
+  return { name, description, categories };
+});
+
+function categoryWords(heading: string, kinds: string): CategoryWords {
+  const [name = "", description = "", ranges = ""] = heading.trim().split(/: |; /);
+  const [nouns = [], materials = []] = kinds.trim().split("; ").map((list) => list.split(", "));
+  const [cheapest = 0, dearest = 0, lightest = 0, heaviest = 0] = ranges.match(/\d+/g)?.map(Number) ?? [];
+  return {
+    name,
+    description,
+    price: [cheapest, dearest],
+    weightGrams: [lightest, heaviest],
+    nouns,
+    materials,
+  };
 }
-
-export const departments: readonly DepartmentWords[] = [
-  {
-    name: "Kitchen",
-    description: "For cooking, baking and the table",
-    categories: [
-      {
-        name: "Cookware",
-        description: "Pots and pans",
-        nouns: ["Skillet", "Saucepan", "Dutch Oven", "Wok"],
-        materials: ["Cast Iron", "Carbon Steel", "Copper", "Stainless Steel"],
-        price: [29, 249],
-        weightGrams: [800, 5200],
-      },
-      {
-        name: "Knives",
-        description: "Kitchen knives and what keeps them sharp",
-        nouns: ["Chef's Knife", "Paring Knife", "Bread Knife", "Whetstone"],
-        materials: ["Damascus Steel", "Carbon Steel", "Ceramic"],
-        price: [19, 189],
-        weightGrams: [60, 420],
-      },
-      {
-        name: "Coffee & Tea",
-        description: "Grinders, brewers, pots and cups",
-        nouns: ["Pour-Over Set", "Hand Grinder", "Teapot", "Espresso Cup"],
-        materials: ["Porcelain", "Glass", "Stainless Steel", "Walnut"],
-        price: [9, 159],
-        weightGrams: [120, 1300],
-      },
-      {
-        name: "Tableware",
-        description: "Plates, bowls and glasses",
-        nouns: ["Dinner Plate", "Serving Bowl", "Carafe", "Cutlery Set"],
-        materials: ["Stoneware", "Porcelain", "Recycled Glass"],
-        price: [7, 89],
-        weightGrams: [150, 1900],
-      },
-    ],
-  },
-  {
-    name: "Outdoor",
-    description: "For nights under the sky",
-    categories: [
-      {
-        name: "Tents",
-        description: "For one to six people",
-        nouns: ["Dome Tent", "Tunnel Tent", "Tarp", "Bivouac Sack"],
-        materials: ["Ripstop Nylon", "Cotton Canvas", "Recycled Polyester"],
-        price: [79, 899],
-        weightGrams: [450, 9800],
-      },
-      {
-        name: "Backpacks",
-        description: "From day trips to expeditions",
-        nouns: ["Daypack", "Trekking Pack", "Roll-Top Bag", "Duffel"],
-        materials: ["Waxed Canvas", "Ripstop Nylon", "Recycled Polyester"],
-        price: [39, 329],
-        weightGrams: [380, 2600],
-      },
-      {
-        name: "Sleeping Bags",
-        description: "Bags, quilts and mats",
-        nouns: ["Mummy Bag", "Quilt", "Sleeping Mat", "Liner"],
-        materials: ["Down", "Merino", "Synthetic Fill"],
-        price: [29, 499],
-        weightGrams: [180, 2100],
-      },
-      {
-        name: "Camp Kitchen",
-        description: "Stoves and what goes on them",
-        nouns: ["Gas Stove", "Kettle", "Mess Kit", "Water Filter"],
-        materials: ["Titanium", "Aluminium", "Stainless Steel"],
-        price: [15, 179],
-        weightGrams: [85, 900],
-      },
-    ],
-  },
-  {
-    name: "Home",
-    description: "For living and sleeping well",
-    categories: [
-      {
-        name: "Bedding",
-        description: "Duvets, pillows and linen",
-        nouns: ["Duvet", "Pillow", "Sheet Set", "Bedspread"],
-        materials: ["Linen", "Organic Cotton", "Bamboo"],
-        price: [25, 289],
-        weightGrams: [400, 3100],
-      },
-      {
-        name: "Lighting",
-        description: "Lamps for desks, floors and ceilings",
-        nouns: ["Desk Lamp", "Floor Lamp", "Pendant", "Lantern"],
-        materials: ["Brass", "Oak", "Opal Glass", "Paper"],
-        price: [35, 459],
-        weightGrams: [500, 7200],
-      },
-      {
-        name: "Storage",
-        description: "Baskets, boxes and shelves",
-        nouns: ["Basket", "Storage Box", "Wall Shelf", "Coat Rack"],
-        materials: ["Rattan", "Oak", "Felt", "Powder-Coated Steel"],
-        price: [12, 199],
-        weightGrams: [300, 8800],
-      },
-    ],
-  },
-  {
-    name: "Office",
-    description: "For thinking and writing",
-    categories: [
-      {
-        name: "Stationery",
-        description: "Paper, pens and ink",
-        nouns: ["Notebook", "Fountain Pen", "Pencil Case", "Desk Calendar"],
-        materials: ["Leather", "Recycled Paper", "Brass"],
-        price: [4, 149],
-        weightGrams: [25, 700],
-      },
-      {
-        name: "Furniture",
-        description: "Desks, chairs and stands",
-        nouns: ["Standing Desk", "Office Chair", "Monitor Stand", "Bookcase"],
-        materials: ["Oak", "Walnut", "Bamboo"],
-        price: [49, 1290],
-        weightGrams: [1500, 42000],
-      },
-    ],
-  },
-  {
-    name: "Garden",
-    description: "For beds, balconies and lawns",
-    categories: [
-      {
-        name: "Hand Tools",
-        description: "To dig, cut and rake",
-        nouns: ["Trowel", "Secateurs", "Spade", "Rake"],
-        materials: ["Forged Steel", "Stainless Steel", "Ash"],
-        price: [11, 119],
-        weightGrams: [180, 2700],
-      },
-      {
-        name: "Planters",
-        description: "Pots, boxes and hanging baskets",
-        nouns: ["Planter", "Window Box", "Hanging Basket", "Raised Bed"],
-        materials: ["Terracotta", "Zinc", "Larch"],
-        price: [9, 219],
-        weightGrams: [400, 16000],
-      },
-    ],
-  },
-];
 
 export const productLines = ["Alder", "Birk", "Corvo", "Dune", "Estrel", "Fjord", "Gale", "Hearth"] as const;
 export const colors = ["black", "white", "natural", "forest green", "slate blue", "rust", "sand"] as const;
 export const tags = ["bestseller", "handmade", "recycled", "vegan", "gift", "limited", "repairable"] as const;
 
-export const supplierNames: readonly (readonly [name: string, country: string])[] = [
-  ["Nordlys Metallverk", "NO"],
-  ["Atelier Beaumont", "FR"],
-  ["Kurokawa Hamono", "JP"],
-  ["Schäfer & Söhne", "DE"],
-  ["Tessitura Valtorta", "IT"],
-  ["Olde Mill Pottery", "GB"],
-  ["Karpaty Drewno", "PL"],
-  ["Cortiça do Sul", "PT"],
-  ["Pine Ridge Gear", "US"],
-  ["Huis van Linnen", "NL"],
-  ["Østerbro Lys", "DK"],
-  ["Alpenfaden", "AT"],
-  ["Talleres Íbero", "ES"],
-  ["Lännen Puu", "FI"],
-];
+export const suppliers = withCountries(
+  "Nordlys Metallverk NO,Atelier Beaumont FR,Kurokawa Hamono JP,Schäfer & Söhne DE," +
+    "Tessitura Valtorta IT,Olde Mill Pottery GB,Karpaty Drewno PL,Cortiça do Sul PT,Pine Ridge Gear US," +
+    "Huis van Linnen NL,Østerbro Lys DK,Alpenfaden AT,Talleres Íbero ES,Lännen Puu FI",
+);
 
-export const places: readonly (readonly [city: string, country: string])[] = [
-  ["Berlin", "DE"],
-  ["Hamburg", "DE"],
-  ["München", "DE"],
-  ["Wien", "AT"],
-  ["Graz", "AT"],
-  ["Zürich", "CH"],
-  ["Paris", "FR"],
-  ["Lyon", "FR"],
-  ["Amsterdam", "NL"],
-  ["Utrecht", "NL"],
-  ["København", "DK"],
-  ["Oslo", "NO"],
-  ["Stockholm", "SE"],
-  ["Göteborg", "SE"],
-  ["Helsinki", "FI"],
-  ["Kraków", "PL"],
-  ["Łódź", "PL"],
-  ["Praha", "CZ"],
-  ["Milano", "IT"],
-  ["Torino", "IT"],
-  ["Madrid", "ES"],
-  ["València", "ES"],
-  ["Lisboa", "PT"],
-  ["London", "GB"],
-  ["Edinburgh", "GB"],
-  ["Dublin", "IE"],
-];
+export const places = withCountries(
+  "Berlin DE,Hamburg DE,München DE,Wien AT,Graz AT,Zürich CH,Paris FR,Lyon FR,Amsterdam NL,Utrecht NL," +
+    "København DK,Oslo NO,Stockholm SE,Göteborg SE,Helsinki FI,Kraków PL,Łódź PL,Praha CZ,Milano IT," +
+    "Torino IT,Madrid ES,València ES,Lisboa PT,London GB,Edinburgh GB,Dublin IE",
+);
+
+/** Names, each with the two letters of its country behind it. */
+function withCountries(list: string): (readonly [name: string, country: string])[] {
+  return list.split(",").map((entry) => [entry.slice(0, -3), entry.slice(-2)]);
+}
 
 export const firstNames = [
   ..."Anna Ben Clara David Elif Felix Greta Hugo Ida Jonas Katarzyna Luca Marie Noah Olivia Paul".split(" "),

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createDemoDatabase, demoDatabaseOptions } from "../../src/demo/demo_database.ts";
-import { readHandbook } from "../../src/demo/demo_handbook.ts";
-import { handbookSections } from "../../src/demo/handbook_sections.ts";
+import { handbookSections, readHandbook } from "../../src/demo/demo_handbook.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { localCompletion } from "../../src/llm/local/local_completion.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
@@ -38,7 +37,7 @@ async function openHandbook() {
 
 type Handbook = Awaited<ReturnType<typeof openHandbook>>;
 
-/** Both arms of a search as plain as they can be, over all rows, and their fusion. */
+/** Both searches as plain as they can be, over all rows, and their fusion. */
 async function topFive(handbook: Handbook, question: string): Promise<Found[]> {
   const { vectors } = await localEmbedding().embed({ texts: [question], purpose: "query", signal });
   const near = await handbook.read<Found>(
