@@ -8,8 +8,8 @@ import {
   skipWords,
   type Token,
   wordSet,
-} from "./tokens.ts";
-import type { Concept } from "./vocabulary.ts";
+} from "./request_tokens.ts";
+import type { Concept } from "./phrases.ts";
 
 export type ColumnKind = "number" | "date" | "flag" | "text" | "exact" | "enum" | "list" | "other";
 

@@ -1,7 +1,7 @@
 import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 import { escapePattern, quoteIfNeeded, quoteLiteral } from "../../../postgres/sql_text.ts";
 import { columnKind, hasWord } from "./columns.ts";
-import { wordSet } from "./tokens.ts";
+import { wordSet } from "./request_tokens.ts";
 
 /** A value as the request gave it; one that was quoted is meant letter by letter. */
 export interface Value {

@@ -2,7 +2,7 @@ import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/cata
 import { identifierWords, wordStem } from "../../../text/word_stem.ts";
 import { beginsWhatLasts, columnKind, conceptColumn, hasWord, isView } from "./columns.ts";
 import { type Draft, type Grouping, isAggregated, type Measure, type Scan } from "./draft.ts";
-import { wordSet } from "./tokens.ts";
+import { wordSet } from "./request_tokens.ts";
 
 /** Why a request whose words are all understood has no answer, or may mean something else than the draft says. */
 export function doubtsOf(scan: Scan): string[] {

@@ -11,8 +11,8 @@ import {
   referenceNames,
   tableNames,
 } from "./columns.ts";
-import { phraseAt, type PhraseTable, skipWords, type Token, wordAt, wordSet } from "./tokens.ts";
-import type { Aggregate, Direction, TimeUnit } from "./vocabulary.ts";
+import { phraseAt, type PhraseTable, skipWords, type Token, wordAt, wordSet } from "./request_tokens.ts";
+import type { Aggregate, Direction, TimeUnit } from "./phrases.ts";
 
 export interface Measure {
   readonly aggregate: Aggregate;

@@ -14,8 +14,8 @@ import {
 import { columnAt, measuredOrReferenceAt, mentionAt, type Recogniser, type Scan } from "./draft.ts";
 import { timeSpanAt } from "./period.ts";
 import { stateConditionAt } from "./state_condition.ts";
-import { type Phrase, phraseAt, skipWords, type Token, wordAt, wordSet } from "./tokens.ts";
-import * as vocabulary from "./vocabulary.ts";
+import { type Phrase, phraseAt, skipWords, type Token, wordAt, wordSet } from "./request_tokens.ts";
+import * as phrases from "./phrases.ts";
 
 /** A condition as SQL, and the token after it. */
 export interface Condition {
@@ -35,7 +35,7 @@ export const recogniseFilter: Recogniser = (scan, start) => {
   const { tokens, draft } = scan;
   const lead = { isIntroduced: false, isNegated: false };
   for (let at = start; at < tokens.length; at++) {
-    const isOwned = vocabulary.possessives.has(wordAt(tokens, at - 1));
+    const isOwned = phrases.possessives.has(wordAt(tokens, at - 1));
     const found = columnConditionAt(scan, at, lead) ??
       (isOwned ? undefined : impliedConditionAt(scan, at, lead.isNegated));
     if (found !== undefined) {
@@ -44,8 +44,8 @@ export const recogniseFilter: Recogniser = (scan, start) => {
     }
     const word = wordAt(tokens, at);
     if (word === "not" && !lead.isNegated) lead.isNegated = true;
-    else if (vocabulary.filterLeads.has(word)) lead.isIntroduced = true;
-    else if (!vocabulary.filterLinks.has(word)) return undefined;
+    else if (phrases.filterLeads.has(word)) lead.isIntroduced = true;
+    else if (!phrases.filterLinks.has(word)) return undefined;
   }
   return undefined;
 };
@@ -71,7 +71,7 @@ const beforeValue = wordSet("of a an the");
 function columnConditionAt(scan: Scan, at: number, lead: Lead): Condition | undefined {
   const match = measuredOrReferenceAt(scan, at, "compare");
   if (match === undefined) return undefined;
-  const equality = phraseAt(scan.tokens, match.end, vocabulary.equalityPhrases);
+  const equality = phraseAt(scan.tokens, match.end, phrases.equalityPhrases);
   const next = skipWords(scan.tokens, equality?.end ?? match.end, beforeValue);
   return valueConditionAt(scan, next, match.column, {
     isNegated: lead.isNegated !== (equality?.meaning === "not"),
@@ -112,7 +112,7 @@ function valueConditionAt(scan: Scan, at: number, column: CatalogColumn, lead: L
 
 function textConditionAt(scan: Scan, at: number, column: CatalogColumn, lead: Lead): Condition | undefined {
   const { isNegated, isIntroduced } = lead;
-  const match = phraseAt(scan.tokens, at, vocabulary.textMatches);
+  const match = phraseAt(scan.tokens, at, phrases.textMatches);
   const value = valueAt(scan, match?.end ?? at);
   if (value === undefined || (match === undefined && !isIntroduced)) return undefined;
   const { meaning, end } = value;
@@ -161,9 +161,9 @@ function valueAt(scan: Scan, at: number): Phrase<Value> | undefined {
 /** Whether a word means something to the reading itself, so that it cannot pass for a value unless quoted. */
 function isReserved(scan: Scan, at: number): boolean {
   const { tokens, columnNames } = scan;
-  return vocabulary.reservedWords.has(wordAt(tokens, at)) || mentionAt(scan, at) !== undefined ||
+  return phrases.reservedWords.has(wordAt(tokens, at)) || mentionAt(scan, at) !== undefined ||
     phraseAt(tokens, at, columnNames, "stem") !== undefined || timeSpanAt(tokens, at) !== undefined ||
-    phraseAt(tokens, at, vocabulary.reservedPhrases) !== undefined;
+    phraseAt(tokens, at, phrases.reservedPhrases) !== undefined;
 }
 
 /** Where a word ends that holds marks, as "T-shirt" and "snake_case" do. */
@@ -192,7 +192,7 @@ const maxDigits = 30;
 function amountAt(tokens: readonly Token[], at: number) {
   const token = tokens[at];
   if ((token?.kind !== "number" && token?.kind !== "money") || token.key.length > maxDigits) return undefined;
-  const end = skipWords(tokens, at + 1, vocabulary.currencyWords);
+  const end = skipWords(tokens, at + 1, phrases.currencyWords);
   return { number: token.key, end, isMoney: token.kind === "money" || end > at + 1 };
 }
 
@@ -210,10 +210,10 @@ function numberTestAt(
     const sql = `${value} BETWEEN ${low.number} AND ${high.number}`;
     return { sql, end: high.end, isComparison: true, isMoney: low.isMoney || high.isMoney };
   }
-  const lead = phraseAt(tokens, at, vocabulary.comparisons);
+  const lead = phraseAt(tokens, at, phrases.comparisons);
   const amount = amountAt(tokens, lead?.end ?? at);
   if (amount === undefined) return undefined;
-  const ending = lead ? undefined : phraseAt(tokens, amount.end, vocabulary.comparisonEndings);
+  const ending = lead ? undefined : phraseAt(tokens, amount.end, phrases.comparisonEndings);
   const said = (lead ?? ending)?.meaning;
   if (isNegated && said !== undefined) return undefined;
   return {
@@ -239,9 +239,9 @@ type ConditionReader = (scan: Scan, at: number) => Condition | undefined;
 
 /** "without a comment": the column is empty; "without status shipped": it holds something else. */
 const absenceAt: ConditionReader = (scan, at) => {
-  const lead = phraseAt(scan.tokens, at, vocabulary.absencePhrases);
+  const lead = phraseAt(scan.tokens, at, phrases.absencePhrases);
   if (lead === undefined) return undefined;
-  const next = skipWords(scan.tokens, lead.end, vocabulary.articles);
+  const next = skipWords(scan.tokens, lead.end, phrases.articles);
   if (columnConditionAt(scan, next, { isIntroduced: true, isNegated: false }) !== undefined) {
     return columnConditionAt(scan, next, { isIntroduced: true, isNegated: true });
   }
@@ -252,7 +252,7 @@ const absenceAt: ConditionReader = (scan, at) => {
 
 /** "cheaper than 20", "rated at least 4". */
 const conceptComparisonAt: ConditionReader = ({ tokens, table }, at) => {
-  const lead = phraseAt(tokens, at, vocabulary.conceptComparisons);
+  const lead = phraseAt(tokens, at, phrases.conceptComparisons);
   const column = lead && conceptColumn(table.columns, lead.meaning.by, "compare");
   if (!column) return undefined;
   const { operator } = lead.meaning;
@@ -279,13 +279,13 @@ const starsAt: ConditionReader = ({ tokens, table }, at) => {
 /** "named Ada", "called 'Desk lamp'". */
 const namingAt: ConditionReader = (scan, at) => {
   const column = conceptColumn(scan.table.columns, "name", "compare");
-  const value = vocabulary.namingWords.has(wordAt(scan.tokens, at)) ? valueAt(scan, at + 1) : undefined;
+  const value = phrases.namingWords.has(wordAt(scan.tokens, at)) ? valueAt(scan, at + 1) : undefined;
   return column && value && { sql: isNamed(column, value.meaning), end: value.end };
 };
 
 /** "tagged summer". */
 const taggingAt: ConditionReader = (scan, at) => {
-  const lead = phraseAt(scan.tokens, at, vocabulary.taggingPhrases);
+  const lead = phraseAt(scan.tokens, at, phrases.taggingPhrases);
   const column = scan.table.columns.find((column) =>
     columnKind(column) === "list" && ["tags", "labels"].includes(column.name)
   );

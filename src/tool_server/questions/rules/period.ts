@@ -12,8 +12,8 @@ import {
   wordAt,
   wordPattern,
   wordSet,
-} from "./tokens.ts";
-import { creationWords, filterLinks, groupPhrases, timeUnits } from "./vocabulary.ts";
+} from "./request_tokens.ts";
+import { creationWords, filterLinks, groupPhrases, timeUnits } from "./phrases.ts";
 
 /** A stretch of time as SQL: it begins at `from` and ends right before `until`. */
 interface TimeSpan {

@@ -11,7 +11,7 @@ import {
   type Recogniser,
   type Scan,
 } from "./draft.ts";
-import { phraseAt, skipWords, type Token, wordAt, wordSet } from "./tokens.ts";
+import { phraseAt, skipWords, type Token, wordAt, wordSet } from "./request_tokens.ts";
 import {
   directions,
   orderPhrases,
@@ -19,7 +19,7 @@ import {
   rankWords,
   type Superlative,
   superlatives,
-} from "./vocabulary.ts";
+} from "./phrases.ts";
 
 /** No answer holds more rows; the bound keeps the number within what LIMIT takes. */
 const largestLimit = 1_000_000;

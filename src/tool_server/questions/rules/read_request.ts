@@ -13,8 +13,8 @@ import {
   recogniseGroup,
   recogniseTimeAdjective,
 } from "./summary.ts";
-import { phraseAt, type Token, wordAt, wordSet } from "./tokens.ts";
-import { everything, fillers, politeWords, requestVerbs, uncountable } from "./vocabulary.ts";
+import { phraseAt, type Token, wordAt, wordSet } from "./request_tokens.ts";
+import { everything, fillers, politeWords, requestVerbs, uncountable } from "./phrases.ts";
 
 /** What a request says when it is about one table. */
 export interface Reading {

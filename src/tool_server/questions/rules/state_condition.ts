@@ -4,8 +4,8 @@ import { columnKind, hasWord, isParticiple, labelsAt, participleDate } from "./c
 import { isFlagged, isKnown, oneOf } from "./condition_sql.ts";
 import { columnAt, type Scan } from "./draft.ts";
 import { speaksOfTime } from "./period.ts";
-import { phraseAt, type Token, wordAt, wordSet } from "./tokens.ts";
-import { equalityPhrases } from "./vocabulary.ts";
+import { phraseAt, type Token, wordAt, wordSet } from "./request_tokens.ts";
+import { equalityPhrases } from "./phrases.ts";
 
 /** "shipped", "pending or paid", "not active": a state named by itself, which only one column can be in. */
 export function stateConditionAt(scan: Scan, start: number, isDenied: boolean) {

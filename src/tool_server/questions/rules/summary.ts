@@ -10,7 +10,7 @@ import {
   type Recogniser,
   type Scan,
 } from "./draft.ts";
-import { type Phrase, phraseAt, skipWords, wordAt, wordSet } from "./tokens.ts";
+import { type Phrase, phraseAt, skipWords, wordAt, wordSet } from "./request_tokens.ts";
 import {
   type Aggregate,
   aggregates,
@@ -22,7 +22,7 @@ import {
   timeAdjectives,
   type TimeUnit,
   timeUnits,
-} from "./vocabulary.ts";
+} from "./phrases.ts";
 
 /** "how many", "count", "number of"; "total order count" is the same. */
 export const recogniseCount: Recogniser = (scan, at) => {

@@ -1,4 +1,4 @@
-import { type PhraseTable, phraseTable, wordSet } from "./tokens.ts";
+import { type PhraseTable, phraseTable, wordSet } from "./request_tokens.ts";
 
 export type Aggregate = "avg" | "sum" | "min" | "max" | "median";
 export type Direction = "ASC" | "DESC";
