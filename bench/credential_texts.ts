@@ -1,4 +1,4 @@
-import { hashToken } from "../src/identity/tokens/token_digest.ts";
+import { sha256 } from "../src/core/sha256.ts";
 
 /** The token of a number that `tokenFileText` has an entry for. */
 export function tokenOf(index: number): string {
@@ -9,7 +9,7 @@ export function tokenOf(index: number): string {
 export function tokenFileText(count: number, layout: "plain" | "flow"): string {
   const entries = Array.from({ length: count }, (_, index) => {
     const fields = {
-      hash: hashToken(tokenOf(index)),
+      hash: sha256(tokenOf(index)),
       annotation: `Token ${index}`,
       created_at: "2026-01-15T08:30:00Z",
       expires_at: "null",

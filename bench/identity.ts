@@ -5,9 +5,9 @@
  */
 import assert from "node:assert/strict";
 import { createAuthenticator } from "../src/identity/authenticator.ts";
-import { hashToken } from "../src/identity/tokens/token_digest.ts";
-import { createTokenIndex } from "../src/identity/tokens/token_index.ts";
-import { hashPassword } from "../src/identity/users/password_hash.ts";
+import { sha256 } from "../src/core/sha256.ts";
+import { createTokenIndex } from "../src/identity/tokens/token_directory.ts";
+import { hashPassword } from "../src/identity/users/passwords.ts";
 import { createConfigFolder, startConfiguredServer } from "../tests/support/configured_server.ts";
 import { runProgram, type ServerProcess, startServer } from "../tests/support/server_process.ts";
 import { createToolClient } from "../tests/support/tool_client.ts";
@@ -119,7 +119,7 @@ function authenticatorOf(count: number): () => number {
   const checks = 20_000;
   const records = Array.from({ length: count }, (_, index) => ({
     id: `token-${index}`,
-    hash: hashToken(tokenOf(index)),
+    hash: sha256(tokenOf(index)),
     annotation: null,
     database: null,
     createdAt: null,

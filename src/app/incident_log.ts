@@ -40,11 +40,11 @@ export function createIncidentLog(logger: Logger): IncidentLog {
     refused: (address) =>
       addressed(tallies.refusals, address, "info", "A request was refused: it has no valid token"),
 
-    loggedIn({ outcome, address, username, reason }) {
-      if (outcome === "success") return;
+    loggedIn({ result, address, username, reason }) {
+      if (result === "success") return;
       // who mistypes may have written a password in the place of the name
       const user = reason === "unknown_user" || reason === undefined ? {} : { user: username };
-      addressed(tallies.logins, address, "warn", loginMessages[outcome], { ...user, reason });
+      addressed(tallies.logins, address, "warn", loginMessages[result], { ...user, reason });
     },
 
     called({ tool, context, error, elapsedMs }) {
@@ -82,7 +82,7 @@ function tallyOf(): Tally<Incident> {
   });
 }
 
-const loginMessages: Readonly<Record<Exclude<LoginReport["outcome"], "success">, string>> = {
+const loginMessages: Readonly<Record<Exclude<LoginReport["result"], "success">, string>> = {
   failed: "A login failed",
   rate_limited: "Logins of an address are refused: too many of them failed",
   busy: "Logins are refused: too many of them wait",

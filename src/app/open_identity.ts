@@ -5,7 +5,7 @@ import {
   type CredentialWatcher,
 } from "../identity/credentials/credential_watcher.ts";
 import { createLogin, type Login, type LoginReport } from "../identity/login.ts";
-import { createPasswordHasher } from "../identity/users/password_hasher.ts";
+import { createPasswordHasher } from "../identity/users/passwords.ts";
 import { createRateLimiter } from "../identity/rate_limiter.ts";
 import type { Sessions } from "../identity/sessions.ts";
 import { openTokenDirectory, type TokenDirectory } from "../identity/tokens/token_directory.ts";
@@ -61,10 +61,10 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     limiter: createLimiter(auth, logger),
     onLogin(report) {
       options.onLogin(report);
-      const { username, address, outcome, reason, sessionId } = report;
+      const { username, address, result, reason, sessionId } = report;
       options.audit?.record({
         event: "login",
-        outcome: outcome === "success" ? "ok" : outcome,
+        outcome: result === "success" ? "ok" : result,
         user: username,
         address,
         ...(reason === undefined ? {} : { reason }),
@@ -109,7 +109,7 @@ async function openTokens(
         tokens.adopt(file);
         audit?.record({ event: "reload", outcome: "ok", file: path });
       },
-      onFailure: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
+      onError: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
       files,
       logger,
     }),
@@ -152,7 +152,7 @@ async function openUsers(
       ...(users.text === undefined ? {} : { loaded: users.text }),
       load: () => users.reload(),
       onReload: () => audit?.record({ event: "reload", outcome: "ok", file: path }),
-      onFailure: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
+      onError: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
       files,
       logger,
     }),

@@ -1,8 +1,8 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
 import { createSessions, type Sessions } from "../identity/sessions.ts";
-import { createTokenIndex } from "../identity/tokens/token_index.ts";
-import { createToken } from "../identity/tokens/tokens.ts";
+import { createTokenIndex } from "../identity/tokens/token_directory.ts";
+import { createToken } from "../identity/tokens/token_file.ts";
 import { type Config, offersTool } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";

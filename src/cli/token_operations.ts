@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import * as tokens from "../identity/tokens/tokens.ts";
+import * as tokens from "../identity/tokens/token_file.ts";
 import {
   fieldLines,
   jsonText,
@@ -32,7 +32,7 @@ export interface AddTokenSettings extends TokenFileSettings {
  * Makes a token, adds it to the token file and prints it, this one time.
  *
  * @throws AppError `invalid` for an expiry that cannot be read, `not_found` for a database that is not configured, and
- * as addToken() of `src/identity/tokens/tokens.ts`
+ * as addToken() of `src/identity/tokens/token_file.ts`
  */
 export async function addToken(
   settings: AddTokenSettings,
@@ -79,7 +79,7 @@ export async function addToken(
 /**
  * Prints the tokens of a token file, in the file's order.
  *
- * @throws AppError as listTokens() of `src/identity/tokens/tokens.ts`
+ * @throws AppError as listTokens() of `src/identity/tokens/token_file.ts`
  */
 export async function listTokens(
   settings: TokenFileSettings,
@@ -108,7 +108,7 @@ export async function listTokens(
 /**
  * Removes a token by its id or by at least 8 digits of its hash.
  *
- * @throws AppError as removeToken() of `src/identity/tokens/tokens.ts`
+ * @throws AppError as removeToken() of `src/identity/tokens/token_file.ts`
  */
 export async function removeToken(
   settings: TokenFileSettings & { readonly idOrPrefix: string },

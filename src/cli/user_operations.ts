@@ -1,8 +1,7 @@
 import { AppError } from "../core/app_error.ts";
-import { quoted } from "../identity/credentials/credential_entries.ts";
-import { checkNewPassword } from "../identity/users/password_hash.ts";
-import { readUserFile, type UserRecord } from "../identity/users/user_file.ts";
-import * as users from "../identity/users/users.ts";
+import { quoted } from "../identity/credentials/yaml_entries.ts";
+import { checkNewPassword } from "../identity/users/passwords.ts";
+import * as users from "../identity/users/user_file.ts";
 import { askNewPassword } from "./ask_password.ts";
 import {
   jsonText,
@@ -41,7 +40,7 @@ export interface ChangeUserSettings extends UserSettings {
 /**
  * Adds an account; a password that is not given is asked for.
  *
- * @throws AppError `invalid` for a password that cannot be set, and as addUser() of `src/identity/users/users.ts`
+ * @throws AppError `invalid` for a password that cannot be set, and as addUser() of `src/identity/users/user_file.ts`
  */
 export async function addUser(
   settings: ChangeUserSettings,
@@ -64,7 +63,7 @@ export async function addUser(
 /**
  * Gives a user another password, another note or both; without either, a password is asked for.
  *
- * @throws AppError `invalid` for a password that cannot be set, and as updateUser() of `src/identity/users/users.ts`
+ * @throws AppError `invalid` for a password that cannot be set, and as updateUser() of `src/identity/users/user_file.ts`
  */
 export async function updateUser(
   settings: ChangeUserSettings,
@@ -86,7 +85,7 @@ export async function updateUser(
 /**
  * Lets a user log in again, also after a lockout.
  *
- * @throws AppError as enableUser() of `src/identity/users/users.ts`
+ * @throws AppError as enableUser() of `src/identity/users/user_file.ts`
  */
 export async function enableUser(
   settings: UserSettings,
@@ -101,7 +100,7 @@ export async function enableUser(
 /**
  * Lets a user log in no more; a running server ends the user's sessions.
  *
- * @throws AppError as disableUser() of `src/identity/users/users.ts`
+ * @throws AppError as disableUser() of `src/identity/users/user_file.ts`
  */
 export async function disableUser(
   settings: UserSettings,
@@ -116,7 +115,7 @@ export async function disableUser(
 /**
  * Removes an account; a running server ends the user's sessions.
  *
- * @throws AppError as deleteUser() of `src/identity/users/users.ts`
+ * @throws AppError as deleteUser() of `src/identity/users/user_file.ts`
  */
 export async function deleteUser(
   settings: UserSettings,
@@ -140,7 +139,7 @@ export async function listUsers(
   options: OperationOptions = {},
 ): Promise<void> {
   const { userFile: path, json } = settings;
-  const { records, faults } = await readUserFile(path);
+  const { records, faults } = await users.readUserFile(path);
   await warnOfAccess(path, options);
   for (const fault of faults) options.warn?.(visible(fault.message));
   if (json) return print(jsonText(records.map(userJson)));
@@ -169,7 +168,7 @@ async function newPassword(settings: ChangeUserSettings, options: UserOperationO
 
 // before anybody types a password for nothing
 async function checkIsThere({ userFile: path, username }: UserSettings): Promise<void> {
-  const { records, faults } = await readUserFile(path);
+  const { records, faults } = await users.readUserFile(path);
   const known = records.some((user) => user.username === username) ||
     faults.some(({ entry }) => entry === username);
   if (!known) {
@@ -179,7 +178,7 @@ async function checkIsThere({ userFile: path, username }: UserSettings): Promise
 
 async function report(
   { userFile: path, json }: UserSettings,
-  user: UserRecord,
+  user: users.UserRecord,
   line: string,
   print: Print,
   options: OperationOptions,
@@ -188,7 +187,7 @@ async function report(
   print(json ? jsonText(userJson(user)) : line);
 }
 
-function userJson(user: UserRecord) {
+function userJson(user: users.UserRecord) {
   return {
     username: user.username,
     annotation: user.annotation,
@@ -200,7 +199,7 @@ function userJson(user: UserRecord) {
   };
 }
 
-function statusOf({ enabled, disabledReason }: UserRecord): string {
+function statusOf({ enabled, disabledReason }: users.UserRecord): string {
   if (enabled) return "enabled";
   return disabledReason === "lockout" ? "locked" : "disabled";
 }

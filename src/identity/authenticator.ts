@@ -1,11 +1,21 @@
+import { Buffer } from "node:buffer";
+import { timingSafeEqual } from "node:crypto";
 import type { Principal } from "../core/principal.ts";
-import type { Session } from "./sessions.ts";
-import { type PresentedToken, presentToken } from "./tokens/token_digest.ts";
-import type { TokenRecord } from "./tokens/token_file.ts";
+import { sha256 } from "../core/sha256.ts";
 
-/** Where the tokens of the moment are found; a reload may change them between two calls. */
+/** A token that a caller presented, hashed once for all places where it is looked for. */
+export interface PresentedToken {
+  readonly digest: Uint8Array;
+  /** The digest in 64 lower-case hex digits. */
+  readonly hash: string;
+}
+
+/** Where the API tokens of the moment are found; a reload may change them between two calls. */
 export interface TokenSource {
-  find(presented: PresentedToken | undefined, nowMs: number): TokenRecord | undefined;
+  find(
+    presented: PresentedToken | undefined,
+    nowMs: number,
+  ): { readonly id: string; readonly database: string | null } | undefined;
 }
 
 /** Where the sessions of the moment are found. */
@@ -13,19 +23,20 @@ export interface SessionSource {
   find(presented: PresentedToken | undefined, nowMs: number): Session | undefined;
 }
 
+/** A user's session as others see it. */
+export type Session = Omit<Extract<Principal, { kind: "session" }>, "kind">;
+
 /** Tells who is calling from a request's `Authorization` header. */
-export interface Authenticator {
-  /** Undefined for every kind of failure alike: nothing, another scheme, an unknown or an expired token. */
-  authenticate(authorizationHeader: string | null): Principal | undefined;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** Without sessions only API tokens let a caller in. */
 export function createAuthenticator(
   options: { tokens: TokenSource; sessions?: SessionSource; now: () => number },
-): Authenticator {
+) {
   const { tokens, sessions, now } = options;
   return {
-    authenticate(authorizationHeader) {
+    /** Undefined whatever is wrong: nothing, another scheme, an unknown or an expired token. */
+    authenticate(authorizationHeader: string | null): Principal | undefined {
       const bearer = bearerToken(authorizationHeader);
       const presented = bearer === undefined ? undefined : presentToken(bearer);
       if (presented === undefined) return undefined;
@@ -33,20 +44,42 @@ export function createAuthenticator(
       // both are always looked up, so that the time does not tell which kind a token is of
       const token = tokens.find(presented, time);
       const session = sessions?.find(presented, time);
-      return token !== undefined ? tokenPrincipal(token) : session && sessionPrincipal(session);
+      if (token === undefined) return session && { kind: "session", ...session };
+      const { id, database } = token;
+      return { kind: "token", id, ...(database === null ? {} : { database }) };
     },
   };
-}
-
-function tokenPrincipal({ id, database }: TokenRecord): Principal {
-  return { kind: "token", id, ...(database === null ? {} : { database }) };
-}
-
-function sessionPrincipal(session: Session): Principal {
-  return { kind: "session", ...session };
 }
 
 // RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1) and one space
 function bearerToken(header: string | null): string | undefined {
   return /^bearer ([^\s,]+)$/i.exec(header ?? "")?.[1];
+}
+
+const longestToken = 512;
+
+/**
+ * Hashes what a caller presented; undefined for what is too long or not of the form that RFC 6750, section 2.1, gives
+ * tokens, which is not hashed at all.
+ */
+export function presentToken(token: string): PresentedToken | undefined {
+  if (token.length > longestToken || !/^[A-Za-z0-9\-._~+/]+=*$/.test(token)) return undefined;
+  const hash = sha256(token);
+  return { digest: digestOfHash(hash), hash };
+}
+
+/** The digest that a hash in hex digits stands for, to compare others with. */
+export function digestOfHash(hash: string): Uint8Array {
+  return Buffer.from(hash, "hex");
+}
+
+const noDigest = new Uint8Array(32);
+
+/** Whether what was found, if anything was, is what was presented: one comparison in constant time in each case. */
+export function isPresented(
+  found: Uint8Array | undefined,
+  presented: PresentedToken,
+  equal: (found: Uint8Array, presented: Uint8Array) => boolean = timingSafeEqual,
+): boolean {
+  return equal(found ?? noDigest, presented.digest) && found !== undefined;
 }

@@ -1,105 +1,96 @@
 import { AppError } from "../core/app_error.ts";
-import { costOf, dummyHash, isPossiblePassword } from "./users/password_hash.ts";
-import type { Comparison, PasswordHasher } from "./users/password_hasher.ts";
+import type { RateLimiter } from "./rate_limiter.ts";
 import type { NewSession, Sessions } from "./sessions.ts";
+import {
+  type Comparison,
+  costOf,
+  dummyHash,
+  isPossiblePassword,
+  type PasswordHasher,
+} from "./users/passwords.ts";
 import type { UserDirectory } from "./users/user_directory.ts";
 import type { UserRecord } from "./users/user_file.ts";
-
-/** Counts the failed logins of client addresses. */
-export interface LoginLimiter {
-  /** Whether an address has spent its attempts; whole seconds until the next one is allowed. */
-  check(
-    address: string,
-  ): { readonly limited: false } | { readonly limited: true; readonly retryAfterSeconds: number };
-  recordFailure(address: string): void;
-}
 
 export interface LoginRequest {
   readonly username: string;
   readonly password: string;
-  /** The client's address, by which its failures are counted. */
+  /** The client's address, by which its failed logins are counted. */
   readonly address: string;
   /** Aborts when the client has gone; a login that waits is then given up. */
   readonly signal: AbortSignal;
 }
 
-/** What a caller may know. Every kind of failure is the same, and takes the same time. */
-export type LoginOutcome =
+/** What a caller may know. Every kind of `failed` is the same, and takes the same time. */
+export type LoginResult =
   /** `sessionToken` is standard Base64 of 32 random bytes, `expiresAt` in milliseconds since 1970. */
   | { readonly kind: "success"; readonly sessionToken: string; readonly expiresAt: number }
   | { readonly kind: "failed" }
-  | { readonly kind: "rate_limited"; readonly retryAfterSeconds: number }
-  | { readonly kind: "busy"; readonly retryAfterSeconds: number };
+  | NotTried;
+
+/** The password was not looked at, or may not be told of. */
+type NotTried = { readonly kind: "rate_limited" | "busy"; readonly retryAfterSeconds: number };
 
 /** What an audit may know besides. */
 export interface LoginReport {
   readonly username: string;
   readonly address: string;
-  readonly outcome: LoginOutcome["kind"];
-  /** Of a failure. */
+  readonly result: LoginResult["kind"];
+  /** Of one that failed. */
   readonly reason?: "unknown_user" | "wrong_password" | "locked" | "disabled";
   /** Of a success. */
   readonly sessionId?: string;
-}
-
-export interface Login {
-  /** @throws the signal's reason where it aborts while the login waits */
-  authenticate(request: LoginRequest): Promise<LoginOutcome>;
 }
 
 export interface LoginOptions {
   readonly users: UserDirectory;
   readonly passwords: PasswordHasher;
   readonly sessions: Sessions;
-  readonly limiter: LoginLimiter;
-  /** Told of each login, just before its outcome is. */
+  readonly limiter: RateLimiter;
+  /** Told of each login, just before its result is. */
   readonly onLogin?: (report: LoginReport) => void;
 }
 
-type Verdict =
-  | { readonly outcome: Extract<LoginOutcome, { kind: "rate_limited" | "busy" }> }
-  | { readonly session: NewSession }
-  | { readonly reason: NonNullable<LoginReport["reason"]> };
+export type Login = ReturnType<typeof createLogin>;
 
 /** Logs users in: limits by address, compares the password, counts what failed, opens a session. */
-export function createLogin(options: LoginOptions): Login {
-  const { users, passwords, sessions, limiter, onLogin } = options;
+export function createLogin(options: LoginOptions) {
+  const { users, passwords, sessions, limiter, onLogin = () => {} } = options;
 
-  function limited(address: string) {
-    const verdict = limiter.check(address);
-    if (!verdict.limited) return undefined;
-    return { outcome: { kind: "rate_limited", retryAfterSeconds: verdict.retryAfterSeconds } } as const;
+  function limited(address: string): NotTried | undefined {
+    const limit = limiter.check(address);
+    return limit.limited ? { kind: "rate_limited", retryAfterSeconds: limit.retryAfterSeconds } : undefined;
   }
 
-  async function decide(request: LoginRequest): Promise<Verdict> {
+  async function decide(
+    request: LoginRequest,
+  ): Promise<NotTried | { kind: "success"; session: NewSession } | { kind: "failed"; reason: Reason }> {
     const { username, address } = request;
-    const before = limited(address);
-    if (before !== undefined) return before;
+    const limitedBefore = limited(address);
+    if (limitedBefore !== undefined) return limitedBefore;
     const hash = users.find(username)?.passwordHash;
     const comparison = await compare(request, hash);
-    if (typeof comparison !== "string") return { outcome: comparison };
-    // as many comparisons as there are threads run at once: their outcomes count, and are told, one after the other
-    const after = limited(address);
-    if (after !== undefined) return after;
-    if (comparison === "not_admitted") return { outcome: { kind: "busy", retryAfterSeconds: 1 } };
+    if (typeof comparison !== "string") return comparison;
+    // as many comparisons as there are threads run at once: their results count, and are told, one after the other
+    const limitedAfter = limited(address);
+    if (limitedAfter !== undefined) return limitedAfter;
+    if (comparison === "not_admitted") return { kind: "busy", retryAfterSeconds: 1 };
     const user = users.find(username);
     const reason = refusal(user, comparison === "match" && user?.passwordHash === hash);
     if (reason === undefined) {
-      users.recordSuccess(username);
-      return { session: sessions.start(username, user?.createdAt ?? undefined) };
+      users.recordLogin(username);
+      return { kind: "success", session: sessions.start(username, user?.createdAt ?? undefined) };
     }
-    limiter.recordFailure(address);
-    users.recordFailure(username);
-    return { reason };
+    limiter.recordFailed(address);
+    users.recordFailedLogin(username);
+    return { kind: "failed", reason };
   }
 
   async function compare(
     { password, address, signal }: LoginRequest,
     hash: string | undefined,
-  ): Promise<Comparison | Extract<LoginOutcome, { kind: "busy" }>> {
-    const possible = isPossiblePassword(password);
+  ): Promise<Comparison | NotTried> {
     const totalCost = Math.max(users.highestCost, hash === undefined ? 0 : costOf(hash));
-    const compared = hash !== undefined && possible
+    const compared = hash !== undefined && isPossiblePassword(password)
       ? { password, hash }
       : { password: "", hash: dummyHash(totalCost) };
     try {
@@ -113,25 +104,31 @@ export function createLogin(options: LoginOptions): Login {
   }
 
   return {
-    async authenticate(request) {
+    /** @throws the signal's reason where it aborts while the login waits */
+    async authenticate(request: LoginRequest): Promise<LoginResult> {
       const { username, address } = request;
-      const verdict = await decide(request);
-      if ("outcome" in verdict) {
-        onLogin?.({ username, address, outcome: verdict.outcome.kind });
-        return verdict.outcome;
+      const decision = await decide(request);
+      const report = { username, address, result: decision.kind };
+      switch (decision.kind) {
+        case "success": {
+          const { id, token, expiresAt } = decision.session;
+          onLogin({ ...report, sessionId: id });
+          return { kind: "success", sessionToken: token, expiresAt };
+        }
+        case "failed":
+          onLogin({ ...report, reason: decision.reason });
+          return { kind: "failed" };
+        default:
+          onLogin(report);
+          return decision;
       }
-      if ("reason" in verdict) {
-        onLogin?.({ username, address, outcome: "failed", reason: verdict.reason });
-        return { kind: "failed" };
-      }
-      const { id, token, expiresAt } = verdict.session;
-      onLogin?.({ username, address, outcome: "success", sessionId: id });
-      return { kind: "success", sessionToken: token, expiresAt };
     },
   };
 }
 
-function refusal(user: UserRecord | undefined, matches: boolean): LoginReport["reason"] {
+type Reason = NonNullable<LoginReport["reason"]>;
+
+function refusal(user: UserRecord | undefined, matches: boolean): Reason | undefined {
   if (user === undefined) return "unknown_user";
   if (!user.enabled) return user.disabledReason === "lockout" ? "locked" : "disabled";
   return matches ? undefined : "wrong_password";

@@ -10,22 +10,13 @@ export interface RateLimiterOptions {
   readonly maxAddresses?: number;
 }
 
-export type RateLimitVerdict =
+/** Counts the failed attempts of each client address over a sliding window. */
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
+
+export type RateLimit =
   | { readonly limited: false }
   /** Whole seconds, at least 1, after which the next attempt is allowed if no other fails before. */
   | { readonly limited: true; readonly retryAfterSeconds: number };
-
-/** Counts the failed attempts of each client address over a sliding window. */
-export interface RateLimiter {
-  /**
-   * Whether an address has spent its attempts. Ask before the password is looked at, and once more after: of attempts
-   * made at the same time only as many may tell their outcome as the window allows.
-   */
-  check(address: string): RateLimitVerdict;
-  recordFailure(address: string): void;
-  /** Addresses remembered, some of which may have no attempt in the window any more. */
-  readonly size: number;
-}
 
 /**
  * A sliding window is exact with the times of the last `maxAttempts` failures: an address is limited as long as the first
@@ -34,13 +25,13 @@ export interface RateLimiter {
  *
  * One customer's line has a whole /64 of IPv6 (RFC 6177, RFC 4291 section 2.5.1), so that is what counts as one address.
  */
-export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+export function createRateLimiter(options: RateLimiterOptions) {
   const { windowMs, maxAttempts, now, maxAddresses = 250_000 } = options;
   // an address is in one of the two
-  const counting = createFailureLog();
-  const spent = createFailureLog();
+  const counting = createFailedAttempts();
+  const spent = createFailedAttempts();
 
-  function inWindow(key: string, time: number): FailureTimes {
+  function inWindow(key: string, time: number): Times {
     const times = spent.get(key) ?? counting.get(key) ?? [];
     return times.filter((failedAt) => time - failedAt < windowMs);
   }
@@ -63,7 +54,11 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   }
 
   return {
-    check(address) {
+    /**
+     * Whether an address has spent its attempts. Ask before the password is looked at, and once more after: of attempts
+     * made at the same time only as many may tell their result as the window allows.
+     */
+    check(address: string): RateLimit {
       const time = now();
       removeOld(time);
       const times = inWindow(addressGroup(address), time);
@@ -71,7 +66,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       if (first === undefined) return { limited: false };
       return { limited: true, retryAfterSeconds: Math.ceil((first + windowMs - time) / 1000) };
     },
-    recordFailure(address) {
+    recordFailed(address: string): void {
       const time = now();
       removeOld(time);
       const key = addressGroup(address);
@@ -81,6 +76,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       makeRoom();
       (times.length === maxAttempts ? spent : counting).set(key, times);
     },
+    /** Addresses remembered, some of which may have no attempt in the window any more. */
     get size() {
       return counting.size + spent.size;
     },
@@ -91,35 +87,27 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 const sweptAtOnce = 100;
 
 /** When an address failed, oldest first. */
-type FailureTimes = readonly number[];
+type Times = readonly number[];
 
-interface FailureLog {
-  readonly size: number;
-  get(key: string): FailureTimes | undefined;
-  /** Makes the address the newest. */
-  set(key: string, times: FailureTimes): void;
-  delete(key: string): void;
-  /** What was set longest ago. */
-  oldest(): { key: string; times: FailureTimes } | undefined;
-}
-
-function createFailureLog(): FailureLog {
-  const log = new Map<string, FailureTimes>();
+function createFailedAttempts() {
+  const log = new Map<string, Times>();
   // Kept between calls: a new iterator would step over the place of everything that was removed from the front, which
   // takes a Map that is full a hundred times as long.
   let entries = log.entries();
-  let front: { key: string; times: FailureTimes } | undefined;
+  let front: { key: string; times: Times } | undefined;
   return {
     get size() {
       return log.size;
     },
-    get: (key) => log.get(key),
-    delete: (key) => void log.delete(key),
-    set(key, times) {
+    get: (key: string) => log.get(key),
+    delete: (key: string) => log.delete(key),
+    /** Makes the address the newest. */
+    set(key: string, times: Times): void {
       log.delete(key);
       log.set(key, times);
     },
-    oldest() {
+    /** What was set longest ago. */
+    oldest(): { key: string; times: Times } | undefined {
       while (front === undefined || log.get(front.key) !== front.times) {
         const { value, done } = entries.next();
         front = done ? undefined : { key: value[0], times: value[1] };

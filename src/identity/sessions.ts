@@ -1,14 +1,7 @@
-import { randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import { digestOfHash, hashToken, type PresentedToken } from "./tokens/token_digest.ts";
+import { randomBytes, randomUUID } from "node:crypto";
+import { sha256 } from "../core/sha256.ts";
+import { digestOfHash, isPresented, type PresentedToken, type Session } from "./authenticator.ts";
 import type { UserRecord } from "./users/user_file.ts";
-
-/** A user's session as others see it. */
-export interface Session {
-  readonly id: string;
-  readonly username: string;
-  /** When the account was made, in milliseconds since 1970. */
-  readonly accountSince?: number;
-}
 
 export interface NewSession extends Session {
   /** Standard Base64 of 32 random bytes. Only its hash is kept. */
@@ -18,24 +11,7 @@ export interface NewSession extends Session {
 }
 
 /** The sessions of users who logged in, several per user, in memory alone. */
-export interface Sessions {
-  readonly size: number;
-  start(username: string, accountSince?: number): NewSession;
-  /** The session of a token; undefined where none has it or it has expired. */
-  find(presented: PresentedToken | undefined, nowMs: number): Session | undefined;
-  /** Ends a session; one that has ended already does no harm. */
-  end(id: string): void;
-  endUser(username: string): void;
-  /**
-   * Ends the sessions of users who are gone or whom an administrator disabled. A lockout leaves them open, as anyone who
-   * knows a name can cause one.
-   */
-  reconcile(users: { find(username: string): UserRecord | undefined }): void;
-  /** Ends what has expired; it also happens by itself. */
-  sweep(): void;
-  close(): void;
-  [Symbol.dispose](): void;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 export interface SessionsOptions {
   readonly lifetimeMs: number;
@@ -54,13 +30,8 @@ interface OpenSession extends Session {
 }
 
 const sweepEveryMs = 1_000;
-const noDigest = new Uint8Array(32);
 
-function seen({ id, username, accountSince }: Session): Session {
-  return { id, username, ...(accountSince === undefined ? {} : { accountSince }) };
-}
-
-export function createSessions(options: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions) {
   const { lifetimeMs, now, onEnded = () => {}, maxPerUser = 1_000 } = options;
   // in the order of their start, which is that of their ends, since all live equally long
   const byId = new Map<string, OpenSession>();
@@ -82,9 +53,11 @@ export function createSessions(options: SessionsOptions): Sessions {
     if (ofUser?.size === 0) byUser.delete(session.username);
     onEnded({ id: session.id, username: session.username });
   }
+  /** Ends all sessions of a user. */
   function endUser(username: string): void {
     for (const session of [...byUser.get(username) ?? []]) end(session);
   }
+  /** Ends what has expired; it also happens by itself. */
   function sweep(): void {
     const time = now();
     for (const session of byId.values()) {
@@ -100,31 +73,31 @@ export function createSessions(options: SessionsOptions): Sessions {
     get size() {
       return byId.size;
     },
-    start(username, accountSince) {
+    start(username: string, accountSince?: number): NewSession {
       const token = randomBytes(32).toString("base64");
-      const key = hashToken(token);
+      const key = sha256(token);
       const expiresAt = now() + lifetimeMs;
-      const session = seen({
-        id: randomUUID(),
-        username,
-        ...(accountSince === undefined ? {} : { accountSince }),
-      });
+      const session = seen({ id: randomUUID(), username, accountSince });
       add({ ...session, key, digest: digestOfHash(key), expiresAt });
       return { ...session, token, expiresAt };
     },
-    find(presented, nowMs) {
+    /** The session of a token; undefined where none has it or it has expired. */
+    find(presented: PresentedToken | undefined, nowMs: number): Session | undefined {
       if (presented === undefined) return undefined;
       const session = byDigest.get(presented.hash);
-      if (!timingSafeEqual(session?.digest ?? noDigest, presented.digest) || session === undefined) {
-        return undefined;
-      }
+      if (!isPresented(session?.digest, presented) || session === undefined) return undefined;
       if (session.expiresAt > nowMs) return seen(session);
       end(session);
       return undefined;
     },
-    end: (id) => end(byId.get(id)),
+    /** Ends a session; one that has ended already does no harm. */
+    end: (id: string) => end(byId.get(id)),
     endUser,
-    reconcile(users) {
+    /**
+     * Ends the sessions of users who are gone or whom an administrator disabled. A lockout leaves them open, as anyone
+     * who knows a name can cause one.
+     */
+    reconcile(users: { find(username: string): UserRecord | undefined }): void {
       for (const username of [...byUser.keys()]) {
         const user = users.find(username);
         if (user === undefined || (!user.enabled && user.disabledReason !== "lockout")) endUser(username);
@@ -134,4 +107,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     close,
     [Symbol.dispose]: close,
   };
+}
+
+function seen(
+  { id, username, accountSince }: { id: string; username: string; accountSince?: number | undefined },
+): Session {
+  return { id, username, ...(accountSince === undefined ? {} : { accountSince }) };
 }

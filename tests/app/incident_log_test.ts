@@ -24,7 +24,7 @@ Deno.test("a spray over many networks takes a bounded number of lines, and leave
     for (let n = 0; n < 100_000; n++) {
       log.refused(`2001:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`);
     }
-    log.loggedIn({ username: "alice", address: "192.0.2.1", outcome: "failed", reason: "wrong_password" });
+    log.loggedIn({ username: "alice", address: "192.0.2.1", result: "failed", reason: "wrong_password" });
   });
   assert.ok(lines.length < 110, String(lines.length));
   assert.ok(lines.some((line) => line.includes("address=others left_out=")));

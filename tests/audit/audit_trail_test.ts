@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { type AuditTrail, createAuditTrail } from "../../src/audit/audit_trail.ts";
-import type { AuditEvent } from "../../src/audit/audit_trail.ts";
+import { type AuditEvent, type AuditTrail, createAuditTrail } from "../../src/audit/audit_trail.ts";
 import { verifyAudit } from "../../src/audit/verify_audit.ts";
 import { createLogger, silentLogger } from "../../src/core/logger.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";

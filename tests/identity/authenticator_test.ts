@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { createAuthenticator } from "../../src/identity/authenticator.ts";
+import { createAuthenticator, presentToken } from "../../src/identity/authenticator.ts";
 import { createSessions } from "../../src/identity/sessions.ts";
-import { createToken } from "../../src/identity/tokens/tokens.ts";
-import { hashToken } from "../../src/identity/tokens/token_digest.ts";
-import { createTokenIndex } from "../../src/identity/tokens/token_index.ts";
+import { createToken } from "../../src/identity/tokens/token_file.ts";
+import { createTokenIndex } from "../../src/identity/tokens/token_directory.ts";
 
 const free = createToken({ id: "token-1", expiry: "never", now: 0 });
 const bound = createToken({ id: "token-2", database: "staging", expiry: 60_000, now: 0 });
@@ -74,7 +73,7 @@ Deno.test("authenticate() tells the principal of a session, and of a token besid
 Deno.test("authenticate() looks in both places whatever the token is, and refuses what is of neither kind alike", () => {
   const asked: string[] = [];
   const names = ["api", "session", "neither"];
-  const nameOf = (hash: string | undefined) => names.find((name) => hashToken(name) === hash);
+  const nameOf = (hash: string | undefined) => names.find((name) => presentToken(name)?.hash === hash);
   const places = createAuthenticator({
     tokens: {
       find: (presented) => {

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { presentToken } from "../../src/identity/tokens/token_digest.ts";
-import { createLogin, type LoginOutcome, type LoginReport } from "../../src/identity/login.ts";
-import { hashPassword } from "../../src/identity/users/password_hash.ts";
+import { presentToken } from "../../src/identity/authenticator.ts";
+import { createLogin, type LoginReport, type LoginResult } from "../../src/identity/login.ts";
 import {
   type Comparison,
   createPasswordHasher,
+  hashPassword,
   type PasswordHasher,
   type PasswordHasherOptions,
-} from "../../src/identity/users/password_hasher.ts";
+} from "../../src/identity/users/passwords.ts";
 import { createRateLimiter } from "../../src/identity/rate_limiter.ts";
 import { createSessions } from "../../src/identity/sessions.ts";
 import { openUserDirectory } from "../../src/identity/users/user_directory.ts";
-import { deleteUser, disableUser, updateUser } from "../../src/identity/users/users.ts";
+import { deleteUser, disableUser, updateUser } from "../../src/identity/users/user_file.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { pgedgePassword, pgedgeUserFile } from "./pgedge_user_file.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
@@ -79,7 +79,7 @@ async function setUp(
   };
 }
 
-const kinds = (outcomes: readonly LoginOutcome[]) => outcomes.map(({ kind }) => kind);
+const kinds = (outcomes: readonly LoginResult[]) => outcomes.map(({ kind }) => kind);
 
 Deno.test("a login with the right password opens a session", async () => {
   await using test = await setUp();
@@ -90,7 +90,7 @@ Deno.test("a login with the right password opens a session", async () => {
   const session = test.sessions.find(presentToken(outcome.sessionToken), start);
   assert.equal(session?.username, "alice");
   assert.deepEqual(test.reports, [
-    { username: "alice", address: "192.0.2.1", outcome: "success", sessionId: session?.id ?? "" },
+    { username: "alice", address: "192.0.2.1", result: "success", sessionId: session?.id ?? "" },
   ]);
   assert.deepEqual([test.users.find("alice")?.failedAttempts, test.users.find("alice")?.lastLogin], [
     0,
@@ -127,7 +127,7 @@ for (const [title, username, password, reason] of failures) {
   Deno.test(`a login with ${title} fails like every other`, async () => {
     await using test = await setUp();
     assert.deepEqual(await test.try(username, password), { kind: "failed" });
-    assert.deepEqual(test.reports, [{ username, address: "192.0.2.1", outcome: "failed", reason }]);
+    assert.deepEqual(test.reports, [{ username, address: "192.0.2.1", result: "failed", reason }]);
     assert.equal(test.sessions.size, 0);
   });
 }
@@ -214,7 +214,7 @@ Deno.test("logins beyond those that may wait are told when to come back", async 
   assert.deepEqual(kinds(outcomes), [...Array(4).fill("failed"), ...Array(6).fill("busy")]);
   const busy = outcomes.at(-1);
   assert.ok(busy?.kind === "busy" && Number.isInteger(busy.retryAfterSeconds) && busy.retryAfterSeconds >= 1);
-  assert.equal(test.reports.filter(({ outcome }) => outcome === "busy").length, 6);
+  assert.equal(test.reports.filter(({ result }) => result === "busy").length, 6);
 });
 
 Deno.test("a login whose client has gone is given up, and counts as nothing", async () => {
@@ -269,7 +269,7 @@ const failingKinds: [title: string, username: string, password: string][] = [
 
 /** The largest of the kinds' medians over the smallest. */
 async function spreadOfTimes(
-  login: (username: string, password: string) => Promise<LoginOutcome>,
+  login: (username: string, password: string) => Promise<LoginResult>,
 ): Promise<number> {
   const times = failingKinds.map((): number[] => []);
   for (let round = 0; round < 36; round++) {

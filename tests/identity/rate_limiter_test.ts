@@ -6,7 +6,7 @@ function limiterAt(options: Partial<RateLimiterOptions> = {}) {
   const clock = { ms: 1_000_000 };
   const limiter = createRateLimiter({ windowMs: 60_000, maxAttempts: 3, now: () => clock.ms, ...options });
   const fail = (address: string, times = 1) => {
-    for (let i = 0; i < times; i++) limiter.recordFailure(address);
+    for (let i = 0; i < times; i++) limiter.recordFailed(address);
   };
   return { limiter, clock, fail, isLimited: (address: string) => limiter.check(address).limited };
 }
@@ -90,7 +90,7 @@ function createNaiveLimiter(windowMs: number, maxAttempts: number, now: () => nu
     failures.filter((failure) => failure.address === address && failure.at > time - windowMs).length >=
       maxAttempts;
   return {
-    recordFailure: (address: string) => void failures.push({ address, at: now() }),
+    recordFailed: (address: string) => void failures.push({ address, at: now() }),
     check(address: string) {
       if (!isLimitedAt(address, now())) return { limited: false };
       let retryAfterSeconds = 0;
@@ -113,8 +113,8 @@ Deno.test("property: every verdict is that of a limiter that forgets nothing and
         const naive = createNaiveLimiter(windowMs, maxAttempts, now);
         for (const { address, failures, waitMs } of steps) {
           for (let i = 0; i < failures; i++) {
-            limiter.recordFailure(address);
-            naive.recordFailure(address);
+            limiter.recordFailed(address);
+            naive.recordFailed(address);
           }
           time += waitMs;
           for (const asked of ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"]) {

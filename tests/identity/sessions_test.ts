@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { presentToken } from "../../src/identity/tokens/token_digest.ts";
+import { presentToken, type Session } from "../../src/identity/authenticator.ts";
 import { Buffer } from "node:buffer";
-import { createSessions, type Session } from "../../src/identity/sessions.ts";
+import { createSessions } from "../../src/identity/sessions.ts";
 import type { UserRecord } from "../../src/identity/users/user_file.ts";
 
 const dayMs = 86_400_000;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { addToken } from "../../src/identity/tokens/tokens.ts";
+import { addToken } from "../../src/identity/tokens/token_file.ts";
 import { testDatabaseUrl } from "./database.ts";
 import { runProgram, type ServerProcess, startServer } from "./server_process.ts";
 import { createToolClient } from "./tool_client.ts";

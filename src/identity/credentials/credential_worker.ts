@@ -1,9 +1,7 @@
-/** The worker that parses long credential files; `credential_worker_calls.ts` is its other side. */
+/** The worker that parses long credential files; `entries.ts` is its other side. */
 import { AppError } from "../../core/app_error.ts";
-import { changeDocument } from "./change_entries.ts";
-import { readEntries } from "./credential_entries.ts";
-import { parseCredentialText } from "./credential_file.ts";
-import type { CredentialReply, CredentialRequest } from "./credential_worker_calls.ts";
+import type { CredentialReply, CredentialRequest } from "./entries.ts";
+import { changeYamlText, parseCredentialText, readEntries } from "./yaml_entries.ts";
 
 // the receiver takes about five milliseconds for one message of so many
 const entriesAtOnce = 500;
@@ -16,12 +14,12 @@ addEventListener("message", (event) => {
 
 function serve({ file, section, changes }: CredentialRequest, reply: (reply: CredentialReply) => void): void {
   try {
-    if (changes !== undefined) return reply({ kind: "done", text: changeDocument(file, section, changes) });
+    if (changes !== undefined) return reply({ kind: "done", text: changeYamlText(file, section, changes) });
     const entries = readEntries(parseCredentialText(file), section);
     for (let from = 0; from < entries.length; from += entriesAtOnce) {
       reply({ kind: "entries", entries: entries.slice(from, from + entriesAtOnce) });
     }
-    reply({ kind: "done" });
+    reply({ kind: "done", text: "" });
   } catch (error) {
     const { code, message } = error instanceof AppError
       ? error

@@ -1,5 +1,13 @@
+import { stringify } from "yaml";
+import { AppError } from "../../core/app_error.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
-import type { CredentialEntry, CredentialField } from "./credential_entries.ts";
+import type {
+  CredentialEntry,
+  CredentialField,
+  CredentialText,
+  EntryChange,
+  FieldValue,
+} from "./yaml_entries.ts";
 
 /** An entry with the part of the text that it takes up, from its key's line to the end of its last field's line. */
 export interface PlainEntry extends CredentialEntry {
@@ -61,16 +69,32 @@ export async function readPlainLayout(text: string, section: string): Promise<Pl
   return entries.at(-1)?.fields.size === 0 ? undefined : entries;
 }
 
-/** A line's key, with the offsets of its value in the line; undefined where the line is not of the plain layout. */
-export function readPlainField(
-  line: string,
-): { key: string; valueStart: number; valueEnd: number } | undefined {
-  const indent = countSpaces(line, 0, line.length);
-  const pair = readPair(line.slice(indent));
-  if (pair === undefined) return undefined;
-  const restStart = line.length - pair.rest.length;
-  const valueStart = restStart + countSpaces(pair.rest, 0, pair.rest.length);
-  return { key: pair.key, valueStart, valueEnd: valueStart + withoutComment(pair.rest.trimStart()).length };
+/**
+ * The text with fields of entries set that `readPlainLayout` gave; every other character stays.
+ *
+ * @throws AppError `not_found` for an id that is not there
+ */
+export function changePlainText(
+  file: CredentialText,
+  entries: readonly PlainEntry[],
+  changes: readonly EntryChange[],
+): string {
+  const byId = new Map(entries.toReversed().map((entry) => [entry.id, entry]));
+  const places = changes.map((change) => {
+    const entry = byId.get(change.id);
+    if (entry !== undefined) return { entry, change };
+    throw new AppError(
+      "not_found",
+      `Cannot change ${JSON.stringify(change.id)} in ${file.path}: it is not there`,
+    );
+  });
+  const pieces: string[] = [];
+  let copied = 0;
+  for (const { entry, change } of places.toSorted((a, b) => a.entry.start - b.entry.start)) {
+    pieces.push(file.text.slice(copied, entry.start), changePlainEntry(file.text, entry, change));
+    copied = entry.end;
+  }
+  return pieces.join("") + file.text.slice(copied);
 }
 
 // two or three milliseconds
@@ -171,4 +195,50 @@ function countSpaces(text: string, start: number, end: number): number {
   let at = start;
   while (at < end && text.charCodeAt(at) === 0x20) at++;
   return at - start;
+}
+
+function changePlainEntry(text: string, { start, end, indent }: PlainEntry, { fields }: EntryChange): string {
+  const missing = new Map(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const [keyLine = "", ...fieldLines] = text.slice(start, end).split("\n");
+  const lines = fieldLines.flatMap((line) => {
+    const field = readPlainField(line);
+    if (field === undefined || !Object.hasOwn(fields, field.key)) return [line];
+    missing.delete(field.key);
+    const value = fields[field.key];
+    return value === undefined ? [] : [replaceValue(line, field, value)];
+  });
+  const added = [...missing].map(([name, value]) =>
+    `${" ".repeat(indent)}${name}: ${scalarText(value ?? null)}`
+  );
+  return [keyLine, ...lines, ...added].join("\n");
+}
+
+function replaceValue(
+  line: string,
+  field: { valueStart: number; valueEnd: number },
+  value: FieldValue,
+): string {
+  const before = line.slice(0, field.valueStart);
+  const after = line.slice(field.valueEnd);
+  // a value that was not there has no space before it
+  return `${before}${before.endsWith(":") ? " " : ""}${scalarText(value)}${
+    after.startsWith("#") ? " " : ""
+  }${after}`;
+}
+
+function scalarText(value: FieldValue): string {
+  const text = stringify(value, { lineWidth: 0 }).trimEnd();
+  return text.includes("\n") ? JSON.stringify(value) : text;
+}
+
+/** A line's key, with the offsets of its value in the line; undefined where the line is not of the plain layout. */
+function readPlainField(
+  line: string,
+): { key: string; valueStart: number; valueEnd: number } | undefined {
+  const indent = countSpaces(line, 0, line.length);
+  const pair = readPair(line.slice(indent));
+  if (pair === undefined) return undefined;
+  const restStart = line.length - pair.rest.length;
+  const valueStart = restStart + countSpaces(pair.rest, 0, pair.rest.length);
+  return { key: pair.key, valueStart, valueEnd: valueStart + withoutComment(pair.rest.trimStart()).length };
 }

@@ -33,3 +33,8 @@ export function parseTimestamp(text: string): number | undefined {
 export function formatTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
+
+/** The same as a field's value; null stays null. */
+export function timestampOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatTimestamp(ms);
+}

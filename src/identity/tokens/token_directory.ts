@@ -1,39 +1,15 @@
 import type { Logger } from "../../core/logger.ts";
-import { removeEntry } from "../credentials/credential_entries.ts";
+import { digestOfHash, isPresented, type PresentedToken } from "../authenticator.ts";
+import { readCredentialText, rewriteCredentialFile } from "../credentials/credential_file.ts";
+import { blankWarning, refuseDamage } from "../credentials/damaged_file.ts";
+import { readRecords, type RecordsRead } from "../credentials/read_records.ts";
 import {
   type CredentialText,
   parseCredentialText,
-  readCredentialText,
+  removeEntry,
   renderCredentialText,
-  rewriteCredentialFile,
-} from "../credentials/credential_file.ts";
-import type { TokenSource } from "../authenticator.ts";
-import { blankWarning, refuseDamage } from "../credentials/damaged_file.ts";
-import {
-  readTokens,
-  type TokenFile,
-  type TokenRecord,
-  tokenRestrictions,
-  tokenSection,
-} from "./token_file.ts";
-import { createTokenIndex, isExpired, type TokenIndex } from "./token_index.ts";
-
-/** The API tokens of a running server. */
-export interface TokenDirectory extends TokenSource {
-  readonly size: number;
-  /** The file's text as it was read at the start; undefined where there was no file. */
-  readonly text: string | undefined;
-  /**
-   * Reads a file that has changed, for adopt().
-   *
-   * @throws AppError as readTokens, and `invalid` for a file that looks damaged
-   */
-  read(file: CredentialText): Promise<TokenFile>;
-  /** Puts the tokens of a file that was read anew in the place of those there were. */
-  adopt(file: TokenFile): void;
-  /** Takes expired tokens out of the file. They are refused from their moment on, whether this ran or not. */
-  sweep(): Promise<void>;
-}
+} from "../credentials/yaml_entries.ts";
+import { isExpired, tokenKind, type TokenRecord } from "./token_file.ts";
 
 export interface TokenDirectoryOptions {
   readonly path: string;
@@ -46,40 +22,29 @@ export interface TokenDirectoryOptions {
   readonly beforeWrite?: (before: string | undefined, after: string) => void;
 }
 
+/** The API tokens of a running server. */
+export type TokenDirectory = Awaited<ReturnType<typeof openTokenDirectory>>;
+
 /**
  * Reads a token file; one that does not exist yet holds no tokens.
  *
  * @throws AppError as readTokenFile
  */
-export async function openTokenDirectory(options: TokenDirectoryOptions): Promise<TokenDirectory> {
+export async function openTokenDirectory(options: TokenDirectoryOptions) {
   const { path, now, logger, onEnded = () => {}, beforeWrite } = options;
   const file = await readCredentialText(path);
   let records = new Map<string, TokenRecord>();
-  let index: TokenIndex = createTokenIndex([]);
+  let index = createTokenIndex([]);
   let faulty: ReadonlySet<string> = new Set();
   let firstExpiry = Infinity;
 
-  async function read(file: CredentialText): Promise<TokenFile> {
-    const after = await readTokens(file);
-    refuseDamage({
-      file,
-      section: tokenSection,
-      before: records,
-      faultyBefore: faulty,
-      after,
-      idOf: ({ id }) => id,
-      restrictions: tokenRestrictions,
-    });
-    return after;
-  }
-
-  function adopt({ records: read, faults }: TokenFile): void {
-    for (const { message } of faults) logger.warn(message);
-    faulty = new Set(faults.map(({ entry }) => entry));
+  function adopt(read: RecordsRead<TokenRecord>): void {
+    for (const { message } of read.faults) logger.warn(message);
+    faulty = new Set(read.faults.map(({ entry }) => entry));
     const before = records;
-    records = new Map(read.map((record) => [record.id, record]));
-    index = createTokenIndex(read);
-    firstExpiry = earliestExpiry(read);
+    records = new Map(read.records.map((record) => [record.id, record]));
+    index = createTokenIndex(read.records);
+    firstExpiry = earliestExpiry(read.records);
     // a token that was replaced under its id is another token
     for (const [id, { hash, database }] of before) {
       const now = records.get(id);
@@ -87,27 +52,9 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
     }
   }
 
-  async function sweep(): Promise<void> {
-    const time = now();
-    if (time < firstExpiry) return;
-    const expired = [...records.values()].filter((record) => isExpired(record, time));
-    // out of memory first: a file that cannot be written keeps nobody's connections open
-    for (const { id } of expired) {
-      records.delete(id);
-      onEnded(id);
-    }
-    firstExpiry = earliestExpiry(records.values());
-    await rewriteCredentialFile(path, async ({ text }) => {
-      if (text === undefined) return { result: undefined };
-      const swept = await withoutExpired({ path, text }, time);
-      if (swept !== text) beforeWrite?.(text, swept);
-      return { text: swept, result: undefined };
-    });
-  }
-
   if (file !== undefined) {
-    const first = await readTokens(file);
-    const warning = blankWarning(file, tokenSection, first);
+    const first = await readRecords(tokenKind, file);
+    const warning = blankWarning(tokenKind, file, first);
     if (warning !== undefined) logger.warn(warning);
     adopt(first);
   }
@@ -115,11 +62,68 @@ export async function openTokenDirectory(options: TokenDirectoryOptions): Promis
     get size() {
       return index.size;
     },
+    /** The file's text as it was read at the start; undefined where there was no file. */
     text: file?.text,
-    find: (presented, nowMs) => index.find(presented, nowMs),
-    read,
+    find: (presented: PresentedToken | undefined, nowMs: number) => index.find(presented, nowMs),
+    /**
+     * Reads a file that has changed, for adopt().
+     *
+     * @throws AppError as readRecords, and `invalid` for a file that looks damaged
+     */
+    async read(file: CredentialText): Promise<RecordsRead<TokenRecord>> {
+      const after = await readRecords(tokenKind, file);
+      refuseDamage(tokenKind, file, { records, faulty }, after);
+      return after;
+    },
+    /** Puts the tokens of a file that was read anew in the place of those there were. */
     adopt,
-    sweep,
+    /** Takes expired tokens out of the file. They are refused from their moment on, whether this ran or not. */
+    async sweep(): Promise<void> {
+      const time = now();
+      if (time < firstExpiry) return;
+      const expired = [...records.values()].filter((record) => isExpired(record, time));
+      // out of memory first: a file that cannot be written keeps nobody's connections open
+      for (const { id } of expired) {
+        records.delete(id);
+        onEnded(id);
+      }
+      firstExpiry = earliestExpiry(records.values());
+      await rewriteCredentialFile(path, async (text) => {
+        if (text === undefined) return { result: undefined };
+        const swept = await withoutExpired({ path, text }, time);
+        if (swept !== text) beforeWrite?.(text, swept);
+        return { text: swept, result: undefined };
+      });
+    },
+  };
+}
+
+/**
+ * Looks tokens up by their SHA-256, at a cost that does not grow with their number. Of records with the same hash or
+ * the same id the first counts.
+ *
+ * @param equal compares two digests in constant time
+ */
+export function createTokenIndex(
+  records: Iterable<TokenRecord>,
+  { equal }: { readonly equal?: (found: Uint8Array, presented: Uint8Array) => boolean } = {},
+) {
+  const byHash = new Map<string, { readonly record: TokenRecord; readonly digest: Uint8Array }>();
+  const ids = new Set<string>();
+  for (const record of records) {
+    if (ids.has(record.id) || byHash.has(record.hash)) continue;
+    ids.add(record.id);
+    byHash.set(record.hash, { record, digest: digestOfHash(record.hash) });
+  }
+  return {
+    size: byHash.size,
+    /** The token's record; undefined where none matches or it has expired. */
+    find(presented: PresentedToken | undefined, nowMs: number): TokenRecord | undefined {
+      if (presented === undefined) return undefined;
+      const found = byHash.get(presented.hash);
+      if (!isPresented(found?.digest, presented, equal) || found === undefined) return undefined;
+      return isExpired(found.record, nowMs) ? undefined : found.record;
+    },
   };
 }
 
@@ -131,10 +135,10 @@ function earliestExpiry(records: Iterable<TokenRecord>): number {
 
 // what has expired is asked of the file and not of memory: an administrator may have changed it since
 async function withoutExpired(file: CredentialText, nowMs: number): Promise<string> {
-  const { records } = await readTokens(file);
+  const { records } = await readRecords(tokenKind, file);
   const expired = records.filter((record) => isExpired(record, nowMs));
   if (expired.length === 0) return file.text;
   const document = parseCredentialText(file);
-  for (const { id } of expired) removeEntry(document, tokenSection, id);
+  for (const { id } of expired) removeEntry(document, tokenKind.section, id);
   return renderCredentialText(document, file.text);
 }

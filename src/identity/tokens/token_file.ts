@@ -1,22 +1,23 @@
-import { yieldToEventLoop } from "../../core/async/yield.ts";
-import { appendEntry, type CredentialEntry, quoted } from "../credentials/credential_entries.ts";
+import { randomBytes } from "node:crypto";
+import { AppError } from "../../core/app_error.ts";
+import { parseDuration } from "../../core/duration.ts";
+import { sha256 } from "../../core/sha256.ts";
+import { editCredentialFile } from "../credentials/credential_file.ts";
+import { refuseAdding } from "../credentials/damaged_file.ts";
 import {
-  type CredentialDocument,
-  type CredentialText,
-  readCredentialText,
-} from "../credentials/credential_file.ts";
-import {
-  createEntryReader,
-  type CredentialFault,
-  entryFault,
   type EntryReader,
-} from "../credentials/entry_reader.ts";
-import { loadEntries } from "../credentials/load_entries.ts";
-import type { ReadEntries } from "../credentials/damaged_file.ts";
-import { formatTimestamp } from "../credentials/timestamp.ts";
-
-/** The key of a token file under which its entries stand. */
-export const tokenSection = "tokens";
+  readRecordFile,
+  type RecordKind,
+  type RecordsRead,
+} from "../credentials/read_records.ts";
+import { timestampOrNull } from "../credentials/timestamp.ts";
+import {
+  appendEntry,
+  type CredentialEntry,
+  quoted,
+  readEntries,
+  removeEntry,
+} from "../credentials/yaml_entries.ts";
 
 /** A token as the file keeps it; the token itself is not in there. */
 export interface TokenRecord {
@@ -32,82 +33,186 @@ export interface TokenRecord {
   readonly expiresAt: number | null;
 }
 
-export type TokenFile = ReadEntries<TokenRecord>;
+/**
+ * The entries of token files: Postern's own, and those of pgEdge's server, which may stand in a list, call the annotation
+ * `note` and hold `connections`, which are ignored.
+ */
+export const tokenKind: RecordKind<TokenRecord> = {
+  name: "token",
+  section: "tokens",
+  fields: ["hash", "annotation", "database", "created_at", "expires_at"],
+  ignoredFields: ["note", "connections"],
+  startReading() {
+    const idByHash = new Map<string, string>();
+    return (reader) => {
+      const record = readToken(reader);
+      const owner = idByHash.get(record.hash);
+      if (owner !== undefined && reader.faults.length === 0) {
+        reader.fault(undefined, `its hash is that of ${quoted(owner)}`);
+      }
+      if (reader.faults.length === 0) idByHash.set(record.hash, record.id);
+      return record;
+    };
+  },
+  idOf: ({ id }) => id,
+  restrictions: ({ database, expiresAt }) => [
+    ...(database === null ? [] : ["database"]),
+    ...(expiresAt === null ? [] : ["expires_at"]),
+  ],
+};
 
 /**
- * Reads a token file: Postern's own, and those of pgEdge's server, whose entries may stand in a list, call the
- * annotation `note` and hold `connections`, which are ignored. A file that does not exist holds no tokens.
- * An entry with a fault is reported and not loaded; the others are.
+ * Reads a token file; one that does not exist holds no tokens.
  *
- * @throws AppError `invalid` with the line for a file that is not YAML or of another shape, `unavailable` where it
- * cannot be read
+ * @throws AppError as readRecordFile
  */
-export async function readTokenFile(path: string): Promise<TokenFile> {
-  const file = await readCredentialText(path);
-  return file === undefined ? { records: [], faults: [] } : await readTokens(file);
+export function readTokenFile(path: string): Promise<RecordsRead<TokenRecord>> {
+  return readRecordFile(tokenKind, path);
+}
+
+export function isExpired(record: TokenRecord, nowMs: number): boolean {
+  return record.expiresAt !== null && record.expiresAt <= nowMs;
+}
+
+export interface ListedToken extends TokenRecord {
+  readonly status: "valid" | "expired";
+}
+
+/** The tokens of a file in its order, expired ones too, and the faults of the entries left out. */
+export async function listTokens(
+  options: { path: string; now: number },
+): Promise<{ tokens: ListedToken[]; faults: readonly { message: string }[] }> {
+  const { records, faults } = await readTokenFile(options.path);
+  const tokens = records.map((record): ListedToken => ({
+    ...record,
+    status: isExpired(record, options.now) ? "expired" : "valid",
+  }));
+  return { tokens, faults };
+}
+
+/** How long a token lives, in milliseconds. */
+export type TokenExpiry = number | "never";
+
+/**
+ * Reads an expiry such as `30d` or `never`; absent text means never.
+ *
+ * @throws AppError `invalid` for other text and for a duration of nothing
+ */
+export function parseExpiry(text: string | undefined): TokenExpiry {
+  if (text === undefined || text === "never") return "never";
+  const durationMs = parseDuration(text);
+  if (durationMs) return durationMs;
+  throw new AppError(
+    "invalid",
+    `Cannot read the expiry "${text}": expected a duration such as 12h, 30d, 1y, or never`,
+  );
+}
+
+interface NewTokenOptions {
+  readonly note?: string;
+  readonly database?: string;
+  readonly expiry: TokenExpiry;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export interface NewToken {
+  readonly record: TokenRecord;
+  /** The token itself: `pst_` and 43 base64url characters. It is in no file; whoever gets it shows it once. */
+  readonly token: string;
+}
+
+/** Makes a token, for whoever keeps its record: 32 random bytes. Times are whole seconds, the expiry rounded up. */
+export function createToken(options: NewTokenOptions & { readonly id: string }): NewToken {
+  const { id, note, database, expiry, now } = options;
+  const token = `pst_${randomBytes(32).toString("base64url")}`;
+  const record: TokenRecord = {
+    id,
+    hash: sha256(token),
+    annotation: note || null,
+    database: database ?? null,
+    createdAt: Math.floor(now / 1000) * 1000,
+    expiresAt: expiry === "never" ? null : Math.ceil((now + expiry) / 1000) * 1000,
+  };
+  return { record, token };
 }
 
 /**
- * The tokens and the faults of a text, without holding up other tasks.
+ * Makes a token and adds it at the end of a token file, which is made where it does not exist. The id is `token-` and the
+ * seconds since 1970, or the next that are free.
  *
- * @throws AppError `invalid` with the line for what is not YAML or of another shape
+ * @throws AppError as refuseAdding, or as editCredentialFile
  */
-export async function readTokens(file: CredentialText): Promise<TokenFile> {
-  const records: TokenRecord[] = [];
-  const faults: CredentialFault[] = [];
-  const idByHash = new Map<string, string>();
-  let count = 0;
-  const entries = await loadEntries(file, tokenSection);
-  for (const entry of entries) {
-    if (++count % entriesAtOnce === 0) await yieldToEventLoop();
-    const reader = createEntryReader(entry, { fields: knownFields, ignored: ["note", "connections"] });
-    const record = readToken(entry, reader);
-    const owner = idByHash.get(record.hash);
-    if (owner !== undefined && reader.faults.length === 0) {
-      reader.fault(undefined, `its hash is that of ${quoted(owner)}`);
-    }
-    if (reader.faults.length === 0) {
-      idByHash.set(record.hash, record.id);
-      records.push(record);
-    }
-    for (const fault of reader.faults) faults.push(entryFault("token", entry, file.path, fault));
-  }
-  const last = entries.at(-1);
-  return { records, faults, ...(last === undefined ? {} : { last }) };
-}
-
-/** The fields without which a token would be allowed more than it is. */
-export function tokenRestrictions({ database, expiresAt }: TokenRecord): string[] {
-  return [...(database === null ? [] : ["database"]), ...(expiresAt === null ? [] : ["expires_at"])];
-}
-
-/** Adds a token at the end of a file, in the file's own shape. */
-export function appendToken(file: CredentialDocument, record: TokenRecord): void {
-  const timeOrNull = (ms: number | null) => ms === null ? null : formatTimestamp(ms);
-  appendEntry(file, tokenSection, record.id, {
-    hash: record.hash,
-    ...(record.annotation === null ? {} : { annotation: record.annotation }),
-    ...(record.database === null ? {} : { database: record.database }),
-    created_at: timeOrNull(record.createdAt),
-    expires_at: timeOrNull(record.expiresAt),
+export function addToken(options: NewTokenOptions & { readonly path: string }): Promise<NewToken> {
+  const { path, ...properties } = options;
+  return editCredentialFile(path, async (file, found) => {
+    if (found !== undefined) await refuseAdding(tokenKind, found);
+    const taken = new Set(readEntries(file, tokenKind.section).map((entry) => entry.id));
+    let seconds = Math.floor(options.now / 1000);
+    while (taken.has(`token-${seconds}`)) seconds++;
+    const made = createToken({ ...properties, id: `token-${seconds}` });
+    const { id, hash, annotation, database, createdAt, expiresAt } = made.record;
+    appendEntry(file, tokenKind.section, id, {
+      hash,
+      ...(annotation === null ? {} : { annotation }),
+      ...(database === null ? {} : { database }),
+      created_at: timestampOrNull(createdAt),
+      expires_at: timestampOrNull(expiresAt),
+    });
+    return made;
   });
 }
 
-const entriesAtOnce = 200;
-const knownFields = ["hash", "annotation", "database", "created_at", "expires_at"];
+/**
+ * Removes the token with an id, or the only one whose hash starts with at least 8 hex digits; a faulty entry too.
+ * Returns what was removed.
+ *
+ * @throws AppError `not_found` where there is none, `conflict` where several hashes start so, or as editCredentialFile
+ */
+export function removeToken(options: { path: string; idOrPrefix: string }): Promise<{ id: string }> {
+  const { path, idOrPrefix } = options;
+  return editCredentialFile(path, (file) => {
+    const entries = readEntries(file, tokenKind.section);
+    const named = entries.find((entry) => entry.id !== "" && entry.id === idOrPrefix);
+    const matches = named === undefined
+      ? entries.filter((entry) => hashStartsWith(entry, idOrPrefix))
+      : [named];
+    const [match] = matches;
+    if (match === undefined) {
+      throw new AppError(
+        "not_found",
+        `Cannot remove token "${idOrPrefix}": ${path} has no such id, and no hash that starts with it (8 digits at least)`,
+      );
+    }
+    if (matches.length > 1) {
+      const ids = matches.map((entry) => entry.id).join(", ");
+      throw new AppError(
+        "conflict",
+        `Cannot remove token "${idOrPrefix}": several hashes start with it (${ids})`,
+      );
+    }
+    removeEntry(file, tokenKind.section, match.id);
+    return { id: match.id };
+  });
+}
 
 // what is wrong with the entry is left in the reader
-function readToken(entry: CredentialEntry, reader: EntryReader): TokenRecord {
-  const hash = (entry.fields.get("hash")?.text ?? "").toLowerCase();
+function readToken(reader: EntryReader): TokenRecord {
+  const hash = (reader.field("hash")?.text ?? "").toLowerCase();
   if (!/^[0-9a-f]{64}$/.test(hash)) {
     reader.fault("hash", "hash: expected the 64 hex digits of the token's SHA-256");
   }
   return {
-    id: entry.id,
+    id: reader.id,
     hash,
     annotation: reader.text("annotation") ?? reader.text("note"),
     database: reader.text("database"),
     createdAt: reader.time("created_at"),
     expiresAt: reader.time("expires_at"),
   };
+}
+
+function hashStartsWith(entry: CredentialEntry, prefix: string): boolean {
+  return /^[0-9a-f]{8,64}$/i.test(prefix) &&
+    (entry.fields.get("hash")?.text ?? "").toLowerCase().startsWith(prefix.toLowerCase());
 }

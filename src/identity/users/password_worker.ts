@@ -1,22 +1,12 @@
-/** A worker that compares passwords; `password_hasher.ts` is its other side. */
-import { verifyPassword } from "./password_hash.ts";
+/** A worker that compares passwords; `passwords.ts` is its other side. */
+import { type PasswordRequest, verifyPassword } from "./passwords.ts";
 
-/** One comparison; it takes the time of `totalCost`. */
-export interface PasswordRequest {
-  readonly password: string;
-  readonly hash: string;
-  readonly totalCost: number;
-}
-
-/** Requests come one at a time. Each is answered by whether the password matches. */
-export type PasswordReply = boolean;
-
+// requests come one at a time, and each is answered by whether the password matches
 addEventListener("message", (event) => {
   if (!(event instanceof MessageEvent)) return;
   const [port] = event.ports;
   if (port === undefined) return;
   port.onmessage = ({ data }: MessageEvent<PasswordRequest>) => {
-    const reply: PasswordReply = verifyPassword(data.password, data.hash, data.totalCost);
-    port.postMessage(reply);
+    port.postMessage(verifyPassword(data.password, data.hash, data.totalCost));
   };
 });

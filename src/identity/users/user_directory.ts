@@ -1,42 +1,14 @@
 import { AppError } from "../../core/app_error.ts";
 import { createQueue } from "../../core/async/queue.ts";
 import type { Logger } from "../../core/logger.ts";
-import { changeEntries } from "../credentials/change_entries.ts";
-import type { EntryChange } from "../credentials/credential_entries.ts";
-import {
-  type CredentialText,
-  readCredentialText,
-  rewriteCredentialFile,
-} from "../credentials/credential_file.ts";
-import type { CredentialFault } from "../credentials/entry_reader.ts";
-import { addFailure, addSuccess, applyTally, type LoginTally } from "./login_tally.ts";
-import { costOf, passwordCost } from "./password_hash.ts";
-import { createTallyQueue } from "./tally_queue.ts";
+import { readCredentialText, rewriteCredentialFile } from "../credentials/credential_file.ts";
 import { blankWarning, refuseDamage } from "../credentials/damaged_file.ts";
-import { changedFields, readUsers, type UserRecord, userRestrictions, userSection } from "./user_file.ts";
-
-/** The accounts of a running server: what the user file says, and the logins since then, which go into the file. */
-export interface UserDirectory {
-  readonly size: number;
-  /** The file's text as it was read or written last; undefined where there was no file. */
-  readonly text: string | undefined;
-  /** The highest cost among the accounts' hashes, and no less than that of new ones. */
-  readonly highestCost: number;
-  find(username: string): UserRecord | undefined;
-  /** Counts a failed login of an account that is there and enabled; it may lock the account, at once. */
-  recordFailure(username: string): void;
-  /** Notes a login, and clears the count of those that failed. */
-  recordSuccess(username: string): void;
-  /**
-   * Reads the file again; what this directory wrote itself is "unchanged". Where it cannot be read the old accounts stay.
-   *
-   * @throws AppError as readUserFile, and `not_found` for a file that does not exist
-   */
-  reload(): Promise<"reloaded" | "unchanged">;
-  /** Writes what is not in the file yet. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+import { changeEntries } from "../credentials/entries.ts";
+import { type CredentialFault, readRecords } from "../credentials/read_records.ts";
+import type { EntryChange } from "../credentials/yaml_entries.ts";
+import { afterLogins, createLoginQueue, failedLogin, type LoginCounts } from "./lockout.ts";
+import { costOf, passwordCost } from "./passwords.ts";
+import { changedFields, userKind, type UserRecord } from "./user_file.ts";
 
 export interface UserDirectoryOptions {
   readonly path: string;
@@ -49,16 +21,17 @@ export interface UserDirectoryOptions {
   readonly beforeWrite?: (before: string | undefined, after: string) => void;
   /** Told when failed logins lock an account. */
   readonly onLockout?: (username: string) => void;
-  /**
-   * Told when accounts were read that somebody else had changed: by reload(), or when a write came upon them first.
-   */
-  readonly onReloaded?: (faults: readonly CredentialFault[]) => void;
+  /** Told when accounts were read that somebody else had changed: by reload(), or when a write came upon them first. */
+  readonly onReloaded?: () => void;
 }
+
+/** The accounts of a running server: what the user file says, and the logins since then, which go into the file. */
+export type UserDirectory = Awaited<ReturnType<typeof openUserDirectory>>;
 
 interface Accounts {
   /** Undefined where the file does not exist. */
   readonly text: string | undefined;
-  readonly users: Map<string, UserRecord>;
+  readonly users: ReadonlyMap<string, UserRecord>;
   readonly highestCost: number;
   readonly faults: readonly CredentialFault[];
   /** For a file that is there and names nobody. */
@@ -70,43 +43,46 @@ interface Accounts {
  *
  * @throws AppError as readUserFile
  */
-export async function openUserDirectory(options: UserDirectoryOptions): Promise<UserDirectory> {
+export async function openUserDirectory(options: UserDirectoryOptions) {
   const { path, maxFailedAttempts, now, logger, beforeWrite, onLockout, onReloaded } = options;
   const queue = createQueue();
-  const tallies = createTallyQueue({ write: (some) => queue.run(() => writeTallies(some)), logger });
-  const file = await readCredentialText(path);
-  let accounts = await readAccounts(file ?? { path, text: undefined });
+  const logins = createLoginQueue({ write: (some) => queue.run(() => writeLogins(some)), logger });
+  let accounts = await readAccounts(path, (await readCredentialText(path))?.text);
   if (accounts.warning !== undefined) logger.warn(accounts.warning);
-  logFaults(accounts, logger);
+  logFaults(accounts);
 
   function find(username: string): UserRecord | undefined {
     const user = accounts.users.get(username);
-    return user && applyTally(user, tallies.of(username), maxFailedAttempts);
+    return user && afterLogins(user, logins.of(username), maxFailedAttempts);
   }
   function adopt(read: Accounts): void {
     accounts = read;
-    logFaults(read, logger);
-    onReloaded?.(read.faults);
+    logFaults(read);
+    onReloaded?.();
   }
-  async function writeTallies(tallies: ReadonlyMap<string, LoginTally>): Promise<() => void> {
-    return await rewriteCredentialFile(path, async (file) => {
-      const changedByOthers = file.text !== accounts.text;
-      const before = changedByOthers ? await readAccounts(file, accounts) : accounts;
-      const after = await changeAccounts(path, before, tallies, maxFailedAttempts);
-      if (after.text !== undefined && after.text !== file.text) beforeWrite?.(file.text, after.text);
+  function logFaults({ faults }: Accounts): void {
+    for (const { message } of faults) logger.warn(message);
+  }
+  async function writeLogins(some: ReadonlyMap<string, LoginCounts>): Promise<() => void> {
+    return await rewriteCredentialFile(path, async (text) => {
+      const changedByOthers = text !== accounts.text;
+      const before = changedByOthers ? await readAccounts(path, text, accounts) : accounts;
+      const after = await addLogins(path, before, some, maxFailedAttempts);
+      if (after.text !== text) beforeWrite?.(text, after.text);
       const result = () => changedByOthers ? adopt(after) : void (accounts = after);
-      return { ...(after.text === undefined ? {} : { text: after.text }), result };
+      return { text: after.text, result };
     });
   }
   async function reload(): Promise<"reloaded" | "unchanged"> {
     const file = await readCredentialText(path);
     if (file === undefined) throw new AppError("not_found", `Cannot read ${path}: it does not exist`);
     if (file.text === accounts.text) return "unchanged";
-    adopt(await readAccounts(file, accounts));
+    adopt(await readAccounts(path, file.text, accounts));
     return "reloaded";
   }
+  /** Writes what is not in the file yet. */
   async function close(): Promise<void> {
-    await tallies.close();
+    await logins.close();
     await queue.run(() => {});
   }
 
@@ -114,81 +90,73 @@ export async function openUserDirectory(options: UserDirectoryOptions): Promise<
     get size() {
       return accounts.users.size;
     },
+    /** The file's text as it was read or written last; undefined where there was no file. */
     get text() {
       return accounts.text;
     },
+    /** The highest cost among the accounts' hashes, and no less than that of new ones. */
     get highestCost() {
       return accounts.highestCost;
     },
     find,
-    recordFailure(username) {
+    /** Counts a failed login of an account that is there and enabled; it may lock the account, at once. */
+    recordFailedLogin(username: string): void {
       if (!find(username)?.enabled) return;
-      tallies.record(username, addFailure);
+      logins.record(username, failedLogin);
       if (!find(username)?.enabled) onLockout?.(username);
     },
-    recordSuccess: (username) => tallies.record(username, () => addSuccess(now())),
+    /** Notes a login, and clears the count of those that failed. */
+    recordLogin: (username: string) => logins.record(username, { succeededAt: now(), failed: 0 }),
+    /**
+     * Reads the file again; what this directory wrote itself is "unchanged". Where it cannot be read the old accounts
+     * stay.
+     *
+     * @throws AppError as readUserFile, and `not_found` for a file that does not exist
+     */
     reload: () => queue.run(reload),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-function logFaults({ faults }: Accounts, logger: Logger): void {
-  for (const { message } of faults) logger.warn(message);
-}
-
 /** @param before what is in force; a file that looks damaged does not take its place */
-async function readAccounts(
-  { path, text }: { path: string; text: string | undefined },
-  before?: Accounts,
-): Promise<Accounts> {
+async function readAccounts(path: string, text: string | undefined, before?: Accounts): Promise<Accounts> {
   const file = { path, text: text ?? "" };
-  const after = await readUsers(file);
+  const after = await readRecords(userKind, file);
   if (before !== undefined && text !== undefined) {
-    refuseDamage({
-      file,
-      section: userSection,
-      before: before.users,
-      faultyBefore: new Set(before.faults.map(({ entry }) => entry)),
-      after,
-      idOf: ({ username }) => username,
-      restrictions: userRestrictions,
-    });
+    const faulty = new Set(before.faults.map(({ entry }) => entry));
+    refuseDamage(userKind, file, { records: before.users, faulty }, after);
   }
   const { records, faults } = after;
   return {
     text,
     users: new Map(records.map((user) => [user.username, user])),
-    highestCost: Math.max(passwordCost, ...costs(records)),
+    highestCost: Math.max(passwordCost, ...new Set(records.map((user) => costOf(user.passwordHash)))),
     faults,
-    warning: text === undefined ? undefined : blankWarning(file, userSection, after),
+    warning: text === undefined ? undefined : blankWarning(userKind, file, after),
   };
 }
 
 /** The accounts after some logins, with the text that says so. Of an account that is gone nothing is kept. */
-async function changeAccounts(
+async function addLogins(
   path: string,
   before: Accounts,
-  tallies: ReadonlyMap<string, LoginTally>,
+  logins: ReadonlyMap<string, LoginCounts>,
   maxFailedAttempts: number,
-): Promise<Accounts> {
-  // it may be back in a moment, with the accounts that the tallies are for
-  if (before.text === undefined) throw new AppError("not_found", `Cannot write ${path}: it does not exist`);
+): Promise<Accounts & { readonly text: string }> {
+  const { text } = before;
+  // it may be back in a moment, with the accounts that the logins are for
+  if (text === undefined) throw new AppError("not_found", `Cannot write ${path}: it does not exist`);
   const users = new Map(before.users);
   const changes: EntryChange[] = [];
-  for (const [username, tally] of tallies) {
+  for (const [username, counts] of logins) {
     const user = users.get(username);
     if (user === undefined) continue;
-    const changed = applyTally(user, tally, maxFailedAttempts);
+    const changed = afterLogins(user, counts, maxFailedAttempts);
     users.set(username, changed);
     const fields = changedFields(user, changed);
     if (Object.keys(fields).length > 0) changes.push({ id: username, fields });
   }
-  if (changes.length === 0) return before;
-  const file: CredentialText = { path, text: before.text };
-  return { ...before, users, text: await changeEntries(file, userSection, changes) };
-}
-
-function costs(records: readonly UserRecord[]): Set<number> {
-  return new Set(records.map((user) => costOf(user.passwordHash)));
+  if (changes.length === 0) return { ...before, text };
+  return { ...before, users, text: await changeEntries({ path, text }, userKind.section, changes) };
 }

@@ -1,24 +1,24 @@
-import { yieldToEventLoop } from "../../core/async/yield.ts";
-import { appendEntry, type CredentialEntry, type FieldValue } from "../credentials/credential_entries.ts";
+import { AppError } from "../../core/app_error.ts";
+import { editCredentialFile, rewriteCredentialFile } from "../credentials/credential_file.ts";
+import { refuseAdding } from "../credentials/damaged_file.ts";
+import { changeEntries, loadEntries } from "../credentials/entries.ts";
 import {
-  type CredentialDocument,
-  type CredentialText,
-  readCredentialText,
-} from "../credentials/credential_file.ts";
-import {
-  createEntryReader,
-  type CredentialFault,
-  entryFault,
+  createRecordReader,
   type EntryReader,
-} from "../credentials/entry_reader.ts";
-import { loadEntries } from "../credentials/load_entries.ts";
-import type { ReadEntries } from "../credentials/damaged_file.ts";
-import { passwordHashFault } from "./password_hash.ts";
-import { formatTimestamp } from "../credentials/timestamp.ts";
-import { usernameFault } from "./username.ts";
-
-/** The key of a user file under which its entries stand. */
-export const userSection = "users";
+  readRecordFile,
+  type RecordKind,
+  type RecordsRead,
+} from "../credentials/read_records.ts";
+import { timestampOrNull } from "../credentials/timestamp.ts";
+import {
+  appendEntry,
+  type EntryFields,
+  type FieldValue,
+  quoted,
+  readEntries,
+  removeEntry,
+} from "../credentials/yaml_entries.ts";
+import { hashPassword, passwordHashFault } from "./passwords.ts";
 
 export type DisabledReason = "lockout" | "administrator";
 
@@ -39,111 +39,223 @@ export interface UserRecord {
   readonly disabledReason: DisabledReason | null;
 }
 
-export type UserFile = ReadEntries<UserRecord>;
+/** The entries of user files: Postern's own, and those of pgEdge's server. */
+export const userKind: RecordKind<UserRecord> = {
+  name: "user",
+  section: "users",
+  fields: [
+    "username",
+    "password_hash",
+    "annotation",
+    "created_at",
+    "last_login",
+    "enabled",
+    "failed_attempts",
+    "disabled_reason",
+  ],
+  ignoredFields: [],
+  startReading: () => readUser,
+  idOf: ({ username }) => username,
+  restrictions: ({ enabled, failedAttempts }) => [
+    ...(enabled ? [] : ["enabled"]),
+    ...(failedAttempts === 0 ? [] : ["failed_attempts"]),
+  ],
+};
 
 /**
- * Reads a user file: Postern's own, and those of pgEdge's server. A file that does not exist holds no users. An entry
- * with a fault is reported and not loaded; the others are.
+ * Reads a user file; one that does not exist holds no users.
  *
- * @throws AppError `invalid` with the line for a file that is not YAML or of another shape, `unavailable` where it
- * cannot be read
+ * @throws AppError as readRecordFile
  */
-export async function readUserFile(path: string): Promise<UserFile> {
-  const file = await readCredentialText(path);
-  return file === undefined ? { records: [], faults: [] } : await readUsers(file);
+export function readUserFile(path: string): Promise<RecordsRead<UserRecord>> {
+  return readRecordFile(userKind, path);
 }
 
-/**
- * The users and the faults of a text, without holding up other tasks.
- *
- * @throws AppError `invalid` with the line for what is not YAML or of another shape
- */
-export async function readUsers(file: CredentialText): Promise<UserFile> {
-  const records: UserRecord[] = [];
-  const faults: CredentialFault[] = [];
-  let count = 0;
-  const entries = await loadEntries(file, userSection);
-  for (const entry of entries) {
-    if (++count % entriesAtOnce === 0) await yieldToEventLoop();
-    const outcome = readUser(entry, file.path);
-    if ("record" in outcome) records.push(outcome.record);
-    else faults.push(...outcome.faults);
+interface UserOptions {
+  readonly path: string;
+  readonly username: string;
+}
+
+/** @throws AppError `invalid` with the reason for a name that a new user cannot have */
+export function checkUsername(username: string): void {
+  const reason = usernameFault(username);
+  if (reason !== undefined) {
+    throw new AppError("invalid", `Cannot add user ${quoted(username)}: ${reason}`);
   }
-  const last = entries.at(-1);
-  return { records, faults, ...(last === undefined ? {} : { last }) };
 }
 
-/** The fields without which an account would be allowed more than it is. */
-export function userRestrictions({ enabled, failedAttempts }: UserRecord): string[] {
-  return [...(enabled ? [] : ["enabled"]), ...(failedAttempts === 0 ? [] : ["failed_attempts"])];
-}
-
-/** One entry's account, or why it cannot be used. */
-export function readUser(
-  entry: CredentialEntry,
-  path: string,
-): { readonly record: UserRecord } | { readonly faults: readonly CredentialFault[] } {
-  const reader = createEntryReader(entry, { fields: knownFields, ignored: [] });
-  const record = readFields(entry, reader);
-  if (reader.faults.length === 0) return { record };
-  return { faults: reader.faults.map((fault) => entryFault("user", entry, path, fault)) };
-}
-
-/** Adds an account at the end of a file. */
-export function appendUser(file: CredentialDocument, record: UserRecord): void {
-  appendEntry(file, userSection, record.username, {
-    username: record.username,
-    password_hash: record.passwordHash,
-    annotation: record.annotation ?? "",
-    created_at: timeText(record.createdAt),
-    last_login: timeText(record.lastLogin),
-    enabled: record.enabled,
-    failed_attempts: record.failedAttempts,
-    ...(record.disabledReason === null ? {} : { disabled_reason: record.disabledReason }),
+/**
+ * Adds an account at the end of a user file, which is made where it does not exist. `now` is in milliseconds since 1970.
+ * The password has passed checkNewPassword().
+ *
+ * @throws AppError as checkUsername, refuseAdding and editCredentialFile, and `conflict` for a name that is taken
+ */
+export function addUser(
+  options: UserOptions & { password: string; annotation?: string; now: number },
+): Promise<UserRecord> {
+  const { path, username, password, annotation, now } = options;
+  checkUsername(username);
+  const record: UserRecord = {
+    username,
+    // before the file is locked, as it takes its time
+    passwordHash: hashPassword(password),
+    annotation: annotation || null,
+    createdAt: Math.floor(now / 1000) * 1000,
+    lastLogin: null,
+    enabled: true,
+    failedAttempts: 0,
+    disabledReason: null,
+  };
+  return editCredentialFile(path, async (file, found) => {
+    if (found !== undefined) await refuseAdding(userKind, found);
+    if (readEntries(file, userKind.section).some((entry) => entry.id === username)) {
+      throw new AppError("conflict", `Cannot add user ${quoted(username)}: ${path} has one of that name`);
+    }
+    appendEntry(file, userKind.section, username, { username, ...fieldsOf(record) });
+    return record;
   });
 }
 
-/** The fields of a file that differ between two states of an account; undefined for one that goes away. */
-export function changedFields(before: UserRecord, after: UserRecord): Record<string, FieldValue | undefined> {
-  const fields: Record<string, FieldValue | undefined> = {};
-  if (after.passwordHash !== before.passwordHash) fields.password_hash = after.passwordHash;
-  if (after.annotation !== before.annotation) fields.annotation = after.annotation ?? "";
-  if (after.lastLogin !== before.lastLogin) fields.last_login = timeText(after.lastLogin);
-  if (after.enabled !== before.enabled) fields.enabled = after.enabled;
-  if (after.failedAttempts !== before.failedAttempts) fields.failed_attempts = after.failedAttempts;
-  if (after.disabledReason !== before.disabledReason) {
-    fields.disabled_reason = after.disabledReason ?? undefined;
-  }
-  return fields;
+/**
+ * Gives a user another password, another annotation or both. The password has passed checkNewPassword(). Sessions go
+ * on; the new password applies from the next login.
+ *
+ * @throws AppError as changeUser
+ */
+export function updateUser(
+  options: UserOptions & { password?: string; annotation?: string },
+): Promise<UserRecord> {
+  const { password, annotation } = options;
+  const passwordHash = password === undefined ? undefined : hashPassword(password);
+  return changeUser(options, (user) => ({
+    ...user,
+    ...(passwordHash === undefined ? {} : { passwordHash }),
+    ...(annotation === undefined ? {} : { annotation: annotation || null }),
+  }));
 }
 
-const entriesAtOnce = 200;
+/**
+ * Lets a user log in again, whatever disabled the account, and clears the count of failed logins.
+ *
+ * @throws AppError as changeUser
+ */
+export function enableUser(options: UserOptions): Promise<UserRecord> {
+  return changeUser(
+    options,
+    (user) => ({ ...user, enabled: true, failedAttempts: 0, disabledReason: null }),
+  );
+}
+
+/**
+ * Disables an account on an administrator's behalf; the user's sessions end when a server reloads the file.
+ *
+ * @throws AppError as changeUser
+ */
+export function disableUser(options: UserOptions): Promise<UserRecord> {
+  return changeUser(options, (user) => ({ ...user, enabled: false, disabledReason: "administrator" }));
+}
+
+/**
+ * Removes an account; a faulty entry too.
+ *
+ * @throws AppError `not_found` where there is none, or as editCredentialFile
+ */
+export function deleteUser({ path, username }: UserOptions): Promise<void> {
+  return editCredentialFile(path, (file) => {
+    const entries = readEntries(file, userKind.section);
+    if (username === "" || !entries.some((entry) => entry.id === username)) {
+      throw unknownUser("delete", path, username);
+    }
+    removeEntry(file, userKind.section, username);
+  });
+}
+
+/**
+ * Changes one account of a user file under its lock; what the change leaves alone stays as the file has it.
+ *
+ * @throws AppError `not_found` where there is none, `invalid` where its entry cannot be used or is there twice, or as
+ * rewriteCredentialFile
+ */
+function changeUser(
+  { path, username }: UserOptions,
+  change: (user: UserRecord) => UserRecord,
+): Promise<UserRecord> {
+  return rewriteCredentialFile(path, async (text = "") => {
+    const entries = await loadEntries({ path, text }, userKind.section);
+    const named = username === "" ? [] : entries.filter((entry) => entry.id === username);
+    const read = named.map(createRecordReader(userKind, path));
+    const [fault] = read.flatMap((each) => "faults" in each ? each.faults : []);
+    if (fault !== undefined) throw new AppError("invalid", fault.message);
+    const [first] = read;
+    if (first === undefined || !("record" in first)) throw unknownUser("change", path, username);
+    const after = change(first.record);
+    const fields = changedFields(first.record, after);
+    if (Object.keys(fields).length === 0) return { result: after };
+    const changed = await changeEntries({ path, text }, userKind.section, [{ id: username, fields }]);
+    return { text: changed, result: after };
+  });
+}
+
+function unknownUser(verb: string, path: string, username: string): AppError {
+  return new AppError("not_found", `Cannot ${verb} user ${quoted(username)}: ${path} has no such user`);
+}
+
+/** The fields of a file that differ between two states of an account; undefined for one that goes away. */
+export function changedFields(before: UserRecord, after: UserRecord): EntryFields {
+  const old = fieldsOf(before);
+  const fields = fieldsOf(after);
+  const names = new Set([...Object.keys(old), ...Object.keys(fields)]);
+  return Object.fromEntries(
+    [...names].filter((name) => old[name] !== fields[name]).map((name) => [name, fields[name]]),
+  );
+}
+
+/** The fields that an account has in the file besides its name. */
+function fieldsOf(user: UserRecord): Record<string, FieldValue> {
+  return {
+    password_hash: user.passwordHash,
+    annotation: user.annotation ?? "",
+    created_at: timestampOrNull(user.createdAt),
+    last_login: timestampOrNull(user.lastLogin),
+    enabled: user.enabled,
+    failed_attempts: user.failedAttempts,
+    ...(user.disabledReason === null ? {} : { disabled_reason: user.disabledReason }),
+  };
+}
+
+/** The longest username: as long as an e-mail address may be. */
+const longestUsername = 254;
+
+/** Why a text cannot be a username; undefined where it can. */
+function usernameFault(username: string): string | undefined {
+  if (username === "") return "it is empty";
+  if (username.length > longestUsername) {
+    return `it has ${username.length} characters, and at most ${longestUsername} are allowed`;
+  }
+  // two names that look the same, or one that hides part of a line, would mislead whoever reads a list
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(username)) return "it holds a control character";
+  if (/\p{Cf}/u.test(username)) return "it holds an invisible character or a mark of writing direction";
+  if (!username.isWellFormed()) return "it is not well-formed Unicode";
+  if (username !== username.trim()) return "it begins or ends with a space";
+  return username === "__proto__" ? "the name is reserved" : undefined;
+}
+
 const mostFailedAttempts = 1_000_000_000;
-const knownFields = [
-  "username",
-  "password_hash",
-  "annotation",
-  "created_at",
-  "last_login",
-  "enabled",
-  "failed_attempts",
-  "disabled_reason",
-];
 
 // what is wrong with the entry is left in the reader
-function readFields(entry: CredentialEntry, reader: EntryReader): UserRecord {
-  const nameFault = entry.id === "" ? undefined : usernameFault(entry.id);
+function readUser(reader: EntryReader): UserRecord {
+  const nameFault = reader.id === "" ? undefined : usernameFault(reader.id);
   if (nameFault !== undefined) reader.fault(undefined, `the username cannot be used: ${nameFault}`);
-  const username = entry.fields.get("username");
-  if (username !== undefined && username.text !== entry.id) {
+  const username = reader.field("username");
+  if (username !== undefined && username.text !== reader.id) {
     reader.fault("username", "username: expected the name that the entry has");
   }
-  const hash = entry.fields.get("password_hash")?.text ?? "";
+  const hash = reader.field("password_hash")?.text ?? "";
   const hashFault = passwordHashFault(hash);
   if (hashFault !== undefined) reader.fault("password_hash", `password_hash: ${hashFault}`);
   const enabled = readEnabled(reader);
   return {
-    username: entry.id,
+    username: reader.id,
     passwordHash: hash,
     annotation: reader.text("annotation"),
     createdAt: reader.time("created_at"),
@@ -175,8 +287,4 @@ function readDisabledReason(reader: EntryReader, enabled: boolean): DisabledReas
   if (text === null || text === "lockout" || text === "administrator") return enabled ? null : text;
   reader.fault("disabled_reason", "disabled_reason: expected lockout or administrator");
   return null;
-}
-
-function timeText(ms: number | null): string | null {
-  return ms === null ? null : formatTimestamp(ms);
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { lockWithin, withFileLock } from "../../../src/core/files/file_lock.ts";
-import { addToken } from "../../../src/identity/tokens/tokens.ts";
-import { readTokenFile } from "../../../src/identity/tokens/token_file.ts";
+import { addToken, readTokenFile } from "../../../src/identity/tokens/token_file.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 
 const now = Date.UTC(2026, 0, 15);
@@ -27,7 +26,7 @@ async function firstLine(child: Deno.ChildProcess): Promise<string> {
 }
 
 const addInLoop = (note: string, count: number) => `
-  import { addToken } from ${source("identity/tokens/tokens.ts")};
+  import { addToken } from ${source("identity/tokens/token_file.ts")};
   console.log("ready");
   for (let i = 0; i < ${count}; i++) {
     await addToken({ path, note: ${JSON.stringify(note)} + i, expiry: "never", now: ${now} });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendEntry, removeEntry } from "../../../src/identity/credentials/credential_entries.ts";
+import { appendEntry, removeEntry } from "../../../src/identity/credentials/yaml_entries.ts";
 import { editCredentialFile } from "../../../src/identity/credentials/credential_file.ts";
 import { readTokenFile } from "../../../src/identity/tokens/token_file.ts";
 import { pgedgeTokenFile } from "../pgedge_token_file.ts";

@@ -53,7 +53,7 @@ async function watched(
       return text;
     },
     onReload: (data) => void reloads.push(data),
-    onFailure: (reason) => void reasons.push(reason),
+    onError: (reason) => void reasons.push(reason),
     ...options,
   });
   let expected = 0;

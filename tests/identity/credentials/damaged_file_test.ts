@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { openTokenDirectory } from "../../../src/identity/tokens/token_directory.ts";
-import { readTokens } from "../../../src/identity/tokens/token_file.ts";
-import { addToken, removeToken } from "../../../src/identity/tokens/tokens.ts";
+import { readRecords } from "../../../src/identity/credentials/read_records.ts";
+import { addToken, removeToken, tokenKind } from "../../../src/identity/tokens/token_file.ts";
 import { openUserDirectory } from "../../../src/identity/users/user_directory.ts";
-import { readUsers } from "../../../src/identity/users/user_file.ts";
-import { addUser } from "../../../src/identity/users/users.ts";
+import { addUser, userKind } from "../../../src/identity/users/user_file.ts";
 import { createLogger } from "../../../src/core/logger.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 
@@ -94,10 +93,10 @@ for (const [title, text, reason] of damaged) {
 
 Deno.test("a file of tokens or users that is cut anywhere is refused, or has lost whole entries alone", async () => {
   await using running = await runningTokens(tokens);
-  const whole = (await readTokens({ path: "", text: tokens })).records.map((record) =>
+  const whole = (await readRecords(tokenKind, { path: "", text: tokens })).records.map((record) =>
     JSON.stringify(record)
   );
-  const wholeUsers = (await readUsers({ path: "", text: users })).records.map((record) =>
+  const wholeUsers = (await readRecords(userKind, { path: "", text: users })).records.map((record) =>
     JSON.stringify(record)
   );
   await using folder = await temporaryFolder();

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type CredentialEntry, readEntries } from "../../../src/identity/credentials/credential_entries.ts";
-import { parseCredentialText } from "../../../src/identity/credentials/credential_file.ts";
+import {
+  type CredentialEntry,
+  parseCredentialText,
+  readEntries,
+} from "../../../src/identity/credentials/yaml_entries.ts";
 import { readPlainLayout } from "../../../src/identity/credentials/plain_layout.ts";
 
 const plainText = `# accounts of staging

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../../src/core/logger.ts";
 import { openUserDirectory, type UserDirectoryOptions } from "../../../src/identity/users/user_directory.ts";
-import { readUserFile } from "../../../src/identity/users/user_file.ts";
 import {
   addUser,
   deleteUser,
   disableUser,
   enableUser,
+  readUserFile,
   updateUser,
-} from "../../../src/identity/users/users.ts";
+} from "../../../src/identity/users/user_file.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { pgedgeUserFile } from "../pgedge_user_file.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
@@ -49,7 +49,7 @@ async function setUp(text: string | undefined, options: Partial<UserDirectoryOpt
 
 Deno.test("a failed login is counted at once and in the file, where everything else stays", async () => {
   await using test = await setUp(pgedgeUserFile);
-  test.directory.recordFailure("bob");
+  test.directory.recordFailedLogin("bob");
   assert.equal(test.directory.find("bob")?.failedAttempts, 1);
   await test.directory.close();
   const bob = pgedgeUserFile.indexOf("    bob:");
@@ -63,11 +63,11 @@ Deno.test("a failed login is counted at once and in the file, where everything e
 
 Deno.test("the failure that reaches the threshold locks the account at once, in the file and over a restart", async () => {
   await using test = await setUp(pgedgeUserFile);
-  test.directory.recordFailure("alice");
+  test.directory.recordFailedLogin("alice");
   const { enabled, disabledReason, failedAttempts } = test.directory.find("alice") ?? {};
   assert.deepEqual([enabled, disabledReason, failedAttempts], [false, "lockout", 3]);
   assert.deepEqual(test.events, ["locked alice"]);
-  for (let i = 0; i < 5; i++) test.directory.recordFailure("alice");
+  for (let i = 0; i < 5; i++) test.directory.recordFailedLogin("alice");
   await waitUntil(
     "the lockout is in the file",
     async () => (await test.inFile("alice"))?.disabledReason === "lockout",
@@ -85,7 +85,7 @@ Deno.test("the failure that reaches the threshold locks the account at once, in 
 
 Deno.test("without a threshold nothing locks, and failures are counted all the same", async () => {
   await using test = await setUp(pgedgeUserFile, { maxFailedAttempts: 0 });
-  for (let i = 0; i < 100; i++) test.directory.recordFailure("alice");
+  for (let i = 0; i < 100; i++) test.directory.recordFailedLogin("alice");
   await test.directory.close();
   const alice = await test.inFile("alice");
   assert.deepEqual([alice?.enabled, alice?.failedAttempts], [true, 102]);
@@ -93,9 +93,9 @@ Deno.test("without a threshold nothing locks, and failures are counted all the s
 
 Deno.test("a login clears the count and sets its time", async () => {
   await using test = await setUp(pgedgeUserFile);
-  test.directory.recordSuccess("alice");
+  test.directory.recordLogin("alice");
   assert.equal(test.directory.find("alice")?.failedAttempts, 0);
-  test.directory.recordFailure("alice");
+  test.directory.recordFailedLogin("alice");
   await test.directory.close();
   const alice = await test.inFile("alice");
   assert.deepEqual([alice?.failedAttempts, alice?.lastLogin, alice?.enabled], [1, now, true]);
@@ -104,7 +104,7 @@ Deno.test("a login clears the count and sets its time", async () => {
 Deno.test("unknown names, those of properties and disabled accounts leave no trace", async () => {
   await using test = await setUp(pgedgeUserFile);
   for (const name of ["", "nobody", "__proto__", "constructor", "charlie"]) {
-    test.directory.recordFailure(name);
+    test.directory.recordFailedLogin(name);
   }
   await test.directory.close();
   assert.equal(await Deno.readTextFile(test.path), pgedgeUserFile);
@@ -115,7 +115,7 @@ Deno.test("thousands of failures make a few writes", async () => {
   await using test = await setUp(pgedgeUserFile, { maxFailedAttempts: 0 });
   const inodes = new Set<number | null>();
   for (let i = 0; i < 5_000; i++) {
-    test.directory.recordFailure("bob");
+    test.directory.recordFailedLogin("bob");
     if (i % 100 === 0) {
       await new Promise((resolve) => setTimeout(resolve, 1));
       inodes.add((await Deno.stat(test.path)).ino);
@@ -129,7 +129,7 @@ Deno.test("thousands of failures make a few writes", async () => {
 Deno.test("reload() takes in what others changed, and what the server wrote itself is unchanged", async () => {
   await using test = await setUp(pgedgeUserFile);
   assert.equal(await test.directory.reload(), "unchanged");
-  test.directory.recordFailure("bob");
+  test.directory.recordFailedLogin("bob");
   await waitUntil("the failure is in the file", async () => (await test.inFile("bob"))?.failedAttempts === 1);
   assert.equal(await test.directory.reload(), "unchanged");
   assert.deepEqual(test.events, []);
@@ -143,7 +143,7 @@ Deno.test("reload() takes in what others changed, and what the server wrote itse
 
 Deno.test("a lockout ends with -enable-user while the server runs", async () => {
   await using test = await setUp(pgedgeUserFile);
-  test.directory.recordFailure("alice");
+  test.directory.recordFailedLogin("alice");
   await waitUntil("the lockout is in the file", async () => (await test.inFile("alice"))?.enabled === false);
   await enableUser({ path: test.path, username: "alice" });
   await test.directory.reload();
@@ -154,7 +154,7 @@ Deno.test("a lockout ends with -enable-user while the server runs", async () => 
 Deno.test("a write that comes upon another's change takes it in and says so", async () => {
   await using test = await setUp(pgedgeUserFile);
   await disableUser({ path: test.path, username: "bob" });
-  test.directory.recordFailure("alice");
+  test.directory.recordFailedLogin("alice");
   await waitUntil("the change is taken in", () => test.events.includes("reloaded"));
   assert.equal(test.directory.find("bob")?.enabled, false);
   assert.equal(await test.directory.reload(), "unchanged");
@@ -166,7 +166,7 @@ Deno.test("what cannot be read keeps the old accounts, and counts go into the fi
   await using test = await setUp(pgedgeUserFile);
   await Deno.writeTextFile(test.path, "users: [\n");
   await assert.rejects(test.directory.reload(), { code: "invalid", message: /line \d/ });
-  test.directory.recordFailure("bob");
+  test.directory.recordFailedLogin("bob");
   await waitUntil("the failed write is logged", () => test.events.length > 0);
   assert.match(test.events[0] ?? "", /^ERROR Cannot note logins in the user file; trying again/);
   assert.equal(await Deno.readTextFile(test.path), "users: [\n");
@@ -175,7 +175,7 @@ Deno.test("what cannot be read keeps the old accounts, and counts go into the fi
     code: "not_found",
     message: `Cannot read ${test.path}: it does not exist`,
   });
-  test.directory.recordFailure("bob");
+  test.directory.recordFailedLogin("bob");
   assert.equal(test.directory.find("bob")?.failedAttempts, 2);
   await Deno.writeTextFile(test.path, pgedgeUserFile);
   await waitUntil(
@@ -205,7 +205,7 @@ Deno.test("a directory starts without a file, and without its faulty entries", a
 });
 
 Deno.test("administrators and failing logins that write at the same time lose nothing", async () => {
-  const source = JSON.stringify(new URL("../../../src/identity/users/users.ts", import.meta.url).href);
+  const source = JSON.stringify(new URL("../../../src/identity/users/user_file.ts", import.meta.url).href);
   await using test = await setUp(pgedgeUserFile, { maxFailedAttempts: 0 });
   const script = `${test.path}.ts`;
   await Deno.writeTextFile(
@@ -226,7 +226,7 @@ Deno.test("administrators and failing logins that write at the same time lose no
   void child.status.then(() => done = true);
   let failures = 0;
   while (!done) {
-    test.directory.recordFailure("bob");
+    test.directory.recordFailedLogin("bob");
     failures++;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
@@ -252,12 +252,12 @@ Deno.test("a write is announced with the text before and after, and nothing is w
     beforeWrite: (before, after) => writes.push([before, after]),
   });
   assert.equal(test.directory.text, pgedgeUserFile);
-  test.directory.recordFailure("bob");
+  test.directory.recordFailedLogin("bob");
   await test.directory.close();
   assert.deepEqual(writes, [[pgedgeUserFile, await Deno.readTextFile(test.path)]]);
   assert.equal(test.directory.text, writes[0]?.[1]);
   await deleteUser({ path: test.path, username: "bob" });
-  test.directory.recordFailure("bob");
+  test.directory.recordFailedLogin("bob");
   await test.directory.close();
   assert.equal(writes.length, 1);
 });
@@ -266,8 +266,8 @@ Deno.test("a user deleted meanwhile is not brought back", async () => {
   await using test = await setUp(pgedgeUserFile);
   await updateUser({ path: test.path, username: "bob", annotation: "x" });
   await deleteUser({ path: test.path, username: "alice" });
-  test.directory.recordFailure("alice");
-  test.directory.recordFailure("bob");
+  test.directory.recordFailedLogin("alice");
+  test.directory.recordFailedLogin("bob");
   await test.directory.close();
   assert.deepEqual(
     (await readUserFile(test.path)).records.map((user) => [user.username, user.failedAttempts]),

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { presentToken } from "../../../src/identity/tokens/token_digest.ts";
+import { presentToken } from "../../../src/identity/authenticator.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenRecord } from "../../../src/identity/tokens/token_file.ts";
-import { hashToken } from "../../../src/identity/tokens/token_digest.ts";
-import { createTokenIndex } from "../../../src/identity/tokens/token_index.ts";
+import { createTokenIndex } from "../../../src/identity/tokens/token_directory.ts";
 
 function record(id: string, token: string, expiresAt: number | null = null): TokenRecord {
   const hash = createHash("sha256").update(token).digest("hex");
   return { id, hash, annotation: null, database: null, createdAt: null, expiresAt };
 }
 
-Deno.test("hashToken() is SHA-256 in hex", () => {
-  assert.equal(hashToken("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+Deno.test("presentToken() is SHA-256 in hex", () => {
+  assert.equal(presentToken("abc")?.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 });
 
 Deno.test("find() finds the record of a token that any tool made", () => {

@@ -1,6 +1,32 @@
-import { isAlias, isMap, isNode, isPair, isScalar, isSeq, type YAMLMap, type YAMLSeq } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
 import { AppError } from "../../core/app_error.ts";
-import type { CredentialDocument } from "./credential_file.ts";
+
+/** A credential file's YAML, with the comments and the order that an edit keeps. */
+export interface CredentialDocument {
+  readonly path: string;
+  readonly yaml: Document<Node, false>;
+  /** The line, from 1, at an offset in the file's text. */
+  lineAt(offset: number): number;
+}
+
+/** A credential file's text, and where it is from. */
+export interface CredentialText {
+  readonly path: string;
+  readonly text: string;
+}
 
 /** One entry of a credential file. */
 export interface CredentialEntry {
@@ -19,15 +45,64 @@ export interface CredentialField {
 
 export type FieldValue = string | number | boolean | null;
 
-/** Fields of one entry to be set; undefined takes a field away. */
+/** Fields to be set; undefined takes a field away. */
+export type EntryFields = Readonly<Record<string, FieldValue | undefined>>;
+
 export interface EntryChange {
   readonly id: string;
-  readonly fields: Readonly<Record<string, FieldValue | undefined>>;
+  readonly fields: EntryFields;
 }
 
 export interface FieldFault {
   readonly line: number;
   readonly reason: string;
+}
+
+/** @throws AppError `invalid`, with the line, for what is not YAML */
+export function parseCredentialText({ path, text }: CredentialText): CredentialDocument {
+  const lines = new LineCounter();
+  const lineAt = (offset: number) => lines.linePos(offset).line;
+  // The library's own errors quote the file's text, which is secret. Its search for duplicate keys takes quadratic time;
+  // readEntries() looks for them itself.
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false } as const;
+  let yaml: Document<Node, false>;
+  try {
+    yaml = parseDocument<Node, false>(text, options);
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot read ${path}: it is nested too deeply`, { cause });
+  }
+  // of its key alone the entry is faulty, and that is reported without losing the other entries
+  const error = yaml.errors.find(({ code }) => code !== "KEY_OVER_1024_CHARS");
+  if (error !== undefined) {
+    const reason = error.code === "MULTIPLE_DOCS" ? "a second document starts after it" : error.message;
+    throw new AppError("invalid", `Cannot read ${path}, line ${lineAt(error.pos[0])}: ${reason}`);
+  }
+  return { path, yaml, lineAt };
+}
+
+/**
+ * A document as text, with the spacing of the text that it was parsed from.
+ *
+ * @throws AppError `invalid` where an alias would lose what it stands for
+ */
+export function renderCredentialText(file: CredentialDocument, text: string): string {
+  try {
+    return file.yaml.toString({ lineWidth: 0, ...spacingOf(text) });
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot write ${file.path}: an alias would lose what it stands for`, {
+      cause,
+    });
+  }
+}
+
+// the spacing that a file has already, so that an edit changes no line but its own
+function spacingOf(text: string) {
+  const indent = /^( +)[^\s#-]/m.exec(text)?.[1]?.length ?? 2;
+  return {
+    indent: Math.min(indent, 8),
+    indentSeq: !/^- /m.test(text),
+    flowCollectionPadding: !/: \{[^\s}]/.test(text),
+  };
 }
 
 /**
@@ -92,11 +167,23 @@ export function appendEntry(
 }
 
 /**
- * Sets fields of the entry with an id; undefined takes a field away.
+ * A file's text with fields of its entries set. Comments and order stay.
  *
- * @throws AppError `not_found` where no entry with fields has the id
+ * @throws AppError as readEntries, and `not_found` for an id that no entry with fields has
  */
-export function changeEntry(file: CredentialDocument, section: string, { id, fields }: EntryChange): void {
+export function changeYamlText(
+  file: CredentialText,
+  section: string,
+  changes: readonly EntryChange[],
+): string {
+  const document = parseCredentialText(file);
+  for (const change of changes) changeEntry(document, section, change);
+  const text = renderCredentialText(document, file.text);
+  parseCredentialText({ ...file, text });
+  return text;
+}
+
+function changeEntry(file: CredentialDocument, section: string, { id, fields }: EntryChange): void {
   const collection = sectionOf(file, section);
   const entry = isMap(collection)
     ? collection.items.find((pair) => textOf(pair.key) === id)?.value

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { changeEntries } from "../../../src/identity/credentials/change_entries.ts";
-import { loadEntries } from "../../../src/identity/credentials/load_entries.ts";
+import { changeEntries, loadEntries } from "../../../src/identity/credentials/entries.ts";
 
 const change = (text: string, ...changes: Parameters<typeof changeEntries>[2]) =>
   changeEntries({ path: "users.yaml", text }, "users", changes);

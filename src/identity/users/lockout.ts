@@ -1,0 +1,107 @@
+import type { Logger } from "../../core/logger.ts";
+import type { UserRecord } from "./user_file.ts";
+
+/** Logins of one account that its file does not show yet. */
+export interface LoginCounts {
+  /** When the last one succeeded, in milliseconds since 1970; null where none did. */
+  readonly succeededAt: number | null;
+  /** How many have failed since then. */
+  readonly failed: number;
+}
+
+/**
+ * An account after some logins. As many that failed in a row as `maxFailedAttempts` lock it, where that is not 0. It is a
+ * difference and not a state, so that it also applies to what an administrator has just changed.
+ */
+export function afterLogins(user: UserRecord, logins: LoginCounts, maxFailedAttempts: number): UserRecord {
+  const { succeededAt, failed } = logins;
+  // to the second, as the file keeps it
+  const lastLogin = succeededAt === null ? user.lastLogin : Math.floor(succeededAt / 1000) * 1000;
+  if (!user.enabled) return { ...user, lastLogin };
+  const failedAttempts = failed + (succeededAt === null ? user.failedAttempts : 0);
+  const locked = maxFailedAttempts > 0 && failed > 0 && failedAttempts >= maxFailedAttempts;
+  return {
+    ...user,
+    lastLogin,
+    failedAttempts,
+    ...(locked ? { enabled: false, disabledReason: "lockout" } : {}),
+  };
+}
+
+export const noLogins: LoginCounts = { succeededAt: null, failed: 0 };
+
+export const failedLogin: LoginCounts = { succeededAt: null, failed: 1 };
+
+/** Logins, one after the other, as one. */
+export function joinLogins(earlier: LoginCounts = noLogins, later: LoginCounts = noLogins): LoginCounts {
+  return later.succeededAt === null ? { ...earlier, failed: earlier.failed + later.failed } : later;
+}
+
+// a reply goes out before, so that the work for an account that is there does not show in the reply's time
+const writeDelayMs = 20;
+const longestRetryDelayMs = 5_000;
+
+/**
+ * Gathers logins until they are written, those of the meantime in one go.
+ *
+ * @param options.write writes logins, by username; what it resolves with runs at the moment when they leave the queue
+ */
+export function createLoginQueue({ write, logger }: {
+  readonly write: (logins: ReadonlyMap<string, LoginCounts>) => Promise<() => void>;
+  readonly logger: Logger;
+}) {
+  let waiting = new Map<string, LoginCounts>();
+  let beingWritten = new Map<string, LoginCounts>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing: Promise<void> | undefined;
+  let failedWrites = 0;
+
+  function schedule(delayMs: number): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void startWriting();
+    }, delayMs);
+  }
+  function startWriting(): Promise<void> {
+    // what comes in the meantime waits for the next write
+    return writing ??= writeWaiting().finally(() => {
+      writing = undefined;
+      if (waiting.size === 0) return;
+      schedule(failedWrites === 0 ? 0 : Math.min(longestRetryDelayMs, 125 * 2 ** failedWrites));
+    });
+  }
+  async function writeWaiting(): Promise<void> {
+    [beingWritten, waiting] = [waiting, new Map()];
+    try {
+      const written = await write(beingWritten);
+      beingWritten = new Map();
+      failedWrites = 0;
+      written();
+    } catch (error) {
+      for (const [username, logins] of waiting) add(beingWritten, username, logins);
+      [beingWritten, waiting] = [new Map(), beingWritten];
+      if (failedWrites++ === 0) {
+        logger.error("Cannot note logins in the user file; trying again", { error });
+      }
+    }
+  }
+
+  return {
+    /** What is not written yet of an account. */
+    of: (username: string) => joinLogins(beingWritten.get(username), waiting.get(username)),
+    record(username: string, logins: LoginCounts): void {
+      add(waiting, username, logins);
+      if (writing === undefined) schedule(writeDelayMs);
+    },
+    /** Tries once more to write what is left. */
+    async close(): Promise<void> {
+      await writing;
+      if (waiting.size > 0) await startWriting();
+      clearTimeout(timer);
+    },
+  };
+}
+
+function add(counts: Map<string, LoginCounts>, username: string, logins: LoginCounts): void {
+  counts.set(username, joinLogins(counts.get(username), logins));
+}

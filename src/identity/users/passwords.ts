@@ -1,0 +1,220 @@
+import bcrypt from "bcryptjs";
+import { AppError } from "../../core/app_error.ts";
+import { createQueue } from "../../core/async/queue.ts";
+import { yieldToEventLoop } from "../../core/async/yield.ts";
+import { longestPasswordBytes } from "./password_limits.ts";
+
+/** What a new password costs to check: 2^12 rounds of bcrypt's key schedule. */
+export const passwordCost = 12;
+
+/** The costs of hashes that are taken; what is dearer would take a caller's login many seconds. */
+const hashCosts = { least: 4, most: 15 } as const;
+
+/**
+ * Checks a password that is to be set.
+ *
+ * @throws AppError `invalid` with the reason
+ */
+export function checkNewPassword(password: string, minLength: number): void {
+  const fault = newPasswordFault(password, minLength);
+  if (fault !== undefined) throw new AppError("invalid", `Cannot set the password: ${fault}`);
+}
+
+function newPasswordFault(password: string, minLength: number): string | undefined {
+  if (password === "") return "it is empty";
+  if (password.includes("\0")) return "it holds a NUL character";
+  if (!password.isWellFormed()) return "it is not well-formed Unicode";
+  const length = [...password].length;
+  if (length < minLength) return `it has ${length} characters, and at least ${minLength} are needed`;
+  const bytes = byteLength(password);
+  if (bytes <= longestPasswordBytes) return undefined;
+  return `it has ${bytes} bytes, and bcrypt uses only the first ${longestPasswordBytes}`;
+}
+
+/** Whether a password could have been set at all; what could not is never compared, as bcrypt would cut or change it. */
+export function isPossiblePassword(password: string): boolean {
+  return !password.includes("\0") && password.isWellFormed() && byteLength(password) <= longestPasswordBytes;
+}
+
+/** The bcrypt hash of a password, `$2b$12$…`. It takes a quarter of a second, in which nothing else runs here. */
+export function hashPassword(password: string): string {
+  return bcrypt.hashSync(password, passwordCost);
+}
+
+/**
+ * Whether a password is the one that a hash was made of. The time that it takes is that of `totalCost`, which is no less
+ * than the hash's own cost, whatever the result: a comparison at each cost from c on to n - 1 fills what one of cost c
+ * leaves of one of cost n.
+ */
+export function verifyPassword(password: string, hash: string, totalCost: number): boolean {
+  const matches = bcrypt.compareSync(password, hash);
+  for (let cost = costOf(hash); cost < totalCost; cost++) bcrypt.compareSync(password, dummyHash(cost));
+  return matches;
+}
+
+/** A hash that no password has. */
+export function dummyHash(cost: number): string {
+  // the last character would stand for bits that a real hash never sets
+  return `$2b$${String(cost).padStart(2, "0")}$${".".repeat(52)}/`;
+}
+
+/** The cost of a bcrypt hash. */
+export function costOf(hash: string): number {
+  return Number(hash.slice(4, 6));
+}
+
+/** Why a text is no bcrypt hash that can be checked; quotes nothing of it but a scheme's name. */
+export function passwordHashFault(text: string): string | undefined {
+  const expected = "expected a bcrypt hash ($2a$, $2b$ or $2y$)";
+  const scheme = /^\$(argon2[a-z]{1,2}|scrypt|y|7|pbkdf2[a-z0-9-]{0,10}|[156]|sha1|apr1|2x?)\$/.exec(text)
+    ?.[1];
+  if (scheme !== undefined) return `${expected}, got one of the scheme ${scheme}`;
+  const match = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(text);
+  if (match === null) return `${expected} of 60 characters`;
+  const cost = Number(match[1]);
+  if (cost >= hashCosts.least && cost <= hashCosts.most) return undefined;
+  return `its cost is ${cost}; expected ${hashCosts.least} to ${hashCosts.most}`;
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** What became of a password that was to be compared. */
+export type Comparison = "match" | "mismatch" | "not_admitted";
+
+/** One comparison; it takes the time of `totalCost`. */
+export interface PasswordRequest {
+  readonly password: string;
+  readonly hash: string;
+  readonly totalCost: number;
+}
+
+interface ComparisonRequest extends PasswordRequest {
+  /** Asked when the comparison is next; where it says no, nothing is compared. */
+  readonly admit: () => boolean;
+  /** Takes the comparison out of the queue; one that has begun goes on. */
+  readonly signal: AbortSignal;
+}
+
+/** Compares passwords on threads of their own, one after the other on each. */
+export type PasswordHasher = ReturnType<typeof createPasswordHasher>;
+
+export interface PasswordHasherOptions {
+  /** Threads; each is started when it is first needed. */
+  readonly workers?: number;
+  /** Comparisons that may wait besides those that run. */
+  readonly maxWaiting?: number;
+}
+
+export function createPasswordHasher(options: PasswordHasherOptions = {}) {
+  const { workers = Math.max(1, navigator.hardwareConcurrency - 1), maxWaiting = 100 } = options;
+  const queue = createQueue({ atOnce: workers });
+  const closing = new AbortController();
+  const idle: PasswordThread[] = [];
+  const busy = new Set<PasswordThread>();
+  const pace = createPace();
+
+  async function compareOnThread({ password, hash, totalCost }: PasswordRequest): Promise<Comparison> {
+    const thread = idle.pop() ?? startThread();
+    busy.add(thread);
+    try {
+      const matches = await pace.measure(() => thread.compare({ password, hash, totalCost }));
+      idle.push(thread);
+      return matches ? "match" : "mismatch";
+    } catch (error) {
+      thread.close();
+      throw error;
+    } finally {
+      busy.delete(thread);
+    }
+  }
+
+  function close(): void {
+    closing.abort(stopping());
+    for (const thread of [...idle, ...busy]) thread.close();
+  }
+
+  return {
+    /**
+     * @throws AppError `unavailable` with `retryAfterSeconds` where too many wait already, or after close(); the signal's
+     * reason where it aborts while the comparison waits
+     */
+    async compare(request: ComparisonRequest): Promise<Comparison> {
+      request.signal.throwIfAborted();
+      closing.signal.throwIfAborted();
+      if (queue.waiting >= maxWaiting) throw tooMany(pace.secondsFor(queue.waiting / workers));
+      const leave = await queue.enter(AbortSignal.any([request.signal, closing.signal]));
+      if (!request.admit()) {
+        leave();
+        return "not_admitted";
+      }
+      try {
+        return await compareOnThread(request);
+      } finally {
+        // whoever waits for this result counts it before the next one is admitted
+        if (queue.waiting > 0) void yieldToEventLoop().then(leave);
+        else leave();
+      }
+    },
+    close,
+    [Symbol.dispose]: close,
+  };
+}
+
+type PasswordThread = ReturnType<typeof startThread>;
+
+function startThread() {
+  const worker = new Worker(import.meta.resolve("./password_worker.ts"), { type: "module" });
+  const { port1: port, port2: workerPort } = new MessageChannel();
+  let pending: PromiseWithResolvers<boolean> | undefined;
+  const close = () => {
+    port.close();
+    worker.terminate();
+    pending?.reject(stopping());
+  };
+  port.onmessage = ({ data }: MessageEvent<boolean>) => pending?.resolve(data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    pending?.reject(
+      new AppError("internal", "Cannot check a password: its worker failed", { cause: event.message }),
+    );
+  };
+  worker.postMessage(undefined, [workerPort]);
+  return {
+    /** @throws AppError `internal` where the thread fails */
+    compare(request: PasswordRequest): Promise<boolean> {
+      pending = Promise.withResolvers();
+      port.postMessage(request);
+      return pending.promise;
+    },
+    close,
+  };
+}
+
+/** How long comparisons have taken lately, to tell those turned away when to come back. */
+function createPace() {
+  let averageMs = 300;
+  return {
+    async measure<T>(work: () => Promise<T>): Promise<T> {
+      const start = performance.now();
+      const result = await work();
+      averageMs += (performance.now() - start - averageMs) / 8;
+      return result;
+    },
+    /** Whole seconds, at least one, that some comparisons one after the other take. */
+    secondsFor: (comparisons: number) => Math.max(1, Math.ceil(comparisons * averageMs / 1000)),
+  };
+}
+
+function tooMany(retryAfterSeconds: number): AppError {
+  return new AppError("unavailable", "Cannot log in: too many logins are waiting", {
+    data: { retryAfterSeconds },
+  });
+}
+
+function stopping(): AppError {
+  return new AppError("unavailable", "Cannot log in: the server is stopping", {
+    data: { retryAfterSeconds: 1 },
+  });
+}
