@@ -1,4 +1,4 @@
-import type { NamedPipeline } from "../app/rag/named_pipeline.ts";
+import type { OperatorPipeline } from "../app/rag/operator_pipelines.ts";
 import { AppError } from "../core/app_error.ts";
 import type { Connection } from "../postgres/connection.ts";
 import { buildKeywordIndex } from "../rag_server/keyword/build_keyword_index.ts";
@@ -12,7 +12,7 @@ import type { Print } from "./output.ts";
 import type { Progress } from "./progress_bar.ts";
 
 export interface IndexOperation {
-  readonly named: NamedPipeline;
+  readonly named: OperatorPipeline;
   readonly progress: Progress;
   readonly print: Print;
   readonly signal: AbortSignal;
@@ -124,7 +124,7 @@ async function indexVectors(
 }
 
 async function embeddingLength(
-  embedding: NamedPipeline["pipeline"]["providers"]["embedding"],
+  embedding: OperatorPipeline["pipeline"]["providers"]["embedding"],
   signal: AbortSignal,
 ): Promise<number> {
   const { vectors: [vector] } = await embedding.embed({ texts: ["length"], purpose: "query", signal });

@@ -1,5 +1,9 @@
 import { openToolDatabases } from "../app/open_tool_databases.ts";
-import { type NamedPipeline, openNamedPipeline, openPipelines } from "../app/rag/named_pipeline.ts";
+import {
+  openAllPipelines,
+  openOperatorPipeline,
+  type OperatorPipeline,
+} from "../app/rag/operator_pipelines.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
@@ -53,7 +57,7 @@ async function openPipeline(context: Context): Promise<void> {
     ...given("user", flags.settings.get("databases[0].user")?.text),
     ...given("password", flags.settings.get("databases[0].password")?.text),
   };
-  await using named = await openNamedPipeline(flags.pipeline ?? "", { config, role, logger });
+  await using named = await openOperatorPipeline(flags.pipeline ?? "", { config, role, logger });
   try {
     await usePipeline(named, context);
   } catch (error) {
@@ -64,7 +68,7 @@ async function openPipeline(context: Context): Promise<void> {
 }
 
 async function usePipeline(
-  named: NamedPipeline,
+  named: OperatorPipeline,
   { flags, print, logger, progress, signal }: Context,
 ): Promise<void> {
   switch (flags.operation) {
@@ -116,7 +120,7 @@ async function usePipeline(
 }
 
 async function lookInto({ flags, config, print, logger, signal }: Context): Promise<number> {
-  await using set = await openPipelines(config, logger);
+  await using set = await openAllPipelines(config, logger);
   await using databases = await openToolDatabases(config, logger);
   const diagnoses = await doctor({
     pipelines: set.list.map(({ config: { name }, database, tables, search, providers }) => ({

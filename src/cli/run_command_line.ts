@@ -47,7 +47,7 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
     case "config-schema":
       return print(JSON.stringify(configJsonSchema(), null, 2));
     case "openapi": {
-      const { ragOpenApi } = await import("../rag_server/rag_openapi.ts");
+      const { ragOpenApi } = await import("../rag_server/api/rag_openapi.ts");
       return print(JSON.stringify(ragOpenApi(program.version), null, 2));
     }
     case "verify-audit":

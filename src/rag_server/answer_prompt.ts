@@ -1,3 +1,4 @@
+import { AppError } from "../core/app_error.ts";
 import type { Grounding, Message } from "../llm/provider.ts";
 import { cutToTokens } from "../text/cut_to_budget.ts";
 import { createFence, type Fence } from "../text/fence.ts";
@@ -5,12 +6,12 @@ import { countTokens } from "../text/token_count.ts";
 
 export interface AnswerPromptInput<Document> {
   readonly question: string;
-  /** Earlier turns, oldest first. */
+  /** The conversation so far, oldest first. */
   readonly history: readonly Message[];
   /** The best first. */
   readonly documents: readonly Document[];
   /** Persona and style, in place of the default ones. */
-  readonly systemPrompt?: string;
+  readonly systemPrompt?: string | undefined;
   /** Of documents, history and question together. */
   readonly tokenBudget: number;
   /** For tests. */
@@ -37,27 +38,23 @@ const rules = `How to read what you are given:
 
 /** What a question may take of the budget: without documents there is no answer. */
 const questionShare = 0.75;
-
-/** The longest question that leaves documents a part of a budget, in tokens. */
-export function longestQuestion(tokenBudget: number): number {
-  return Math.floor(tokenBudget * questionShare);
-}
-
+/** What messages before the question may take of what it leaves. */
+const historyShare = 0.5;
 /** A document of which less would fit is left out: a sentence without its neighbours misleads. */
 const leastTokensOfPart = 40;
 /** What a document costs besides its text: its number and the lines between. */
 const tokensAround = 6;
 
 /**
- * What a model is asked for an answer. The question always goes in; the latest turns may take half of what it leaves of
- * the budget, and documents the rest, the last of them cut at a sentence.
+ * What a model is asked for an answer. The question always goes in; the latest messages may take half of what it leaves
+ * of the budget, and documents the rest, the last of them cut at a sentence.
  */
 export function buildAnswerPrompt<Document extends { readonly content: string }>(
   input: AnswerPromptInput<Document>,
 ): AnswerPrompt<Document> {
   const { question, systemPrompt = defaultPersona, fence = createFence() } = input;
   const left = Math.max(0, input.tokenBudget - countTokens(question));
-  const history = newestWithin(input.history, Math.floor(left / 2));
+  const history = newestWithin(input.history, Math.floor(left * historyShare));
   const shown = fittingDocuments(input.documents, left - tokensOf(history));
   const numbered = shown.map(({ content }, index) => `[${index + 1}]\n${content}`).join("\n\n");
   return {
@@ -69,6 +66,17 @@ export function buildAnswerPrompt<Document extends { readonly content: string }>
     grounding: { question, documents: shown.map(({ content }) => content) },
     shown,
   };
+}
+
+/** @throws {AppError} `invalid` for a question that leaves documents too little of the budget */
+export function checkQuestionLength(question: string, tokenBudget: number): void {
+  const longest = Math.floor(tokenBudget * questionShare);
+  const tokens = countTokens(question);
+  if (tokens <= longest) return;
+  throw new AppError(
+    "invalid",
+    `query: expected at most ${longest} tokens for this pipeline; got about ${tokens}`,
+  );
 }
 
 function fittingDocuments<Document extends { readonly content: string }>(
@@ -93,18 +101,18 @@ function fittingDocuments<Document extends { readonly content: string }>(
   return fitting;
 }
 
-function newestWithin(turns: readonly Message[], maxTokens: number): readonly Message[] {
+function newestWithin(messages: readonly Message[], maxTokens: number): readonly Message[] {
   // providers refuse an empty message, as an answer that broke off leaves behind
-  const said = turns.filter(({ content }) => content.trim() !== "");
+  const filled = messages.filter(({ content }) => content.trim() !== "");
   let left = maxTokens;
-  let first = said.length;
-  for (const { content } of said.toReversed()) {
+  let first = filled.length;
+  for (const { content } of filled.toReversed()) {
     left -= countTokens(content);
     if (left < 0) break;
     first--;
   }
   // a conversation that begins with the assistant is refused by some providers
-  const kept = said.slice(first);
+  const kept = filled.slice(first);
   const opening = kept.findIndex(({ role }) => role === "user");
   return opening === -1 ? [] : kept.slice(opening);
 }

@@ -1,18 +1,19 @@
+import { z } from "@hono/zod-openapi";
+import { findExcess } from "../http/request_body.ts";
 import type { Message } from "../llm/provider.ts";
-import type { Logic, Operator } from "./filter/filter_kinds.ts";
+import { type Logic, logics, type Operator, operators } from "./filter/filter_kinds.ts";
+import { queryLimits as limits } from "./query_limits.ts";
 
-/** What a client asks of a pipeline. Bounds have been checked where the request came in. */
+/** What a pipeline is asked. `readQuery` makes it of a request's body, within all bounds. */
 export interface PipelineQuery {
   readonly query: string;
   /** Documents to retrieve, in place of the pipeline's own number. */
   readonly topN?: number;
   /** Joined to the pipeline's own filter by AND. */
   readonly filter?: Filter;
-  /** Honoured only where the pipeline permits it. */
-  readonly includeSources: boolean;
-  /** Skips the keyword arm. */
+  /** Searches by vectors alone. */
   readonly disableHybrid: boolean;
-  /** Earlier turns, oldest first. */
+  /** The conversation so far, oldest first. */
   readonly messages: readonly Message[];
   /** The client's: statements that PostgreSQL does not stop are counted to it. */
   readonly address?: string;
@@ -34,24 +35,193 @@ export interface Filter {
   readonly logic: Logic;
 }
 
-/** A document that went into the prompt. */
-export interface Source {
-  /** Absent where the table has no column for it. */
-  readonly id?: string;
-  readonly content: string;
-  /** Higher is better; comparable within one answer only. */
-  readonly score: number;
+// null stands for a field that is left out: programs that serialise optional fields send it
+const optional = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => value ?? undefined, schema.optional());
+
+const flag = (description: string) =>
+  optional(z.boolean({ error: "expected true or false" })).openapi({ description, default: false });
+
+/** Text with something in it, and without the one character that PostgreSQL has no place for. */
+function filledText(max: number) {
+  const error = `expected a text of 1 to ${max} characters, not blank and without NUL`;
+  return z.string({ error })
+    .refine((text) => text.trim() !== "" && !text.includes("\0") && hasAtMost(text, max), { error })
+    .openapi({ minLength: 1, maxLength: max, pattern: "\\S" });
 }
 
-export interface PipelineAnswer {
-  readonly answer: string;
-  /** In the prompt's order; only where asked for and permitted. */
-  readonly sources?: readonly Source[];
-  /** Of all providers, embedding and reranking among them. */
-  readonly tokensUsed: number;
+// JSON Schema counts code points (Validation, section 6.3.1), `length` counts halves of the rarer ones twice
+function hasAtMost(text: string, max: number): boolean {
+  if (text.length <= max) return true;
+  return text.length <= 2 * max && [...text].length <= max;
 }
 
-/** Any number of chunks, then one `done`; a failure throws. */
-export type PipelineEvent =
-  | { readonly type: "chunk"; readonly content: string }
-  | { readonly type: "done"; readonly sources?: readonly Source[]; readonly tokensUsed: number };
+// a list that is too long is not looked into: a body can hold a hundred thousand wrong items
+function boundedList<T extends z.ZodType>(item: T, min: number, max: number) {
+  const error = min === 0 ? `expected a list of at most ${max}` : `expected a list of ${min} to ${max}`;
+  return z.array(item, { error }).min(min, { error }).max(max, { error });
+}
+
+/** One of some words, in any case. */
+const choice = <const T extends string>(words: readonly T[]) =>
+  z.preprocess(
+    (value) => typeof value === "string" ? value.toUpperCase() : value,
+    z.enum(words, { error: `expected one of ${words.join(", ")}` }),
+  );
+
+const condition = z.object({
+  column: filledText(limits.columnCharacters).openapi({
+    description: "A column's name, or a path into a JSON column, without NUL characters",
+    example: "product",
+  }),
+  operator: choice(operators).openapi({ description: "In upper or lower case", example: "=" }),
+  value: z.unknown().optional().openapi({
+    description:
+      `What the column is compared with; its type follows the column. A list for IN and NOT IN, of at most ` +
+      `${limits.values}; left out for IS NULL and IS NOT NULL, needed elsewhere. A text has at most ` +
+      `${limits.valueCharacters} characters, a pattern of LIKE and ILIKE ${limits.patternCharacters}`,
+    maxItems: limits.values,
+    example: "pgAdmin",
+  }),
+}, { error: "expected an object" }).superRefine(({ operator, value }, context) => {
+  const message = valueFault(operator, value ?? undefined);
+  if (message !== undefined) context.addIssue({ code: "custom", path: ["value"], message });
+}).openapi("Condition");
+
+function valueFault(operator: string, value: unknown): string | undefined {
+  if (operator === "IS NULL" || operator === "IS NOT NULL") return undefined;
+  const isList = Array.isArray(value);
+  if (!isList && (operator === "IN" || operator === "NOT IN")) return `expected a list for ${operator}`;
+  if (value === undefined) return `expected a value for ${operator}`;
+  if (isList && value.length > limits.values) return `expected a list of at most ${limits.values}`;
+  if (isDeeperThan(limits.valueLevels, value)) return `expected at most ${limits.valueLevels} levels`;
+  // the time that a pattern takes grows with its length times the text's
+  const max = operator.endsWith("LIKE") ? limits.patternCharacters : limits.valueCharacters;
+  const texts = [value].flat().filter((item) => typeof item === "string");
+  return texts.every((text) => hasAtMost(text, max))
+    ? undefined
+    : `expected a text of at most ${max} characters for ${operator}`;
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(levels - 1, item));
+}
+
+const filter = z.object({
+  conditions: boundedList(condition, 1, limits.conditions),
+  logic: optional(choice(logics)).openapi({
+    description: "What joins the conditions, in upper or lower case",
+    default: "AND",
+  }),
+}, { error: "expected an object with conditions" }).openapi("Filter", {
+  description: "Which documents to search; joined by AND to the pipeline's own filter",
+});
+
+const message = z.object({
+  role: z.enum(["user", "assistant"], { error: "expected user or assistant" }),
+  content: z.string({ error: "expected a text" }),
+}, { error: "expected an object with role and content" }).openapi("Message");
+
+const topNError = { error: `expected an integer from 1 to ${limits.topN}` };
+
+/** The body of a query. Fields that are not listed are ignored. */
+export const queryRequest = z.object({
+  query: filledText(limits.queryCharacters).openapi({
+    description: "The question, without NUL characters",
+    example: "How do I configure backups?",
+  }),
+  stream: flag("Answer with server-sent events"),
+  top_n: optional(z.int(topNError).min(1, topNError).max(limits.topN, topNError)).openapi({
+    description: "Documents to retrieve, in place of the pipeline's own number",
+    example: 5,
+  }),
+  filter: optional(filter),
+  include_sources: flag("Answer with the documents too, where the pipeline permits it"),
+  disable_hybrid: flag("Search by meaning alone, without the keyword arm"),
+  messages: optional(boundedList(message, 0, limits.messages)).openapi({
+    description: "Earlier turns of the conversation, oldest first",
+  }),
+}, { error: "expected a JSON object" }).openapi("QueryRequest");
+
+export type QueryRead =
+  | {
+    readonly kind: "query";
+    readonly query: Omit<PipelineQuery, "signal">;
+    readonly stream: boolean;
+    /** Whether sources are asked for. */
+    readonly includeSources: boolean;
+  }
+  /** Names each field at fault and what was expected of it. */
+  | { readonly kind: "fault"; readonly message: string };
+
+/** Reads the body of a query, within all the bounds that can be checked without a database. */
+export function readQuery(text: string): QueryRead {
+  const excess = findExcess(text);
+  if (excess !== undefined) return { kind: "fault", message: `the body: ${excess}` };
+  let body: unknown;
+  try {
+    body = parseExactJson(text);
+  } catch {
+    return { kind: "fault", message: "the body: expected JSON" };
+  }
+  const result = queryRequest.safeParse(body);
+  if (!result.success) return { kind: "fault", message: faultText(result.error.issues) };
+  const { query, stream, top_n: topN, filter, include_sources, disable_hybrid, messages } = result.data;
+  return {
+    kind: "query",
+    query: {
+      query,
+      ...(topN !== undefined && { topN }),
+      ...(filter !== undefined &&
+        { filter: { conditions: filter.conditions.map(compact), logic: filter.logic ?? "AND" } }),
+      disableHybrid: disable_hybrid ?? false,
+      messages: messages ?? [],
+    },
+    stream: stream ?? false,
+    includeSources: include_sources ?? false,
+  };
+}
+
+type Parsed = NonNullable<z.output<typeof queryRequest>["filter"]>["conditions"][number];
+
+function compact({ column, operator, value }: Parsed): Condition {
+  const hasValue = operator !== "IS NULL" && operator !== "IS NOT NULL";
+  return hasValue ? { column, operator, value } : { column, operator };
+}
+
+const faultsShown = 5;
+
+function faultText(issues: readonly z.core.$ZodIssue[]): string {
+  const shown = issues.slice(0, faultsShown).map(({ path, message }) => `${placeOf(path)}: ${message}`);
+  const rest = issues.length - shown.length;
+  return shown.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
+}
+
+function placeOf(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return "the body";
+  return path.map((key) => typeof key === "number" ? `[${key}]` : `.${String(key)}`).join("").slice(1);
+}
+
+/**
+ * Reads JSON as `JSON.parse` does, but gives a number that JavaScript's numbers do not hold as the text that it was
+ * written in: an id such as 9007199254740993 must not become its neighbour.
+ *
+ * @throws {SyntaxError} where the text is no JSON
+ */
+export function parseExactJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (!longNumber.test(text)) return value;
+  // a reviver would do the same, and take half a second for a megabyte of short numbers
+  return JSON.parse(text.replace(stringOrLongNumber, quoteInexact));
+}
+
+// a number of up to 15 digits is written back as it was read
+const longNumber = /\d[\d.]{15}/;
+
+// RFC 8259, sections 6 and 7
+const stringOrLongNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?=\d[\d.]{15})\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+function quoteInexact(token: string): string {
+  return token.startsWith('"') || String(Number(token)) === token ? token : `"${token}"`;
+}

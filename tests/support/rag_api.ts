@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ragOpenApi } from "../../src/rag_server/rag_openapi.ts";
+import { ragOpenApi } from "../../src/rag_server/api/rag_openapi.ts";
 import { type ApiSchema, schemaFaults } from "./schema_faults.ts";
 
 interface MediaType {

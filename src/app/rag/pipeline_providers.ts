@@ -17,7 +17,8 @@ import type {
   RerankProvider,
 } from "../../llm/provider.ts";
 import { type ProviderKind, vendorAddresses } from "../../llm/provider_kinds.ts";
-import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
+import type { UsageLedger } from "../../llm/usage_ledger.ts";
+import type { PipelineUsage } from "../../rag_server/pipeline.ts";
 import type { ApiKey, ApiKeySources } from "../api_key.ts";
 import { type KeyedProvider, openProviderKey, type ProviderKeySources } from "../provider_key.ts";
 
@@ -35,10 +36,8 @@ export interface PipelineProviders extends AsyncDisposable {
   readonly completion: CompletionProvider;
   /** Those that `completion` asks, in its order. */
   readonly completions: readonly CompletionProvider[];
-  readonly rerank?: RerankProvider;
-  readonly embeddingUsage: UsageCounter;
-  readonly completionUsage: UsageCounter;
-  readonly rerankUsage?: UsageCounter;
+  readonly rerank?: RerankProvider | undefined;
+  readonly usage: PipelineUsage;
   /** Named by the configuration. */
   readonly keyFiles: readonly string[];
 }
@@ -66,12 +65,12 @@ export async function openPipelineProviders(
     embedding: createEmbeddingProvider(embedding),
     completion: requireText(withFallback(completions, logger, { timeoutMs }), logger),
     completions,
-    ...(reranker === undefined ? {} : {
-      rerank: createRerankProvider(reranker),
-      rerankUsage: counter("rerank"),
-    }),
-    embeddingUsage: counter("embedding"),
-    completionUsage: counter("completion"),
+    rerank: reranker && createRerankProvider(reranker),
+    usage: {
+      embedding: counter("embedding"),
+      completion: counter("completion"),
+      rerank: reranker && counter("rerank"),
+    },
     keyFiles: [embedding_llm, ...rag_llm, ...(rerank === undefined ? [] : [rerank])]
       .flatMap(({ own_api_key_file, api_key_file }) => own_api_key_file ?? api_key_file ?? []),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

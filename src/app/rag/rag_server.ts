@@ -1,16 +1,20 @@
-import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Config, PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
+import { createSharedDeadline } from "../../core/async/deadline.ts";
+import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
+import { startListener } from "../../http/listener.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
-import type { HttpServer } from "../serve_http.ts";
+import { createRagRoutes } from "../../rag_server/api/rag_routes.ts";
+import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
+import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
+import type { HttpServer } from "../serve_http.ts";
 import { logStartupWarnings } from "../startup_warnings.ts";
-import { createCurrentPipelines } from "./current_pipelines.ts";
-import { openPipelineSet } from "./pipeline_set.ts";
-import { serveRag } from "./serve_rag.ts";
+import { readTls, watchTls } from "../tls_files.ts";
+import { openPipelines } from "./open_pipelines.ts";
 
 export interface RagServerOptions {
   readonly config: Config;
@@ -23,10 +27,13 @@ export interface RagServerOptions {
 
 /** Beyond the longest query: what it held on to is let go a moment after. */
 const retireMarginMs = 1_000;
+/** How long a stop lets queries under way go on. */
+const graceMs = 10_000;
+const bodyTimeoutMs = 30_000;
 
 /**
  * Opens the pipelines, serves them, and replaces them when the configuration changes. The listener stays as it is.
- * @throws {AppError} as `serveRag`
+ * @throws {AppError} `invalid` for TLS files that do not fit, `unavailable` where the address is taken
  */
 export async function startRagServer(
   options: RagServerOptions,
@@ -36,31 +43,16 @@ export async function startRagServer(
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
   const open = (config: Config) =>
-    openPipelineSet({
-      config,
-      guard,
-      ledger,
-      files,
-      logger,
-      ...(options.databaseOptions === undefined ? {} : { databaseOptions: options.databaseOptions }),
-    });
+    openPipelines({ config, databaseOptions: options.databaseOptions, guard, ledger, files, logger });
   const first = await open(config);
   const pipelines = opening.use(
-    createCurrentPipelines(first, {
+    createRunningPipelines(first, {
       longestQueryMs: (config.server.request_timeout || Infinity) + retireMarginMs,
       logger,
     }),
   );
 
-  const server = opening.use(
-    await serveRag({
-      server: config.server,
-      pipelines: pipelines.current,
-      version: options.version,
-      files,
-      logger,
-    }),
-  );
+  const server = opening.use(await serve(pipelines, options));
   void logStartupWarnings(first.list.map(({ database }) => database), logger);
   if (config.pipelines.length === 0) {
     logger.warn("The configuration has no pipelines: there is nothing to ask");
@@ -81,4 +73,51 @@ export async function startRagServer(
   }
   const stack = opening.move();
   return { url: server.url, prepare, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Serves pipelines over HTTP or HTTPS. Everyone who reaches the listener may ask. */
+async function serve(
+  pipelines: RunningPipelines,
+  { config: { server }, version, files, logger }: RagServerOptions,
+) {
+  const { address } = server;
+  const runningQueries = createRunningQueries();
+  const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
+  const routesOf = ({ allowed_hosts, cors }: Config["server"]) =>
+    createRagRoutes({
+      pipelines,
+      runningQueries,
+      requestTimeoutMs: server.request_timeout,
+      bodyTimeout,
+      host: { address, allowedHosts: allowed_hosts },
+      cors: { enabled: cors.enabled, allowedOrigins: cors.allowed_origins },
+      version,
+      logger,
+    });
+  let routes = routesOf(server);
+  const tls = server.tls.enabled ? await readTls(server.tls, "server.tls") : undefined;
+  const listener = startListener({
+    address,
+    ...(tls === undefined ? {} : { tls }),
+    handle: (request, peer) => routes.fetch(request, { peer }),
+    logger,
+  });
+  const certificate = tls && await watchTls({
+    tls: server.tls,
+    section: "server.tls",
+    current: tls,
+    replace: listener.replaceCertificate,
+    files,
+    logger,
+  });
+  return {
+    url: listener.url,
+    /** Takes in what may change while it runs: `src/config/reloaded_settings.ts`. */
+    reload: (next: Config["server"]) => void (routes = routesOf(next)),
+    async [Symbol.asyncDispose](): Promise<void> {
+      void certificate?.end();
+      await listener.stop(graceMs, runningQueries.cutOff);
+      bodyTimeout.close();
+    },
+  };
 }

@@ -1,0 +1,147 @@
+import type { Config, PipelineConfig } from "../../config/mod.ts";
+import type { FileWatch } from "../../core/files/watch_files.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { UsageLedger } from "../../llm/usage_ledger.ts";
+import { createDatabase, type Database } from "../../postgres/database.ts";
+import type { DatabaseOptions } from "../../postgres/database_options.ts";
+import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
+import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
+import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
+import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
+import {
+  openSearchedTable,
+  type SearchedTableSettings,
+} from "../../rag_server/search/open_searched_table.ts";
+import { createRetriever, type SearchSettings } from "../../rag_server/search/retrieve.ts";
+import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
+
+export interface OpenPipelinesOptions {
+  readonly config: Pick<Config, "pipelines" | "vendors" | "pass_file" | "max_connections">;
+  /** For pipelines whose database the configuration does not name. */
+  readonly databaseOptions?: ((pipeline: PipelineConfig) => DatabaseOptions | undefined) | undefined;
+  readonly guard: StatementGuard;
+  /** Outlives a reload. */
+  readonly ledger: UsageLedger;
+  readonly files: FileWatch;
+  readonly logger: Logger;
+}
+
+/** A pipeline with its parts, for serving it and for looking into it. */
+export interface OpenPipeline extends Pipeline {
+  readonly config: PipelineConfig;
+  readonly databaseOptions: DatabaseOptions;
+  readonly database: Database;
+  readonly tables: readonly SearchedTableSettings[];
+  readonly search: SearchSettings;
+  readonly providers: PipelineProviders;
+}
+
+/** All pipelines of one configuration, with connections of their own. */
+export interface OpenPipelines extends AsyncDisposable {
+  readonly list: readonly OpenPipeline[];
+}
+
+/** Puts the pipelines of a configuration together. Their databases and providers are not asked for anything yet. */
+export async function openPipelines(options: OpenPipelinesOptions): Promise<OpenPipelines> {
+  const { config, logger } = options;
+  await using opening = new AsyncDisposableStack();
+  const pools = opening.use(createConnectionPools({ maxConnections: config.max_connections, logger }));
+  const list: OpenPipeline[] = [];
+  for (const pipeline of config.pipelines) {
+    const opened = await openPipeline(pipeline, pools, options);
+    opening.use(opened.providers);
+    list.push(opened);
+  }
+  const stack = opening.move();
+  return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function openPipeline(
+  config: PipelineConfig,
+  pools: ConnectionPools,
+  options: OpenPipelinesOptions,
+): Promise<OpenPipeline> {
+  const { config: { vendors, pass_file }, guard, ledger, files } = options;
+  const logger = options.logger.with({ pipeline: config.name });
+  const providers = await openPipelineProviders(config, { vendors, ledger, files, logger });
+  const databaseOptions = options.databaseOptions?.(config) ?? pipelineDatabaseOptions(config, pass_file);
+  const database = createDatabase({ options: databaseOptions, pools, guard, logger });
+  const tables = config.tables.map(tableSettings);
+  const { hybrid_enabled: hybridEnabled, vector_weight: vectorWeight, min_similarity } = config.search;
+  const search: SearchSettings = {
+    hybridEnabled,
+    vectorWeight,
+    ...(min_similarity !== undefined && { minSimilarity: min_similarity }),
+  };
+  const pipeline = createPipeline({
+    name: config.name,
+    description: config.description,
+    retriever: createCurrentRetriever({
+      pipeline: config.name,
+      async open(signal) {
+        const opened = await Promise.all(tables.map((table) => openSearchedTable(database, table, signal)));
+        return createRetriever({ database, tables: opened, search, logger });
+      },
+      now: () => performance.now(),
+      logger,
+    }),
+    embedding: providers.embedding,
+    completion: providers.completion,
+    rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },
+    usage: providers.usage,
+    topN: config.top_n,
+    tokenBudget: config.token_budget,
+    systemPrompt: config.system_prompt,
+    allowsSources: config.allow_include_sources,
+    logger,
+  });
+  return { ...pipeline, config, databaseOptions, database, tables, search, providers };
+}
+
+function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSettings {
+  const { id_column: idColumn, text_search_config: textSearchConfig, filter } = table;
+  return {
+    table: table.table,
+    textColumn: table.text_column,
+    vectorColumn: table.vector_column,
+    ...(idColumn === undefined ? {} : { idColumn }),
+    ...(textSearchConfig === undefined ? {} : { textSearchConfig }),
+    ...(filter === undefined
+      ? {}
+      : { filter: typeof filter === "string" ? filter : { ...filter, logic: filter.logic ?? "AND" } }),
+  };
+}
+
+/** Queries at the same time have their searches wait for each other beyond this; a search takes milliseconds. */
+const poolMaxConns = 10;
+
+/** What the adapter needs to know of a pipeline's database. */
+function pipelineDatabaseOptions(
+  { name, database }: PipelineConfig,
+  passFile: string | undefined,
+): DatabaseOptions {
+  const { password, password_file: passwordFile, sslrootcert: root, sslcert: cert, sslkey: key } = database;
+  return {
+    name,
+    hosts: database.hosts,
+    database: database.database,
+    user: database.user ?? "postgres",
+    ...(password === undefined ? {} : { password }),
+    ...(passwordFile === undefined ? {} : { passwordFile }),
+    ...(passFile === undefined ? {} : { passFile }),
+    sslMode: database.sslmode ?? "prefer",
+    ...(root === undefined ? {} : { sslRootCertFile: root }),
+    ...(cert === undefined ? {} : { sslCertFile: cert }),
+    ...(key === undefined ? {} : { sslKeyFile: key }),
+    targetSessionAttrs: database.target_session_attrs ?? "any",
+    poolMaxConns,
+    poolMaxConnIdleTimeMs: 30 * 60_000,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: 30_000,
+    maxRows: 1_000,
+    maxBytes: 1_048_576,
+    allowedFunctions: [],
+    roleFromUser: false,
+    sessionSettings: {},
+  };
+}

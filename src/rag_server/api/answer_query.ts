@@ -1,0 +1,123 @@
+import type { Logger } from "../../core/logger.ts";
+import { eventStreamReply } from "../../http/reply_body.ts";
+import type { Pipeline, PipelineEvent, Source } from "../pipeline.ts";
+import type { PipelineQuery } from "../query.ts";
+import { jsonReply } from "./json_reply.ts";
+import { errorReply, type RagError } from "./rag_errors.ts";
+import type { QueryReply, StreamEvent } from "./rag_openapi.ts";
+import { queryError, type RunningQuery } from "./running_queries.ts";
+
+export interface QueryToAnswer {
+  readonly pipeline: Pipeline;
+  readonly query: PipelineQuery;
+  /** Whether the client asked for sources and the pipeline permits them. */
+  readonly includeSources: boolean;
+  readonly running: RunningQuery;
+  /** Names the request in the log and in the reply of an error. */
+  readonly requestId: string;
+  readonly logger: Logger;
+}
+
+/** Answers a query in one piece. */
+export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
+  const { pipeline, query, includeSources, running, requestId } = options;
+  try {
+    const { answer, sources, tokensUsed } = await running.wait(() => pipeline.answer(query));
+    const shown = includeSources ? { sources: sources.map(wireSource) } : {};
+    return jsonReply(JSON.stringify({ answer, ...shown, tokens_used: tokensUsed } satisfies QueryReply));
+  } catch (thrown) {
+    const error = queryError(thrown, options);
+    return error === undefined ? noReply() : errorReply(error, { "x-request-id": requestId });
+  } finally {
+    running.finish();
+  }
+}
+
+/**
+ * Answers a query in parts, as server-sent events with status 200: any number of `chunk`, then one `done`, or one `error`
+ * in its place. A `done` has `sources` and `tokens_used` where sources are included. The reply waits for the first event,
+ * so that a filter that does not fit the tables is refused with a status of its own.
+ */
+export async function answerInParts(options: QueryToAnswer): Promise<Response> {
+  const { running, requestId } = options;
+  const steps = readSteps(options);
+  const first = await steps.next();
+  if (first.kind === "left") return noReply();
+  if (first.kind === "error" && first.error.code === "INVALID_REQUEST") {
+    return errorReply(first.error, { "x-request-id": requestId });
+  }
+  let upcoming: Step | undefined = first;
+  return eventStreamReply({
+    async next() {
+      const step: Step = upcoming ?? await steps.next();
+      upcoming = undefined;
+      return eventOf(step);
+    },
+    onLeave: running.leave,
+  });
+}
+
+type Step =
+  | { readonly kind: "event"; readonly event: StreamEvent }
+  | { readonly kind: "error"; readonly error: RagError }
+  /** The last event has been, or the client has gone. */
+  | { readonly kind: "left" };
+
+/** The steps of an answer: chunks, then one `done` or one error, then nothing. */
+function readSteps(options: QueryToAnswer): { next(): Promise<Step> } {
+  const { pipeline, query, includeSources, running } = options;
+  const events = eventsOf(pipeline, query);
+  let isOver = false;
+  // a pipeline that waits for something ends when it notices the signal; nobody waits for that
+  const release = () => void events.return(undefined).catch(() => {});
+  running.signal.addEventListener("abort", release);
+
+  async function step(): Promise<Step> {
+    try {
+      const result = await running.wait(() => events.next());
+      if (result.done) throw new Error("The pipeline ended its answer without the last event");
+      return { kind: "event", event: wireEvent(result.value, includeSources) };
+    } catch (thrown) {
+      const error = queryError(thrown, options);
+      return error === undefined ? { kind: "left" } : { kind: "error", error };
+    }
+  }
+
+  return {
+    async next() {
+      if (isOver) return { kind: "left" };
+      const next = await step();
+      isOver = next.kind !== "event" || next.event.type === "done";
+      if (isOver) {
+        running.finish();
+        release();
+      }
+      return next;
+    },
+  };
+}
+
+/** Has what the pipeline throws at once fail like what it throws later. */
+async function* eventsOf(pipeline: Pipeline, query: PipelineQuery): AsyncGenerator<PipelineEvent, void> {
+  yield* pipeline.stream(query);
+}
+
+function wireEvent(event: PipelineEvent, includeSources: boolean): StreamEvent {
+  if (event.type === "chunk") return { type: "chunk", content: event.content };
+  if (!includeSources) return { type: "done" };
+  return { type: "done", sources: event.sources.map(wireSource), tokens_used: event.tokensUsed };
+}
+
+function eventOf(step: Step): StreamEvent | undefined {
+  if (step.kind === "event") return step.event;
+  return step.kind === "error" ? { type: "error", error: step.error.message } : undefined;
+}
+
+function wireSource({ id, content, score }: Source) {
+  return { ...(id !== undefined && { id }), content, score };
+}
+
+/** For a client that has gone; nobody receives it. */
+function noReply(): Response {
+  return new Response(null, { status: 499 });
+}

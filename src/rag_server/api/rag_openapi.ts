@@ -1,0 +1,264 @@
+import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { queryRequest } from "../query.ts";
+import { errorSchema, hostError, internalError, type RagError, timeoutError } from "./rag_errors.ts";
+
+// What replies hold. The description is made from these schemas, and the tests hold every reply against it.
+
+const tokens = z.int().min(0);
+
+const source = z.object({
+  id: z.string().optional().openapi({
+    description: "Left out where the table has no column for it",
+    example: "42",
+  }),
+  content: z.string().openapi({ example: "Backups are configured in …" }),
+  score: z.number().openapi({
+    description: "Higher is better; compare within one reply only",
+    example: 0.031,
+  }),
+}).openapi("Source");
+
+const sources = z.array(source).optional().openapi({
+  description:
+    "The documents that the answer was made from, where they were asked for and the pipeline permits it",
+});
+
+const queryReply = z.object({
+  answer: z.string().openapi({ example: "Set archive_mode and …" }),
+  sources,
+  tokens_used: tokens.openapi({ description: "Of all providers together", example: 1523 }),
+}).openapi("QueryResponse");
+
+const chunkEvent = z.object({
+  type: z.literal("chunk"),
+  content: z.string().openapi({ description: "The next part of the answer" }),
+}).openapi("ChunkEvent");
+
+const doneEvent = z.object({ type: z.literal("done"), sources, tokens_used: tokens.optional() }).openapi(
+  "DoneEvent",
+  {
+    description: "The last event of an answer; with `tokens_used` where sources were asked for and permitted",
+  },
+);
+
+const errorEvent = z.object({
+  type: z.literal("error"),
+  error: z.string().openapi({
+    description: "One of eight fixed phrases",
+    example: "the provider returned an error",
+  }),
+}).openapi("ErrorEvent", { description: "The last event of an answer that failed" });
+
+const streamEvent = z.discriminatedUnion("type", [chunkEvent, doneEvent, errorEvent]).openapi(
+  "StreamEvent",
+);
+
+const liveReply = z.object({ status: z.literal("ok") }).openapi("LiveResponse");
+
+const reachability = z.object({
+  reachable: z.boolean(),
+  error: z.string().optional().openapi({
+    description: "Only where it is unreachable; one of eight fixed phrases",
+  }),
+}).openapi("ProviderHealth");
+
+const healthReply = z.object({
+  status: z.enum(["healthy", "degraded"]).openapi({ description: "degraded: a provider is unreachable" }),
+  pipelines: z.array(
+    z.object({ name: z.string(), embedding: reachability, completion: reachability }).openapi(
+      "PipelineHealth",
+    ),
+  ),
+}).openapi("HealthResponse");
+
+const pipelinesReply = z.object({
+  pipelines: z.array(
+    z.object({ name: z.string().openapi({ example: "handbook" }), description: z.string() }).openapi(
+      "Pipeline",
+    ),
+  ),
+}).openapi("PipelinesResponse");
+
+const cacheTokens = z.int().min(1).optional().openapi({ description: "Left out where it is 0" });
+
+const usage = z.object({
+  prompt_tokens: tokens,
+  completion_tokens: tokens,
+  total_tokens: tokens,
+  cache_creation_input_tokens: cacheTokens,
+  cache_read_input_tokens: cacheTokens,
+}).openapi("Usage", { description: "Since the process began" });
+
+const statsReply = z.object({
+  pipelines: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      embedding: usage,
+      completion: usage,
+      rerank: usage.optional(),
+    }).openapi("PipelineStats"),
+  ),
+}).openapi("StatsResponse");
+
+export type QueryReply = z.output<typeof queryReply>;
+export type StreamEvent = z.output<typeof streamEvent>;
+export type LiveReply = z.output<typeof liveReply>;
+export type HealthReply = z.output<typeof healthReply>;
+export type PipelinesReply = z.output<typeof pipelinesReply>;
+export type StatsReply = z.output<typeof statsReply>;
+
+const json = (schema: z.ZodType) => ({ "application/json": { schema } });
+
+const link = {
+  Link: {
+    description: "Where this description is (RFC 8631); with every reply but a stream",
+    schema: { type: "string" as const, example: '</v1/openapi.json>; rel="service-desc"' },
+  },
+};
+
+const requestId = {
+  "X-Request-Id": {
+    description: "Names the request in the server's log, where a pipeline heard of it",
+    schema: { type: "string" as const, example: "17" },
+  },
+};
+
+function success(description: string, schema: z.ZodType) {
+  return { 200: { description, headers: link, content: json(schema) } };
+}
+
+/** What can go wrong, by status: a description, and an example of each code. */
+const errors: Readonly<Record<number, readonly [description: string, ...errors: RagError[]]>> = {
+  400: [
+    "The body or a field of it is not as described, or a column of the filter does not exist",
+    { code: "INVALID_REQUEST", message: "top_n: expected an integer from 1 to 100" },
+  ],
+  403: ["The server may not be called by the host that the Host header names", hostError],
+  404: [
+    "No pipeline of that name",
+    { code: "PIPELINE_NOT_FOUND", message: 'there is no pipeline "handbok"' },
+  ],
+  405: [
+    "Another method than those described for the path",
+    { code: "METHOD_NOT_ALLOWED", message: "DELETE is not for this path: expected GET or HEAD" },
+  ],
+  413: [
+    "The body is larger than 1 MiB",
+    { code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" },
+  ],
+  500: [
+    "A provider or the database failed (EXECUTION_ERROR), or the server itself (INTERNAL_ERROR)",
+    { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
+    internalError,
+  ],
+  504: ["The answer took longer than the server allows", timeoutError],
+};
+
+function errorResponses(...statuses: number[]) {
+  return Object.fromEntries(statuses.map((status) => {
+    const [description, ...ofStatus] = errors[status] ?? [""];
+    const examples = Object.fromEntries(ofStatus.map((error) => [error.code, { value: { error } }]));
+    const content = { "application/json": { schema: errorSchema, examples } };
+    return [status, { description, headers: { ...link, ...requestId }, content }];
+  }));
+}
+
+const events = {
+  "text/event-stream": {
+    schema: streamEvent,
+    example: { type: "chunk", content: "Backups are " },
+  },
+};
+
+/** What one can get, by path. */
+const readings: Readonly<
+  Record<
+    string,
+    { operationId: string; tags: string[]; summary: string; description?: string; reply: z.ZodType }
+  >
+> = {
+  "/v1/openapi.json": {
+    operationId: "getDescription",
+    tags: ["Server"],
+    summary: "This description",
+    reply: z.record(z.string(), z.unknown()).openapi({ description: "An OpenAPI 3.0.3 document" }),
+  },
+  "/v1/live": {
+    operationId: "getLive",
+    tags: ["Server"],
+    summary: "Whether the server runs",
+    description: "Answers at once and asks nobody",
+    reply: liveReply,
+  },
+  "/v1/health": {
+    operationId: "getHealth",
+    tags: ["Server"],
+    summary: "Whether every pipeline's providers can be reached",
+    description: "Asks all of them, which takes up to 5 seconds; the status is 200 either way",
+    reply: healthReply,
+  },
+  "/v1/pipelines": {
+    operationId: "listPipelines",
+    tags: ["Pipelines"],
+    summary: "The pipelines, in the configuration's order",
+    reply: pipelinesReply,
+  },
+  "/v1/stats": {
+    operationId: "getStats",
+    tags: ["Pipelines"],
+    summary: "Tokens used by each pipeline",
+    reply: statsReply,
+  },
+};
+
+/**
+ * The description of the RAG server's API, OpenAPI 3.0.3, made from the schemas that check requests.
+ *
+ * @param version the server's
+ */
+export function ragOpenApi(version: string): object {
+  const app = new OpenAPIHono();
+  for (const [path, { reply, ...reading }] of Object.entries(readings)) {
+    const responses = { ...success(reading.summary, reply), ...errorResponses(403, 405, 500) };
+    app.openAPIRegistry.registerPath({ method: "get", path, ...reading, responses });
+  }
+  const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
+  app.openAPIRegistry.registerPath({
+    method: "post",
+    path: "/v1/pipelines/{name}",
+    operationId: "queryPipeline",
+    tags: ["Pipelines"],
+    summary: "Answers a question from a pipeline's documents",
+    description:
+      "With `stream`, the reply is a stream of server-sent events: each is one line `data:` with a StreamEvent as " +
+      "JSON. Chunks come in order, then one `done` or one `error`. Any Content-Type is taken, and fields that are " +
+      "not described are ignored.",
+    request: {
+      params: z.object({
+        name: z.string().openapi({ description: "The pipeline's name", example: "handbook" }),
+      }),
+      body: { required: true, content: json(queryRequest) },
+    },
+    responses: {
+      200: { ...answered, content: { ...answered.content, ...events } },
+      ...errorResponses(400, 403, 404, 405, 413, 500, 504),
+    },
+  });
+  return app.getOpenAPIDocument({
+    openapi: "3.0.3",
+    info: {
+      title: "Postern RAG server",
+      version,
+      description:
+        "Answers questions from documents in PostgreSQL. There is no authentication. A path that is not described " +
+        "here is answered with 404 and the code NOT_FOUND.",
+    },
+    security: [],
+    tags: [
+      { name: "Pipelines", description: "Questions, and what answers them" },
+      { name: "Server", description: "The state of the server" },
+    ],
+    servers: [{ url: "/", description: "The server that serves this description" }],
+  });
+}

@@ -1,0 +1,121 @@
+import { AppError } from "../../core/app_error.ts";
+import { startTimer } from "../../core/async/deadline.ts";
+import { CallEnded } from "../../core/async/abort.ts";
+import type { Logger } from "../../core/logger.ts";
+import { ProviderError } from "../../llm/provider_error.ts";
+import { internalError, pipelineError, type RagError, timeoutError } from "./rag_errors.ts";
+
+/** Why a query ended before its answer was complete. */
+export type EarlyEnd = "client_left" | "timeout" | "stopping";
+
+/** A query under way. */
+export interface RunningQuery {
+  /** For all that works on the answer. */
+  readonly signal: AbortSignal;
+  /** Undefined as long as nothing ended the query early. */
+  readonly endedBy: EarlyEnd | undefined;
+  /**
+   * Does `work` unless the query has ended; rejects at once when it ends, whether or not `work` heeds the signal. One
+   * call at a time.
+   */
+  wait<T>(work: () => Promise<T>): Promise<T>;
+  /** The client has gone. */
+  leave(): void;
+  /** The answer is complete, or there will be none. */
+  finish(): void;
+}
+
+export type RunningQueries = ReturnType<typeof createRunningQueries>;
+
+const reasons: Readonly<Record<EarlyEnd, () => unknown>> = {
+  client_left: () => new CallEnded("its caller went away", "the client has gone"),
+  timeout: () => new AppError("timeout", "the request took too long"),
+  stopping: () => new CallEnded("the server stops"),
+};
+
+/** The queries under way: a stop of the server lets them finish for a while, and then cuts them off. */
+export function createRunningQueries() {
+  const enders = new Set<(why: EarlyEnd) => void>();
+
+  /** Starts the clock; `clientSignal` aborts when the client leaves. A timeout of 0 is none. */
+  function begin(clientSignal: AbortSignal, timeoutMs: number): RunningQuery {
+    const controller = new AbortController();
+    const { signal } = controller;
+    let endedBy: EarlyEnd | undefined;
+    let giveUp = (_reason: unknown) => {};
+
+    function end(why: EarlyEnd): void {
+      if (!enders.has(end)) return;
+      finish();
+      endedBy = why;
+      controller.abort(reasons[why]());
+      giveUp(signal.reason);
+    }
+    function finish(): void {
+      enders.delete(end);
+      stopTimer();
+      clientSignal.removeEventListener("abort", leave);
+    }
+    const leave = () => end("client_left");
+    const stopTimer = startTimer(timeoutMs, () => end("timeout"));
+    enders.add(end);
+    if (clientSignal.aborted) leave();
+    else clientSignal.addEventListener("abort", leave);
+
+    return {
+      signal,
+      get endedBy() {
+        return endedBy;
+      },
+      wait: (work) =>
+        new Promise((resolve, reject) => {
+          if (signal.aborted) return reject(signal.reason);
+          giveUp = reject;
+          work().then(resolve, reject);
+        }),
+      leave,
+      finish,
+    };
+  }
+
+  return {
+    begin,
+    /** Ends all of them: a stream with an error event, another query with an error. */
+    cutOff(): void {
+      for (const end of [...enders]) end("stopping");
+    },
+  };
+}
+
+/** What to tell the client of an error, after the log has heard the whole; nothing where the client has gone. */
+export function queryError(
+  error: unknown,
+  { running, pipeline, logger }: {
+    readonly running: RunningQuery;
+    readonly pipeline: { readonly name: string };
+    readonly logger: Logger;
+  },
+): RagError | undefined {
+  const fields = { pipeline: pipeline.name };
+  switch (running.endedBy) {
+    case "client_left":
+      logger.debug("The client left before the answer", fields);
+      return undefined;
+    case "timeout":
+      logger.warn("A query took too long", fields);
+      return timeoutError;
+    case "stopping":
+      logger.warn("A query was cut off because the server stops", fields);
+      return internalError;
+  }
+  const told = pipelineError(error);
+  if (told.code !== "INVALID_REQUEST") {
+    logger.error("A query failed", { ...fields, error, ...detailOf(error) });
+  }
+  return told;
+}
+
+function detailOf(error: unknown) {
+  if (error instanceof ProviderError) return { detail: error.detail };
+  return error instanceof Error ? { cause: error.cause, stack: error.stack } : {};
+}

@@ -1,0 +1,274 @@
+import { isTimeout, withDeadline } from "../core/async/deadline.ts";
+import type { Logger } from "../core/logger.ts";
+import {
+  type CompletionProvider,
+  type EmbeddingProvider,
+  type Message,
+  noUsage,
+  type RerankProvider,
+  type Usage,
+} from "../llm/provider.ts";
+import { ProviderError } from "../llm/provider_error.ts";
+import type { UsageCounter } from "../llm/usage_ledger.ts";
+import { cutToTokens } from "../text/cut_to_budget.ts";
+import { isFunctionWord, words } from "../text/words.ts";
+import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
+import type { PipelineQuery } from "./query.ts";
+import type { RetrievedDocument, Retriever } from "./search/retrieve.ts";
+
+/** A named way from a question to an answer out of documents. */
+export interface Pipeline {
+  readonly name: string;
+  readonly description: string;
+  /** Whether clients may see the documents of an answer: `allow_include_sources` of the configuration. */
+  readonly allowsSources: boolean;
+  /**
+   * @throws {AppError} `invalid` for a question that is too long, and for a filter that does not fit the tables, naming
+   * the field
+   * @throws {ProviderError} where a provider fails
+   * @throws {AppError} `unavailable` or `upstream` where the database does
+   */
+  answer(query: PipelineQuery): Promise<PipelineAnswer>;
+  /** The same in parts, as `answer` throws. */
+  stream(query: PipelineQuery): AsyncIterable<PipelineEvent>;
+  /** Looks at its tables, so that what is wrong with them is known before the first query. Throws as `answer`. */
+  check(signal: AbortSignal): Promise<void>;
+  /** Pings its providers. */
+  health(): Promise<PipelineHealth>;
+  /** Tokens since the process began. */
+  readonly usage: PipelineUsage;
+}
+
+/** A document that went into the prompt. */
+export interface Source {
+  /** Absent where the table has no column for it. */
+  readonly id?: string;
+  readonly content: string;
+  /** Higher is better; comparable within one answer only. */
+  readonly score: number;
+}
+
+export interface PipelineAnswer {
+  readonly answer: string;
+  /** In the prompt's order. */
+  readonly sources: readonly Source[];
+  /** Of all providers, embedding and reranking among them. */
+  readonly tokensUsed: number;
+}
+
+/** Any number of chunks, then one `done`; an error is thrown. */
+export type PipelineEvent =
+  | { readonly type: "chunk"; readonly content: string }
+  | { readonly type: "done"; readonly sources: readonly Source[]; readonly tokensUsed: number };
+
+/** Whether a provider answered its ping; `error` is one of the fixed phrases. */
+export type Reachability =
+  | { readonly reachable: true }
+  | { readonly reachable: false; readonly error: string };
+
+export interface PipelineHealth {
+  readonly name: string;
+  readonly embedding: Reachability;
+  readonly completion: Reachability;
+}
+
+export interface PipelineUsage {
+  readonly embedding: UsageCounter;
+  readonly completion: UsageCounter;
+  /** Absent where the pipeline reranks nothing. */
+  readonly rerank?: UsageCounter | undefined;
+}
+
+export interface PipelineOptions {
+  readonly name: string;
+  readonly description: string;
+  /** The retriever over the tables as they are now. */
+  readonly retriever: (signal: AbortSignal) => Promise<Retriever>;
+  readonly embedding: EmbeddingProvider;
+  readonly completion: CompletionProvider;
+  /** Reorders four times the documents that are wanted. */
+  readonly rerank?: { readonly provider: RerankProvider; readonly topK?: number | undefined } | undefined;
+  readonly usage: PipelineUsage;
+  readonly topN: number;
+  readonly tokenBudget: number;
+  readonly systemPrompt?: string | undefined;
+  readonly allowsSources: boolean;
+  readonly logger: Logger;
+}
+
+/** What a reranker sees for each document that is wanted: it can only raise what it is shown. */
+const rerankDepth = 4;
+
+/** Said in place of an answer that would have nothing to stand on. */
+const nothingFound = "No relevant information was found in the documents.";
+
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { name, description, allowsSources, embedding, completion, rerank, tokenBudget, logger } = options;
+
+  /** What a question comes to before a model is asked for an answer. */
+  async function prepare(query: PipelineQuery) {
+    const { signal, filter, messages } = query;
+    const caller = query.address === undefined ? {} : { address: query.address };
+    checkQuestionLength(query.query, tokenBudget);
+    const retriever = await options.retriever(signal);
+    if (filter !== undefined) await retriever.checkFilter(filter, { ...caller, signal });
+    const question = searchText(query.query, messages);
+    const usages: Usage[] = [];
+    let embedded: Promise<Float32Array> | undefined;
+    const embed = async () => {
+      const { vectors: [vector], usage } = await embedding.embed({
+        texts: [question],
+        purpose: "query",
+        signal,
+      });
+      usages.push(usage);
+      if (vector === undefined) throw new ProviderError("provider", "no vector for the question");
+      return vector;
+    };
+    const topN = query.topN ?? options.topN;
+    let documents = await retriever.retrieve({
+      question,
+      embedding: () => embedded ??= embed(),
+      limit: rerank === undefined ? topN : topN * rerankDepth,
+      hybrid: !query.disableHybrid,
+      signal,
+      ...caller,
+      ...(filter !== undefined && { filter }),
+    });
+    if (rerank !== undefined) {
+      const topK = Math.min(topN, rerank.topK ?? topN);
+      const request = { question, documents, topK, signal, logger };
+      const reranked = await rerankDocuments(rerank.provider, request);
+      documents = reranked.documents;
+      usages.push(reranked.usage);
+    }
+    const { systemPrompt } = options;
+    const prompt = buildAnswerPrompt({
+      question: query.query,
+      history: messages,
+      documents,
+      tokenBudget,
+      systemPrompt,
+    });
+    return { prompt, usages };
+  }
+
+  function resultOf({ prompt, usages }: Awaited<ReturnType<typeof prepare>>) {
+    const tokensUsed = usages.reduce((sum, usage) => sum + usage.promptTokens + usage.completionTokens, 0);
+    return { sources: prompt.shown.map(sourceOf), tokensUsed };
+  }
+
+  return {
+    name,
+    description,
+    allowsSources,
+    usage: options.usage,
+    async answer(query) {
+      const prepared = await prepare(query);
+      if (prepared.prompt.shown.length === 0) return { answer: nothingFound, ...resultOf(prepared) };
+      const { text, usage } = await completion.complete({ ...prepared.prompt, signal: query.signal });
+      prepared.usages.push(usage);
+      return { answer: text, ...resultOf(prepared) };
+    },
+    async *stream(query) {
+      const prepared = await prepare(query);
+      if (prepared.prompt.shown.length === 0) {
+        yield { type: "chunk", content: nothingFound };
+      } else {
+        for await (const part of completion.stream({ ...prepared.prompt, signal: query.signal })) {
+          if (part.type === "text") yield { type: "chunk", content: part.text };
+          else prepared.usages.push(part.usage);
+        }
+      }
+      yield { type: "done", ...resultOf(prepared) };
+    },
+    check: async (signal) => void await options.retriever(signal),
+    async health() {
+      const [ofEmbedding, ofCompletion] = await Promise.all([
+        reachabilityOf(embedding),
+        reachabilityOf(completion),
+      ]);
+      return { name, embedding: ofEmbedding, completion: ofCompletion };
+    },
+  };
+}
+
+function sourceOf({ id, content, score }: RetrievedDocument): Source {
+  return { ...(id !== undefined && { id }), content, score };
+}
+
+/** A question with fewer words of its own is about what was said before. */
+const leastOwnWords = 4;
+/** In tokens: enough to say what a question was about. */
+const longestPrevious = 100;
+/** In tokens: every model of embeddings takes as many, and what comes later says little that is new. */
+const longestSearch = 2_000;
+
+/**
+ * What to search for: the question, and where it says little by itself, as "and for contractors?" does, the question before
+ * it as well. No model is asked: that would cost as much as the answer.
+ */
+export function searchText(question: string, history: readonly Message[]): string {
+  const own = words(question).filter((word) => !isFunctionWord(word));
+  const previous = history.findLast(({ role }) => role === "user")?.content;
+  const text = previous === undefined || own.length >= leastOwnWords
+    ? question
+    : `${cutToTokens(previous, longestPrevious)}\n${question}`;
+  return cutToTokens(text, longestSearch);
+}
+
+/**
+ * Orders documents by a reranker's scores, the best first, and keeps `topK`. Where the reranker fails they stay as they
+ * were: the order suffers, the answer does not.
+ *
+ * @throws the signal's reason
+ */
+export async function rerankDocuments<Document extends { readonly content: string; readonly score: number }>(
+  reranker: RerankProvider,
+  request: {
+    readonly question: string;
+    readonly documents: readonly Document[];
+    readonly topK: number;
+    readonly signal: AbortSignal;
+    readonly logger: Logger;
+  },
+): Promise<{ readonly documents: readonly Document[]; readonly usage: Usage }> {
+  const { question, documents, topK, signal, logger } = request;
+  if (documents.length === 0) return { documents, usage: noUsage };
+  try {
+    const { results, usage } = await reranker.rerank({
+      query: question,
+      documents: documents.map(({ content }) => content),
+      topK,
+      signal,
+    });
+    const ordered = results.flatMap(({ index, score }) => {
+      const document = documents[index];
+      return document === undefined ? [] : [{ ...document, score }];
+    });
+    return { documents: ordered.slice(0, topK), usage };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    logger.warn("Reranking failed; the documents keep the order of the search", {
+      provider: reranker.name,
+      error,
+      detail: error.detail,
+    });
+    return { documents: documents.slice(0, topK), usage: noUsage };
+  }
+}
+
+const longestPingMs = 5_000;
+
+/** Pings a provider for at most five seconds. */
+async function reachabilityOf(provider: EmbeddingProvider | CompletionProvider): Promise<Reachability> {
+  try {
+    await withDeadline(longestPingMs, undefined, (signal) => provider.ping(signal));
+    return { reachable: true };
+  } catch (thrown) {
+    const error = thrown instanceof ProviderError
+      ? thrown
+      : new ProviderError(isTimeout(thrown) ? "timeout" : "internal", "");
+    return { reachable: false, error: error.message };
+  }
+}

@@ -1,0 +1,110 @@
+import { longestTimerMs, withDeadline } from "../core/async/deadline.ts";
+import { createSingleFlight } from "../core/async/single_flight.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Pipeline, PipelineHealth } from "./pipeline.ts";
+
+/** The pipelines of one configuration, in its order, with what they hold open. */
+export interface PipelineSet extends AsyncDisposable {
+  readonly list: readonly Pipeline[];
+}
+
+interface RunningPipelinesOptions {
+  /** A set that was replaced ends after so long whatever it still does. */
+  readonly longestQueryMs: number;
+  readonly logger: Logger;
+}
+
+const longestCheckMs = 30_000;
+
+export type RunningPipelines = ReturnType<typeof createRunningPipelines>;
+
+/** The pipelines that answer now. A reload replaces them, and queries under way finish on those that they began with. */
+export function createRunningPipelines(
+  first: PipelineSet,
+  { longestQueryMs, logger }: RunningPipelinesOptions,
+) {
+  let current = run(first);
+  const retiring = new Map<PipelineSet, ReturnType<typeof setTimeout>>();
+
+  function run(set: PipelineSet) {
+    for (const pipeline of set.list) {
+      withDeadline(longestCheckMs, undefined, pipeline.check).catch((error) => {
+        if (current.set !== set) return;
+        logger.warn("A pipeline cannot answer yet", { pipeline: pipeline.name, error });
+      });
+    }
+    const { list, settled } = countQueries(set.list);
+    return { set, list, settled, pings: createSingleFlight<readonly PipelineHealth[]>() };
+  }
+
+  async function end(set: PipelineSet): Promise<void> {
+    const timer = retiring.get(set);
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    retiring.delete(set);
+    try {
+      await set[Symbol.asyncDispose]();
+    } catch (error) {
+      logger.warn("Cannot end replaced pipelines", { error });
+    }
+  }
+
+  return {
+    list: (): readonly Pipeline[] => current.list,
+    find: (name: string): Pipeline | undefined => current.list.find((pipeline) => pipeline.name === name),
+    /** Pings every provider at once; callers that arrive while that runs share it. */
+    health(): Promise<readonly PipelineHealth[]> {
+      const { list, pings } = current;
+      return pings.share(() => Promise.all(list.map((pipeline) => pipeline.health())));
+    },
+    /** From now on queries are answered by `next`; the set before it ends after the last of its queries. */
+    replace(next: PipelineSet): void {
+      const { set, settled } = current;
+      const timer = setTimeout(() => end(set), Math.min(longestQueryMs, longestTimerMs));
+      Deno.unrefTimer(timer);
+      retiring.set(set, timer);
+      current = run(next);
+      settled().then(() => end(set));
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      for (const timer of retiring.values()) clearTimeout(timer);
+      await Promise.all([current.set, ...retiring.keys()].map((set) => set[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+/** The same pipelines, and a promise that resolves as soon as they answer no query. */
+function countQueries(pipelines: readonly Pipeline[]) {
+  let underWay = 0;
+  let waiting: (() => void)[] = [];
+
+  function end(): void {
+    underWay--;
+    if (underWay > 0) return;
+    for (const resolve of waiting) resolve();
+    waiting = [];
+  }
+
+  const list = pipelines.map((pipeline): Pipeline => ({
+    ...pipeline,
+    async answer(query) {
+      underWay++;
+      try {
+        return await pipeline.answer(query);
+      } finally {
+        end();
+      }
+    },
+    async *stream(query) {
+      underWay++;
+      try {
+        yield* pipeline.stream(query);
+      } finally {
+        end();
+      }
+    },
+  }));
+  const settled = (): Promise<void> =>
+    underWay === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve));
+  return { list, settled };
+}

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { createLogger } from "../../../src/core/logger.ts";
+import { createSharedDeadline } from "../../../src/core/async/deadline.ts";
+import { createRagRoutes } from "../../../src/rag_server/api/rag_routes.ts";
+import { createRunningQueries, type RunningQueries } from "../../../src/rag_server/api/running_queries.ts";
+import type { RunningPipelines } from "../../../src/rag_server/running_pipelines.ts";
+import { assertEventMatchesApi, assertMatchesApi } from "../../support/rag_api.ts";
+
+export interface RagReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface RagFixture {
+  fetch(request: Request): Response | Promise<Response>;
+  /** Sends a request, and holds the reply against the description of the API. */
+  send(method: string, path: string, init?: { body?: BodyInit; headers?: HeadersInit }): Promise<RagReply>;
+  /** A query to the pipeline `handbook`; `query` is a body, or what becomes one. */
+  ask(query: unknown, signal?: AbortSignal): Promise<RagReply>;
+  readonly runningQueries: RunningQueries;
+  /** What was logged, each as one JSON object. */
+  readonly log: readonly string[];
+}
+
+export interface RagFixtureOptions {
+  readonly pipelines: RunningPipelines;
+  readonly requestTimeoutMs?: number;
+  readonly allowedOrigins?: readonly string[];
+  /** Where it listens; on every interface where it is absent. */
+  readonly listenAddress?: string;
+  readonly allowedHosts?: readonly string[];
+}
+
+/** The RAG server's routes over pipelines of a test. */
+export function createRagFixture(options: RagFixtureOptions): RagFixture {
+  const { pipelines, requestTimeoutMs = 60_000, allowedOrigins } = options;
+  const address = { host: options.listenAddress ?? "0.0.0.0", port: 8080 };
+  const log: string[] = [];
+  const runningQueries = createRunningQueries();
+  const bodyTimeout = createSharedDeadline(60_000);
+  bodyTimeout.close();
+  const app = createRagRoutes({
+    pipelines,
+    runningQueries,
+    requestTimeoutMs,
+    bodyTimeout,
+    host: { address, allowedHosts: options.allowedHosts ?? [] },
+    cors: { enabled: allowedOrigins !== undefined, allowedOrigins: allowedOrigins ?? [] },
+    version: "1.2.3",
+    logger: createLogger({
+      level: "debug",
+      format: "json",
+      write: (line) => log.push(line.trimEnd()),
+      now: () => new Date(0),
+    }),
+  });
+
+  async function exchange(request: Request): Promise<RagReply> {
+    const response = await app.fetch(request, { peer: "127.0.0.1" });
+    const reply = { status: response.status, headers: response.headers, text: await response.text() };
+    checkReply(request, reply);
+    return reply;
+  }
+  return {
+    fetch: (request) => app.fetch(request, { peer: "127.0.0.1" }),
+    send: (method, path, init) => exchange(new Request(`http://localhost${path}`, { method, ...init })),
+    ask: (query, signal) =>
+      exchange(
+        new Request("http://localhost/v1/pipelines/handbook", {
+          method: "POST",
+          body: typeof query === "string" ? query : JSON.stringify(query),
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      ),
+    runningQueries,
+    log,
+  };
+}
+
+function checkReply({ method, url }: Request, { status, headers, text }: RagReply): void {
+  if (headers.get("content-type") === "text/event-stream") {
+    return readEvents(text).forEach(assertEventMatchesApi);
+  }
+  if (status === 204 || status === 499) return assert.equal(text, "");
+  assert.equal(headers.get("content-type"), "application/json");
+  assert.equal(headers.get("link"), '</v1/openapi.json>; rel="service-desc"');
+  if (method === "HEAD") return assert.equal(text, "");
+  assertMatchesApi(method, new URL(url).pathname, status, JSON.parse(text));
+}
+
+/** The events of a stream, each of which must be one line of data and a blank one. */
+export function readEvents(text: string): unknown[] {
+  if (text === "") return [];
+  assert.ok(text.endsWith("\n\n"));
+  return text.slice(0, -2).split("\n\n").map((event) => {
+    assert.match(event, /^data: [^\n]*$/);
+    return JSON.parse(event.slice("data: ".length));
+  });
+}

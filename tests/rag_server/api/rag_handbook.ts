@@ -1,0 +1,23 @@
+import { createRagFixture, type RagFixture, type RagFixtureOptions } from "./rag_fixture.ts";
+import {
+  type Script,
+  type ScriptedPipeline,
+  scriptedPipeline,
+  scriptedPipelines,
+} from "./scripted_pipelines.ts";
+
+export const done = { type: "done", sources: [], tokensUsed: 7 } as const;
+export const chunk = (content: string) => ({ type: "chunk", content }) as const;
+
+/** A body that asks for a stream. */
+export const stream = { query: "q", stream: true };
+
+/** The RAG server's routes over one pipeline, `handbook`. */
+export function createHandbook(
+  script: Script,
+  options: Omit<RagFixtureOptions, "pipelines"> & { readonly allowsSources?: boolean } = {},
+): RagFixture & { readonly handbook: ScriptedPipeline } {
+  const { allowsSources = true, ...rest } = options;
+  const handbook = scriptedPipeline({ name: "handbook", allowsSources, script });
+  return { handbook, ...createRagFixture({ ...rest, pipelines: scriptedPipelines([handbook]) }) };
+}

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { ragApi } from "../../support/rag_api.ts";
+import { type ApiSchema, schemaFaults } from "../../support/schema_faults.ts";
+import { createRagFixture } from "./rag_fixture.ts";
+import { scriptedPipelines } from "./scripted_pipelines.ts";
+
+const { paths, components } = ragApi;
+const operations = Object.entries(paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation }))
+);
+
+/** Every object of the document, with its place. */
+function* objectsOf(value: unknown, place = ""): Generator<[string, Record<string, unknown>]> {
+  if (typeof value !== "object" || value === null) return;
+  if (!Array.isArray(value)) yield [place, { ...value }];
+  for (const [key, member] of Object.entries(value)) yield* objectsOf(member, `${place}/${key}`);
+}
+
+Deno.test("the description is served as it is made", async () => {
+  const { send } = createRagFixture({ pipelines: scriptedPipelines([]) });
+  const { status, text } = await send("GET", "/v1/openapi.json");
+  assert.equal(status, 200);
+  assert.deepEqual(JSON.parse(text), ragApi);
+  assert.equal(ragApi.openapi, "3.0.3");
+  assert.deepEqual([ragApi.info.title, ragApi.info.version], ["Postern RAG server", "1.2.3"]);
+});
+
+Deno.test("every path, status and media type is described", () => {
+  const described = operations.map(({ path, method, operation }) => {
+    const replies = Object.entries(operation.responses).map(([status, { content }]) =>
+      `${status} ${Object.keys(content).join(" ")}`
+    );
+    return [`${method} ${path}`, ...replies];
+  });
+  const reading = [
+    "200 application/json",
+    "403 application/json",
+    "405 application/json",
+    "500 application/json",
+  ];
+  assert.deepEqual(described, [
+    ["get /v1/openapi.json", ...reading],
+    ["get /v1/live", ...reading],
+    ["get /v1/health", ...reading],
+    ["get /v1/pipelines", ...reading],
+    ["get /v1/stats", ...reading],
+    [
+      "post /v1/pipelines/{name}",
+      "200 application/json text/event-stream",
+      "400 application/json",
+      "403 application/json",
+      "404 application/json",
+      "405 application/json",
+      "413 application/json",
+      "500 application/json",
+      "504 application/json",
+    ],
+  ]);
+  assert.deepEqual(components.schemas.ErrorResponse?.properties?.error?.properties?.code?.enum, [
+    "INVALID_REQUEST",
+    "FORBIDDEN",
+    "NOT_FOUND",
+    "PIPELINE_NOT_FOUND",
+    "METHOD_NOT_ALLOWED",
+    "REQUEST_TOO_LARGE",
+    "EXECUTION_ERROR",
+    "INTERNAL_ERROR",
+    "REQUEST_TIMEOUT",
+  ]);
+});
+
+Deno.test("the request's limits are described", () => {
+  const { QueryRequest, Filter, Condition, Message } = components.schemas;
+  assert.deepEqual(QueryRequest?.required, ["query"]);
+  assert.deepEqual(Object.keys(QueryRequest?.properties ?? {}), [
+    "query",
+    "stream",
+    "top_n",
+    "filter",
+    "include_sources",
+    "disable_hybrid",
+    "messages",
+  ]);
+  const { query, top_n, messages } = QueryRequest?.properties ?? {};
+  assert.deepEqual([query?.minLength, query?.maxLength], [1, 32_000]);
+  assert.deepEqual([top_n?.type, top_n?.minimum, top_n?.maximum], ["integer", 1, 100]);
+  assert.equal(messages?.maxItems, 100);
+  const { conditions, logic } = Filter?.properties ?? {};
+  assert.deepEqual([conditions?.minItems, conditions?.maxItems], [1, 50]);
+  assert.deepEqual(logic?.enum, ["AND", "OR", null]);
+  assert.equal(Condition?.properties?.value?.maxItems, 1_000);
+  assert.deepEqual(
+    Condition?.properties?.operator?.enum,
+    ["=", "!=", "<", ">", "<=", ">=", "LIKE", "ILIKE", "IN", "NOT IN", "IS NULL", "IS NOT NULL"],
+  );
+  assert.deepEqual(Message?.properties?.role?.enum, ["user", "assistant"]);
+});
+
+Deno.test("operations have names of their own, and parameters that their paths have", () => {
+  const names = operations.map(({ operation }) => operation.operationId);
+  assert.equal(new Set(names).size, names.length);
+  for (const { path, operation } of operations) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const parameters = operation.parameters ?? [];
+    assert.deepEqual(parameters.map(({ name }) => name), inPath);
+    for (const parameter of parameters) assert.deepEqual([parameter.in, parameter.required], ["path", true]);
+    for (const { description } of Object.values(operation.responses)) assert.ok(description.length > 0);
+  }
+});
+
+Deno.test("references stand alone, and lead to schemas that are there", () => {
+  const used = new Set<string>();
+  for (const [place, object] of objectsOf(ragApi)) {
+    if (!("$ref" in object)) continue;
+    assert.deepEqual(Object.keys(object), ["$ref"], place);
+    const name = String(object.$ref).replace(/^#\/components\/schemas\//, "");
+    assert.ok(Object.hasOwn(components.schemas, name), `${place}: ${object.$ref}`);
+    used.add(name);
+  }
+  assert.deepEqual([...used].sort(), Object.keys(components.schemas).sort());
+});
+
+Deno.test("schemas have no keyword that OpenAPI 3.0.3 lacks, and none of its traps", () => {
+  const known = new Set([
+    ...[
+      "$ref",
+      "type",
+      "nullable",
+      "enum",
+      "properties",
+      "additionalProperties",
+      "required",
+      "items",
+      "minItems",
+    ],
+    ...["maxItems", "minLength", "maxLength", "pattern", "minimum", "maximum", "oneOf", "discriminator"],
+    ...["default", "description", "example"],
+  ]);
+  const types = ["object", "array", "string", "number", "integer", "boolean", undefined];
+  function check(schema: ApiSchema, place: string): void {
+    for (const keyword of Object.keys(schema)) assert.ok(known.has(keyword), `${place}: ${keyword}`);
+    assert.ok(types.includes(schema.type), place);
+    if (schema.type === "array") assert.ok(schema.items, place);
+    for (const name of schema.required ?? []) assert.ok(schema.properties?.[name], `${place}.${name}`);
+    if (schema.required !== undefined) assert.ok(schema.required.length > 0, place);
+    if (schema.pattern !== undefined) new RegExp(schema.pattern, "u");
+    // null must be in the enumeration of what may be null (OpenAPI 3.0.3, Proposal 2019-10-31)
+    if (schema.nullable === true && schema.enum !== undefined) assert.ok(schema.enum.includes(null), place);
+    const parts = { ...schema.properties, items: schema.items, additional: schema.additionalProperties };
+    for (const [name, part] of Object.entries(parts)) if (part !== undefined) check(part, `${place}.${name}`);
+    schema.oneOf?.forEach((part, index) => check(part, `${place}.oneOf[${index}]`));
+  }
+  for (const [name, schema] of Object.entries(components.schemas)) check(schema, name);
+});
+
+Deno.test("examples fit their schemas", () => {
+  const rules = { components: components.schemas, isClosed: true };
+  let count = 0;
+  for (const [place, { schema, example, examples }] of objectsOf(ragApi)) {
+    if (typeof schema !== "object" || schema === null) continue;
+    const named = Object.values(examples ?? {}).map(({ value }) => value);
+    for (const value of example === undefined ? named : [example, ...named]) {
+      assert.deepEqual(schemaFaults(schema, value, rules), [], place);
+      count++;
+    }
+  }
+  assert.ok(count >= 16, String(count));
+  for (const [place, object] of objectsOf(components.schemas)) {
+    for (const value of [object.example, object.default]) {
+      if (value !== undefined) assert.deepEqual(schemaFaults(object, value, rules), [], place);
+    }
+  }
+});
+
+Deno.test("the schemas of the tests tell what fits from what does not", () => {
+  const rules = { components: { Name: { type: "string", minLength: 1 } }, isClosed: true } as const;
+  const schema = {
+    type: "object",
+    required: ["name"],
+    properties: { name: { $ref: "Name" }, size: { type: "integer", minimum: 1 } },
+  } as const;
+  assert.deepEqual(schemaFaults(schema, { name: "x", size: 1 }, rules), []);
+  assert.deepEqual(schemaFaults(schema, { name: "", size: 0.5, x: 1 }, rules), [
+    "$.name: a text of 0 characters that does not fit",
+    "$.size: expected integer",
+    "$.x: not described",
+  ]);
+  assert.deepEqual(schemaFaults(schema, {}, rules), ["$.name: missing"]);
+  assert.deepEqual(schemaFaults(schema, null, rules), ["$: expected object"]);
+});

@@ -1,0 +1,95 @@
+import { silentLogger } from "../../../src/core/logger.ts";
+import { createUsageLedger } from "../../../src/llm/usage_ledger.ts";
+import type { Pipeline, PipelineEvent } from "../../../src/rag_server/pipeline.ts";
+import type { PipelineQuery } from "../../../src/rag_server/query.ts";
+import {
+  createRunningPipelines,
+  type PipelineSet,
+  type RunningPipelines,
+} from "../../../src/rag_server/running_pipelines.ts";
+
+/** What a pipeline answers, in parts. */
+export type Script = (query: PipelineQuery) => AsyncIterable<PipelineEvent>;
+
+export interface ScriptedPipeline extends Pipeline {
+  /** The queries that came, oldest first. */
+  readonly asked: readonly PipelineQuery[];
+}
+
+/** A pipeline that answers from a script, whose providers are well and have used nothing. */
+export function scriptedPipeline(
+  options: { name: string; description?: string; allowsSources?: boolean; script: Script },
+): ScriptedPipeline {
+  const { name, description = "", allowsSources = true, script } = options;
+  const asked: PipelineQuery[] = [];
+  function stream(query: PipelineQuery): AsyncIterable<PipelineEvent> {
+    asked.push(query);
+    return script(query);
+  }
+  const ledger = createUsageLedger();
+  const reachable = { reachable: true } as const;
+  return {
+    name,
+    description,
+    allowsSources,
+    asked,
+    usage: { embedding: ledger.counter("embedding"), completion: ledger.counter("completion") },
+    check: () => Promise.resolve(),
+    health: () => Promise.resolve({ name, embedding: reachable, completion: reachable }),
+    stream,
+    async answer(query) {
+      let answer = "";
+      for await (const event of stream(query)) {
+        if (event.type === "done") {
+          const { sources, tokensUsed } = event;
+          return { answer, sources, tokensUsed };
+        }
+        answer += event.content;
+      }
+      throw new Error("The script has no last event");
+    },
+  };
+}
+
+/** A script of fixed events; an error in their place is thrown. */
+export function script(...events: readonly (PipelineEvent | Error)[]): Script {
+  return async function* () {
+    for (const event of events) {
+      await Promise.resolve();
+      if (event instanceof Error) throw event;
+      yield event;
+    }
+  };
+}
+
+/** Tells when a script was told to end, and why. */
+export interface Hanging {
+  readonly script: Script;
+  readonly aborted: Promise<unknown>;
+}
+
+/** A script that after its events waits until it is told to end. */
+export function hanging(...events: readonly PipelineEvent[]): Hanging {
+  const { promise: aborted, resolve } = Promise.withResolvers<unknown>();
+  return {
+    aborted,
+    async *script({ signal }) {
+      const { promise, reject } = Promise.withResolvers<never>();
+      promise.catch(() => {});
+      signal.addEventListener("abort", () => {
+        resolve(signal.reason);
+        reject(signal.reason);
+      });
+      yield* events;
+      yield await promise;
+    },
+  };
+}
+
+export function scriptedSet(list: readonly Pipeline[]): PipelineSet {
+  return { list, [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+export function scriptedPipelines(list: readonly Pipeline[]): RunningPipelines {
+  return createRunningPipelines(scriptedSet(list), { longestQueryMs: 60_000, logger: silentLogger });
+}

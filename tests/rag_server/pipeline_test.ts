@@ -1,0 +1,247 @@
+import { createLogger, silentLogger } from "../../src/core/logger.ts";
+import {
+  type CompletionProvider,
+  type EmbeddingProvider,
+  type EmbeddingRequest,
+  noUsage,
+  type RerankProvider,
+} from "../../src/llm/provider.ts";
+import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
+import { ProviderError } from "../../src/llm/provider_error.ts";
+import { createPipeline, rerankDocuments, searchText } from "../../src/rag_server/pipeline.ts";
+import type { PipelineQuery } from "../../src/rag_server/query.ts";
+import { createRetriever, type SearchSettings } from "../../src/rag_server/search/retrieve.ts";
+import { testWithPgvector } from "../support/database.ts";
+import { createRetrieverFixture, type TableOption } from "./retriever_fixture.ts";
+import assert from "node:assert/strict";
+
+const docs = `
+  CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), age interval);
+  INSERT INTO docs VALUES (1, 'red fox', '[0,1]', '1 day'), (2, 'near', '[1,0]', '2 days');
+  CREATE TABLE chunks (doc text, body text, embedding vector(2));
+  INSERT INTO chunks VALUES ('a', 'far red', '[0,1]'), ('a', 'near', '[1,0]'), ('b', 'middle', '[1,1]')`;
+
+const asked: PipelineQuery = {
+  query: "red fox",
+  disableHybrid: false,
+  messages: [],
+  signal: new AbortController().signal,
+};
+
+const completion: CompletionProvider = {
+  name: "test/answer",
+  ping: () => Promise.resolve(),
+  complete: () => Promise.resolve({ text: "yes", usage: { ...noUsage, completionTokens: 5 }, isCut: false }),
+  stream: async function* () {
+    await Promise.resolve();
+    yield { type: "end", usage: { ...noUsage, completionTokens: 5 }, isCut: false };
+  },
+};
+
+const ledger = createUsageLedger();
+
+/** All that a pipeline needs but tables: an embedding counts 7 tokens, an answer 5. */
+const pipelineSettings = {
+  name: "docs",
+  description: "",
+  embedding: {
+    name: "test/two",
+    ping: () => Promise.resolve(),
+    embed: ({ texts }: EmbeddingRequest) => {
+      const vectors = texts.map(() => Float32Array.of(1, 0));
+      return Promise.resolve({ vectors, usage: { ...noUsage, promptTokens: 7 } });
+    },
+  },
+  completion,
+  topN: 10,
+  tokenBudget: 1_000,
+  allowsSources: true,
+  usage: { embedding: ledger.counter("embedding"), completion: ledger.counter("completion") },
+  logger: silentLogger,
+};
+
+/** Pipelines over tables, and what their provider was to embed. */
+async function createFixture() {
+  const fixture = await createRetrieverFixture(docs);
+  const embedded: string[] = [];
+  const embedding: EmbeddingProvider = {
+    ...pipelineSettings.embedding,
+    embed(request) {
+      embedded.push(...request.texts);
+      return pipelineSettings.embedding.embed(request);
+    },
+  };
+  async function open(
+    { search = {}, tables = [] }: { search?: Partial<SearchSettings>; tables?: TableOption[] },
+  ) {
+    embedded.splice(0);
+    const retriever = createRetriever({
+      database: fixture.database,
+      tables: await fixture.open(...(tables.length === 0 ? ["docs"] : tables)),
+      search: { hybridEnabled: true, vectorWeight: 0.5, ...search },
+      logger: silentLogger,
+    });
+    return createPipeline({ ...pipelineSettings, retriever: () => Promise.resolve(retriever), embedding });
+  }
+  return {
+    [Symbol.asyncDispose]: fixture[Symbol.asyncDispose],
+    async ask(
+      search: Partial<SearchSettings>,
+      query: Partial<PipelineQuery> = {},
+      ...tables: TableOption[]
+    ) {
+      const { sources, tokensUsed } = await (await open({ search, tables })).answer({
+        ...asked,
+        ...query,
+      });
+      const told = sources.map(({ id, content, score }) => [id, content, score]);
+      return { sources: told, tokensUsed, embedded: embedded.splice(0) };
+    },
+    open,
+    embedded,
+  };
+}
+
+testWithPgvector("a question is not embedded where only its words count", async () => {
+  await using fixture = await createFixture();
+  assert.deepEqual(await fixture.ask({ vectorWeight: 0 }), {
+    sources: [["1", "red fox", 1 / 61]],
+    tokensUsed: 5,
+    embedded: [],
+  });
+  const nearest = {
+    sources: [["2", "near", 1 / 61], ["1", "red fox", 1 / 62]],
+    tokensUsed: 12,
+    embedded: ["red fox"],
+  };
+  assert.deepEqual(await fixture.ask({ vectorWeight: 0 }, { disableHybrid: true }), nearest);
+  assert.deepEqual(await fixture.ask({ vectorWeight: 0, hybridEnabled: false }), nearest);
+  const similar = await fixture.ask({ vectorWeight: 0, minSimilarity: 0 });
+  assert.deepEqual([similar.sources, similar.embedded], [[["1", "red fox", 1 / 61]], ["red fox"]]);
+  const both = await fixture.ask({ vectorWeight: 0.5 });
+  assert.deepEqual([both.tokensUsed, both.embedded.length], [12, 1]);
+});
+
+testWithPgvector("of several rows with one id the nearest is told, which takes an embedding", async () => {
+  await using fixture = await createFixture();
+  const chunks = { table: "chunks", idColumn: "doc" };
+  assert.deepEqual(await fixture.ask({ vectorWeight: 0 }, { query: "red" }, chunks, "docs"), {
+    sources: [["1", "red fox", 1 / 61], ["a", "near", 1 / 61]],
+    tokensUsed: 12,
+    embedded: ["red"],
+  });
+});
+
+testWithPgvector(
+  "a value that only the database can judge is refused before anything is embedded",
+  async () => {
+    await using fixture = await createFixture();
+    const filter = (value: string) => ({
+      filter: { conditions: [{ column: "age", operator: ">", value }], logic: "AND" } as const,
+    });
+    await assert.rejects(fixture.ask({}, filter("soon")), {
+      code: "invalid",
+      message: "filter.conditions[0]: the operator or the value does not fit the column's type",
+    });
+    assert.deepEqual(fixture.embedded, []);
+    assert.deepEqual((await fixture.ask({}, filter("1 day"))).sources.map(([id]) => id), ["2"]);
+  },
+);
+
+testWithPgvector("an answer has its sources and its tokens, at once and in parts", async () => {
+  await using fixture = await createFixture();
+  const pipeline = await fixture.open({});
+  const { sources, tokensUsed } = await pipeline.answer(asked);
+  const done = (await Array.fromAsync(pipeline.stream(asked))).at(-1);
+  assert.equal(done?.type, "done");
+  assert.deepEqual([tokensUsed, done.tokensUsed], [12, 12]);
+  for (const told of [sources, done.sources]) {
+    assert.deepEqual(told.map(({ id }) => id).toSorted(), ["1", "2"]);
+  }
+});
+
+Deno.test("health() tells each provider's fault as its phrase, and anything else as an internal error", async () => {
+  const cases: [thrown: Error | undefined, error?: string][] = [
+    [undefined],
+    [new ProviderError("unreachable", "10.0.0.1 refused"), "the provider could not be reached"],
+    [new Error("secret detail"), "an internal error occurred"],
+    [new DOMException("late", "TimeoutError"), "the request took too long"],
+  ];
+  for (const [thrown, error] of cases) {
+    const pipeline = createPipeline({
+      ...pipelineSettings,
+      retriever: () => assert.fail("not asked"),
+      completion: {
+        ...completion,
+        ping: () => thrown === undefined ? Promise.resolve() : Promise.reject(thrown),
+      },
+    });
+    assert.deepEqual(await pipeline.health(), {
+      name: "docs",
+      embedding: { reachable: true },
+      completion: error === undefined ? { reachable: true } : { reachable: false, error },
+    });
+  }
+});
+
+const history = [
+  { role: "user", content: "How many days of leave do employees get?" },
+  { role: "assistant", content: "28 days." },
+] as const;
+
+Deno.test("searchText() is the question where it stands by itself", () => {
+  const question = "Which expenses need the approval of a department head?";
+  assert.equal(searchText(question, history), question);
+  assert.equal(searchText("and contractors?", []), "and contractors?");
+});
+
+Deno.test("searchText() brings in the question before where one says little by itself", () => {
+  assert.equal(
+    searchText("and for contractors?", history),
+    "How many days of leave do employees get?\nand for contractors?",
+  );
+});
+
+Deno.test("searchText() is short whatever was said before", () => {
+  const before = [{ role: "user", content: "word ".repeat(200_000) }] as const;
+  assert.ok(searchText("and why?", before).length < 1_000);
+  assert.ok(searchText("word ".repeat(200_000), []).length < 20_000);
+});
+
+const documents = ["a", "b", "c"].map((content, at) => ({ content, score: 1 - at / 10 }));
+const { signal } = new AbortController();
+
+function reranker(rerank: RerankProvider["rerank"]): RerankProvider {
+  return { name: "voyage/rerank-2", ping: () => Promise.resolve(), rerank };
+}
+
+Deno.test("rerankDocuments() puts the best first with the reranker's scores, and keeps topK", async () => {
+  const results = [{ index: 2, score: 0.9 }, { index: 0, score: 0.2 }, { index: 1, score: 0.1 }];
+  const provider = reranker(() => Promise.resolve({ results, usage: { ...noUsage, promptTokens: 12 } }));
+  const reranked = await rerankDocuments(provider, {
+    question: "c?",
+    documents,
+    topK: 2,
+    signal,
+    logger: silentLogger,
+  });
+  assert.deepEqual(reranked.documents, [{ content: "c", score: 0.9 }, { content: "a", score: 0.2 }]);
+  assert.equal(reranked.usage.promptTokens, 12);
+});
+
+Deno.test("rerankDocuments() keeps the search's order where the reranker fails, and says so in the log", async () => {
+  const lines: string[] = [];
+  const logger = createLogger({ level: "warn", format: "json", write: (line) => lines.push(line) });
+  const provider = reranker(() => Promise.reject(new ProviderError("unreachable", "no route")));
+  const reranked = await rerankDocuments(provider, { question: "c?", documents, topK: 2, signal, logger });
+  assert.deepEqual(reranked.documents, documents.slice(0, 2));
+  assert.match(lines.join(""), /Reranking failed.*voyage\/rerank-2.*no route/);
+});
+
+Deno.test("rerankDocuments() passes on what is no provider's fault", async () => {
+  const provider = reranker(() => Promise.reject(new DOMException("gone", "AbortError")));
+  await assert.rejects(
+    rerankDocuments(provider, { question: "c?", documents, topK: 2, signal, logger: silentLogger }),
+    { name: "AbortError" },
+  );
+});
