@@ -1,25 +1,20 @@
 import { collectedValues } from "./collected_values.ts";
 import { commentsAndEncodings } from "./comments_and_encodings.ts";
-import { copies } from "./copies.ts";
 import { deepNesting } from "./deep_nesting.ts";
-import { definitions } from "./definitions.ts";
 import { endlessAnswers } from "./endless_answers.ts";
-import { explainOfWrites } from "./explain_of_writes.ts";
 import { filesAndLargeObjects } from "./files_and_large_objects.ts";
 import { hiddenCalls } from "./hidden_calls.ts";
 import type { HostileStatement } from "./hostile_statement.ts";
 import { locksAndSequences } from "./locks_and_sequences.ts";
 import { memory } from "./memory.ts";
 import { otherConnections } from "./other_connections.ts";
-import { procedural } from "./procedural.ts";
 import { serverSignals } from "./server_signals.ts";
-import { settings } from "./settings.ts";
+import { procedural, settings, transactionControl } from "./session_commands.ts";
 import { slowFunctions } from "./slow_functions.ts";
 import { stackedStatements } from "./stacked_statements.ts";
 import { textAsSql } from "./text_as_sql.ts";
-import { transactionControl } from "./transaction_control.ts";
 import { userDefined } from "./user_defined.ts";
-import { writingQueries } from "./writing_queries.ts";
+import { copies, definitions, explainOfWrites, writingQueries } from "./writes.ts";
 
 export type { HostileStatement } from "./hostile_statement.ts";
 

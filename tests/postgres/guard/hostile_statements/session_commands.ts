@@ -1,5 +1,55 @@
 import { type HostileStatement, named } from "./hostile_statement.ts";
 
+export const transactionControl: readonly HostileStatement[] = named([
+  "COMMIT",
+  "commit work",
+  "COMMIT AND CHAIN",
+  "COMMIT TRANSACTION AND NO CHAIN",
+  "END",
+  "end transaction",
+  "ROLLBACK",
+  "ROLLBACK AND CHAIN",
+  "ABORT",
+  "BEGIN",
+  "BEGIN READ WRITE",
+  "START TRANSACTION READ WRITE",
+  "START TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+  "SAVEPOINT a",
+  "RELEASE SAVEPOINT a",
+  "ROLLBACK TO SAVEPOINT a",
+  "PREPARE TRANSACTION 'postern'",
+  "COMMIT PREPARED 'postern'",
+  "ROLLBACK PREPARED 'postern'",
+  "SET TRANSACTION READ WRITE",
+  "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+  "SET transaction_read_only = off",
+  "SET LOCAL transaction_read_only = off",
+  "/**/COMMIT/**/",
+  "-- x\ncommit",
+  "(COMMIT)",
+], "");
+
+export const procedural: readonly HostileStatement[] = named([
+  "DO $$ BEGIN DELETE FROM orders; END $$",
+  "DO LANGUAGE plpgsql 'BEGIN DELETE FROM orders; COMMIT; END'",
+  "CALL wipe()",
+  "CALL public.wipe()",
+  "PREPARE p AS DELETE FROM orders",
+  "PREPARE p AS SELECT 1",
+  "EXECUTE p",
+  "EXECUTE p(1)",
+  "DEALLOCATE ALL",
+  "DECLARE c CURSOR FOR SELECT 1",
+  "DECLARE c CURSOR WITH HOLD FOR SELECT evil()",
+  "FETCH ALL FROM c",
+  "MOVE c",
+  "CLOSE ALL",
+  "LISTEN x",
+  "UNLISTEN *",
+  "NOTIFY x, 'y'",
+  "DISCARD ALL",
+], "is not a read");
+
 export const settings: readonly HostileStatement[] = [
   ...named([
     "SET statement_timeout = 0",
