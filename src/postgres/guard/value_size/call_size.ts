@@ -7,6 +7,7 @@ import {
   littleOf,
   madeOf,
   powerDigits,
+  type Refuse,
   type Shape,
   tableColumn,
   timesHeld,
@@ -25,9 +26,6 @@ export interface Argument {
   /** What is between the brackets, where the argument is ARRAY[…]. */
   readonly elements?: readonly Shape[] | undefined;
 }
-
-/** Reports why the statement is refused; the shape is a harmless one to go on with. */
-export type Refuse = (reason: string) => Shape;
 
 /** Aggregates that put all rows' values into one, by what their names have in common. */
 const collecting = /agg|accum|collect|group_concat/;

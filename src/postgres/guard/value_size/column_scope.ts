@@ -32,11 +32,15 @@ export interface Relation extends Query {
   readonly name: string | undefined;
 }
 
-/** What names mean at a place of the statement. */
-export interface Scope {
+/** What is around the relations of a query. */
+export interface Around {
   readonly ctes: ReadonlyMap<string, Query>;
   /** Of the query around this one. */
-  readonly outer?: Scope | undefined;
+  readonly outer: Scope | undefined;
+}
+
+/** What names mean at a place of the statement. */
+export interface Scope extends Around {
   /**
    * The worst that a name may mean: a column or a whole row, of this query or of one around it, since which of them has
    * it is not always told. Undefined for a column of a stored table.
@@ -46,12 +50,7 @@ export interface Scope {
   all(table?: string): readonly Column[];
   readonly readsTable: boolean;
   /** The names of this scope alone. */
-  readonly names: Names;
-}
-
-interface Names {
-  readonly every: Found;
-  relation(name: string): Found | undefined;
+  readonly names: ReturnType<typeof createNames>;
 }
 
 interface Found {
@@ -65,16 +64,15 @@ export const tableColumns: readonly Column[] = [{ name: undefined, shape: tableC
 
 /** `spend` is told how many columns and queries are looked into. */
 export function createScope(
-  { relations, ctes, outer }: Pick<Scope, "ctes" | "outer"> & { readonly relations: readonly Relation[] },
+  relations: readonly Relation[],
+  { ctes, outer }: Around,
   spend: (steps: number) => void,
 ): Scope {
-  let names: Names | undefined;
+  let names: Scope["names"] | undefined;
   const scope: Scope = {
     ctes,
     outer,
-    get readsTable() {
-      return relations.some((relation) => relation.readsTable);
-    },
+    readsTable: relations.some((relation) => relation.readsTable),
     find: (parts) => parts.length > 1 ? findOf(parts.at(-2) ?? "", parts.at(-1) ?? "") : findAlone(parts[0]),
     all(table) {
       if (table === undefined) return relations.flatMap((relation) => relation.columns);
@@ -117,31 +115,19 @@ export function createScope(
   return scope;
 }
 
-function createNames(relations: readonly Relation[], spend: (steps: number) => void): Names {
-  let byRelation: Map<string, Column[]> | undefined;
+function createNames(relations: readonly Relation[], spend: (steps: number) => void) {
+  const byName = Map.groupBy(relations, (relation) => relation.name);
   const found = new Map<string, Found>();
   return {
     every: findNames(relations.flatMap((relation) => relation.columns), spend),
-    relation(name) {
-      byRelation ??= groupByRelation(relations);
-      const columns = byRelation.get(name);
-      if (columns === undefined) return undefined;
-      const known = found.get(name) ?? findNames(columns, spend);
+    relation(name: string): Found | undefined {
+      const named = byName.get(name);
+      if (named === undefined) return undefined;
+      const known = found.get(name) ?? findNames(named.flatMap((relation) => relation.columns), spend);
       found.set(name, known);
       return known;
     },
   };
-}
-
-function groupByRelation(relations: readonly Relation[]): Map<string, Column[]> {
-  const byRelation = new Map<string, Column[]>();
-  for (const { name, columns } of relations) {
-    if (name === undefined) continue;
-    const known = byRelation.get(name);
-    if (known === undefined) byRelation.set(name, [...columns]);
-    else known.push(...columns);
-  }
-  return byRelation;
 }
 
 function findNames(columns: readonly Column[], spend: (steps: number) => void): Found {

@@ -1,5 +1,5 @@
 import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "../syntax_tree.ts";
-import { type Argument, maxValueSize, type Refuse, shapeOfCall, sizeOfJsonPath } from "./call_size.ts";
+import { type Argument, maxValueSize, shapeOfCall, sizeOfJsonPath } from "./call_size.ts";
 import type { Query, Scope } from "./column_scope.ts";
 import { createJoin } from "./joined_pieces.ts";
 import { whySlow, whySlowPath } from "./slow_functions.ts";
@@ -12,6 +12,7 @@ import {
   littleOf,
   madeOf,
   nothing,
+  type Refuse,
   type Shape,
   tableColumn,
   timesHeld,

@@ -1,7 +1,8 @@
 import { createExpressionMeter } from "./expression_size.ts";
-import { findRounds } from "./recursive_rounds.ts";
+import { measureRounds } from "./recursive_rounds.ts";
 import {
   alignColumns,
+  type Around,
   type Column,
   type Copies,
   createScope,
@@ -35,10 +36,6 @@ const tooManyColumns =
   `the statement has more columns than fit; name those that you need in place of *, and ` +
   `${maxTargets} at most`;
 const tooLaborious = "the statement is too complex to be checked; make it simpler";
-const doubling =
-  "a recursive query doubles a value in every round, as it uses a column twice or more to make the " +
-  "next one; add to it instead (path || id), or keep its parts in columns of their own";
-
 const clauses = [
   "whereClause",
   "havingClause",
@@ -86,8 +83,8 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
     if (steps > maxSteps) refuse(tooLaborious);
   }
 
-  function scopeOf(relations: readonly Relation[], { ctes, outer }: Pick<Scope, "ctes" | "outer">): Scope {
-    return createScope({ relations, ctes, outer }, spend);
+  function scopeOf(relations: readonly Relation[], around: Around): Scope {
+    return createScope(relations, around, spend);
   }
 
   /** An expression that no other holds. */
@@ -146,7 +143,7 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
     };
   }
 
-  function measureFrom(items: readonly unknown[], around: Pick<Scope, "ctes" | "outer">): Relation[] {
+  function measureFrom(items: readonly unknown[], around: Around): Relation[] {
     const relations: Relation[] = [];
     for (const item of items) {
       relations.push(...measureFromItem(item, relations, around));
@@ -212,58 +209,28 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
       const query = measureSelect(select, scope);
       return { ...query, columns: renameColumns(query.columns, names) };
     }
-    const around = scopeOf([], { ctes: measureWith(select["withClause"], scope), outer: scope.outer });
-    const start = measureSelect(larg, around);
-    return measureRounds(cte, { ...start, columns: renameColumns(start.columns, names) }, rarg, around);
-  }
-
-  /** Measures a round twice: for what it makes of its own columns, and with those long that it makes long. */
-  function measureRounds(cte: Fields, start: Query, round: Fields, around: Scope): Query {
+    const { outer } = scope;
+    const ctes = measureWith(select["withClause"], scope);
+    const start = measureSelect(larg, scopeOf([], { ctes, outer }));
     // those inside of others are measured twice for each time that these are
     spend(stepsOfRecursion);
-    const name = textOf(cte["ctename"]);
-    const symbols = start.columns.map(() => Symbol());
-    const first = measureRound(start.columns.map(({ shape }, at) => ({
-      ...tableColumn,
-      length: shape.length,
-      holds: new Map([[symbols[at] ?? Symbol(), 1]]),
-    })));
-    const rounds = findRounds(symbols, first.shapes);
-    if (rounds.doubles) refuse(doubling);
-    // what is added to from a stored table is as long as its rows make it, which is not the statement's doing
-    const isLong = (at: number) => !first.readsTable && rounds.grows[at] === true;
-    const shapes = start.columns.map(({ shape }, at): Shape => ({
-      ...shape,
-      nodes: 1,
-      data: true,
-      length: isLong(at) ? "long" : shape.length,
-    }));
-    const second = measureRound(shapes).shapes;
-    const columns = start.columns.map((column, at) => ({
-      ...column,
-      shape: { ...eitherOf([shapes[at] ?? tableColumn, second[at] ?? tableColumn]), nodes: 1 },
-    }));
-    return {
-      columns: [...columns, ...columnsOfSearch(cte, first.readsTable)],
-      relations: 1,
-      readsTable: start.readsTable || first.readsTable,
-    };
-
-    function measureRound(given: readonly Shape[]): { shapes: Shape[]; readsTable: boolean } {
-      const columns = start.columns.map((column, at) => ({ ...column, shape: given[at] ?? tableColumn }));
+    const measureRound = (columns: readonly Column[]) => {
       const itself: Query = { columns, relations: 1, readsTable: false };
-      const query = measureSelect(
-        round,
-        scopeOf([], { ctes: new Map([...around.ctes, [name, itself]]), outer: around.outer }),
-      );
-      return { shapes: alignColumns(columns, query.columns), readsTable: query.readsTable };
-    }
+      const known = new Map([...ctes, [textOf(cte["ctename"]), itself] as const]);
+      return measureSelect(rarg, scopeOf([], { ctes: known, outer }));
+    };
+    return measureRounds(
+      cte,
+      { ...start, columns: renameColumns(start.columns, names) },
+      measureRound,
+      refuse,
+    );
   }
 
   function measureFromItem(
     item: unknown,
     before: readonly Relation[],
-    around: Pick<Scope, "ctes" | "outer">,
+    around: Around,
   ): Relation[] {
     const { type, fields } = unwrap(item) ?? noNode;
     const alias = isRecord(fields["alias"]) ? fields["alias"] : {};
@@ -349,18 +316,6 @@ const noNode: SyntaxNode = { type: "", fields: {}, depth: 0 };
 
 function countRelations(relations: readonly Relation[]): number {
   return relations.reduce((total, relation) => total + relation.relations, 0);
-}
-
-/** What SEARCH and CYCLE add to a recursive query: the way to each row, which is as long as there are rounds. */
-function columnsOfSearch(cte: Fields, readsTable: boolean): Column[] {
-  const search = isRecord(cte["search_clause"]) ? cte["search_clause"] : {};
-  const cycle = isRecord(cte["cycle_clause"]) ? cte["cycle_clause"] : {};
-  const path: Shape = { ...tableColumn, length: readsTable ? "short" : "long" };
-  return [
-    { name: textOf(search["search_seq_column"]), shape: path },
-    { name: textOf(cycle["cycle_mark_column"]), shape: tableColumn },
-    { name: textOf(cycle["cycle_path_column"]), shape: path },
-  ].filter(({ name }) => name !== "");
 }
 
 function withoutNodes(columns: readonly Column[]): Column[] {

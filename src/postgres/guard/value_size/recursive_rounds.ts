@@ -1,22 +1,79 @@
-import { type Shape, tableColumn } from "./value_shape.ts";
+import { isRecord, type SyntaxNode, textOf } from "../syntax_tree.ts";
+import { alignColumns, type Column, type Query } from "./column_scope.ts";
+import { eitherOf, type Refuse, type Shape, tableColumn } from "./value_shape.ts";
 
-/** What the rounds of a recursive query make of its columns. */
-export interface Rounds {
-  /** A value gets twice as long again and again, which fills the memory within thirty rounds. */
-  readonly doubles: boolean;
-  /** Whether each column may get as long as there are rounds. */
-  readonly grows: readonly boolean[];
-}
+type Fields = SyntaxNode["fields"];
+
+const doubling =
+  "a recursive query doubles a value in every round, as it uses a column twice or more to make the " +
+  "next one; add to it instead (path || id), or keep its parts in columns of their own";
 
 /** Each adds what the one before has added in all rounds, so that a value grows with this power of their number. */
 const maxPower = 3;
 
 /**
+ * What a recursive query gives, of which `start` comes first and `measureRound` says what a round makes of the columns
+ * of the one before. It measures a round twice: for what it makes of its own columns, and with those long that it makes
+ * long. Refused where a value gets twice as long again and again, which fills the memory within thirty rounds.
+ */
+export function measureRounds(
+  cte: Fields,
+  start: Query,
+  measureRound: (columns: readonly Column[]) => Query,
+  refuse: Refuse,
+): Query {
+  const symbols = start.columns.map(() => Symbol());
+  const before = start.columns.map((column, at): Column => ({
+    ...column,
+    shape: {
+      ...tableColumn,
+      length: column.shape.length,
+      holds: new Map([[symbols[at] ?? Symbol(), 1]]),
+    },
+  }));
+  const first = measureRound(before);
+  const { doubles, grows } = findRounds(symbols, alignColumns(before, first.columns));
+  if (doubles) refuse(doubling);
+  const columns = start.columns.map((column, at): Column => ({
+    ...column,
+    // what is added to from a stored table is as long as its rows make it, which is not the statement's doing
+    shape: {
+      ...column.shape,
+      nodes: 1,
+      data: true,
+      length: !first.readsTable && grows[at] === true ? "long" : column.shape.length,
+    },
+  }));
+  const second = alignColumns(columns, measureRound(columns).columns);
+  const either = columns.map((column, at): Column => ({
+    ...column,
+    shape: { ...eitherOf([column.shape, second[at] ?? tableColumn]), nodes: 1 },
+  }));
+  return {
+    columns: [...either, ...columnsOfSearch(cte, first.readsTable)],
+    relations: 1,
+    readsTable: start.readsTable || first.readsTable,
+  };
+}
+
+/** What SEARCH and CYCLE add to a recursive query: the way to each row, which is as long as there are rounds. */
+function columnsOfSearch(cte: Fields, readsTable: boolean): Column[] {
+  const search = isRecord(cte["search_clause"]) ? cte["search_clause"] : {};
+  const cycle = isRecord(cte["cycle_clause"]) ? cte["cycle_clause"] : {};
+  const path: Shape = { ...tableColumn, length: readsTable ? "short" : "long" };
+  return [
+    { name: textOf(search["search_seq_column"]), shape: path },
+    { name: textOf(cycle["cycle_mark_column"]), shape: tableColumn },
+    { name: textOf(cycle["cycle_path_column"]), shape: path },
+  ].filter(({ name }) => name !== "");
+}
+
+/**
  * `after` is what one round makes of columns that hold themselves once, each under its symbol. Columns that are made of
  * each other in a circle stay as long as they are, or get longer by what is added to them; where one of them holds the
- * circle's columns more than once, they double.
+ * circle's columns more than once, they double. `grows` says of each whether it may get as long as there are rounds.
  */
-export function findRounds(columns: readonly symbol[], after: readonly Shape[]): Rounds {
+function findRounds(columns: readonly symbol[], after: readonly Shape[]) {
   const places = new Map(columns.map((column, at) => [column, at]));
   const held = after.map((shape) =>
     [...shape.holds ?? []].flatMap(([column, times]): [number, number][] => {
