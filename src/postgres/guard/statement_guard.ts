@@ -3,6 +3,7 @@ import { createPlanBounds } from "./plan_bounds.ts";
 import { whyRefused } from "./refused_functions.ts";
 import { createNameCollector, type StatementNames, typeNamedByArgument } from "./statement_names.ts";
 import {
+  integerConstant,
   isRecord,
   listOf,
   nameParts,
@@ -177,10 +178,8 @@ function sleepOf({ fields }: SyntaxNode): number | undefined {
   if (nameParts(fields["funcname"]).at(-1) !== sleep) return 0;
   const constant = unwrap(listOf(fields["args"])[0]);
   if (constant?.type !== "A_Const") return undefined;
-  const { ival, fval } = constant.fields;
-  if (isRecord(ival)) return 1_000 * Number(ival["ival"] ?? 0);
-  if (!isRecord(fval)) return undefined;
-  const seconds = Number(textOf(fval["fval"]));
+  const { fval } = constant.fields;
+  const seconds = integerConstant(constant) ?? Number(isRecord(fval) ? textOf(fval["fval"]) : NaN);
   return Number.isNaN(seconds) ? undefined : 1_000 * seconds;
 }
 

@@ -1,4 +1,4 @@
-import { isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
+import { isRecord, listOf, nameParts, type SyntaxNode, textConstant, textOf, unwrap } from "./syntax_tree.ts";
 
 type NameKind =
   | "relation"
@@ -322,8 +322,7 @@ const typesOfSeveralWords =
 export function typeNamedByArgument({ fields }: SyntaxNode): string[] | undefined {
   const name = nameParts(fields["funcname"]).at(-1);
   if (name !== "pg_input_is_valid" && name !== "pg_input_error_info") return [];
-  const literal = unwrap(listOf(fields["args"])[1])?.fields["sval"];
-  const text = isRecord(literal) ? textOf(literal["sval"]) : "";
+  const text = textConstant(unwrap(listOf(fields["args"])[1])) ?? "";
   if (typesOfSeveralWords.test(text)) return [];
   const match = plainType.exec(text);
   return match?.slice(1).filter((part) => part !== undefined).map((part) => part.toLowerCase());

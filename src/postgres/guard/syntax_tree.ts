@@ -24,35 +24,29 @@ export function visitNodes(root: SyntaxNode, visit: (node: SyntaxNode) => void):
     const known = readNodes.get(node.type);
     if (known === undefined) return { type: node.type, node };
     visit(node);
-    const below: SyntaxNode[] = [];
-    for (const field in node.fields) {
-      const kind = known.get(field);
-      if (kind === undefined) return { type: node.type, field, node };
-      if (kind !== "scalar") pushChildren(below, kind, node.fields[field], node.depth + 1);
-    }
-    while (below.length > 0) {
-      const child = below.pop();
+    for (const field in node.fields) if (!known.has(field)) return { type: node.type, field, node };
+    const children = childrenOf(node.type, node.fields);
+    for (let at = children.length - 1; at >= 0; at--) {
+      const child = unwrap(children[at], node.depth + 1);
       if (child !== undefined) stack.push(child);
     }
   }
   return undefined;
 }
 
-function pushChildren(
-  into: SyntaxNode[],
-  kind: Exclude<FieldKind, "scalar">,
-  value: unknown,
-  depth: number,
-): void {
-  if (kind === "node") {
-    const items = Array.isArray(value) ? value : [value];
-    for (const item of items) {
-      const node = unwrap(item, depth);
-      if (node !== undefined) into.push(node);
-    }
-    return;
+/** The nodes right below one, as `unwrap` takes them. */
+export function childrenOf(type: string, fields: SyntaxNode["fields"]): unknown[] {
+  const known = readNodes.get(type);
+  const children: unknown[] = [];
+  for (const field in fields) {
+    const kind = known?.get(field);
+    const value = fields[field];
+    if (kind === undefined || kind === "scalar") continue;
+    if (kind !== "node") children.push({ [kind.type]: value });
+    else if (Array.isArray(value)) { for (const item of value) children.push(item); }
+    else children.push(value);
   }
-  if (isRecord(value)) into.push({ type: kind.type, fields: value, depth });
+  return children;
 }
 
 /** The node in the parser's `{"Type": {fields}}`; undefined for an empty place in a list. */
@@ -87,15 +81,16 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The nodes right below one, as `unwrap` takes them. */
-export function childrenOf(type: string, fields: SyntaxNode["fields"]): unknown[] {
-  const known = readNodes.get(type);
-  return Object.entries(fields).flatMap(([field, value]): unknown[] => {
-    const kind = known?.get(field);
-    if (kind === undefined || kind === "scalar") return [];
-    if (kind === "node") return Array.isArray(value) ? value : [value];
-    return [{ [kind.type]: value }];
-  });
+/** The text of a string literal; undefined of any other node. */
+export function textConstant(node: SyntaxNode | undefined): string | undefined {
+  const literal = node?.fields["sval"];
+  return isRecord(literal) ? textOf(literal["sval"]) : undefined;
+}
+
+/** The number of an integer literal; undefined of any other node. */
+export function integerConstant(node: SyntaxNode | undefined): number | undefined {
+  const literal = node?.fields["ival"];
+  return isRecord(literal) ? Number(literal["ival"] ?? 0) : undefined;
 }
 
 /** What a field of a node holds: no node, nodes that name their own type, or one node of a fixed type. */

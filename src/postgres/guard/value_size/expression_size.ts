@@ -1,4 +1,14 @@
-import { childrenOf, isRecord, listOf, nameParts, type SyntaxNode, textOf, unwrap } from "../syntax_tree.ts";
+import {
+  childrenOf,
+  integerConstant,
+  isRecord,
+  listOf,
+  nameParts,
+  type SyntaxNode,
+  textConstant,
+  textOf,
+  unwrap,
+} from "../syntax_tree.ts";
 import { type Argument, maxValueSize, shapeOfCall, sizeOfJsonPath } from "./call_size.ts";
 import type { Query, Scope } from "./column_scope.ts";
 import { createJoin } from "./joined_pieces.ts";
@@ -187,7 +197,7 @@ export function createExpressionMeter(
   }
 
   function measureTablePath(fields: Fields): Shape {
-    const slow = whySlowPath({ ...tableColumn, length: "long" }, literalOf(fields["string"]));
+    const slow = whySlowPath({ ...tableColumn, length: "long" }, textConstant(uncast(fields["string"])));
     return slow === undefined ? nothing : refuse(slow);
   }
 
@@ -196,8 +206,10 @@ export function createExpressionMeter(
     const right = measure(fields["rexpr"], scope);
     const name = nameParts(fields["name"]).at(-1) ?? "=";
     const operands = left === undefined ? [right] : [left, right];
-    const slow = whySlow(name, operands) ??
-      whySlowPathOperator(name, left, literalOf(fields["rexpr"]));
+    const path = textConstant(uncast(fields["rexpr"]));
+    // what is not a literal beside @@ may well be a query of text search
+    const isPath = name === "@?" || name === "@@" && path !== undefined;
+    const slow = whySlow(name, operands) ?? (isPath ? whySlowPath(left, path) : undefined);
     if (slow !== undefined) return refuse(slow);
     switch (textOf(fields["kind"])) {
       case "AEXPR_OP":
@@ -277,8 +289,7 @@ export function createExpressionMeter(
   }
 
   function measureArgument(value: unknown, isCount: boolean, scope: Scope): Argument {
-    let node = unwrap(value);
-    while (node?.type === "TypeCast" || node?.type === "NamedArgExpr") node = unwrap(node.fields["arg"]);
+    const node = uncast(value);
     return {
       shape: measure(value, scope),
       literal: textConstant(node),
@@ -306,25 +317,11 @@ function timesEscaped(typeName: string, arg: SyntaxNode | undefined): number {
   return isText && isMade ? 2 : 1;
 }
 
-/** What is not a literal beside `@@` may well be a query of text search. */
-function whySlowPathOperator(name: string, document: Shape | undefined, path: string | undefined) {
-  return name === "@?" || name === "@@" && path !== undefined ? whySlowPath(document, path) : undefined;
-}
-
-function literalOf(value: unknown): string | undefined {
+/** What is cast, however often. */
+function uncast(value: unknown): SyntaxNode | undefined {
   let node = unwrap(value);
-  while (node?.type === "TypeCast") node = unwrap(node.fields["arg"]);
-  return textConstant(node);
-}
-
-function textConstant(node: SyntaxNode | undefined): string | undefined {
-  const text = node?.fields["sval"];
-  return isRecord(text) ? textOf(text["sval"]) : undefined;
-}
-
-function integerConstant(node: SyntaxNode | undefined): number | undefined {
-  const number = node?.fields["ival"];
-  return isRecord(number) ? Number(number["ival"] ?? 0) : undefined;
+  while (node?.type === "TypeCast" || node?.type === "NamedArgExpr") node = unwrap(node.fields["arg"]);
+  return node;
 }
 
 function sum(numbers: readonly number[]): number {

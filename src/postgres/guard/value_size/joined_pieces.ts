@@ -1,4 +1,4 @@
-import { isRecord, listOf, nameParts, type SyntaxNode, unwrap } from "../syntax_tree.ts";
+import { integerConstant, listOf, nameParts, type SyntaxNode, unwrap } from "../syntax_tree.ts";
 import { type Holds, madeOf, mergeHolds, type Shape, sumOf } from "./value_shape.ts";
 
 /** What one `||` has made. */
@@ -197,8 +197,7 @@ function integerOf(node: SyntaxNode | undefined): number | undefined {
     const number = integerOf(unwrap(node?.fields["rexpr"]));
     return number === undefined ? undefined : -number;
   }
-  const ival = node?.type === "A_Const" ? node.fields["ival"] : undefined;
-  return isRecord(ival) ? Number(ival["ival"] ?? 0) : undefined;
+  return integerConstant(node);
 }
 
 const steadyFunctions =
