@@ -1,21 +1,9 @@
-import type { LoginReport } from "../identity/login.ts";
-import { addressGroup } from "../identity/rate_limiter.ts";
+import type { AuditTrail } from "../audit/audit_trail.ts";
 import type { LogFields, Logger, LogLevel } from "../core/logger.ts";
 import { principalName } from "../core/principal.ts";
+import type { LoginReport } from "../identity/login.ts";
+import { addressGroup } from "../identity/rate_limiter.ts";
 import type { CallReport } from "../tool_server/tools/registry.ts";
-import { createTally, type Tally } from "./tally.ts";
-
-/**
- * What an operator wants to see of a server that runs: requests and logins that were refused, and statements that failed.
- * Callers decide how many there are, so each kind gets one line per address and minute, and a bounded number a minute of
- * all together. No line holds a statement, a token or a name that a caller made up.
- */
-export interface IncidentLog extends Disposable {
-  /** A request was refused for its token. */
-  refused(address: string): void;
-  loggedIn(report: LoginReport): void;
-  called(report: CallReport): void;
-}
 
 interface Incident {
   readonly level: LogLevel;
@@ -24,36 +12,55 @@ interface Incident {
   readonly logger: Logger;
 }
 
-/** Addresses, and of statements kinds of failure, that get lines of their own within a minute. */
-const maxKeys = 50;
-const others = "others";
+/** Addresses, and of statements kinds of error, that get lines of their own within a minute. */
+const maxLogKeys = 50;
+/** Addresses that get records of their own in the audit trail within a minute. */
+const maxAuditedAddresses = 1_000;
 
-export function createIncidentLog(logger: Logger): IncidentLog {
-  const tallies = { refusals: tallyOf(), logins: tallyOf(), calls: tallyOf() };
+export type IncidentLog = ReturnType<typeof createIncidentLog>;
 
-  function addressed(tally: Tally<Incident>, address: string, level: LogLevel, message: string, fields = {}) {
+/**
+ * What an operator wants to see of a server that runs: requests and logins that were refused, and statements that failed.
+ * Callers decide how many there are, so each kind gets one line per address and minute, and a bounded number a minute of
+ * all together. No line holds a statement, a token or a name that a caller made up.
+ * @param audit gets the requests that were refused, counted in the same way
+ */
+export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
+  const counts = { refusals: countForLog(), logins: countForLog(), calls: countForLog() };
+  const audited = audit && countForAudit(audit);
+
+  function addressed(
+    count: EventCounts<Incident>,
+    address: string,
+    level: LogLevel,
+    message: string,
+    fields = {},
+  ): void {
     const group = addressGroup(address);
-    tally.add(`${message} ${group}`, { level, message, fields: { address: group, ...fields }, logger });
+    count.add(`${message} ${group}`, { level, message, fields: { address: group, ...fields }, logger });
   }
 
   return {
-    refused: (address) =>
-      addressed(tallies.refusals, address, "info", "A request was refused: it has no valid token"),
+    /** A request was refused for its token. */
+    refused(address: string): void {
+      addressed(counts.refusals, address, "info", "A request was refused: it has no valid token");
+      audited?.add(address);
+    },
 
-    loggedIn({ result, address, username, reason }) {
+    loggedIn({ result, address, username, reason }: LoginReport): void {
       if (result === "success") return;
       // who mistypes may have written a password in the place of the name
       const user = reason === "unknown_user" || reason === undefined ? {} : { user: username };
-      addressed(tallies.logins, address, "warn", loginMessages[result], { ...user, reason });
+      addressed(counts.logins, address, "warn", loginMessages[result], { ...user, reason });
     },
 
-    called({ tool, context, error, elapsedMs }) {
+    called({ tool, context, error, elapsedMs }: CallReport): void {
       // of a database that is gone the log tells once, and not for each call
       if (error === undefined || error.kind === "cancelled" || error.kind === "unavailable") return;
       const { address, principal, logger: ofRequest } = context;
       const caller = { address: address && addressGroup(address), principal: principalName(principal) };
       const what = { database: error.database, sqlstate: error.sqlState, outcome: error.kind };
-      tallies.calls.add(JSON.stringify([caller, what]), {
+      counts.calls.add(JSON.stringify([caller, what]), {
         level: isServersOwn(error) ? "warn" : "info",
         message: messageOf(error),
         fields: { tool, ...what, ...caller, elapsed_ms: Math.round(elapsedMs) },
@@ -61,25 +68,11 @@ export function createIncidentLog(logger: Logger): IncidentLog {
       });
     },
 
-    [Symbol.dispose]() {
-      for (const tally of Object.values(tallies)) tally[Symbol.dispose]();
+    [Symbol.dispose](): void {
+      for (const count of Object.values(counts)) count[Symbol.dispose]();
+      audited?.[Symbol.dispose]();
     },
   };
-}
-
-function tallyOf(): Tally<Incident> {
-  return createTally<Incident>({
-    maxKeys,
-    others,
-    report({ key, event: { level, message, fields, logger }, count }) {
-      const leftOut = count - 1;
-      logger[level](message, {
-        ...fields,
-        ...(key === others ? { address: "others" } : {}),
-        ...(leftOut === 0 ? {} : { left_out: leftOut }),
-      });
-    },
-  });
 }
 
 const loginMessages: Readonly<Record<Exclude<LoginReport["result"], "success">, string>> = {
@@ -97,4 +90,113 @@ function messageOf({ kind }: CallError): string {
 /** Not a mistake in the statement: a timeout, or the classes of SQLSTATE that tell of the server's state. */
 function isServersOwn({ kind, sqlState = "" }: CallError): boolean {
   return kind === "timeout" || /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
+}
+
+/** The key of what has no room of its own in the log. */
+const others = "others";
+
+function countForLog(): EventCounts<Incident> {
+  return createEventCounts<Incident>({
+    maxKeys: maxLogKeys,
+    others,
+    report({ key, event: { level, message, fields, logger }, count }) {
+      const leftOut = count - 1;
+      logger[level](message, {
+        ...fields,
+        ...(key === others ? { address: "others" } : {}),
+        ...(leftOut === 0 ? {} : { left_out: leftOut }),
+      });
+    },
+  });
+}
+
+function countForAudit(audit: AuditTrail): EventCounts<void> {
+  return createEventCounts<void>({
+    maxKeys: maxAuditedAddresses,
+    others: "other addresses",
+    report({ key, count, isRepeated }) {
+      const detail = isRepeated ? { reason: `${count} more within a minute` } : {};
+      audit.record({ event: "refusal", outcome: "unauthorized", address: key, ...detail });
+    },
+  });
+}
+
+/** What is known of the events of one key since the last report. */
+interface CountReport<Event> {
+  /** What the events have in common; of those that had no room of their own, `others`. */
+  readonly key: string;
+  /** The latest. */
+  readonly event: Event;
+  /** Events that the report stands for. */
+  readonly count: number;
+  /** Whether there was a report of the same key within the minute before. */
+  readonly isRepeated: boolean;
+}
+
+/**
+ * Counts events, so that whoever causes them does not decide how many reports there are. Disposing of it reports what has
+ * been counted and not reported yet.
+ */
+interface EventCounts<Event> extends Disposable {
+  add(key: string, event: Event): void;
+}
+
+interface CountOptions<Event> {
+  readonly report: (report: CountReport<Event>) => void;
+  /** Keys that are told apart; what has another one is counted together. */
+  readonly maxKeys: number;
+  /** The key of that. */
+  readonly others: string;
+  /** Milliseconds of a clock that does not go back. */
+  readonly now?: () => number;
+}
+
+const windowMs = 60_000;
+const sweepMs = 5_000;
+
+interface Entry<Event> {
+  event: Event;
+  count: number;
+  reportedAt: number;
+}
+
+/** Reports the first event of a key at once, and those that follow as one, a minute after the report before. */
+export function createEventCounts<Event>(options: CountOptions<Event>): EventCounts<Event> {
+  const { report, maxKeys, others, now = () => performance.now() } = options;
+  const entries = new Map<string, Entry<Event>>();
+
+  function reportFollowing(key: string, entry: Entry<Event>): void {
+    report({ key, event: entry.event, count: entry.count, isRepeated: true });
+    entry.count = 0;
+    entry.reportedAt = now();
+  }
+
+  function sweep(): void {
+    for (const [key, entry] of entries) {
+      if (now() - entry.reportedAt < windowMs) continue;
+      if (entry.count > 0) reportFollowing(key, entry);
+      else entries.delete(key);
+    }
+  }
+
+  const timer = setInterval(sweep, sweepMs);
+  Deno.unrefTimer(timer);
+  return {
+    add(own, event) {
+      const key = entries.has(own) || entries.size < maxKeys ? own : others;
+      const entry = entries.get(key);
+      if (entry === undefined) {
+        entries.set(key, { event, count: 0, reportedAt: now() });
+        return report({ key, event, count: 1, isRepeated: false });
+      }
+      entry.event = event;
+      entry.count++;
+      if (now() - entry.reportedAt >= windowMs) reportFollowing(key, entry);
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      for (const [key, entry] of entries) if (entry.count > 0) reportFollowing(key, entry);
+      entries.clear();
+    },
+  };
 }

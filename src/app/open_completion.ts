@@ -6,8 +6,7 @@ import { longestDelayBeforeFallbackMs, withFallback } from "../llm/fallback.ts";
 import { longestAnswer } from "../llm/vendors/longest_answer.ts";
 import type { CompletionProvider, OnUsage, ProviderOptions } from "../llm/provider.ts";
 import { vendorAddresses } from "../llm/provider_kinds.ts";
-import type { ApiKey, ApiKeySources } from "./api_key.ts";
-import { type KeyedProvider, openProviderKey } from "./provider_key.ts";
+import { type ApiKey, type ApiKeySources, type KeyedProvider, openProviderKey } from "./provider_key.ts";
 
 type LlmConfig = Config["llm"];
 type ModelKind = NonNullable<LlmConfig["fallback"]>[number]["provider"];
@@ -99,16 +98,12 @@ function ownAddress({ llm, vendors }: Config, kind: ModelKind): string | undefin
 
 function keyed(entry: ProviderEntry, config: Config): KeyedProvider {
   const { provider: kind, base_url, api_key: text, api_key_file: file } = entry;
-  const baseUrl = base_url ?? ownAddress(config, kind);
   return {
     kind,
-    baseUrl,
-    sources: {
-      own: { text, file },
-      ofKind: kindKeySources(kind, config),
-      address: baseUrl ?? vendorAddresses[kind],
-      kindAddresses: [ownAddress(config, kind) ?? vendorAddresses[kind]],
-    },
+    baseUrl: base_url ?? ownAddress(config, kind),
+    own: { text, file },
+    ofKind: kindKeySources(kind, config),
+    kindAddresses: [ownAddress(config, kind) ?? vendorAddresses[kind]],
   };
 }
 

@@ -1,9 +1,12 @@
 import type { Config, DatabaseConfig } from "../config/mod.ts";
+import { withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
+import { createDemoDatabase, demoDatabaseOptions } from "../demo/demo_database.ts";
+import { createDatabase, type Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { createEmbeddedServer, embeddedDatabaseName } from "../postgres/embedded/embedded_server.ts";
-import { databaseOptions } from "./database_options.ts";
-import { createDemoDatabase, demoDatabaseOptions } from "../demo/demo_database.ts";
+import { createStatementGuard } from "../postgres/guard/statement_guard.ts";
+import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 
 export interface OpenDatabase {
   readonly options: DatabaseOptions;
@@ -43,19 +46,17 @@ export function changedDatabases(
 ): readonly OpenDatabase[] {
   return config.databases.flatMap((database) => {
     const availableToUsers = database.available_to_users;
-    const old = before.find(({ options }) => options.name === database.name);
-    if (database.embedded !== undefined || old?.options.openStream !== undefined) {
-      if (old?.options.openStream !== undefined && database.embedded !== undefined) {
-        return { options: old.options, availableToUsers };
-      }
-      logger.warn("An embedded database is opened and closed at the start alone", {
-        database: database.name,
-      });
-      return old === undefined ? [] : { options: old.options, availableToUsers };
+    const old = before.find(({ options }) => options.name === database.name)?.options;
+    const wasEmbedded = old?.openStream !== undefined;
+    const isEmbedded = database.embedded !== undefined;
+    if (wasEmbedded !== isEmbedded) {
+      const message = "An embedded database is opened and closed at the start alone";
+      logger.warn(message, { database: database.name });
     }
+    if (wasEmbedded || isEmbedded) return old === undefined ? [] : [{ options: old, availableToUsers }];
     const options = databaseOptions(database, config.pass_file);
-    const isSame = JSON.stringify(options) === JSON.stringify(old?.options);
-    return { options: isSame && old !== undefined ? old.options : options, availableToUsers };
+    const isSame = JSON.stringify(options) === JSON.stringify(old);
+    return [{ options: isSame && old !== undefined ? old : options, availableToUsers }];
   });
 }
 
@@ -82,4 +83,73 @@ async function openEmbedded(
   });
   stack.defer(() => server.close());
   return { openStream: server.openStream, database: embeddedDatabaseName };
+}
+
+/** What the adapter needs to know of a configured database. */
+function databaseOptions(database: DatabaseConfig, passFile: string | undefined): DatabaseOptions {
+  const { password, password_file: passwordFile, sslrootcert, sslcert, sslkey } = database;
+  return {
+    name: database.name,
+    hosts: database.hosts,
+    database: database.database,
+    user: database.user,
+    ...(password === undefined ? {} : { password }),
+    ...(passwordFile === undefined ? {} : { passwordFile }),
+    ...(passFile === undefined ? {} : { passFile }),
+    sslMode: database.sslmode,
+    ...(sslrootcert === undefined ? {} : { sslRootCertFile: sslrootcert }),
+    ...(sslcert === undefined ? {} : { sslCertFile: sslcert }),
+    ...(sslkey === undefined ? {} : { sslKeyFile: sslkey }),
+    targetSessionAttrs: database.target_session_attrs,
+    poolMaxConns: database.pool_max_conns,
+    poolMaxConnIdleTimeMs: database.pool_max_conn_idle_time,
+    connectTimeoutMs: database.connect_timeout,
+    statementTimeoutMs: database.statement_timeout,
+    maxRows: database.max_rows,
+    maxBytes: database.max_bytes,
+    allowedFunctions: database.allowed_functions,
+    roleFromUser: database.role_from_user,
+    sessionSettings: database.session_settings,
+  };
+}
+
+/** The tool server's databases without a server. @throws {AppError} as `openConfiguredDatabases` */
+export async function openToolDatabases(
+  config: Config,
+  logger: Logger,
+): Promise<AsyncDisposable & { readonly list: readonly Database[] }> {
+  await using opening = new AsyncDisposableStack();
+  const databases = opening.use(await openConfiguredDatabases(config, logger));
+  const pools = opening.use(createConnectionPools({ maxConnections: config.max_connections, logger }));
+  const guard = await createStatementGuard();
+  const list = databases.list.map(({ options }) => createDatabase({ options, pools, guard, logger }));
+  const stack = opening.move();
+  return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const warningsTimeoutMs = 10_000;
+
+/**
+ * Logs, for each database, what an operator should know: that it cannot be reached yet, or that its role may do more
+ * than read. The server neither waits for this nor stops because of it.
+ */
+export async function logStartupWarnings(databases: readonly Database[], logger: Logger): Promise<void> {
+  await Promise.all(databases.map(async (database) => {
+    try {
+      for (
+        const warning of await withDeadline(
+          warningsTimeoutMs,
+          undefined,
+          (signal) => database.warnings(signal),
+        )
+      ) {
+        logger.warn(warning, { database: database.name });
+      }
+    } catch (error) {
+      logger.warn("Database is not ready; what needs it will work as soon as it is", {
+        database: database.name,
+        error,
+      });
+    }
+  }));
 }

@@ -1,46 +1,56 @@
-import {
-  type ApiKey,
-  type ApiKeyOptions,
-  type ApiKeySources,
-  missingKeyWarning,
-  openApiKey,
-} from "./api_key.ts";
+import { openFileWarning } from "../core/files/file_access.ts";
+import { readRegularFile } from "../core/files/read_regular_file.ts";
+import type { FileWatch, Look } from "../core/files/watch_files.ts";
+import type { Logger } from "../core/logger.ts";
+import { type ProviderKind, vendorAddresses } from "../llm/provider_kinds.ts";
 
-export interface ProviderKeySources {
+/** Where a provider's key may be; the first that holds one counts. */
+export interface ApiKeySources {
+  readonly text?: string | undefined;
+  /** Named by the configuration, so it should be there. */
+  readonly file?: string | undefined;
+  readonly environment?: string | undefined;
+  /** In the home folder; need not be there. */
+  readonly homeFile?: string | undefined;
+}
+
+/** A provider's key as it is now. */
+export interface ApiKey extends AsyncDisposable {
+  read(): string | undefined;
+}
+
+export interface ApiKeyOptions {
+  readonly files: FileWatch;
+  readonly logger: Logger;
+}
+
+/** Where a provider is, and where its key may be. */
+export interface KeyedProvider {
+  readonly kind: ProviderKind;
+  /** As configured; undefined: the vendor's own. */
+  readonly baseUrl: string | undefined;
   /** What the provider's own section of the configuration names. */
   readonly own: ApiKeySources;
   /** What the configuration and the environment have for its kind. */
   readonly ofKind: ApiKeySources;
-  /** Where the provider is. */
-  readonly address: string;
   /** Whose key that of the kind is. */
   readonly kindAddresses: readonly string[];
-}
-
-export interface KeyedProvider {
-  readonly kind: string;
-  /** As configured; undefined: the vendor's own. */
-  readonly baseUrl: string | undefined;
-  readonly sources: ProviderKeySources;
 }
 
 /**
  * Opens a provider's key, and logs what is odd about it. A secret is never sent to whom it was not given for: the kind's
  * key goes to the origins of the kind's addresses alone, any other gets the key that its own section names.
  */
-export async function openProviderKey(
-  { kind, baseUrl, sources }: KeyedProvider,
-  options: ApiKeyOptions,
-): Promise<ApiKey> {
-  const { own, ofKind, address, kindAddresses } = sources;
+export async function openProviderKey(provider: KeyedProvider, options: ApiKeyOptions): Promise<ApiKey> {
+  const { kind, baseUrl, own, ofKind, kindAddresses } = provider;
+  const origin = originOf(baseUrl ?? vendorAddresses[kind]);
   const hasOwn = own.text !== undefined || own.file !== undefined;
-  const isKinds = kindAddresses.some((other) => originOf(other) === originOf(address));
+  const isKinds = kindAddresses.some((other) => originOf(other) === origin);
   const key = await openApiKey(hasOwn ? own : isKinds ? ofKind : {}, options);
-  const missing = missingKeyWarning(kind, baseUrl, key);
+  const missing = missingKeyWarning(provider, key);
   const { logger } = options;
   if (!hasOwn && !isKinds && isSomeKeyIn(ofKind)) {
-    const notice =
-      `The fallback ${kind} at ${originOf(address)} is sent no key: the one for ${kind} is for another ` +
+    const notice = `The fallback ${kind} at ${origin} is sent no key: the one for ${kind} is for another ` +
       "address, and api_key_file of the fallback names none";
     if (missing === undefined) logger.info(notice);
     else logger.warn(notice);
@@ -55,4 +65,60 @@ function isSomeKeyIn({ text, file, environment }: ApiKeySources): boolean {
 
 function originOf(address: string): string {
   return URL.canParse(address) ? new URL(address).origin : address;
+}
+
+/** Says at the start what would otherwise be known at the first request; undefined where a key is there or not needed. */
+function missingKeyWarning({ kind, baseUrl }: KeyedProvider, key: ApiKey): string | undefined {
+  const isOptional = kind === "ollama" || kind === "local" ||
+    ((kind === "openai" || kind === "cohere") && baseUrl !== undefined);
+  if (isOptional || key.read() !== undefined) return undefined;
+  return `No key for ${kind}: looked in the configuration, in ${kind.toUpperCase()}_API_KEY and in ~/.${kind}-api-key`;
+}
+
+/** Reads a key, and reads it again when its file changes; a file that cannot be read leaves the key as it was. */
+async function openApiKey(sources: ApiKeySources, options: ApiKeyOptions): Promise<ApiKey> {
+  if (sources.text !== undefined) return fixedKey(sources.text);
+  if (sources.file !== undefined) return await openKeyFile(sources.file, { ...options, isExpected: true });
+  if (sources.environment !== undefined) return fixedKey(sources.environment);
+  if (sources.homeFile === undefined) return fixedKey(undefined);
+  return await openKeyFile(sources.homeFile, { ...options, isExpected: false });
+}
+
+function fixedKey(key: string | undefined): ApiKey {
+  return { read: () => key, [Symbol.asyncDispose]: () => Promise.resolve() };
+}
+
+async function openKeyFile(path: string, options: ApiKeyOptions & { isExpected: boolean }): Promise<ApiKey> {
+  const { files, logger, isExpected } = options;
+  let key: string | undefined;
+  const watch = await files.watch({ paths: [path], onChange: load });
+
+  async function load({ isCurrent }: Look): Promise<void> {
+    try {
+      const text = (await readRegularFile(path)).trim();
+      if (!await isCurrent()) return;
+      const fault = keyFault(text);
+      if (fault !== undefined) {
+        logger.warn(`Cannot use the key file ${path}: ${fault}`);
+        return;
+      }
+      if (text === key) return;
+      if (key !== undefined) logger.info(`Reloaded ${path}`);
+      key = text;
+    } catch (error) {
+      if (!isExpected && error instanceof Deno.errors.NotFound) return;
+      logger.warn(`Cannot read the key file ${path}`, { error });
+      return;
+    }
+    const warning = await openFileWarning(path, { rootMayShareWithGroup: true });
+    if (warning !== undefined) logger.warn(warning);
+  }
+
+  return { read: () => key, [Symbol.asyncDispose]: () => watch.end() };
+}
+
+/** What keeps a text from being sent in a header; undefined where nothing does. */
+function keyFault(text: string): string | undefined {
+  if (text === "") return "it is empty";
+  return /^[\x21-\x7e]+$/.test(text) ? undefined : "expected one line of printable ASCII without blanks";
 }

@@ -1,20 +1,51 @@
-import { createFileWatch } from "../core/files/watch_files.ts";
+import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
+import { type Config, offersTool } from "../config/mod.ts";
+import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
+import { demoGreeting, ragGreeting } from "../demo/demo_greeting.ts";
 import { demoPipeline } from "../demo/demo_handbook.ts";
-import { ragGreeting } from "./rag_greeting.ts";
-import { openConfiguredDatabases, type OpenDatabases, openDemoDatabase } from "./open_databases.ts";
-import { type Running, runToolServer } from "./run_tool_server.ts";
-import type { HttpServer } from "./serve_http.ts";
+import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
+import { createSessions, type Sessions } from "../identity/sessions.ts";
+import { createTokenIndex } from "../identity/tokens/token_directory.ts";
+import { createToken } from "../identity/tokens/token_file.ts";
+import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
+import { serveStdio } from "../tool_server/mcp/stdio.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
-import { onHangUp, untilStopped } from "./until_stopped.ts";
+import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
+import { openCompletion } from "./open_completion.ts";
+import {
+  changedDatabases,
+  logStartupWarnings,
+  openConfiguredDatabases,
+  type OpenDatabases,
+  openDemoDatabase,
+} from "./open_databases.ts";
+import { openIdentity } from "./open_identity.ts";
+import { type HttpServer, serveHttp } from "./serve_http.ts";
+import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
 
-export interface RunOptions extends Pick<Running, "config" | "demo" | "serverInfo" | "print"> {
+export interface RunOptions {
+  readonly config: Config;
   /** What the configuration holds that has no effect, for the log. */
   readonly warnings: readonly string[];
   /** Run the RAG server; alone, unless the tool server is enabled over HTTP. */
   readonly rag: boolean;
+  /** Serve the demo's database in place of those that are configured. */
+  readonly demo: boolean;
+  readonly serverInfo: ServerInfo;
+  /** Takes the lines that tell a person how to start; never called where standard output carries JSON-RPC. */
+  readonly print: (line: string) => void;
   /** Absent where the configuration has no file. */
   readonly reload?: ConfigSource;
+}
+
+/** What both servers stand on. */
+interface Running extends RunOptions {
+  readonly databases: OpenDatabases;
+  readonly files: FileWatch;
+  /** Takes in the configuration from now on, as it changes. */
+  readonly onConfig: (prepare: ApplyConfig) => void;
+  readonly logger: Logger;
 }
 
 /**
@@ -34,13 +65,15 @@ export async function run(options: RunOptions): Promise<void> {
     logger.info("SIGHUP: credentials, keys, certificates and the configuration are read again");
     files.lookAtAll();
   });
-  await using databases = await openDatabases(options, servesTools, logger);
+  await using databases = demo
+    ? await openDemoDatabase(logger)
+    : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
   const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
   const running = { ...options, databases, files, onConfig, logger };
   // before it listens: else a signal that comes right then ends the process as it stands
   const ragStopped = rag ? untilStopped() : undefined;
-  await using ragServer = rag ? await runRagServer(running) : undefined;
+  await using ragServer = rag ? await startRag(running) : undefined;
   await using _configuration = demo || isStdio || reload === undefined
     ? undefined
     : await watchConfig({ config, source: reload, servers, files, logger });
@@ -51,16 +84,7 @@ export async function run(options: RunOptions): Promise<void> {
   ]);
 }
 
-async function openDatabases(
-  { config, demo }: RunOptions,
-  servesTools: boolean,
-  logger: Logger,
-): Promise<OpenDatabases> {
-  if (demo) return await openDemoDatabase(logger);
-  return await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
-}
-
-async function runRagServer(running: Running): Promise<HttpServer> {
+async function startRag(running: Running): Promise<HttpServer> {
   const { config, demo, databases, files, logger } = running;
   const [shop] = databases.list;
   // what describes its interface takes a tenth of a second to load, which a tool server need not wait for
@@ -77,4 +101,130 @@ async function runRagServer(running: Running): Promise<HttpServer> {
   running.onConfig(server.prepare);
   if (demo) running.print(ragGreeting(server.url));
   return server;
+}
+
+/** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
+async function runToolServer(running: Running): Promise<void> {
+  const { config, demo, databases, files, logger } = running;
+  await using audit = config.audit.file === undefined
+    ? undefined
+    : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
+  using sessions = createSessions({
+    lifetimeMs: config.http.auth.session_lifetime,
+    now: Date.now,
+    onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
+  });
+  await using completion = demo ? undefined : await openCompletion({ config, files, logger });
+  using history = openHistory(config, logger);
+  const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
+  using incidents = createIncidentLog(logger, audit);
+  await using toolServer = await createToolServer({
+    databases: databases.list,
+    maxConnections: config.max_connections,
+    ...(byRules || completion !== undefined ? { words: { llm: config.llm, history, ...completion } } : {}),
+    offers: (tool) => offersTool(config.builtins, tool),
+    endSession: sessions.end,
+    ...(audit === undefined ? {} : { audit }),
+    onCall: incidents.called,
+    serverInfo: running.serverInfo,
+    logger,
+  });
+  const warned = logStartupWarnings(toolServer.databases, logger);
+  let served = databases.list;
+  running.onConfig((next) => {
+    const list = changedDatabases(next, served, logger);
+    return Promise.resolve(() => {
+      served = list;
+      void logStartupWarnings(toolServer.replaceDatabases(list), logger);
+    });
+  });
+  const serving = { ...running, toolServer, sessions, audit, incidents };
+  if (!config.http.enabled) await runStdio(serving);
+  else if (demo) await runDemo(serving);
+  else await runHttp(serving);
+  await warned;
+}
+
+interface Serving extends Running {
+  readonly toolServer: ToolServer;
+  readonly sessions: Sessions;
+  readonly audit: AuditTrail | undefined;
+  readonly incidents: IncidentLog;
+}
+
+async function runHttp(serving: Serving): Promise<void> {
+  const { config: { http, builtins }, sessions, audit, incidents, toolServer, files, logger } = serving;
+  await using identity = http.auth.enabled
+    ? await openIdentity({
+      auth: http.auth,
+      sessions,
+      files,
+      onEnded: toolServer.endPrincipal,
+      ...(audit === undefined ? {} : { audit }),
+      onLogin: incidents.loggedIn,
+      logger,
+    })
+    : undefined;
+  await using server = await serveHttp({
+    http,
+    toolServer,
+    files,
+    ...(identity === undefined ? {} : {
+      authentication: {
+        authenticator: identity.authenticator,
+        ...(offersTool(builtins, "authenticate_user") ? { login: identity.login } : {}),
+        onRefusal: incidents.refused,
+      },
+    }),
+    logger,
+  });
+  serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
+  await untilStopped();
+}
+
+async function runDemo({ config, toolServer, incidents, print, files, logger }: Serving): Promise<void> {
+  const { address, auth } = config.http;
+  const { token, authenticator } = authenticatorOfOneToken();
+  await using server = await serveHttp({
+    // for one person at one machine, and offered to others only where an address says so
+    http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
+    toolServer,
+    files,
+    ...(auth.enabled ? { authentication: { authenticator, onRefusal: incidents.refused } } : {}),
+    logger,
+  });
+  print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
+  await untilStopped();
+}
+
+/** Lets in one token that is in no file. */
+function authenticatorOfOneToken(): { token: string; authenticator: Authenticator } {
+  const { token, record } = createToken({ id: "demo", expiry: "never", now: Date.now() });
+  return { token, authenticator: createAuthenticator({ tokens: createTokenIndex([record]), now: Date.now }) };
+}
+
+async function runStdio({ toolServer, logger }: Serving): Promise<void> {
+  const stdio = serveStdio({ ...toolServer, logger });
+  await untilStopped(stdio.closed);
+  await stdio.close();
+}
+
+/**
+ * Resolves on SIGTERM or SIGINT; a second signal ends the process as usual.
+ * @param clientLeft over stdio: it ends the wait too, and so does SIGHUP, since nobody is left where the terminal is gone
+ */
+async function untilStopped(clientLeft?: Promise<void>): Promise<void> {
+  const stopped = Promise.withResolvers<void>();
+  const stop = () => stopped.resolve();
+  using _hangUp = clientLeft && onHangUp(stop);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
+  await Promise.race([stopped.promise, clientLeft ?? stopped.promise]);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.removeSignalListener(signal, stop);
+}
+
+/** Calls `told` on each SIGHUP, until it is disposed of; Windows has no such signal. */
+function onHangUp(told: () => void): Disposable | undefined {
+  if (Deno.build.os === "windows") return undefined;
+  Deno.addSignalListener("SIGHUP", told);
+  return { [Symbol.dispose]: () => Deno.removeSignalListener("SIGHUP", told) };
 }

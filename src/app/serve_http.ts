@@ -1,14 +1,14 @@
 import { createClientAddress } from "../http/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
-import { createSharedDeadline } from "../core/async/deadline.ts";
+import { createSharedDeadline, withDeadline } from "../core/async/deadline.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { startListener } from "../http/listener.ts";
 import { type Authentication, createEndpoint } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
-import { createReadiness } from "./readiness.ts";
+import type { Database } from "../postgres/database.ts";
 import { readTls, watchTls } from "./tls_files.ts";
 import type { ToolServer } from "./tool_server.ts";
 
@@ -24,6 +24,9 @@ export interface ReloadingHttpServer extends HttpServer {
 
 const graceMs = 10_000;
 const bodyTimeoutMs = 30_000;
+const pingTimeoutMs = 5_000;
+/** How long the answer to who asks for readiness is shared. */
+const freshForMs = 1_000;
 
 /**
  * Serves a tool server over HTTP or HTTPS. Without authentication everyone who reaches the listener is let in.
@@ -39,7 +42,6 @@ export async function serveHttp(options: {
   const { http, toolServer, authentication, files, logger } = options;
   const { inFlight, registry, serverInfo } = toolServer;
   const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, logger });
-  const readiness = createReadiness({ databases: () => toolServer.databases });
   const checksOf = ({ allowed_hosts, allowed_origins, client_ip }: Config["http"]) => ({
     checkHostAndOrigin: createHostAndOriginCheck({
       address: http.address,
@@ -63,7 +65,7 @@ export async function serveHttp(options: {
     serverInfo,
     streamableHttp,
     bodyTimeout,
-    unreachableDatabases: () => readiness.unreachable(),
+    unreachableDatabases: createReadiness(() => toolServer.databases),
     logger,
   });
   const tls = http.tls.enabled ? await readTls(http.tls, "http.tls") : undefined;
@@ -96,5 +98,37 @@ export async function serveHttp(options: {
       await Promise.all([listener.stop(graceMs, inFlight.cancelAll), streamableHttp.close()]);
       bodyTimeout.close();
     },
+  };
+}
+
+/**
+ * What names the databases that cannot be reached: it asks all at once. Anyone may ask, so callers that come while an answer
+ * is being found, or within a second after it, share it: asking often costs the databases nothing.
+ */
+function createReadiness(databases: () => readonly Database[]): () => Promise<readonly string[]> {
+  let latest: Promise<readonly string[]> | undefined;
+  let freshUntil = -Infinity;
+
+  async function ask(): Promise<readonly string[]> {
+    const unreachable = await Promise.all(
+      databases().map(async (database) => {
+        try {
+          await withDeadline(pingTimeoutMs, undefined, (signal) => database.ping(signal));
+          return [];
+        } catch {
+          return [database.name];
+        }
+      }),
+    );
+    freshUntil = Date.now() + freshForMs;
+    return unreachable.flat();
+  }
+
+  return () => {
+    if (latest === undefined || Date.now() >= freshUntil) {
+      freshUntil = Infinity;
+      latest = ask();
+    }
+    return latest;
   };
 }

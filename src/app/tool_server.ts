@@ -1,12 +1,23 @@
-import type { Logger } from "../core/logger.ts";
+import { join } from "node:path";
 import type { AuditTrail } from "../audit/audit_trail.ts";
+import type { Config } from "../config/mod.ts";
+import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
-import { createInFlight, type InFlight } from "../tool_server/mcp/in_flight.ts";
-import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
-import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
+import type { CompletionProvider } from "../llm/provider.ts";
+import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
+import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
-import { createStatementChecks } from "../postgres/guard/statement_checks.ts";
-import { historyOwner } from "../tool_server/questions/history.ts";
+import { createStatementChecks, type StatementChecks } from "../postgres/guard/statement_checks.ts";
+import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
+import { auditCalls } from "../tool_server/audit_calls.ts";
+import { createInFlight } from "../tool_server/mcp/in_flight.ts";
+import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
+import type { AnswerQuestion } from "../tool_server/questions/answer.ts";
+import { createAnswerByModel } from "../tool_server/questions/answer_by_model.ts";
+import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
+import { createMemoryHistory, type History, historyOwner } from "../tool_server/questions/history.ts";
+import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
+import { createSqliteHistory } from "../tool_server/questions/sqlite_history.ts";
 import { countRows } from "../tool_server/tools/count_rows.ts";
 import {
   createDatabaseDirectory,
@@ -18,9 +29,7 @@ import { forget } from "../tool_server/tools/forget.ts";
 import { getSchemaInfo } from "../tool_server/tools/get_schema_info.ts";
 import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
-import { type CallReport, createRegistry, type Registry } from "../tool_server/tools/registry.ts";
-import { answerQuestions, type WordsOptions } from "./answer_questions.ts";
-import { auditCalls } from "../tool_server/audit_calls.ts";
+import { type CallReport, createRegistry } from "../tool_server/tools/registry.ts";
 import type { OpenDatabase } from "./open_databases.ts";
 
 export interface ToolServerOptions {
@@ -39,22 +48,17 @@ export interface ToolServerOptions {
   readonly logger: Logger;
 }
 
-/** The tools over the databases, before any transport. */
-export interface ToolServer extends AsyncDisposable {
-  readonly registry: Registry;
-  readonly inFlight: InFlight;
-  readonly serverInfo: ServerInfo;
-  readonly databases: readonly Database[];
-  /**
-   * Puts other databases in the place of those there are. One whose options are the same object stays as it is; statements
-   * of one that goes away or changes end as they would have. Returns what is new.
-   */
-  replaceDatabases(databases: readonly OpenDatabase[]): readonly Database[];
-  /** Closes the connections of a token or a session that has ended, and forgets what it chose. */
-  endPrincipal(principal: Principal): void;
+export interface WordsOptions {
+  readonly llm: Config["llm"];
+  /** Absent where simple requests are answered by rules. */
+  readonly completion?: CompletionProvider;
+  readonly history: History;
 }
 
-export async function createToolServer(options: ToolServerOptions): Promise<ToolServer> {
+export type ToolServer = Awaited<ReturnType<typeof createToolServer>>;
+
+/** The tools over the databases, before any transport. */
+export async function createToolServer(options: ToolServerOptions) {
   const { maxConnections, words, serverInfo, logger } = options;
   const guard = await createStatementChecks();
   const pools = createConnectionPools({ maxConnections, logger });
@@ -68,7 +72,7 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
   const entries = options.databases.map(entryOf);
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
-  const answerer = words && answerQuestions(words, { guard, logger });
+  const answerer = words && answerQuestions(words, guard, logger);
   const account = options.audit && auditCalls(options.audit, guard.fingerprint);
   const registry = createRegistry({
     tools: [
@@ -94,25 +98,87 @@ export async function createToolServer(options: ToolServerOptions): Promise<Tool
     registry,
     inFlight,
     serverInfo,
-    get databases() {
+    get databases(): readonly Database[] {
       return entries.map(({ database }) => database);
     },
-    replaceDatabases(databases) {
+    /**
+     * Puts other databases in the place of those there are. One whose options are the same object stays as it is; statements
+     * of one that goes away or changes end as they would have. Returns what is new.
+     */
+    replaceDatabases(databases: readonly OpenDatabase[]): readonly Database[] {
       const before = new Set(entries.map(({ database }) => database));
       entries.splice(0, entries.length, ...databases.map(entryOf));
       return entries.map(({ database }) => database).filter((database) => !before.has(database));
     },
-    endPrincipal(principal) {
+    /** Closes the connections of a token or a session that has ended, and forgets what it chose. */
+    endPrincipal(principal: Principal): void {
       inFlight.cancelPrincipal(principal);
       directory.end(principal);
       // a user's history is there at the next login; a token that has ended has none
       if (principal.kind === "token") words?.history.forget(historyOwner(principal));
       void pools.closePrincipal(principal);
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       answerer?.[Symbol.dispose]();
       guard[Symbol.dispose]();
       await pools.close();
+    },
+  };
+}
+
+/** What answers requests in words, by a model or by rules; disposing of it stops what it reads of catalogs. */
+function answerQuestions(
+  { llm, completion, history }: WordsOptions,
+  guard: StatementChecks,
+  logger: Logger,
+): Disposable & { readonly answerQuestion: AnswerQuestion } {
+  const now = Date.now;
+  if (completion === undefined) {
+    const schemas = createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger });
+    return { answerQuestion: createAnswerByRules({ schemas }), [Symbol.dispose]: schemas.close };
+  }
+  const isExcluded = createColumnPatterns(llm.excluded_columns);
+  const schemas = createCatalogCache({
+    prepare: ({ catalog, ...rest }) =>
+      createSchemaIndex({ catalog: withoutListedValues(catalog, isExcluded), ...rest }),
+    ...(llm.sample_values ? { samples: { excludedColumns: llm.excluded_columns } } : {}),
+    now,
+    logger,
+  });
+  const answerQuestion = createAnswerByModel({
+    completion,
+    schemas,
+    guard,
+    history,
+    schemaTokens: llm.schema_token_budget,
+    answerTimeoutMs: llm.request_timeout,
+    ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
+    now,
+  });
+  return { answerQuestion, [Symbol.dispose]: schemas.close };
+}
+
+/**
+ * The callers' history: in `data_dir` where there is one, else until the process ends. What has expired is cleared every
+ * `clearEveryMs`, though nobody asks.
+ */
+export function openHistory(
+  { data_dir }: Pick<Config, "data_dir">,
+  logger: Logger,
+  clearEveryMs = 60_000,
+): History {
+  const now = Date.now;
+  const history = data_dir === undefined
+    ? createMemoryHistory({ now })
+    : createSqliteHistory({ path: join(data_dir, "turns.sqlite"), now, logger });
+  const timer = setInterval(history.clearExpired, clearEveryMs);
+  // it shall not keep a process alive that has nothing else to do
+  Deno.unrefTimer(timer);
+  return {
+    ...history,
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      history[Symbol.dispose]();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { openToolDatabases } from "../app/open_tool_databases.ts";
+import { openToolDatabases } from "../app/open_databases.ts";
 import {
   openAllPipelines,
   openOperatorPipeline,

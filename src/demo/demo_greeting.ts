@@ -35,3 +35,30 @@ export function demoGreeting(options: { url: string; token?: string }): string {
     "Ctrl+C ends it; nothing is kept.",
   ].join("\n");
 }
+
+/** What a person who started the demo's RAG server can paste into another terminal. */
+export function ragGreeting(url: string): string {
+  const endpoint = `${url}/v1/pipelines/handbook`;
+  const ask = (query: string, more: Readonly<Record<string, unknown>> = {}) =>
+    `curl -sN -X POST ${endpoint} -d '${JSON.stringify({ query, ...more })}'`;
+  return [
+    "",
+    "Postern's demo: the sample shop's handbook, which answers questions. Paste into another terminal:",
+    "",
+    "# Ask",
+    ask("How many days of annual leave do I get?"),
+    "",
+    "# With the documents behind the answer",
+    ask("Who approves expenses over 500 euros?", { include_sources: true }),
+    "",
+    "# As a stream",
+    ask("What does the gold tier get?", { stream: true }),
+    "",
+    "# Documents of one kind only",
+    ask("What weight may one person lift alone?", {
+      filter: { conditions: [{ column: "audience", operator: "=", value: "warehouse" }] },
+    }),
+    "",
+    "Ctrl+C ends it; nothing is kept.",
+  ].join("\n");
+}

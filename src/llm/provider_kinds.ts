@@ -16,12 +16,13 @@ export type RerankKind = (typeof rerankKinds)[number];
 /** Vendors that want a key. */
 export type KeyVendor = Exclude<ProviderKind, "ollama" | "local">;
 
-/** Where a kind of provider is found that is given no other address. */
-export const vendorAddresses: Readonly<Record<Exclude<ProviderKind, "local">, string>> = {
+/** Where a kind of provider is found that is given no other address; `local` is at none. */
+export const vendorAddresses: Readonly<Record<ProviderKind, string>> = {
   openai: "https://api.openai.com/v1",
   anthropic: "https://api.anthropic.com",
   gemini: "https://generativelanguage.googleapis.com",
   voyage: "https://api.voyageai.com/v1",
   cohere: "https://api.cohere.com/v2",
   ollama: "http://localhost:11434",
+  local: "",
 };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { createIncidentLog } from "../../src/app/incident_log.ts";
-import { createLogger } from "../../src/core/logger.ts";
+import { createEventCounts, createIncidentLog } from "../../src/app/incident_log.ts";
+import { createLogger, silentLogger } from "../../src/core/logger.ts";
+import type { AuditEvent } from "../../src/audit/audit_trail.ts";
 
 function linesOf(work: (log: ReturnType<typeof createIncidentLog>) => void): string[] {
   const lines: string[] = [];
@@ -29,4 +30,71 @@ Deno.test("a spray over many networks takes a bounded number of lines, and leave
   assert.ok(lines.length < 110, String(lines.length));
   assert.ok(lines.some((line) => line.includes("address=others left_out=")));
   assert.ok(lines.includes("WARN  A login failed address=192.0.2.1 user=alice reason=wrong_password"));
+});
+
+function countsOf(maxKeys = 3) {
+  const reports: string[] = [];
+  const clock = { ms: 0 };
+  const counts = createEventCounts<number>({
+    maxKeys,
+    others: "others",
+    now: () => clock.ms,
+    report: ({ key, event, count, isRepeated }) =>
+      void reports.push(`${key} ${event} x${count}${isRepeated ? " again" : ""}`),
+  });
+  return { counts, reports, clock };
+}
+
+Deno.test("a flood of one key gives one report a minute, which counts the others", () => {
+  const { counts, reports, clock } = countsOf();
+  for (let n = 0; n < 300; n++, clock.ms += 1_000) counts.add("a", n);
+  assert.deepEqual(reports, [
+    "a 0 x1",
+    "a 60 x60 again",
+    "a 120 x60 again",
+    "a 180 x60 again",
+    "a 240 x60 again",
+  ]);
+  counts[Symbol.dispose]();
+  assert.equal(reports.at(-1), "a 299 x59 again");
+});
+
+Deno.test("keys beyond the bound are counted together", () => {
+  const { counts, reports } = countsOf();
+  for (let n = 0; n < 10_000; n++) counts.add(String(n), n);
+  counts[Symbol.dispose]();
+  assert.deepEqual(reports, ["0 0 x1", "1 1 x1", "2 2 x1", "others 3 x1", "others 9999 x9996 again"]);
+});
+
+function audited() {
+  const events: AuditEvent[] = [];
+  const unused = () => Promise.resolve();
+  const log = createIncidentLog(silentLogger, {
+    record: (event) => void events.push(event),
+    flush: unused,
+    close: unused,
+    counts: () => ({ written: 0, waiting: 0, lost: 0, failedWrites: 0 }),
+    [Symbol.asyncDispose]: unused,
+  });
+  return { log, events };
+}
+
+Deno.test("the first refusal of an address is recorded at once, the others as their number", () => {
+  const { log, events } = audited();
+  for (let n = 0; n < 5; n++) log.refused("192.0.2.1");
+  log.refused("192.0.2.2");
+  log[Symbol.dispose]();
+  const refusal = { event: "refusal", outcome: "unauthorized" };
+  assert.deepEqual(events, [
+    { ...refusal, address: "192.0.2.1" },
+    { ...refusal, address: "192.0.2.2" },
+    { ...refusal, address: "192.0.2.1", reason: "4 more within a minute" },
+  ]);
+});
+
+Deno.test("a flood from many addresses takes a bounded number of records", () => {
+  const { log, events } = audited();
+  for (let n = 0; n < 100_000; n++) log.refused(`2001:db8::${n.toString(16)}`);
+  log[Symbol.dispose]();
+  assert.ok(events.length < 1_100, String(events.length));
 });

@@ -19,8 +19,7 @@ import type {
 import { type ProviderKind, vendorAddresses } from "../../llm/provider_kinds.ts";
 import type { UsageLedger } from "../../llm/usage_ledger.ts";
 import type { PipelineUsage } from "../../rag_server/pipeline.ts";
-import type { ApiKey, ApiKeySources } from "../api_key.ts";
-import { type KeyedProvider, openProviderKey, type ProviderKeySources } from "../provider_key.ts";
+import { type ApiKey, type ApiKeySources, type KeyedProvider, openProviderKey } from "../provider_key.ts";
 
 export interface PipelineProvidersOptions {
   readonly vendors: Config["vendors"];
@@ -96,7 +95,7 @@ async function openProvider(
   const keyed: KeyedProvider = {
     kind: settings.provider,
     baseUrl: settings.base_url,
-    sources: keySourcesOf(settings, primaries, options),
+    ...keySourcesOf(settings, primaries, options),
   };
   const key = opening.use(await openProviderKey(keyed, options));
   return providerOptions(settings, key, options, more);
@@ -154,15 +153,13 @@ function keySourcesOf(
   settings: Settings,
   primaries: readonly Settings[],
   { vendors }: PipelineProvidersOptions,
-): ProviderKeySources {
+): Pick<KeyedProvider, "own" | "ofKind" | "kindAddresses"> {
   const { provider: kind, own_api_key_file, api_key_file } = settings;
-  const vendorsOwn = kind === "local" ? "" : vendorAddresses[kind];
   return {
     own: { file: own_api_key_file },
     ofKind: kindKeySources(kind, api_key_file, vendors),
-    address: settings.base_url ?? vendorsOwn,
     kindAddresses: [
-      vendorsOwn,
+      vendorAddresses[kind],
       ...primaries.flatMap(({ provider, base_url }) => provider === kind ? base_url ?? [] : []),
     ],
   };

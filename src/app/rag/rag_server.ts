@@ -11,8 +11,8 @@ import { createRagRoutes } from "../../rag_server/api/rag_routes.ts";
 import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
 import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
+import { logStartupWarnings } from "../open_databases.ts";
 import type { HttpServer } from "../serve_http.ts";
-import { logStartupWarnings } from "../startup_warnings.ts";
 import { readTls, watchTls } from "../tls_files.ts";
 import { openPipelines } from "./open_pipelines.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openHistory } from "../../src/app/open_history.ts";
+import { openHistory } from "../../src/app/tool_server.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 
 Deno.test("expired entries are cleared from the file by and by, and nothing is once it is closed", async () => {
