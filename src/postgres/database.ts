@@ -1,14 +1,15 @@
 import { AppError } from "../core/app_error.ts";
-import { startTimer } from "../core/async/deadline.ts";
-import { whyEnded } from "../core/async/abort.ts";
 import type { Logger } from "../core/logger.ts";
 import { type Principal, principalKey, principalName } from "../core/principal.ts";
-import { readBoundedAnswer } from "./read/bounded_answer.ts";
-import type { ConnectionPools, Lease } from "./pool/connection_pools.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { createObjectGuard } from "./guard/object_guard.ts";
+import type { StatementChecks } from "./guard/statement_checks.ts";
+import type { StatementNames } from "./guard/statement_names.ts";
+import type { ConnectionPools } from "./pool/connection_pools.ts";
+import type { Lease } from "./pool/principal_pool.ts";
 import { openPortal, type Row } from "./read/portal.ts";
-import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only.ts";
+import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transaction.ts";
+import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
 import {
   isConnectionLost,
   placeOf,
@@ -16,11 +17,8 @@ import {
   type StatementError,
   statementErrorOf,
 } from "./read/statement_error.ts";
-import type { StatementChecks } from "./guard/statement_checks.ts";
-import type { StatementNames } from "./guard/statement_names.ts";
+import { cancelledError, untilStopped } from "./read/statement_timeout.ts";
 import { privilegeQuery, warningsOf } from "./role_warnings.ts";
-
-export type { StatementError } from "./read/statement_error.ts";
 
 /** One configured database, as callers read it. */
 export interface Database {
@@ -44,7 +42,6 @@ export interface Database {
   ping(signal: AbortSignal): Promise<void>;
   /** What the role may do that a reader need not, one sentence each, with what to do about it. */
   warnings(signal: AbortSignal): Promise<string[]>;
-  close(): Promise<void>;
 }
 
 export interface ReadRequest {
@@ -73,15 +70,7 @@ export interface ReadRequest {
 }
 
 export type ReadResult =
-  | {
-    readonly ok: true;
-    readonly columns: readonly { readonly name: string; readonly typeOid: number }[];
-    /** Values in PostgreSQL's own text format. */
-    readonly rows: readonly Row[];
-    /** What there was more of than `maxRows` or the database's `maxBytes` lets through. */
-    readonly truncatedBy?: "rows" | "bytes";
-    readonly elapsedMs: number;
-  }
+  | Answer & { readonly ok: true; readonly elapsedMs: number }
   | { readonly ok: false; readonly error: StatementError };
 
 interface CreateDatabaseOptions {
@@ -91,68 +80,64 @@ interface CreateDatabaseOptions {
   readonly logger: Logger;
 }
 
-const maxTrustedRows = 1_000_000;
-const maxTrustedBytes = 256 * 1_048_576;
-
-/** How much longer than its timeout a statement may run before its connection is given up. */
-const graceMs = 5_000;
-
-export function createDatabase({ options, pools, guard, logger }: CreateDatabaseOptions): Database {
+export function createDatabase({ options, pools, guard, ...rest }: CreateDatabaseOptions): Database {
+  const { name } = options;
+  const logger = rest.logger.with({ database: name });
   const objectGuard = createObjectGuard({ allowedFunctions: options.allowedFunctions });
 
   async function read(request: ReadRequest): Promise<ReadResult> {
-    const { signal } = request;
-    const verdict = request.trusted
+    const { principal, sql, signal } = request;
+    const checked = request.trusted
       ? { ok: true as const, names: request.names ?? [], sleepMs: 0 }
-      : await guard.check(request.sql, request);
-    if (signal.aborted) return cancelled(request);
-    if (!verdict.ok) {
-      const { reason, sqlState, position } = verdict;
-      return refusal(sqlState === undefined ? "refused" : "failed", reason, request.sql, sqlState, position);
+      : await guard.check(sql, request);
+    if (signal.aborted) return { ok: false, error: cancelledError(signal) };
+    if (!checked.ok) {
+      const { reason: message, sqlState, position } = checked;
+      const kind = sqlState === undefined ? "refused" : "failed";
+      const place = placeOf(sql, position);
+      return { ok: false, error: { kind, message, ...(sqlState !== undefined && { sqlState }), ...place } };
     }
-    if (verdict.sleepMs > options.statementTimeoutMs) {
+    if (checked.sleepMs > options.statementTimeoutMs) {
       const seconds = options.statementTimeoutMs / 1_000;
-      return refusal(
-        "refused",
-        `pg_sleep() may not wait longer than the statement timeout of ${seconds} s`,
-        request.sql,
-      );
+      return refusal(`pg_sleep() may not wait longer than the statement timeout of ${seconds} s`);
     }
-    const lease = await pools.acquire(options, request.principal, signal).catch((error) => {
+    const lease = await pools.acquire(options, principal, signal).catch((error) => {
       if (signal.aborted) return undefined;
       throw error;
     });
-    return lease === undefined
-      ? cancelled(request)
-      : await untilStopped(lease, request, (isStopped) => run(lease, request, verdict.names, isStopped));
+    if (lease === undefined) return { ok: false, error: cancelledError(signal) };
+    const timeoutMs = (request.trusted ? request.timeoutMs : undefined) ?? options.statementTimeoutMs;
+    return await untilStopped(
+      lease,
+      { timeoutMs, signal, logger },
+      (isStopped) => run(lease, request, { names: checked.names, timeoutMs, isStopped }),
+    );
   }
 
   async function run(
     lease: Lease,
     request: ReadRequest,
-    names: StatementNames,
-    isStopped: () => boolean,
+    { names, timeoutMs, isStopped }: {
+      readonly names: StatementNames;
+      readonly timeoutMs: number;
+      readonly isStopped: () => boolean;
+    },
   ): Promise<ReadResult> {
-    const { principal, sql } = request;
-    const { statementTimeoutMs, maxRows, maxBytes } = boundsOf(request, options);
+    const { principal, sql, signal, parameters = [], offset = 0 } = request;
     try {
       const planning = request.trusted ? request.settings : {};
-      const begin = beginReadOnly({ ...options, statementTimeoutMs }, principal, planning);
+      const begin = beginReadOnly({ ...options, statementTimeoutMs: timeoutMs }, principal, planning);
       return await inReadOnlyTransaction(lease.client, begin, async () => {
         const reason = await objectGuard.check(
           names,
           principalKey(principal),
           (text, parameters) => lookUp(lease, text, parameters),
         );
-        if (reason !== undefined) return refusal("refused", reason, sql);
-        if (isStopped()) return cancelled(request);
+        if (reason !== undefined) return refusal(reason);
+        if (isStopped()) return { ok: false, error: cancelledError(signal) };
         const startedAt = performance.now();
-        const answer = await readBoundedAnswer(lease, sql, request.parameters ?? [], {
-          maxRows,
-          maxBytes,
-          offset: request.offset ?? 0,
-          deadlineMs: statementTimeoutMs,
-        });
+        const bounds = { ...boundsOf(request, options), offset, deadlineMs: timeoutMs };
+        const answer = await readBoundedAnswer(lease, sql, parameters, bounds);
         return { ok: true, ...answer, elapsedMs: performance.now() - startedAt };
       });
     } catch (error) {
@@ -167,81 +152,24 @@ export function createDatabase({ options, pools, guard, logger }: CreateDatabase
       return { kind, message: error.message, ...(typeof hint === "string" && { hint }) };
     }
     if (isConnectionLost(error)) {
-      throw new AppError(
-        "unavailable",
-        `Cannot read from database "${options.name}": the connection was lost`,
-        { cause: error, ...sqlStateData(error) },
-      );
+      const message = `Cannot read from database "${name}": the connection was lost`;
+      throw new AppError("unavailable", message, { cause: error, ...sqlStateData(error) });
     }
     return statementErrorOf(error, sql) ?? { kind: "failed", message: "the statement failed" };
   }
 
-  /** Ends the wait when the caller aborts or the server does not keep to its timeout, and gives the lease back once. */
-  async function untilStopped(
-    lease: Lease,
-    request: ReadRequest,
-    work: (isStopped: () => boolean) => Promise<ReadResult>,
-  ): Promise<ReadResult> {
-    const stopped = Promise.withResolvers<ReadResult>();
-    let isStopped = false;
-    const stop = async (outcome: ReadResult) => {
-      if (isStopped) return;
-      isStopped = true;
-      logger.debug("a statement is stopped", { database: options.name, timedOut: outcome === overdue });
-      await lease.cancelUntil(working);
-      lease.discard();
-      stopped.resolve(outcome);
-    };
-    const abort = () => void stop(cancelled(request));
-    const { statementTimeoutMs } = boundsOf(request, options);
-    const stopTimer = startTimer(statementTimeoutMs + graceMs, () => void stop(overdue));
-    const working = work(() => isStopped);
-    request.signal.addEventListener("abort", abort, { once: true });
-    if (request.signal.aborted) abort();
-    try {
-      const outcome = await Promise.race([working, stopped.promise]);
-      return isStopped ? await stopped.promise : outcome;
-    } catch (error) {
-      if (isStopped) return await stopped.promise;
-      throw error;
-    } finally {
-      stopTimer();
-      request.signal.removeEventListener("abort", abort);
-      if (!isStopped) lease.release();
-    }
-  }
-
   async function readOwn(sql: string, signal: AbortSignal): Promise<readonly Row[]> {
-    const outcome = await read({ principal: { kind: "local" }, sql, signal, trusted: true });
-    if (outcome.ok) return outcome.rows;
-    throw new AppError(
-      "unavailable",
-      `Cannot read from database "${options.name}": ${outcome.error.message}`,
-    );
+    const result = await read({ principal: { kind: "local" }, sql, signal, trusted: true });
+    if (result.ok) return result.rows;
+    throw new AppError("unavailable", `Cannot read from database "${name}": ${result.error.message}`);
   }
 
   return {
-    name: options.name,
+    name,
     rightsKey: (principal) => rightsKey(options, principal),
     read,
     ping: async (signal) => void await readOwn("SELECT 1", signal),
-    warnings: async (signal) => warningsOf(options.name, await readOwn(privilegeQuery, signal)),
-    // the pools are shared, and whoever made them closes them
-    close: () => Promise.resolve(),
-  };
-}
-
-type Bounds = Pick<DatabaseOptions, "statementTimeoutMs" | "maxRows" | "maxBytes">;
-
-function boundsOf(request: ReadRequest, options: Bounds): Bounds {
-  const { statementTimeoutMs, maxRows, maxBytes } = options;
-  if (!request.trusted) {
-    return { statementTimeoutMs, maxRows: Math.min(request.maxRows ?? maxRows, maxRows), maxBytes };
-  }
-  return {
-    statementTimeoutMs: request.timeoutMs ?? statementTimeoutMs,
-    maxRows: request.maxRows ?? maxTrustedRows,
-    maxBytes: request.maxBytes ?? maxTrustedBytes,
+    warnings: async (signal) => warningsOf(name, await readOwn(privilegeQuery, signal)),
   };
 }
 
@@ -253,25 +181,8 @@ function rightsKey({ roleFromUser, sessionSettings }: DatabaseOptions, principal
   return principal.kind === "local" ? "local" : `user:${principalName(principal)}`;
 }
 
-function cancelled({ signal }: ReadRequest): ReadResult {
-  const message = `the statement was cancelled because ${whyEnded(signal)}`;
-  return { ok: false, error: { kind: "cancelled", message } };
-}
-
-const overdue: ReadResult = {
-  ok: false,
-  error: { kind: "timeout", message: "the statement was stopped: it ran past the statement timeout" },
-};
-
-function refusal(
-  kind: "refused" | "failed",
-  message: string,
-  sql: string,
-  sqlState?: string,
-  position?: number,
-): ReadResult {
-  const error = { kind, message, ...(sqlState !== undefined && { sqlState }), ...placeOf(sql, position) };
-  return { ok: false, error };
+function refusal(message: string): ReadResult {
+  return { ok: false, error: { kind: "refused", message } };
 }
 
 async function lookUp(lease: Lease, sql: string, parameters: readonly string[]): Promise<Row[]> {

@@ -6,8 +6,27 @@ import type { AvailabilityLog } from "./availability_log.ts";
 import { connect } from "../connect/connect.ts";
 import { type Connection, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import { createLease, type Lease } from "./lease.ts";
 import type { StuckBackends } from "./stuck_backends.ts";
+
+/** A connection of one principal's, for as long as it is not given back. */
+export interface Lease {
+  readonly client: pg.Client;
+  /** Gives it back; it is closed where it is in a transaction, waits for an answer or was cancelled. */
+  release(): void;
+  /** Closes it for good; a statement that still runs is cancelled. */
+  discard(): void;
+  /**
+   * Has the server cancel what runs, until `ended` settles or it has been asked for `patienceMs`, which is 2 seconds where
+   * absent. Whether it has ended.
+   */
+  cancelUntil(ended: Promise<unknown>, patienceMs?: number): Promise<boolean>;
+  /**
+   * Bounds the bytes that arrive from now on; undefined lifts the bound, and so does giving back. Crossing it fails the
+   * running query with AppError("invalid", "Cannot read result: it exceeds N bytes"), closes the connection and has the
+   * server cancel the statement.
+   */
+  limitBytes(maxBytes: number | undefined): void;
+}
 
 /** The connections of one principal to one database. It hands out what is asked for; who waits is not its concern. */
 export interface PrincipalPool {
@@ -185,6 +204,32 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
     },
   };
   return pool;
+}
+
+/** Lends a connection; `giveBack` is called once, with whether it may serve again. */
+function createLease(connection: Connection, giveBack: (isReusable: boolean) => void): Lease {
+  let isCancelled = false;
+  let isReturned = false;
+  const end = (isReusable: boolean) => {
+    if (isReturned) return;
+    isReturned = true;
+    connection.limitBytes(undefined);
+    giveBack(isReusable);
+  };
+  return {
+    client: connection.client,
+    // the signal of a cancelled connection may reach the server's process late
+    release: () => end(!isCancelled && connection.isReady()),
+    discard: () => end(false),
+    async cancelUntil(ended, patienceMs) {
+      if (isReturned) return true;
+      isCancelled = true;
+      return await connection.cancelUntil(ended, patienceMs);
+    },
+    limitBytes(maxBytes) {
+      if (!isReturned) connection.limitBytes(maxBytes);
+    },
+  };
 }
 
 /** An idle connection that ends otherwise tells of a timeout somewhere on the way, and not of the server. */

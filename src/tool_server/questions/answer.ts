@@ -1,6 +1,7 @@
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
-import type { Database, ReadResult, StatementError } from "../../postgres/database.ts";
+import type { Database, ReadResult } from "../../postgres/database.ts";
+import type { StatementError } from "../../postgres/read/statement_error.ts";
 
 /** A request in words, and what its rows are bounded by. */
 export interface Question {

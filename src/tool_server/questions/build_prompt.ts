@@ -1,8 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Message } from "../../llm/provider.ts";
 import type { SessionFacts } from "../../postgres/catalog/catalog.ts";
-import type { StatementError } from "../../postgres/database.ts";
-import { cutWords, mayQuoteRows } from "../../postgres/read/error_words.ts";
+import { cutWords, mayQuoteRows, type StatementError } from "../../postgres/read/statement_error.ts";
 import { createFence, type Fence } from "../../text/fence.ts";
 import { countTokens } from "../../text/token_count.ts";
 import type { HistoryEntry } from "./history.ts";

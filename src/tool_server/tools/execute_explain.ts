@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseShallowJson } from "../../postgres/read/json_values.ts";
-import { explainStatement } from "../../postgres/read/explain_statement.ts";
+import { explainStatement } from "../../postgres/read/explain.ts";
 import { createFence } from "../../text/fence.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
 import { statementErrorReply } from "./statement_error_text.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
-import type { StatementError } from "../../postgres/database.ts";
+import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { StatementChecks } from "../../postgres/guard/statement_checks.ts";
 import { jsonValue, typeName } from "../../postgres/read/json_values.ts";
 import { createFence } from "../../text/fence.ts";

@@ -1,5 +1,4 @@
-import type { StatementError } from "../../postgres/database.ts";
-import { cutWords, mayQuoteRows } from "../../postgres/read/error_words.ts";
+import { cutWords, mayQuoteRows, type StatementError } from "../../postgres/read/statement_error.ts";
 import { createFence } from "../../text/fence.ts";
 import type { ToolReply } from "./tool.ts";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
-import type { StatementError } from "../../postgres/database.ts";
+import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { BuiltinTool } from "./tool_kinds.ts";
 
 /** What a call carries besides its arguments. */

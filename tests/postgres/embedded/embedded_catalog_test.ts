@@ -7,7 +7,7 @@ import { createDatabase } from "../../../src/postgres/database.ts";
 import { pg } from "../../../src/postgres/connection.ts";
 import { createEmbeddedServer } from "../../../src/postgres/embedded/embedded_server.ts";
 import { createSnapshot } from "../../../src/postgres/embedded/pglite_instance.ts";
-import { planStatement } from "../../../src/postgres/read/plan_statement.ts";
+import { planStatement } from "../../../src/postgres/read/explain.ts";
 import { tableKey } from "../../../src/postgres/catalog/sample_values.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import { databaseOptions } from "../../support/database_options.ts";

@@ -5,7 +5,7 @@ import {
   type PromptInput,
   repairMessages,
 } from "../../../src/tool_server/questions/build_prompt.ts";
-import type { StatementError } from "../../../src/postgres/database.ts";
+import type { StatementError } from "../../../src/postgres/read/statement_error.ts";
 import { createFence } from "../../../src/text/fence.ts";
 import type { HistoryEntry } from "../../../src/tool_server/questions/history.ts";
 

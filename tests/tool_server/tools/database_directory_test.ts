@@ -15,7 +15,6 @@ const database = (name: string): Database => ({
   read: unused,
   ping: unused,
   warnings: unused,
-  close: unused,
 });
 const entry = (name: string, users: string[] = []) => ({
   name,

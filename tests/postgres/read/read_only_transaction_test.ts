@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beginReadOnly } from "../../../src/postgres/read/read_only.ts";
+import { beginReadOnly } from "../../../src/postgres/read/read_only_transaction.ts";
 
 const options = { statementTimeoutMs: 2_000, roleFromUser: false, sessionSettings: {} };
 const alice = { kind: "session", id: "s", username: "alice" } as const;

@@ -3,11 +3,9 @@ import { type Principal, principalName } from "../../core/principal.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { pg } from "../connection.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql_text.ts";
+import { timeoutSql } from "./statement_timeout.ts";
 
 type TransactionOptions = Pick<DatabaseOptions, "statementTimeoutMs" | "roleFromUser" | "sessionSettings">;
-
-/** Waiting for a lock is waiting for a writer; a reader need not wait as long as it may run. */
-const maxLockTimeoutMs = 5_000;
 
 /**
  * The statements that open a principal's read-only transaction, in one round trip. They hold for this transaction alone.
@@ -20,7 +18,6 @@ export function beginReadOnly(
   principal: Principal,
   planning: Readonly<Record<string, string>> = {},
 ): string {
-  const timeoutMs = Math.round(options.statementTimeoutMs);
   const username = principalName(principal);
   const setLocal = ([name, value]: [string, string]) =>
     `SELECT pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`;
@@ -34,9 +31,7 @@ export function beginReadOnly(
     // what the guard has read is what the server reads: no backslash escapes in plain literals, and UTF-8
     "SET LOCAL standard_conforming_strings = on",
     "SET LOCAL client_encoding = 'UTF8'",
-    `SET LOCAL statement_timeout = ${timeoutMs}`,
-    `SET LOCAL lock_timeout = ${Math.min(timeoutMs, maxLockTimeoutMs)}`,
-    `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 10_000}`,
+    ...timeoutSql(options.statementTimeoutMs),
     ...settings,
     ...Object.entries(planning).map(setLocal),
     // the local caller has no name of its own

@@ -1,11 +1,29 @@
-import type { Lease } from "../pool/lease.ts";
-import { type Column, openPortal, type Row } from "./portal.ts";
 import { AppError } from "../../core/app_error.ts";
+import type { DatabaseOptions } from "../database_options.ts";
+import type { Lease } from "../pool/principal_pool.ts";
+import { type Column, openPortal, type Row } from "./portal.ts";
 
-export interface AnswerBounds {
+/** The most that is kept of one answer. Bytes are those of the rows, as they come over the wire. */
+interface RowAndByteBounds {
   readonly maxRows: number;
-  /** Of the rows that are kept, as they come over the wire. */
   readonly maxBytes: number;
+}
+
+// of our own statements that have no bounds of their own; a database's are its settings `max_rows` and `max_bytes`
+const maxTrustedRows = 1_000_000;
+const maxTrustedBytes = 256 * 1_048_576;
+
+/** The bounds of one answer: a caller may ask for fewer rows than the database's bound, a statement of ours for any. */
+export function boundsOf(
+  request: Partial<RowAndByteBounds> & { readonly trusted?: boolean },
+  { maxRows, maxBytes }: Pick<DatabaseOptions, "maxRows" | "maxBytes">,
+): RowAndByteBounds {
+  return request.trusted
+    ? { maxRows: request.maxRows ?? maxTrustedRows, maxBytes: request.maxBytes ?? maxTrustedBytes }
+    : { maxRows: Math.min(request.maxRows ?? maxRows, maxRows), maxBytes };
+}
+
+interface AnswerOptions extends RowAndByteBounds {
   /** Rows to leave out first. */
   readonly offset: number;
   /** No part is fetched after so long; the server's own timeout counts each part apart. */
@@ -14,8 +32,9 @@ export interface AnswerBounds {
 
 export interface Answer {
   readonly columns: readonly Column[];
+  /** Values in PostgreSQL's own text format. */
   readonly rows: readonly Row[];
-  /** What there was more of than was kept. */
+  /** What there was more of than the bounds let through. */
   readonly truncatedBy?: "rows" | "bytes";
 }
 
@@ -35,7 +54,7 @@ export async function readBoundedAnswer(
   lease: Lease,
   sql: string,
   parameters: readonly (string | null)[],
-  bounds: AnswerBounds,
+  bounds: AnswerOptions,
 ): Promise<Answer> {
   const kept = createKeptRows(bounds);
   const startedAt = performance.now();
@@ -63,7 +82,7 @@ export async function readBoundedAnswer(
   } finally {
     lease.limitBytes(undefined);
   }
-  const { rows, truncatedBy } = { rows: kept.rows(), truncatedBy: kept.truncatedBy() };
+  const [rows, truncatedBy] = [kept.rows, kept.truncatedBy()];
   if (rows.length === 0 && truncatedBy === "bytes") {
     throw new AppError("invalid", `Cannot return a row: it is longer than ${bounds.maxBytes} bytes`, {
       data: { hint: "Select fewer columns, or shorten long ones with left(column, 1000)." },
@@ -73,7 +92,7 @@ export async function readBoundedAnswer(
 }
 
 /** Takes rows as they come, and keeps those within the bounds. */
-function createKeptRows({ maxRows, maxBytes, offset }: AnswerBounds) {
+function createKeptRows({ maxRows, maxBytes, offset }: AnswerOptions) {
   const rows: Row[] = [];
   let truncatedBy: "rows" | "bytes" | undefined;
   let seen = 0;
@@ -98,7 +117,7 @@ function createKeptRows({ maxRows, maxBytes, offset }: AnswerBounds) {
       return Math.max(1, Math.min(offset + maxRows + 1 - seen, Math.ceil(maxBytes / average) + 1));
     },
     cut: () => truncatedBy = "bytes",
-    rows: () => rows,
+    rows,
     truncatedBy: () => truncatedBy,
   };
 }

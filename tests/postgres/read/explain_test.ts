@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { planStatement } from "../../../src/postgres/read/plan_statement.ts";
+import { planStatement } from "../../../src/postgres/read/explain.ts";
 import { testWithPostgres } from "../../support/database.ts";
 import { createCatalogFixture, request } from "../catalog/catalog_fixture.ts";
 

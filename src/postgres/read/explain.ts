@@ -1,6 +1,31 @@
-import type { Principal } from "../../core/principal.ts";
-import type { Database, StatementError } from "../database.ts";
-import { explainStatement } from "./explain_statement.ts";
+import type { Database, ReadRequest, ReadResult } from "../database.ts";
+import type { StatementError } from "./statement_error.ts";
+
+type CallersStatement = Pick<ReadRequest, "principal" | "sql" | "signal">;
+
+/**
+ * Runs EXPLAIN with the options given on a caller's statement, which is guarded with it. The place of an error counts
+ * in the statement, not in what is put before it.
+ *
+ * @throws {AppError} as `Database.read`
+ */
+export async function explainStatement(
+  database: Database,
+  { options, sql, ...request }: CallersStatement & { readonly options: readonly string[] },
+): Promise<ReadResult> {
+  const prefix = `EXPLAIN (${options.join(", ")}) `;
+  const result = await database.read({ ...request, sql: prefix + sql });
+  if (result.ok || result.error.position === undefined) return result;
+  const { position, line, ...error } = result.error;
+  const isInStatement = position > prefix.length;
+  return {
+    ok: false,
+    error: {
+      ...error,
+      ...(isInStatement && { position: position - prefix.length, ...(line !== undefined && { line }) }),
+    },
+  };
+}
 
 export type StatementPlan =
   | {
@@ -44,14 +69,12 @@ interface JsonPlan {
  *
  * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way
  */
-export async function planStatement(
-  database: Database,
-  request: { readonly principal: Principal; readonly sql: string; readonly signal: AbortSignal },
-): Promise<StatementPlan> {
+export async function planStatement(database: Database, request: CallersStatement): Promise<StatementPlan> {
   // VERBOSE tells the schemas
-  const outcome = await explainStatement(database, { ...request, options: ["VERBOSE", "FORMAT JSON"] });
-  if (!outcome.ok) return outcome;
-  const plan = rootOf(outcome.rows[0]?.[0] ?? "");
+  const result = await explainStatement(database, { ...request, options: ["VERBOSE", "FORMAT JSON"] });
+  if (!result.ok) return result;
+  const parsed: readonly { readonly Plan?: JsonPlan }[] = JSON.parse(result.rows[0]?.[0] || "[]");
+  const plan = parsed[0]?.Plan;
   if (plan === undefined) {
     return {
       ok: false,
@@ -64,11 +87,6 @@ export async function planStatement(
     estimatedRows: plan["Plan Rows"],
     dearest: dearestOf(plan, plan["Total Cost"]),
   };
-}
-
-function rootOf(json: string): JsonPlan | undefined {
-  const parsed: readonly { readonly Plan?: JsonPlan }[] = JSON.parse(json || "[]");
-  return parsed[0]?.Plan;
 }
 
 /**
