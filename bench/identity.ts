@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { createAuthenticator } from "../src/identity/authenticator.ts";
 import { sha256 } from "../src/core/sha256.ts";
 import { createTokenIndex } from "../src/identity/tokens/token_directory.ts";
-import { hashPassword } from "../src/identity/users/passwords.ts";
+import { hashPassword } from "../src/identity/users/password_hashing.ts";
 import { createConfigFolder, startConfiguredServer } from "../tests/support/configured_server.ts";
 import { runProgram, type ServerProcess, startServer } from "../tests/support/server_process.ts";
 import { createToolClient } from "../tests/support/tool_client.ts";

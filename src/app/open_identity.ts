@@ -5,7 +5,7 @@ import {
   type CredentialWatcher,
 } from "../identity/credentials/credential_watcher.ts";
 import { createLogin, type Login, type LoginReport } from "../identity/login.ts";
-import { createPasswordHasher } from "../identity/users/passwords.ts";
+import { createPasswordHasher } from "../identity/users/password_hashing.ts";
 import { createRateLimiter } from "../identity/rate_limiter.ts";
 import type { Sessions } from "../identity/sessions.ts";
 import { openTokenDirectory, type TokenDirectory } from "../identity/tokens/token_directory.ts";

@@ -7,7 +7,7 @@ import {
   dummyHash,
   isPossiblePassword,
   type PasswordHasher,
-} from "./users/passwords.ts";
+} from "./users/password_hashing.ts";
 import type { UserDirectory } from "./users/user_directory.ts";
 import type { UserRecord } from "./users/user_file.ts";
 

@@ -8,7 +8,7 @@ import {
   updateUser,
   type UserOperationOptions,
 } from "../../src/cli/user_operations.ts";
-import { verifyPassword } from "../../src/identity/users/passwords.ts";
+import { verifyPassword } from "../../src/identity/users/password_hashing.ts";
 import { readUserFile } from "../../src/identity/users/user_file.ts";
 import { pgedgePassword, pgedgeUserFile } from "../identity/pgedge_user_file.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";

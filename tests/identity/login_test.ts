@@ -7,7 +7,7 @@ import {
   hashPassword,
   type PasswordHasher,
   type PasswordHasherOptions,
-} from "../../src/identity/users/passwords.ts";
+} from "../../src/identity/users/password_hashing.ts";
 import { createRateLimiter } from "../../src/identity/rate_limiter.ts";
 import { createSessions } from "../../src/identity/sessions.ts";
 import { openUserDirectory } from "../../src/identity/users/user_directory.ts";

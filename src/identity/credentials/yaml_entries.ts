@@ -18,8 +18,8 @@ import { AppError } from "../../core/app_error.ts";
 export interface CredentialDocument {
   readonly path: string;
   readonly yaml: Document<Node, false>;
-  /** The line, from 1, at an offset in the file's text. */
-  lineAt(offset: number): number;
+  /** The line, from 1, at which a node of the document begins. */
+  lineOf(node: unknown): number;
 }
 
 /** A credential file's text, and where it is from. */
@@ -61,7 +61,6 @@ export interface FieldFault {
 /** @throws AppError `invalid`, with the line, for what is not YAML */
 export function parseCredentialText({ path, text }: CredentialText): CredentialDocument {
   const lines = new LineCounter();
-  const lineAt = (offset: number) => lines.linePos(offset).line;
   // The library's own errors quote the file's text, which is secret. Its search for duplicate keys takes quadratic time;
   // readEntries() looks for them itself.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false } as const;
@@ -75,9 +74,13 @@ export function parseCredentialText({ path, text }: CredentialText): CredentialD
   const error = yaml.errors.find(({ code }) => code !== "KEY_OVER_1024_CHARS");
   if (error !== undefined) {
     const reason = error.code === "MULTIPLE_DOCS" ? "a second document starts after it" : error.message;
-    throw new AppError("invalid", `Cannot read ${path}, line ${lineAt(error.pos[0])}: ${reason}`);
+    throw new AppError("invalid", `Cannot read ${path}, line ${lines.linePos(error.pos[0]).line}: ${reason}`);
   }
-  return { path, yaml, lineAt };
+  return {
+    path,
+    yaml,
+    lineOf: (node) => lines.linePos(isNode(node) ? (node.range?.[0] ?? 0) : 0).line,
+  };
 }
 
 /**
@@ -112,11 +115,10 @@ function spacingOf(text: string) {
  * @throws AppError `invalid` with the line where the file is of neither shape, or has another key on top
  */
 export function readEntries(file: CredentialDocument, section: string): CredentialEntry[] {
-  const lineOf = lineFinder(file);
   const items = sectionOf(file, section)?.items ?? [];
   return markRepeatedIds(
     items.map((item) =>
-      isPair(item) ? readEntry(item.key, item.value, lineOf) : readEntry(undefined, item, lineOf)
+      isPair(item) ? readEntry(file, item.key, item.value) : readEntry(file, undefined, item)
     ),
   );
 }
@@ -225,7 +227,7 @@ export function quoted(text: string): string {
 
 function sectionOf(file: CredentialDocument, section: string): YAMLMap | YAMLSeq | undefined {
   const fault = (node: unknown, reason: string) =>
-    new AppError("invalid", `Cannot read ${file.path}, line ${lineFinder(file)(node)}: ${reason}`);
+    new AppError("invalid", `Cannot read ${file.path}, line ${file.lineOf(node)}: ${reason}`);
   const top = file.yaml.contents;
   if (top === null || (isScalar(top) && top.value === null)) return undefined;
   if (!isMap(top)) throw fault(top, `expected a mapping with the key "${section}"`);
@@ -242,7 +244,7 @@ function sectionOf(file: CredentialDocument, section: string): YAMLMap | YAMLSeq
   throw fault(value, `expected a mapping from id to entry under "${section}"`);
 }
 
-function readEntry(key: unknown, value: unknown, lineOf: (node: unknown) => number): CredentialEntry {
+function readEntry({ lineOf }: CredentialDocument, key: unknown, value: unknown): CredentialEntry {
   const id = (key === undefined ? idInside(value) : textOf(key)) ?? "";
   const line = lineOf(key ?? value);
   const fields = new Map<string, CredentialField>();
@@ -275,8 +277,4 @@ function textOf(node: unknown): string | null | undefined {
   if (node === null || typeof node === "string") return node;
   if (!isScalar(node)) return undefined;
   return node.value === null ? null : node.source ?? String(node.value);
-}
-
-function lineFinder(file: CredentialDocument): (node: unknown) => number {
-  return (node) => file.lineAt(isNode(node) ? (node.range?.[0] ?? 0) : 0);
 }

@@ -1,5 +1,5 @@
 /** A worker that compares passwords; `passwords.ts` is its other side. */
-import { type PasswordRequest, verifyPassword } from "./passwords.ts";
+import { type PasswordRequest, verifyPassword } from "./password_hashing.ts";
 
 // requests come one at a time, and each is answered by whether the password matches
 addEventListener("message", (event) => {

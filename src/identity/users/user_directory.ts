@@ -7,7 +7,7 @@ import { changeEntries } from "../credentials/entries.ts";
 import { type CredentialFault, readRecords } from "../credentials/read_records.ts";
 import type { EntryChange } from "../credentials/yaml_entries.ts";
 import { afterLogins, createLoginQueue, failedLogin, type LoginCounts } from "./lockout.ts";
-import { costOf, passwordCost } from "./passwords.ts";
+import { costOf, passwordCost } from "./password_hashing.ts";
 import { changedFields, userKind, type UserRecord } from "./user_file.ts";
 
 export interface UserDirectoryOptions {

@@ -18,7 +18,7 @@ import {
   readEntries,
   removeEntry,
 } from "../credentials/yaml_entries.ts";
-import { hashPassword, passwordHashFault } from "./passwords.ts";
+import { hashPassword, passwordHashFault } from "./password_hashing.ts";
 
 export type DisabledReason = "lockout" | "administrator";
 

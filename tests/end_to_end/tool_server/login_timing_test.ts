@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { hashPassword } from "../../../src/identity/users/passwords.ts";
+import { hashPassword } from "../../../src/identity/users/password_hashing.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
 import { startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";

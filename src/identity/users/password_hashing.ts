@@ -112,27 +112,29 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}) {
   const queue = createQueue({ atOnce: workers });
   const closing = new AbortController();
   const idle: PasswordThread[] = [];
-  const busy = new Set<PasswordThread>();
-  const pace = createPace();
+  const threads = new Set<PasswordThread>();
+  // how long comparisons have taken lately
+  let averageMs = 300;
 
   async function compareOnThread({ password, hash, totalCost }: PasswordRequest): Promise<Comparison> {
     const thread = idle.pop() ?? startThread();
-    busy.add(thread);
+    threads.add(thread);
+    const start = performance.now();
     try {
-      const matches = await pace.measure(() => thread.compare({ password, hash, totalCost }));
+      const matches = await thread.compare({ password, hash, totalCost });
       idle.push(thread);
+      averageMs += (performance.now() - start - averageMs) / 8;
       return matches ? "match" : "mismatch";
     } catch (error) {
+      threads.delete(thread);
       thread.close();
       throw error;
-    } finally {
-      busy.delete(thread);
     }
   }
 
   function close(): void {
     closing.abort(stopping());
-    for (const thread of [...idle, ...busy]) thread.close();
+    for (const thread of threads) thread.close();
   }
 
   return {
@@ -143,7 +145,10 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}) {
     async compare(request: ComparisonRequest): Promise<Comparison> {
       request.signal.throwIfAborted();
       closing.signal.throwIfAborted();
-      if (queue.waiting >= maxWaiting) throw tooMany(pace.secondsFor(queue.waiting / workers));
+      if (queue.waiting >= maxWaiting) {
+        const waitMs = queue.waiting / workers * averageMs;
+        throw cannotLogIn("too many logins are waiting", Math.max(1, Math.ceil(waitMs / 1000)));
+      }
       const leave = await queue.enter(AbortSignal.any([request.signal, closing.signal]));
       if (!request.admit()) {
         leave();
@@ -192,29 +197,10 @@ function startThread() {
   };
 }
 
-/** How long comparisons have taken lately, to tell those turned away when to come back. */
-function createPace() {
-  let averageMs = 300;
-  return {
-    async measure<T>(work: () => Promise<T>): Promise<T> {
-      const start = performance.now();
-      const result = await work();
-      averageMs += (performance.now() - start - averageMs) / 8;
-      return result;
-    },
-    /** Whole seconds, at least one, that some comparisons one after the other take. */
-    secondsFor: (comparisons: number) => Math.max(1, Math.ceil(comparisons * averageMs / 1000)),
-  };
-}
-
-function tooMany(retryAfterSeconds: number): AppError {
-  return new AppError("unavailable", "Cannot log in: too many logins are waiting", {
-    data: { retryAfterSeconds },
-  });
-}
-
 function stopping(): AppError {
-  return new AppError("unavailable", "Cannot log in: the server is stopping", {
-    data: { retryAfterSeconds: 1 },
-  });
+  return cannotLogIn("the server is stopping", 1);
+}
+
+function cannotLogIn(reason: string, retryAfterSeconds: number): AppError {
+  return new AppError("unavailable", `Cannot log in: ${reason}`, { data: { retryAfterSeconds } });
 }

@@ -7,7 +7,7 @@ import {
   isPossiblePassword,
   passwordHashFault,
   verifyPassword,
-} from "../../../src/identity/users/passwords.ts";
+} from "../../../src/identity/users/password_hashing.ts";
 
 // of the crypt_blowfish distribution's own tests, whose $2y$ and $2b$ are the same algorithm
 const vectors: [password: string, hash: string][] = [
