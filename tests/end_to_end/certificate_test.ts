@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connect, type TLSSocket } from "node:tls";
-import { createCertificateAuthority } from "../support/certificates.ts";
+import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { startServer } from "../support/server_process.ts";
 import { waitUntil } from "../support/wait_until.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createCertificateAuthority } from "../support/certificates.ts";
+import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
-import { openRawConnection, type RawConnection } from "../support/raw_connection.ts";
+import { openRawConnection, type RawConnection } from "../support/network/raw_connection.ts";
 import { startServer } from "../support/server_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
 

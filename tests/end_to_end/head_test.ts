@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createConfigFolder } from "../support/configured_server.ts";
-import { openRawConnection } from "../support/raw_connection.ts";
+import { openRawConnection } from "../support/network/raw_connection.ts";
 import { startServer } from "../support/server_process.ts";
 
 /** A reply's first line and headers, but for the time, and its body. */

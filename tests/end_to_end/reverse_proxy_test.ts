@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createVendor } from "../llm/wire/vendor.ts";
-import { createCertificateAuthority } from "../support/certificates.ts";
+import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { testWithPgvector } from "../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../support/handbook_documents.ts";
-import { startNginx, testWithNginx } from "../support/nginx.ts";
+import { startNginx, testWithNginx } from "../support/network/nginx.ts";
 import { configText, handbookPipeline, startRagServer } from "../support/rag_server.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
 import { waitUntil } from "../support/wait_until.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import { startListener } from "../../src/http/listener.ts";
-import { createCertificateAuthority } from "../support/certificates.ts";
+import { createCertificateAuthority } from "../support/network/certificates.ts";
 
 Deno.test("a certificate is replaced while connections keep coming: none of them is broken off", async () => {
   const folder = await Deno.makeTempDir();

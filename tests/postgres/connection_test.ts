@@ -5,8 +5,8 @@ import { connect } from "../../src/postgres/connect/connect.ts";
 import Cursor from "pg-cursor";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
-import { startPoolerProxy } from "../support/pooler_proxy.ts";
-import { startSlowRelay } from "../support/slow_relay.ts";
+import { startPoolerProxy } from "../support/network/pooler_proxy.ts";
+import { startSlowRelay } from "../support/network/slow_relay.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 const forever = new AbortController().signal;

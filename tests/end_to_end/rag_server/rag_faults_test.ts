@@ -11,7 +11,7 @@ import {
 import { answerOf, type RagReply } from "../../support/rag_client.ts";
 import { handbookPipeline, pipelineDatabase, startRagServer, vendorKey } from "../../support/rag_server.ts";
 import type { ServerProcess } from "../../support/server_process.ts";
-import { startSeverableProxy } from "../../support/severable_proxy.ts";
+import { startSeverableProxy } from "../../support/network/severable_proxy.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const leave = { query: "How many days of annual leave are there?" };

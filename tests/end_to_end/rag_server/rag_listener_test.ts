@@ -3,7 +3,7 @@ import { createVendor } from "../../llm/wire/vendor.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";
-import { rawExchange, type RawRequest } from "../../support/raw_exchange.ts";
+import { rawExchange, type RawRequest } from "../../support/network/raw_exchange.ts";
 
 const page = "https://app.example";
 const mebibyte = 1_048_576;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
 import { createTestDatabase, testDatabaseUrl, testWithPostgres } from "../../support/database.ts";
 import { startServer } from "../../support/server_process.ts";
-import { startSeverableProxy } from "../../support/severable_proxy.ts";
+import { startSeverableProxy } from "../../support/network/severable_proxy.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 

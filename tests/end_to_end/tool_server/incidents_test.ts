@@ -9,7 +9,7 @@ import {
   testWithPostgres,
 } from "../../support/database.ts";
 import { command, type ServerProcess } from "../../support/server_process.ts";
-import { startSeverableProxy } from "../../support/severable_proxy.ts";
+import { startSeverableProxy } from "../../support/network/severable_proxy.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 

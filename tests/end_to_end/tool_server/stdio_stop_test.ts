@@ -7,7 +7,7 @@ import {
   testWithPostgres,
 } from "../../support/database.ts";
 import { command } from "../../support/server_process.ts";
-import { startSlowRelay } from "../../support/slow_relay.ts";
+import { startSlowRelay } from "../../support/network/slow_relay.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const slow = "SELECT count(*) FROM generate_series(1, 100000000000)";

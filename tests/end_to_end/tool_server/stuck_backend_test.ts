@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createConfigFolder, databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
 import { createTestDatabase, requireTestDatabaseUrl, testWithPostgres } from "../../support/database.ts";
-import { startPoolerProxy } from "../../support/pooler_proxy.ts";
+import { startPoolerProxy } from "../../support/network/pooler_proxy.ts";
 import { startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
-import { rawExchange, type RawRequest } from "../../support/raw_exchange.ts";
+import { rawExchange, type RawRequest } from "../../support/network/raw_exchange.ts";
 import { startServer } from "../../support/server_process.ts";
 
 const page = "https://chat.example";

@@ -6,7 +6,7 @@ import { createConnectionPools } from "../../../src/postgres/pool/connection_poo
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
-import { startSeverableProxy } from "../../support/severable_proxy.ts";
+import { startSeverableProxy } from "../../support/network/severable_proxy.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const forever = new AbortController().signal;

@@ -4,7 +4,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
 import type { SslMode } from "../../../src/postgres/connect/ssl_kinds.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
-import { type Certificate, createCertificateAuthority } from "../../support/certificates.ts";
+import { type Certificate, createCertificateAuthority } from "../../support/network/certificates.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { type PostgresCluster, startCluster, testWithCluster } from "../../support/postgres_cluster.ts";
 import { waitUntil } from "../../support/wait_until.ts";

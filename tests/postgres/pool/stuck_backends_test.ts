@@ -6,7 +6,7 @@ import type { Lease } from "../../../src/postgres/pool/principal_pool.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
-import { startPoolerProxy } from "../../support/pooler_proxy.ts";
+import { startPoolerProxy } from "../../support/network/pooler_proxy.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const token = (id: string): Principal => ({ kind: "token", id });

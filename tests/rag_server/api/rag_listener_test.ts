@@ -3,7 +3,7 @@ import { createLogger } from "../../../src/core/logger.ts";
 import { startListener } from "../../../src/http/listener.ts";
 import type { PipelineEvent } from "../../../src/rag_server/pipeline.ts";
 import { assertEventMatchesApi } from "../../support/rag_api.ts";
-import { createCertificateAuthority } from "../../support/certificates.ts";
+import { createCertificateAuthority } from "../../support/network/certificates.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { readEvents } from "./rag_fixture.ts";
 import { chunk, createHandbook, done, stream } from "./rag_handbook.ts";

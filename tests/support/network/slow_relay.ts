@@ -1,5 +1,5 @@
 import { createServer, Socket } from "node:net";
-import { waitUntil } from "./wait_until.ts";
+import { waitUntil } from "../wait_until.ts";
 
 /** A relay in front of a server that takes its time, as a long way and TLS do. */
 export interface SlowRelay extends AsyncDisposable {
