@@ -1,5 +1,5 @@
 /**
- * The keyword arm on corpora of several sizes, and its quality on the Cranfield collection.
+ * The keyword search on corpora of several sizes, and its quality on the Cranfield collection.
  *
  *   CRANFIELD=folder TEST_DATABASE_URL=postgres://… deno run -A bench/keyword.ts [rows…]
  *
@@ -55,8 +55,8 @@ async function withAsk<T>(
   await client.connect();
   try {
     return await use(async (question, filter) => {
-      const arm = keywordSearch(index, { question, limit: 40, ...(filter !== undefined && { filter }) });
-      const { sql, parameters } = renderSql(arm);
+      const search = keywordSearch(index, { question, limit: 40, ...(filter !== undefined && { filter }) });
+      const { sql, parameters } = renderSql(search);
       const { rows } = await client.query<{ id: string }>(sql, [...parameters]);
       return rows.map(({ id }) => id);
     }, client);

@@ -1,6 +1,6 @@
 /**
- * What retrieval finds with embeddings of the `local` provider, on the Cranfield collection and on others: each arm, and
- * their fusion by several weights of the vector arm.
+ * What retrieval finds with embeddings of the `local` provider, on the Cranfield collection and on others: each search, and
+ * their fusion by several weights of the vector search.
  *
  *   CRANFIELD=folder TEST_DATABASE_URL=postgres://… deno run -A bench/quality.ts
  */
@@ -13,8 +13,8 @@ import { pg } from "../src/postgres/connection.ts";
 import { createStatementGuard, type StatementGuard } from "../src/postgres/guard/statement_guard.ts";
 import { mean, ndcgAt, recallAt, reciprocalRank } from "../src/rag_server/evaluate/metrics.ts";
 import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
-import { openSearchedTable } from "../src/rag_server/search/open_searched_table.ts";
-import { createRetriever, type Retriever } from "../src/rag_server/search/retrieve.ts";
+import { openSearchedTable } from "../src/rag_server/search/searched_table.ts";
+import { createRetriever, type Retriever } from "../src/rag_server/search/retriever.ts";
 import { createTestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
 import { type Collection, qualityCollections } from "./collections.ts";
@@ -64,8 +64,8 @@ async function measure(collection: Collection, guard: StatementGuard): Promise<v
   for (const vectorWeight of [0, ...weights, 1]) {
     const search = { hybridEnabled: true, vectorWeight };
     const retriever = createRetriever({ database, tables: [table], search, logger: silentLogger });
-    const arm = vectorWeight === 0 ? "keyword" : vectorWeight === 1 ? "vector" : `hybrid ${vectorWeight}`;
-    print(`${collection.name}: ${arm}`, await figures(retriever, collection, vectors));
+    const name = vectorWeight === 0 ? "keyword" : vectorWeight === 1 ? "vector" : `hybrid ${vectorWeight}`;
+    print(`${collection.name}: ${name}`, await figures(retriever, collection, vectors));
   }
 }
 

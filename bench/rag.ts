@@ -1,6 +1,6 @@
 /**
  * What the RAG server costs and finds, on corpora of several sizes, with providers on this machine that answer at once: a
- * hybrid query through the whole server and its retrieval alone, the server's memory, recall of the vector arm under
+ * hybrid query through the whole server and its retrieval alone, the server's memory, recall of the vector search under
  * filters, the first event of a stream, and many streams at a time.
  *
  *   CRANFIELD=folder TEST_DATABASE_URL=postgres://… deno run -A bench/rag.ts [rows…]
@@ -58,14 +58,14 @@ interface Subject {
 
 type Way = (subject: Subject, question: string) => Promise<unknown>;
 
-const retrieveBy = (arms: "hybrid" | "vectors" | "words"): Way => ({ retrievers }, question) =>
-  retrievers[arms].retrieve({ question, embedding: embed(question), limit: 10, hybrid: true, signal });
+const retrieveBy = (by: "hybrid" | "vectors" | "words"): Way => ({ retrievers }, question) =>
+  retrievers[by].retrieve({ question, embedding: embed(question), limit: 10, hybrid: true, signal });
 
 const ways: Readonly<Record<string, Way>> = {
   "a query through the server": ({ running }, query) => running.client.ask("docs", { query }),
   "its retrieval alone": retrieveBy("hybrid"),
-  "the keyword arm alone": retrieveBy("words"),
-  "the vector arm alone": retrieveBy("vectors"),
+  "the keyword search alone": retrieveBy("words"),
+  "the vector search alone": retrieveBy("vectors"),
 };
 
 /** All sizes and ways in turn for each question, so that what else the machine does falls on all. */
@@ -128,7 +128,7 @@ async function measureRecall({ rows, url, retrievers: { vectors } }: Subject): P
     }
     const recall = shares.reduce((sum, share) => sum + share, 0) / shares.length;
     print(
-      `${rows} rows: recall@10 of the vector arm, ${name}`,
+      `${rows} rows: recall@10 of the vector search, ${name}`,
       `${recall.toFixed(3)} (aim: 0.95), ${figuresOf(times).p50.toFixed(1)} ms`,
     );
   }

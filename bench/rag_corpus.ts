@@ -4,8 +4,8 @@ import { createConnectionPools } from "../src/postgres/pool/connection_pools.ts"
 import { createDatabase } from "../src/postgres/database.ts";
 import { createStatementGuard } from "../src/postgres/guard/statement_guard.ts";
 import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
-import { openSearchedTable } from "../src/rag_server/search/open_searched_table.ts";
-import { createRetriever, type Retriever } from "../src/rag_server/search/retrieve.ts";
+import { openSearchedTable } from "../src/rag_server/search/searched_table.ts";
+import { createRetriever, type Retriever } from "../src/rag_server/search/retriever.ts";
 import { createTestDatabase, type TestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
 import { corpusTable, type Cranfield, fillCorpus } from "./corpus.ts";
@@ -47,7 +47,7 @@ async function timeOf(what: string, work: () => Promise<unknown>): Promise<void>
   print(what, `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
 }
 
-/** The server's own retrieval, without the server: both arms, and each alone. */
+/** The server's own retrieval, without the server: both searches, and each alone. */
 export interface Retrievers extends AsyncDisposable {
   readonly hybrid: Retriever;
   readonly vectors: Retriever;

@@ -1,5 +1,5 @@
 /**
- * What retrieval costs and finds, on corpora of a size of your choice: recall of the vector arm against an exact scan,
+ * What retrieval costs and finds, on corpora of a size of your choice: recall of the vector search against an exact scan,
  * and how long a hybrid search takes, by how many rows a filter leaves. Needs TEST_DATABASE_URL and a folder with the
  * Cranfield collection.
  *
@@ -12,8 +12,8 @@ import { createDatabase } from "../src/postgres/database.ts";
 import { createStatementGuard } from "../src/postgres/guard/statement_guard.ts";
 import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
 import type { Filter } from "../src/rag_server/query.ts";
-import { openSearchedTable } from "../src/rag_server/search/open_searched_table.ts";
-import { createRetriever } from "../src/rag_server/search/retrieve.ts";
+import { openSearchedTable } from "../src/rag_server/search/searched_table.ts";
+import { createRetriever } from "../src/rag_server/search/retriever.ts";
 import { createTestDatabase, runSql } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
 import { corpusTable, fillCorpus, readCranfield } from "./corpus.ts";
@@ -87,10 +87,10 @@ for (const [name, category] of Object.entries(filters)) {
     recall.push(exact.filter((id) => found.includes(id)).length / exact.length);
   }
   const mean = recall.reduce((sum, share) => sum + share, 0) / recall.length;
-  print(`${rows} rows, ${name}: recall@10 of the vector arm`, mean.toFixed(3));
-  print(`${rows} rows, ${name}: vector arm alone`, spread(vectorsAlone));
-  print(`${rows} rows, ${name}: both arms in one statement`, spread(inOne));
-  print(`${rows} rows, ${name}: each arm on a connection of its own`, spread(inTwo));
+  print(`${rows} rows, ${name}: recall@10 of the vector search`, mean.toFixed(3));
+  print(`${rows} rows, ${name}: vector search alone`, spread(vectorsAlone));
+  print(`${rows} rows, ${name}: both searches in one statement`, spread(inOne));
+  print(`${rows} rows, ${name}: each search on a connection of its own`, spread(inTwo));
 }
 
 function categoryFilter(category: string): Filter {

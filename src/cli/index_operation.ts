@@ -4,10 +4,9 @@ import type { Connection } from "../postgres/connection.ts";
 import { buildKeywordIndex } from "../rag_server/keyword/build_keyword_index.ts";
 import { dropKeywordIndex, dropLostIndexes } from "../rag_server/keyword/drop_keyword_index.ts";
 import { findKeywordIndex } from "../rag_server/keyword/find_keyword_index.ts";
-import { buildVectorIndex } from "../rag_server/search/build_vector_index.ts";
-import type { DocumentTable } from "../rag_server/search/document_table.ts";
-import type { SearchedTableSettings } from "../rag_server/search/open_searched_table.ts";
-import { readTable } from "../rag_server/search/read_table.ts";
+import { buildVectorIndex } from "../rag_server/search/vector_index.ts";
+import { type DocumentTable, readTable } from "../rag_server/search/document_table.ts";
+import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
 import type { Print } from "./output.ts";
 import type { Progress } from "./progress_bar.ts";
 

@@ -9,7 +9,7 @@ import { AppError } from "../core/app_error.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { doctor } from "../doctor/doctor.ts";
 import { evaluatePipeline } from "../rag_server/evaluate/evaluate_pipeline.ts";
-import { openSearchedTable } from "../rag_server/search/open_searched_table.ts";
+import { openSearchedTable } from "../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { evaluateRetrieval } from "./evaluate_operation.ts";
 import { ingestOperation } from "./ingest_operation.ts";

@@ -2,7 +2,7 @@ import { withDeadline } from "../core/async/deadline.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 import type { Database } from "../postgres/database.ts";
-import type { SearchedTableSettings } from "../rag_server/search/open_searched_table.ts";
+import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
 import type { Check, CheckResult } from "../rag_server/checks/check.ts";
 import { databaseCheck } from "./database_check.ts";
 import { extensionCheck } from "./extension_check.ts";

@@ -14,7 +14,8 @@ import { cutToTokens } from "../text/cut_to_budget.ts";
 import { isFunctionWord, words } from "../text/words.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { PipelineQuery } from "./query.ts";
-import type { RetrievedDocument, Retriever } from "./search/retrieve.ts";
+import type { RetrievedDocument } from "./search/fusion.ts";
+import type { Retriever } from "./search/retriever.ts";
 
 /** A named way from a question to an answer out of documents. */
 export interface Pipeline {

@@ -5,7 +5,7 @@ import { silentLogger } from "../../src/core/logger.ts";
 import { localCompletion } from "../../src/llm/local/local_completion.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { pg } from "../../src/postgres/connection.ts";
-import { fuseRankings } from "../../src/rag_server/search/rank_fusion.ts";
+import { fuseRankings } from "../../src/rag_server/search/fusion.ts";
 import { words } from "../../src/text/words.ts";
 import { handbookQuestions } from "./handbook_questions.ts";
 

@@ -7,7 +7,7 @@ import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
 import type { CheckResult } from "../../src/rag_server/checks/check.ts";
 import { doctor, type DoctorPipeline } from "../../src/doctor/doctor.ts";
 import { buildKeywordIndex } from "../../src/rag_server/keyword/build_keyword_index.ts";
-import type { SearchedTableSettings } from "../../src/rag_server/search/open_searched_table.ts";
+import type { SearchedTableSettings } from "../../src/rag_server/search/searched_table.ts";
 import { databaseOptions } from "../support/database_options.ts";
 import { createSearchFixture } from "../rag_server/search_fixture.ts";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { AppError } from "../../src/core/app_error.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { createCurrentRetriever } from "../../src/rag_server/search/current_retriever.ts";
-import { openSearchedTable } from "../../src/rag_server/search/open_searched_table.ts";
+import { openSearchedTable } from "../../src/rag_server/search/searched_table.ts";
 import type { Filter } from "../../src/rag_server/query.ts";
-import { createRetriever, type Retriever } from "../../src/rag_server/search/retrieve.ts";
+import { createRetriever, type Retriever } from "../../src/rag_server/search/retriever.ts";
 import { testWithPgvector } from "../support/database.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 

@@ -10,7 +10,7 @@ import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
 import { createPipeline, rerankDocuments, searchText } from "../../src/rag_server/pipeline.ts";
 import type { PipelineQuery } from "../../src/rag_server/query.ts";
-import { createRetriever, type SearchSettings } from "../../src/rag_server/search/retrieve.ts";
+import { createRetriever, type SearchSettings } from "../../src/rag_server/search/retriever.ts";
 import { testWithPgvector } from "../support/database.ts";
 import { createRetrieverFixture, type TableOption } from "./retriever_fixture.ts";
 import assert from "node:assert/strict";

@@ -1,14 +1,11 @@
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Database } from "../../src/postgres/database.ts";
-import {
-  openSearchedTable,
-  type SearchedTableSettings,
-} from "../../src/rag_server/search/open_searched_table.ts";
+import { openSearchedTable, type SearchedTableSettings } from "../../src/rag_server/search/searched_table.ts";
 import {
   createRetriever,
   type RetrieveRequest,
   type SearchSettings,
-} from "../../src/rag_server/search/retrieve.ts";
+} from "../../src/rag_server/search/retriever.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
 export type TableOption = string | (Partial<SearchedTableSettings> & { readonly table: string });
@@ -44,14 +41,12 @@ export async function createRetrieverFixture(
     tables: readonly TableOption[],
     search: Partial<SearchSettings>,
     logger = silentLogger,
-    bounds: { readonly maxCharacters?: number } = {},
   ) => {
     const retriever = createRetriever({
       database: counting,
       tables: await open(...tables),
       search: { hybridEnabled: true, vectorWeight: 0.5, ...search },
       logger,
-      ...bounds,
     });
     return (request: Partial<RetrieveRequest>) => {
       reads = 0;

@@ -3,8 +3,11 @@ import { createConnectionPools } from "../../src/postgres/pool/connection_pools.
 import { createDatabase } from "../../src/postgres/database.ts";
 import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
 import { createStatementGuard } from "../../src/postgres/guard/statement_guard.ts";
-import type { DocumentTable } from "../../src/rag_server/search/document_table.ts";
-import { readTable, type TableSettings } from "../../src/rag_server/search/read_table.ts";
+import {
+  type DocumentTable,
+  readTable,
+  type TableSettings,
+} from "../../src/rag_server/search/document_table.ts";
 import { renderSql, type SqlText } from "../../src/postgres/sql_text.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";

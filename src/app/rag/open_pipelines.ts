@@ -8,11 +8,8 @@ import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
-import {
-  openSearchedTable,
-  type SearchedTableSettings,
-} from "../../rag_server/search/open_searched_table.ts";
-import { createRetriever, type SearchSettings } from "../../rag_server/search/retrieve.ts";
+import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
+import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
 
 export interface OpenPipelinesOptions {

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import { type LogFields, type Logger, silentLogger } from "../../core/logger.ts";
-import { openSearchedTable } from "../search/open_searched_table.ts";
-import { createRetriever } from "../search/retrieve.ts";
+import { openSearchedTable } from "../search/searched_table.ts";
+import { createRetriever } from "../search/retriever.ts";
 import { type Check, error, note } from "./check.ts";
 import type { TableSubject } from "./table_subject.ts";
 

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { SearchedTableSettings } from "../search/open_searched_table.ts";
-import { readTable } from "../search/read_table.ts";
+import type { SearchedTableSettings } from "../search/searched_table.ts";
+import { readTable } from "../search/document_table.ts";
 import { type Check, error, type Finding, note } from "./check.ts";
 import { dimensionCheck } from "./dimension_check.ts";
 import { filterCheck } from "./filter_check.ts";

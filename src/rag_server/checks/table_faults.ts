@@ -1,5 +1,5 @@
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
-import type { SearchedTableSettings } from "../search/open_searched_table.ts";
+import type { SearchedTableSettings } from "../search/searched_table.ts";
 import { addIdColumn } from "./add_id_column.ts";
 import { error, type Finding } from "./check.ts";
 import { isWritable } from "./ingest_knowledge.ts";

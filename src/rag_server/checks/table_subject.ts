@@ -2,7 +2,7 @@ import { shellWord } from "../../core/shell_word.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import type { DocumentTable } from "../search/document_table.ts";
-import type { SearchedTableSettings } from "../search/open_searched_table.ts";
+import type { SearchedTableSettings } from "../search/searched_table.ts";
 import type { TableFacts } from "./table_facts.ts";
 
 /** A table with what is known of it once it can be searched. */

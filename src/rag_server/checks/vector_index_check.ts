@@ -1,5 +1,4 @@
-import type { VectorIndex } from "../search/document_table.ts";
-import { indexFor } from "../search/vector_search.ts";
+import { indexFor, type VectorIndex } from "../search/vector_index.ts";
 import { type Check, type Finding, note, warning } from "./check.ts";
 import { readJson } from "./read_rows.ts";
 import { basesSql } from "./table_facts.ts";

@@ -2,7 +2,8 @@ import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { Database } from "../../postgres/database.ts";
-import { createRetriever, type SearchedTable, type SearchSettings } from "../search/retrieve.ts";
+import { createRetriever, type SearchSettings } from "../search/retriever.ts";
+import type { SearchedTable } from "../search/searched_table.ts";
 import {
   type ArmName,
   evaluate,

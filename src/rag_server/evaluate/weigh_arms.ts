@@ -1,5 +1,5 @@
 import { forEachInSlices } from "../../core/async/yield.ts";
-import { fuseRankings } from "../search/rank_fusion.ts";
+import { fuseRankings } from "../search/fusion.ts";
 import { type Judgements, mean, ndcgAt } from "./metrics.ts";
 import { type PairedDifference, pairedDifference } from "./paired_difference.ts";
 

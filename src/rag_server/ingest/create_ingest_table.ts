@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
-import { extensionSql } from "../search/table_sql.ts";
+import { extensionSql } from "../search/document_table.ts";
 import type { IngestTableOptions } from "./ingest_table.ts";
 
 /** What pgvector's indexes take at most, in dimensions. */

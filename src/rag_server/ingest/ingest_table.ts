@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteParts } from "../../postgres/sql_text.ts";
 import type { SqlSession } from "../../postgres/sql_session.ts";
-import { primaryKeySql, relationSql } from "../search/table_sql.ts";
+import { primaryKeySql, relationSql } from "../search/document_table.ts";
 
 /** A pipeline's table as it is configured; names as they are, not quoted. */
 export interface IngestTableOptions {

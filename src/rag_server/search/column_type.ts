@@ -33,8 +33,8 @@ export interface ColumnType {
 
 /** A type as PostgreSQL's catalog has it. */
 export interface CatalogType {
-  /** Empty for a type from outside of `pg_catalog`, whatever it is called. */
-  readonly name: string;
+  /** Absent for a type from outside of `pg_catalog`, whatever it is called. */
+  readonly name?: string;
   readonly sqlType: string;
   /** `pg_type.typcategory` */
   readonly category: string;
@@ -61,11 +61,48 @@ const kinds: ReadonlyMap<string, ValueKind> = new Map<string, ValueKind>([
   ["jsonb", "json"],
 ]);
 
-export function columnTypeOf(type: CatalogType): ColumnType {
-  const { name, sqlType, category, labels, element } = type;
+export function columnTypeOf({ name = "", sqlType, category, labels, element }: CatalogType): ColumnType {
   if (category === "A" && element !== undefined) {
     return { kind: "array", sqlType, element: columnTypeOf(element) };
   }
   if (category === "E" && labels !== undefined) return { kind: "enum", sqlType, labels };
   return { kind: kinds.get(name) ?? (category === "S" ? "text" : "other"), sqlType };
 }
+
+/** A column as {@linkcode columnsSql} reads it. */
+export interface CatalogColumn {
+  readonly name: string;
+  readonly quoted: string;
+  /** `pg_attribute.atttypmod`, which holds the length of vectors. */
+  readonly modifier: number;
+  /** The type's bare name, whatever its schema, and its qualified one. */
+  readonly typeName: string;
+  readonly qualifiedType: string;
+  readonly type: CatalogType;
+}
+
+const typeJson = (type: string, element: string) =>
+  `json_build_object(
+      'name', CASE WHEN ${type}.typnamespace = 'pg_catalog'::regnamespace THEN ${type}.typname END,
+      'sqlType', format_type(${type}.oid, -1), 'category', ${type}.typcategory,
+      'labels', CASE WHEN ${type}.typtype = 'e'
+        THEN (SELECT json_agg(e.enumlabel) FROM pg_enum e WHERE e.enumtypid = ${type}.oid) END,
+      'element', ${element})`;
+
+/** Of a relation by its oid: a row of JSON for each {@linkcode CatalogColumn}, domains taken off. */
+export const columnsSql = `
+  SELECT json_strip_nulls(json_build_object(
+    'name', a.attname, 'quoted', quote_ident(a.attname), 'modifier', a.atttypmod,
+    'typeName', t.typname, 'qualifiedType', format('%I.%I', n.nspname, t.typname),
+    'type', ${typeJson("t", `CASE WHEN s.oid IS NOT NULL THEN ${typeJson("s", "NULL")} END`)}))
+  FROM pg_attribute a
+  CROSS JOIN LATERAL (
+    WITH RECURSIVE chain(oid, base) AS (
+      SELECT oid, typbasetype FROM pg_type WHERE oid = a.atttypid
+      UNION ALL SELECT d.oid, d.typbasetype FROM chain JOIN pg_type d ON d.oid = chain.base
+    ) SELECT oid FROM chain WHERE base = 0
+  ) b
+  JOIN pg_type t ON t.oid = b.oid JOIN pg_namespace n ON n.oid = t.typnamespace
+  LEFT JOIN pg_type s ON s.oid = t.typelem AND t.typcategory = 'A'
+  WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped
+  ORDER BY a.attnum`;

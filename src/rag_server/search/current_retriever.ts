@@ -5,7 +5,8 @@ import type { Logger } from "../../core/logger.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import { createSingleFlight } from "../../core/async/single_flight.ts";
 import type { Filter } from "../query.ts";
-import type { RetrievedDocument, Retriever, RetrieveRequest } from "./retrieve.ts";
+import type { RetrievedDocument } from "./fusion.ts";
+import type { Retriever, RetrieveRequest } from "./retriever.ts";
 import type { SearchCaller } from "../filter/check_filter.ts";
 
 export interface CurrentRetrieverOptions {

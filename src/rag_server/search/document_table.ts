@@ -1,42 +1,33 @@
-import type { ColumnType } from "./column_type.ts";
-import type { SqlText } from "../../postgres/sql_text.ts";
+import { AppError } from "../../core/app_error.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { Row } from "../../postgres/read/portal.ts";
+import { quoteParts, renderSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import { compileFilter } from "../filter/compile_filter.ts";
+import type { Filter } from "../query.ts";
+import { type CatalogColumn, columnsSql, type ColumnType, columnTypeOf } from "./column_type.ts";
+import { findVectorIndexes, type VectorColumn, type VectorTable } from "./vector_index.ts";
 
-/** The distances of pgvector that an index may be ordered by. */
-export type Distance = "cosine" | "l2" | "ip" | "l1";
-
-/** An index that answers "nearest" without reading the table. */
-export interface VectorIndex {
-  /** Qualified and quoted. */
-  readonly name: string;
-  /** `hnsw`, `ivfflat`, or another extension's access method. */
-  readonly method: string;
-  readonly distance: Distance;
-  /** The type that the column is cast to in the index's key, such as `public.halfvec(3072)`; absent where it is the column itself. */
-  readonly castTo?: string;
-  /** Which rows it holds, as SQL; absent where it holds all. */
-  readonly condition?: string;
-  /** Of ivfflat. */
-  readonly lists?: number;
+/** A pipeline's table as it is configured. */
+export interface TableSettings {
+  /** `documents`, `app.documents`, or quoted as SQL needs it; a bare name is tried as it is written first. */
+  readonly table: string;
+  readonly textColumn: string;
+  readonly vectorColumn: string;
+  /** The column of a primary key where it is absent; where there is none either, a document is known by its text. */
+  readonly idColumn?: string;
+  /** SQL over the table's columns, or conditions. */
+  readonly filter?: string | Filter;
 }
 
-/** A column of embeddings. */
-export interface VectorColumn {
+/** A table or view of documents, as the database has it. */
+export interface DocumentTable extends VectorTable {
+  /** Those that a filter may name, by name. */
+  readonly columns: ReadonlyMap<string, ColumnType>;
   /** Quoted. */
-  readonly column: string;
-  /** As SQL, without dimensions: `public.vector`. */
-  readonly type: string;
-  /** Absent where the column takes any number. */
-  readonly dimensions?: number;
-  /** The best first; of those for vectors of one length the best alone. */
-  readonly indexes: readonly VectorIndex[];
-}
-
-/** pgvector as it is installed. */
-export interface VectorExtension {
-  /** Quoted. */
-  readonly schema: string;
-  /** Whether an index scan goes on until it has found what was asked for (0.8.0 and later). */
-  readonly isIterative: boolean;
+  readonly textColumn: string;
+  readonly key: RowKey;
+  /** Which rows take part, whatever a client asks; refers to columns by their bare names. */
+  readonly filter?: SqlText;
 }
 
 /** What tells the rows of a table apart within one statement. */
@@ -49,19 +40,178 @@ export interface RowKey {
   readonly isId: boolean;
 }
 
-/** A table or view of documents, as the database has it. */
-export interface DocumentTable {
-  /** As it was configured, which is how errors and logs call it. */
-  readonly name: string;
-  /** Qualified and quoted. */
-  readonly relation: string;
-  /** Those that a filter may name, by name. */
-  readonly columns: ReadonlyMap<string, ColumnType>;
-  /** Quoted. */
-  readonly textColumn: string;
-  readonly vector: VectorColumn;
-  readonly extension: VectorExtension;
-  readonly key: RowKey;
-  /** Which rows take part, whatever a client asks; refers to columns by their bare names. */
-  readonly filter?: SqlText;
+type Read = (text: string, parameters?: readonly string[]) => Promise<readonly Row[]>;
+
+/**
+ * Looks at a table once, so that a query need not.
+ *
+ * @throws {AppError} `invalid` where the table, one of its columns or pgvector is missing, has the wrong type, or the
+ * filter does not fit, naming it; `unavailable` where the database cannot be read
+ */
+export async function readTable(
+  database: Database,
+  settings: TableSettings,
+  signal: AbortSignal,
+): Promise<DocumentTable> {
+  const fail = (reason: string) =>
+    new AppError("invalid", `Cannot search table "${settings.table}": ${reason}`);
+  const read: Read = (text, parameters = []) => readRows(database, text, parameters, signal);
+  const found = await findRelation(read, settings.table);
+  if (found === undefined) throw fail("there is no such table or view");
+  const { oid, relation, kind } = found;
+
+  const columns = new Map<string, CatalogColumn>();
+  for (const [json] of await read(columnsSql, [oid])) {
+    const column: CatalogColumn = JSON.parse(json ?? "");
+    columns.set(column.name, column);
+  }
+  const find = (name: string) => {
+    const column = columns.get(name);
+    if (column === undefined) throw fail(`it has no column "${name}"`);
+    return { ...column, type: columnTypeOf(column.type) };
+  };
+  const text = find(settings.textColumn);
+  if (text.type.kind !== "text") {
+    throw fail(`column "${text.name}" has type ${text.type.sqlType}; expected text`);
+  }
+  const [version, schema] = (await read(extensionSql))[0] ?? [];
+  if (!version || !schema) throw fail("the database does not have the extension vector");
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const embedding = find(settings.vectorColumn);
+  if (!vectorTypes.includes(embedding.typeName)) {
+    throw fail(
+      `column "${embedding.name}" has type ${embedding.type.sqlType}; expected vector, halfvec or sparsevec`,
+    );
+  }
+  const vector: Omit<VectorColumn, "indexes"> = {
+    column: embedding.quoted,
+    type: embedding.qualifiedType,
+    ...(embedding.modifier > 0 && { dimensions: embedding.modifier }),
+  };
+  const indexes = await findVectorIndexes(read, oid, vector, kind === "v");
+  const idColumn = settings.idColumn ?? (await read(primaryKeySql, [oid]))[0]?.[0] ?? undefined;
+  const id = idColumn === undefined ? undefined : find(idColumn);
+  // of a table without an id, the place of a row will do within a statement; other relations have no such place
+  const hasPlaces = kind === "r" || kind === "m";
+  const key: RowKey = id === undefined && hasPlaces
+    ? { name: "ctid", type: "tid", isId: false }
+    : { name: (id ?? text).name, type: (id ?? text).type.sqlType, isId: id !== undefined };
+  const table: DocumentTable = {
+    name: settings.table,
+    relation,
+    columns: new Map(Array.from(columns.values(), ({ name, type }) => [name, columnTypeOf(type)])),
+    textColumn: text.quoted,
+    vector: { ...vector, indexes },
+    extension: { schema, isIterative: major > 0 || minor >= 8 },
+    key,
+  };
+  const filter = await ownFilter(database, table, settings.filter, signal);
+  return filter === undefined ? table : { ...table, filter };
+}
+
+const vectorTypes = ["vector", "halfvec", "sparsevec"];
+
+async function findRelation(
+  read: Read,
+  table: string,
+): Promise<{ oid: string; relation: string; kind: string } | undefined> {
+  const exact = quoteParts(table);
+  const isSimple = /^[\w$.]+$/.test(table);
+  const candidates = table.includes('"') ? [table] : isSimple ? [exact, table] : [exact];
+  for (const candidate of candidates) {
+    const [row] = await read(relationSql, [candidate]);
+    const [oid, relation, kind] = row ?? [];
+    if (oid && relation && kind) return { oid, relation, kind };
+  }
+  return undefined;
+}
+
+/** Of a relation by its name as SQL: oid, qualified name, kind. */
+export const relationSql = `
+  SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relkind
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.oid = to_regclass($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
+
+/** The column of a primary key that has one only. */
+export const primaryKeySql = `
+  SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+  WHERE i.indrelid = $1::oid AND i.indisprimary AND i.indnkeyatts = 1`;
+
+/** Of pgvector: its version and its schema. */
+export const extensionSql = `
+  SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+  WHERE e.extname = 'vector'`;
+
+/** The filter that is configured, once PostgreSQL has planned a statement with it, which runs nothing. */
+async function ownFilter(
+  database: Database,
+  table: DocumentTable,
+  given: string | Filter | undefined,
+  signal: AbortSignal,
+): Promise<SqlText | undefined> {
+  if (given === undefined || (typeof given === "string" && given.trim() === "")) return undefined;
+  if (typeof given !== "string") {
+    const { condition } = compileFilter(given, table.columns, `the filter of table "${table.name}"`);
+    await planWith(database, table, condition, signal);
+    return condition;
+  }
+  // the line ends keep a comment at the text's end from taking the parenthesis with it
+  const filter = verbatim(`(\n${given}\n)`);
+  // without the parentheses too: what closes them and opens others would be a filter of its own
+  for (const condition of [filter, verbatim(`\n${given}\n`)]) {
+    await planWith(database, table, condition, signal);
+  }
+  return filter;
+}
+
+async function planWith(
+  database: Database,
+  table: DocumentTable,
+  filter: SqlText,
+  signal: AbortSignal,
+): Promise<void> {
+  const fail = (reason: string) =>
+    new AppError("invalid", `Cannot search table "${table.name}": its filter fails: ${reason}`);
+  const outcome = await database.read({
+    principal: { kind: "local" },
+    trusted: true,
+    signal,
+    ...renderSql(sql`EXPLAIN SELECT FROM ${verbatim(table.relation)} AS source WHERE ${filter}`),
+  }).catch((error: unknown) => {
+    throw hasTooFewValues(error) ? fail("it has a parameter such as $1") : error;
+  });
+  if (outcome.ok) return;
+  signal.throwIfAborted();
+  throw fail(outcome.error.message);
+}
+
+/** A statement with more parameters than it is given values is a violation of the protocol to PostgreSQL. */
+function hasTooFewValues(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "08P01";
+}
+
+/** What PostgreSQL answers to a name that no relation could have: bad syntax, too many parts, another database. */
+const noRelationsName = ["42601", "42602", "0A000"];
+
+async function readRows(
+  database: Database,
+  text: string,
+  parameters: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Row[]> {
+  const outcome = await database.read({
+    principal: { kind: "local" },
+    trusted: true,
+    signal,
+    sql: text,
+    parameters,
+  });
+  if (outcome.ok) return outcome.rows;
+  signal.throwIfAborted();
+  if (text === relationSql && noRelationsName.includes(outcome.error.sqlState ?? "")) return [];
+  throw new AppError(
+    "unavailable",
+    `Cannot read the catalog of database "${database.name}": ${outcome.error.message}`,
+  );
 }

@@ -1,7 +1,7 @@
 import { identifierSql, joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
-import { rankConstant } from "./rank_fusion.ts";
-import type { DocumentTable } from "./document_table.ts";
 import type { SearchByWords } from "../keyword/keyword_search.ts";
+import type { DocumentTable } from "./document_table.ts";
+import { fusionSql } from "./fusion.ts";
 import { embeddingSql, similaritySql, trimmedSql, vectorSearch } from "./vector_search.ts";
 
 export interface RetrievalSearch {
@@ -10,15 +10,15 @@ export interface RetrievalSearch {
   /** Absent where only the words of the question count. */
   readonly embedding: Float32Array | undefined;
   readonly filter: SqlText | undefined;
-  /** How far down each arm goes. */
+  /** How far down each search goes. */
   readonly depth: number;
   /** Rows to return. */
   readonly limit: number;
-  /** Whether all that the arms find is looked at, not only as much as is returned. */
+  /** Whether all that the searches find is looked at, not only as much as is returned. */
   readonly isThorough: boolean;
   /** Of each text that is returned. */
   readonly maxCharacters: number;
-  /** Of the vector arm, which is left out at 0. */
+  /** Of the vector search, which is left out at 0. */
   readonly vectorWeight: number;
   /** Absent where the words of the question do not count. */
   readonly keywordSearch: SearchByWords | undefined;
@@ -26,15 +26,14 @@ export interface RetrievalSearch {
 }
 
 /**
- * Both arms, their fusion and the text of what came first, in one statement: `id` (NULL where it means nothing to a
+ * Both searches, their fusion and the text of what came first, in one statement: `id` (NULL where it means nothing to a
  * client), `content` up to its bound, `digest` of the whole text without the blanks around it, `nearest_rank`,
- * `matching_rank`, `similarity`, `is_crowded`, `is_ambiguous`; the best first, each text once. The fusion is
- * `fuseRankings`' rule. Where ids are not unique, a document is the row of its id that is nearest; `is_ambiguous` says
- * that there was such an id and no embedding to choose by. `is_crowded` says that repeats took the room of candidates
- * which were not looked at.
+ * `matching_rank`, `similarity`, `is_crowded`, `is_ambiguous`; the best first, each text once. Where ids are not unique,
+ * a document is the row of its id that is nearest; `is_ambiguous` says that there was such an id and no embedding to
+ * choose by. `is_crowded` says that repeats took the room of candidates which were not looked at.
  */
 export function retrievalSql(search: RetrievalSearch): SqlText {
-  const { table, filter, depth, limit, maxCharacters, minSimilarity } = search;
+  const { table, filter, depth, limit, maxCharacters, minSimilarity, vectorWeight, keywordSearch } = search;
   const { key, textColumn, relation } = table;
   const embedding = sql`(SELECT embedding FROM postern_question)`;
   const question = search.embedding && sql`postern_question AS MATERIALIZED (
@@ -47,7 +46,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
   const candidates = areAllSeen ? sql`` : sql`LIMIT ${limit}`;
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
   return sql`WITH ${question ?? sql``} ${searchesSql(search, embedding)},
-    postern_fused AS MATERIALIZED (${fusionSql(search)} ${candidates}),
+    postern_fused AS MATERIALIZED (${fusionSql(vectorWeight, keywordSearch !== undefined)} ${candidates}),
     postern_found AS (
       SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity,
         ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous
@@ -68,38 +67,25 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
     FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
 }
 
+/** What each search finds, as rows of `id` and `rank`. */
 function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
-  const { table, question, filter, depth, keywordSearch, vectorWeight } = search;
-  const nearestTo = { table, embedding, limit: depth, filter };
+  const { table, question, filter, depth: limit, keywordSearch, vectorWeight } = search;
   const length = search.embedding && { dimensions: search.embedding.length };
-  const ranked = (name: string, order: string, arm: SqlText) =>
+  const ranked = (name: string, order: string, found: SqlText) =>
     sql`${verbatim(name)} AS MATERIALIZED (
       SELECT id, row_number() OVER (ORDER BY ${
       verbatim(order)
-    }, id COLLATE "C") AS rank FROM (${arm}) a GROUP BY id
+    }, id COLLATE "C") AS rank FROM (${found}) a GROUP BY id
     )`;
-  const nearest = vectorWeight === 0
-    ? []
-    : [ranked("postern_nearest", "min(distance)", vectorSearch({ ...nearestTo, ...length }))];
-  const matching = keywordSearch === undefined
-    ? []
-    : [ranked("postern_matching", "max(score) DESC", keywordSearch({ question, limit: depth, filter }))];
-  return joinSql([...nearest, ...matching], ", ");
-}
-
-function fusionSql({ vectorWeight, keywordSearch }: RetrievalSearch): SqlText {
-  const score = (rank: string, weight: number) =>
-    sql`coalesce(${weight}::float8 / (${verbatim(`${rankConstant} + ${rank}`)}), 0)`;
-  const order = sql`ORDER BY score DESC, id COLLATE "C"`;
-  if (keywordSearch === undefined) {
-    return sql`SELECT id, rank AS nearest_rank, NULL AS matching_rank, ${score("rank", vectorWeight)} AS score
-      FROM postern_nearest ${order}`;
+  const searches: SqlText[] = [];
+  if (vectorWeight > 0) {
+    const nearest = vectorSearch({ table, embedding, limit, filter, ...length });
+    searches.push(ranked("postern_nearest", "min(distance)", nearest));
   }
-  if (vectorWeight === 0) {
-    return sql`SELECT id, NULL AS nearest_rank, rank AS matching_rank, ${score("rank", 1)} AS score
-      FROM postern_matching ${order}`;
+  if (keywordSearch !== undefined) {
+    searches.push(
+      ranked("postern_matching", "max(score) DESC", keywordSearch({ question, limit, filter })),
+    );
   }
-  return sql`SELECT id, n.rank AS nearest_rank, m.rank AS matching_rank,
-      ${score("n.rank", vectorWeight)} + ${score("m.rank", 1 - vectorWeight)} AS score
-    FROM postern_nearest n FULL JOIN postern_matching m USING (id) ${order}`;
+  return joinSql(searches, ", ");
 }

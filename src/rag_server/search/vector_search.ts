@@ -1,5 +1,6 @@
 import { identifierSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
-import type { Distance, DocumentTable, VectorIndex } from "./document_table.ts";
+import type { DocumentTable } from "./document_table.ts";
+import { type Distance, indexFor, type VectorIndex } from "./vector_index.ts";
 
 export interface VectorSearch {
   readonly table: DocumentTable;
@@ -72,16 +73,6 @@ export function trimmedSql(text: SqlText): SqlText {
   return sql`btrim(${text}, E' \\t\\n\\v\\f\\r')`;
 }
 
-/** The best index, but none over vectors cast to another length than an embedding's. */
-export function indexFor(
-  { vector: { indexes } }: DocumentTable,
-  dimensions: number | undefined,
-): VectorIndex | undefined {
-  return indexes.find(({ castTo }) =>
-    castTo === undefined || dimensions === undefined || castTo.endsWith(`(${dimensions})`)
-  );
-}
-
 /**
  * Whether a row's vector has the embedding's length; undefined where the column's type says so. An index over the vectors
  * of one length alone has `vector_dims(column) = 3` for its condition, which PostgreSQL must find in this. Otherwise it
@@ -146,8 +137,8 @@ const minFilteredBreadth = 2 * minBreadth;
 const maxBreadth = 1_000;
 
 /**
- * The settings that a statement with a vector arm runs under. An index scan goes on where too little of what it visited
- * may be seen, in an order that may be slightly off, as the arm's reader sorts.
+ * The settings that a statement with a vector search runs under. An index scan goes on where too little of what it visited
+ * may be seen, in an order that may be slightly off, as what reads it sorts.
  */
 export function vectorSettings(
   { table: { vector, extension }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,

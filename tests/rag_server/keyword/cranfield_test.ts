@@ -12,7 +12,7 @@ const test = folder === undefined
     Deno.test({ name: `${name} (needs CRANFIELD)`, ignore: true, fn })
   : testWithPostgres;
 
-test("the keyword arm reaches BM25's figure on the Cranfield collection", async () => {
+test("the keyword search reaches BM25's figure on the Cranfield collection", async () => {
   const { documents, questions, gains } = await readCranfield(folder ?? "");
   await using fixture = await createKeywordFixture("CREATE TABLE docs (id int PRIMARY KEY, body text)");
   const values = documents.map(({ id, text }) => `(${id}, '${text.replaceAll("'", "''")}')`);

@@ -26,7 +26,7 @@ Deno.test("the embedded database has a keyword index too", async () => {
   const index = { connection, signal, table: "docs", textColumn: "body", idColumn: "id" };
   assert.deepEqual(await buildKeywordIndex(index), { id: 1, documents: 3 });
   await connection.client.query("INSERT INTO docs VALUES (4, 'a green whale')");
-  const arm = renderSql(keywordSearch({
+  const search = renderSql(keywordSearch({
     kind: "postern",
     id: 1,
     table: "public.docs",
@@ -38,7 +38,9 @@ Deno.test("the embedded database has a keyword index too", async () => {
     staleness: 0,
   }, { question: "whale", limit: 10, filter: verbatim("id > 1") }));
   const ids = async () =>
-    (await connection.client.query<{ id: string }>(arm.sql, [...arm.parameters])).rows.map(({ id }) => id);
+    (await connection.client.query<{ id: string }>(search.sql, [...search.parameters])).rows.map(({ id }) =>
+      id
+    );
   assert.deepEqual((await ids()).sort(), ["2", "4"]);
   await buildKeywordIndex(index);
   assert.deepEqual((await ids()).sort(), ["2", "4"]);

@@ -200,9 +200,13 @@ testWithPostgres("row-level security of the source holds, also for the words in 
 testWithPostgres("a ranking is a part that fits into a larger statement", async () => {
   await using fixture = await createKeywordFixture(few);
   await fixture.build();
-  const arm = keywordSearch(await fixture.find(), { question: "whale", limit: 5, filter: sql`id <> ${"b"}` });
+  const search = keywordSearch(await fixture.find(), {
+    question: "whale",
+    limit: 5,
+    filter: sql`id <> ${"b"}`,
+  });
   const whole = renderSql(
-    sql`WITH keyword AS (${arm}) SELECT ${"first"}::text, id FROM keyword WHERE ${"x"}::text = 'x'`,
+    sql`WITH keyword AS (${search}) SELECT ${"first"}::text, id FROM keyword WHERE ${"x"}::text = 'x'`,
   );
   const outcome = await fixture.database.read({
     principal: { kind: "local" },

@@ -3,12 +3,12 @@ import { AppError } from "../../../src/core/app_error.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { createCurrentRetriever } from "../../../src/rag_server/search/current_retriever.ts";
-import { openSearchedTable } from "../../../src/rag_server/search/open_searched_table.ts";
+import { openSearchedTable } from "../../../src/rag_server/search/searched_table.ts";
 import {
   createRetriever,
   type Retriever,
   type RetrieveRequest,
-} from "../../../src/rag_server/search/retrieve.ts";
+} from "../../../src/rag_server/search/retriever.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 

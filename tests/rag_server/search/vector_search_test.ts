@@ -9,13 +9,13 @@ import { createSearchFixture } from "../search_fixture.ts";
 const depth = 50;
 const asked = [1, 77, 1234, 4321, 9999, 15_151];
 
-testWithPgvector("the vector arm over 20,000 documents", async (t) => {
+testWithPgvector("the vector search over 20,000 documents", async (t) => {
   // an index over them takes seconds to make
   await using documents = await createTestDatabase();
   await documents.query(`CREATE EXTENSION vector; ${clusteredDocuments}`);
 
   await t.step(
-    "the vector arm finds 19 of the 20 best that an exact scan finds, whatever the filter leaves",
+    "the vector search finds 19 of the 20 best that an exact scan finds, whatever the filter leaves",
     async () => {
       await using fixture = await createSearchFixture("", {}, documents);
       const filters: Record<string, string | undefined> = {
@@ -51,18 +51,18 @@ testWithPgvector("the vector arm over 20,000 documents", async (t) => {
     },
   );
 
-  await t.step("the vector arm asks the index, but compares the few rows of a narrow filter", async () => {
+  await t.step("the vector search asks the index, but compares the few rows of a narrow filter", async () => {
     await using fixture = await createSearchFixture("", {}, documents);
     const plan = async (filter: string | undefined) => {
       const table = await fixture.readTable({ table: "docs", ...(filter !== undefined && { filter }) });
-      const arm = vectorSearch({
+      const search = vectorSearch({
         table,
         embedding: embeddingOf(table, 1),
         limit: depth,
         filter: table.filter,
       });
       const rows = await fixture.rows(
-        sql`EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ${arm}`,
+        sql`EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ${search}`,
         vectorSettings({ table, limit: depth, filter: table.filter }),
       );
       return rows.map(([line]) => line).join("\n");
@@ -88,7 +88,7 @@ testWithPgvector("the vector arm over 20,000 documents", async (t) => {
     }
   });
 
-  await t.step("a row-level policy hides rows from the vector arm without leaving it short", async () => {
+  await t.step("a row-level policy hides rows from the vector search without leaving it short", async () => {
     const role = `postern_reader_${crypto.randomUUID().slice(0, 8)}`;
     await using fixture = await createSearchFixture(
       `CREATE ROLE ${role} LOGIN; GRANT SELECT ON docs TO ${role};
@@ -117,9 +117,9 @@ testWithPgvector("the vector arm over 20,000 documents", async (t) => {
     const table = await fixture.readTable({ table: "docs" });
     assert.deepEqual(table.vector.indexes, []);
     await fixture.admin.query("CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)");
-    const arm = vectorSearch({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
+    const search = vectorSearch({ table, embedding: embeddingOf(table, 1), limit: depth, filter: undefined });
     const plan = await fixture.rows(
-      sql`EXPLAIN ${arm}`,
+      sql`EXPLAIN ${search}`,
       vectorSettings({ table, limit: depth, filter: table.filter }),
     );
     assert.match(plan.join("\n"), /Index Scan using docs_embedding_idx/);
@@ -277,9 +277,9 @@ async function idsOf(
   dimensions?: number,
 ): Promise<string[]> {
   const length = dimensions === undefined ? {} : { dimensions };
-  const arm = vectorSearch({ table, embedding, ...length, limit: depth, filter: table.filter });
+  const search = vectorSearch({ table, embedding, ...length, limit: depth, filter: table.filter });
   const rows = await fixture.rows(
-    sql`SELECT id FROM (${arm}) a ORDER BY distance, id`,
+    sql`SELECT id FROM (${search}) a ORDER BY distance, id`,
     vectorSettings({ table, limit: depth, filter: table.filter }),
   );
   return rows.map(([id]) => id ?? "");

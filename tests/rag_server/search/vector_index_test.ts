@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
-import { buildVectorIndex } from "../../../src/rag_server/search/build_vector_index.ts";
+import { buildVectorIndex } from "../../../src/rag_server/search/vector_index.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { createSearchFixture } from "../search_fixture.ts";

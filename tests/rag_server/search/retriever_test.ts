@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createLogger, silentLogger } from "../../../src/core/logger.ts";
-import type { SearchedTableSettings } from "../../../src/rag_server/search/open_searched_table.ts";
-import type { RetrieveRequest, SearchSettings } from "../../../src/rag_server/search/retrieve.ts";
+import type { SearchedTableSettings } from "../../../src/rag_server/search/searched_table.ts";
+import type { RetrieveRequest, SearchSettings } from "../../../src/rag_server/search/retriever.ts";
 import { sql } from "../../../src/postgres/sql_text.ts";
 import { vectorSearch } from "../../../src/rag_server/search/vector_search.ts";
-import { fuseRankings } from "../../../src/rag_server/search/rank_fusion.ts";
+import { fuseRankings } from "../../../src/rag_server/search/fusion.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createRetrieverFixture } from "../retriever_fixture.ts";
 
@@ -16,7 +16,7 @@ const docs = `
     (7, 'Nothing alike', '[0,1]', 'de');
   CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops);`;
 
-testWithPgvector("retrieve() fuses both arms in one statement as fuseRankings() does", async () => {
+testWithPgvector("retrieve() fuses both searches in one statement as fuseRankings() does", async () => {
   await using fixture = await createRetrieverFixture(docs);
   for (const vectorWeight of [0, 0.3, 0.5, 0.9, 1]) {
     const [table] = await fixture.open({ table: "docs" });
@@ -68,7 +68,7 @@ testWithPgvector("retrieve() tells table, id, text, score and similarity, the be
 });
 
 testWithPgvector(
-  "the keyword arm is left out where the request, the settings or the weight say so",
+  "the keyword search is left out where the request, the settings or the weight say so",
   async () => {
     await using fixture = await createRetrieverFixture(docs);
     const without = ["1", "2", "3", "7", "4"];
@@ -83,7 +83,7 @@ testWithPgvector(
   },
 );
 
-testWithPgvector("the least similarity holds for what either arm found", async () => {
+testWithPgvector("the least similarity holds for what either search found", async () => {
   await using fixture = await createRetrieverFixture(docs);
   const ids = async (minSimilarity: number, question = "red fox") =>
     (await fixture.retrieve(["docs"], { minSimilarity }, { question })).map(({ id }) => id);
@@ -94,7 +94,7 @@ testWithPgvector("the least similarity holds for what either arm found", async (
   assert.deepEqual(await ids(-1, "foxglove"), ["1", "2", "3", "7", "4"]);
 });
 
-testWithPgvector("a filter, the table's own and the request's, holds in both arms", async () => {
+testWithPgvector("a filter, the table's own and the request's, holds in both searches", async () => {
   await using fixture = await createRetrieverFixture(docs);
   const ids = async (settings: Partial<SearchedTableSettings>, request: Partial<RetrieveRequest>) =>
     (await fixture.retrieve([{ table: "docs", ...settings }], {}, { question: "red fox", ...request }))
@@ -170,7 +170,7 @@ testWithPgvector("a filter's column must be there in every table", async () => {
 });
 
 testWithPgvector(
-  "a vector of another length costs its row the vector arm, and nobody the answer",
+  "a vector of another length costs its row the vector search, and nobody the answer",
   async () => {
     await using fixture = await createRetrieverFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector);

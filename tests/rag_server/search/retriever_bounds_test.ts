@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { createLogger, silentLogger } from "../../src/core/logger.ts";
-import {
-  createRetriever,
-  type RetrieveRequest,
-  type SearchedTable,
-} from "../../src/rag_server/search/retrieve.ts";
-import { sql } from "../../src/postgres/sql_text.ts";
-import { testWithPgvector } from "../support/database.ts";
-import { createRetrieverFixture } from "./retriever_fixture.ts";
+import { createLogger } from "../../../src/core/logger.ts";
+import { createRetriever, type RetrieveRequest } from "../../../src/rag_server/search/retriever.ts";
+import type { SearchedTable } from "../../../src/rag_server/search/searched_table.ts";
+import { sql } from "../../../src/postgres/sql_text.ts";
+import { testWithPgvector } from "../../support/database.ts";
+import { createRetrieverFixture } from "../retriever_fixture.ts";
 
 testWithPgvector("repeats of a text leave room for the others, however many there are", async () => {
   await using fixture = await createRetrieverFixture(`
@@ -47,21 +44,21 @@ testWithPgvector("rows without a text are no documents", async () => {
 });
 
 testWithPgvector("of a long text the beginning is read, and it is known by all of it", async () => {
+  const filler = "é".repeat(64_000 - "fox één".length);
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
-    INSERT INTO docs VALUES (1, 'fox één', '[1,0]'), (2, 'fox één and two', '[1,1]'), (3, ' fox één and two', '[0,1]'),
-      (4, repeat('word ', 20000), '[-1,0]');
+    INSERT INTO docs SELECT id, begin || repeat('é', ${filler.length}) || rest, embedding::vector FROM (VALUES
+      (1, '', 'fox één', '[1,0]'), (2, '', 'fox één and two', '[1,1]'), (3, ' ', 'fox één and two', '[0,1]'))
+      v(id, begin, rest, embedding);
+    INSERT INTO docs VALUES (4, repeat('word ', 20000), '[-1,0]');
     CREATE VIEW seen AS SELECT body, embedding FROM docs;`);
-  const texts = async (table: string, bounds: { readonly maxCharacters?: number }) =>
-    (await (await fixture.prepare([table], { vectorWeight: 1 }, silentLogger, bounds))({}))
-      .map(({ id, content }) => [id, content]);
   const ids = { docs: ["1", "2", "4"], seen: [undefined, undefined, undefined] };
-  for (const [table, [first, second, last]] of Object.entries(ids)) {
-    assert.deepEqual(
-      await texts(table, { maxCharacters: 7 }),
-      [[first, "fox één"], [second, "fox één"], [last, "word wo"]],
-    );
-    assert.equal((await texts(table, {}))[2]?.[1]?.length, 64_000);
+  for (const [table, expected] of Object.entries(ids)) {
+    const found = await fixture.retrieve([table], { vectorWeight: 1 }, {});
+    assert.deepEqual(found.map(({ id }) => id), expected);
+    const [first, second, last] = found.map(({ content }) => content);
+    assert.ok(first === `${filler}fox één` && second === first);
+    assert.equal(last, "word ".repeat(12_800));
   }
 });
 

@@ -3,34 +3,21 @@ import type { Logger } from "../../core/logger.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
-import type { DocumentTable } from "./document_table.ts";
+import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { checkFilter, isFaultOfValue, type SearchCaller, valueFault } from "../filter/check_filter.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
-import { type Candidate, fuseTables, type RetrievedDocument } from "./fuse_tables.ts";
-import type { SearchByWords } from "../keyword/keyword_search.ts";
 import type { Filter } from "../query.ts";
-import { retrievalSql } from "./retrieval_sql.ts";
-import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
+import type { DocumentTable } from "./document_table.ts";
+import { type Candidate, depthOf, fuseTables, maxDepth, type RetrievedDocument } from "./fusion.ts";
+import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
+import type { SearchedTable } from "./searched_table.ts";
 import { vectorSettings } from "./vector_search.ts";
-
-export type { RetrievedDocument } from "./fuse_tables.ts";
-
-/** A table that is searched. */
-export interface SearchedTable {
-  readonly table: DocumentTable;
-  /** Absent where its words are not searched. */
-  readonly keywordSearch?: SearchByWords;
-  /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
-  readonly needsKeywordIndex?: boolean;
-  /** Whether a question reads so many texts for want of one that it is felt. */
-  readonly readsTexts?: boolean;
-}
 
 export interface SearchSettings {
   readonly hybridEnabled: boolean;
   /** From 0, the question's words alone, to 1, the embedding alone. */
   readonly vectorWeight: number;
-  /** Least cosine similarity of a document, whichever arm found it. */
+  /** Least cosine similarity of a document, whichever search found it. */
   readonly minSimilarity?: number;
 }
 
@@ -39,9 +26,7 @@ interface RetrieverOptions {
   /** In the pipeline's order. */
   readonly tables: readonly SearchedTable[];
   readonly search: SearchSettings;
-  /** Of each document, from its beginning; as much as a large prompt has room for where it is absent. */
-  readonly maxCharacters?: number;
-  /** What both arms together may take, in milliseconds, before the vectors alone are searched; 5 s where absent. */
+  /** What both searches together may take, in milliseconds, before the vectors alone are searched; 5 s where absent. */
   readonly hybridTimeoutMs?: number;
   readonly logger: Logger;
 }
@@ -53,15 +38,14 @@ export interface RetrieveRequest extends SearchCaller {
   /** Documents at most; 1 or more. */
   readonly limit: number;
   readonly filter?: Filter;
-  /** Whether this request wants the keyword arm. */
+  /** Whether this request wants the keyword search. */
   readonly hybrid: boolean;
 }
 
 export interface Retriever {
   /**
    * Says whether a filter fits all tables, so that nothing is spent on a request that cannot be answered: a column that
-   * only some of them have would let rows of the others through unseen. The database is asked only about values of types
-   * that it alone can judge.
+   * only some of them have would let rows of the others through unseen.
    *
    * @throws {AppError} `invalid`, naming the field; `unavailable` without a connection; the signal's reason
    */
@@ -79,29 +63,34 @@ export interface Retriever {
 /** Documents that may turn out to say the same as another, and are read to take its place. */
 const spareRows = 10;
 
-/** How far down each arm goes where repeats take the room of what is asked for. */
-const maxDepth = 400;
-
-/** Sixteen times the characters of a prompt of 4,000 tokens. */
-const defaultMaxCharacters = 64_000;
+/** Of each document, from its beginning: sixteen times the characters of a prompt of 4,000 tokens. */
+const maxCharacters = 64_000;
 
 const defaultHybridTimeoutMs = 5_000;
 
-/** Too little to change the order of what both arms found. */
+/** Too little to change the order of what both searches found. */
 const leastVectorWeight = 1e-9;
 
 /** What comes over the wire for one table at most. */
 const maxBytes = 64 * 1_048_576;
 
+/** The search of one table. */
+interface TablePlan
+  extends Pick<RetrievalSearch, "table" | "filter" | "vectorWeight" | "keywordSearch" | "embedding"> {
+  /** Places of conditions that the database may refuse. */
+  readonly unchecked: readonly string[];
+}
+
+interface Found {
+  /** As it was searched in the end. */
+  readonly planned: TablePlan;
+  readonly candidates: readonly Candidate[];
+  /** Whether repeats took the room of others. */
+  readonly isCrowded: boolean;
+}
+
 export function createRetriever(
-  {
-    database,
-    tables,
-    search,
-    maxCharacters = defaultMaxCharacters,
-    hybridTimeoutMs = defaultHybridTimeoutMs,
-    logger,
-  }: RetrieverOptions,
+  { database, tables, search, hybridTimeoutMs = defaultHybridTimeoutMs, logger }: RetrieverOptions,
 ): Retriever {
   for (const { table, needsKeywordIndex } of tables) {
     if (!needsKeywordIndex || !search.hybridEnabled || search.vectorWeight === 1) continue;
@@ -111,7 +100,11 @@ export function createRetriever(
     );
   }
 
-  /** The search of one table. Throws what is wrong with the request, so that nothing is sent for any table. */
+  function weightOfVectors({ hybrid }: RetrieveRequest): number {
+    return search.hybridEnabled && hybrid ? search.vectorWeight : 1;
+  }
+
+  /** Throws what is wrong with the request, so that nothing is sent for any table. */
   function plan({ table, keywordSearch }: SearchedTable, request: RetrieveRequest): TablePlan {
     const asked = request.filter && compileFilter(request.filter, table.columns);
     const vectorWeight = keywordSearch === undefined ? 1 : weightOfVectors(request);
@@ -127,13 +120,14 @@ export function createRetriever(
 
   async function withEmbedding(planned: TablePlan, { embedding }: RetrieveRequest): Promise<TablePlan> {
     const vector = embedding instanceof Float32Array ? embedding : await embedding();
-    checkDimensions(planned.table, vector);
+    const { name, vector: { dimensions } } = planned.table;
+    if (dimensions !== undefined && dimensions !== vector.length) {
+      throw new AppError(
+        "upstream",
+        `Cannot search table "${name}": its vectors have ${dimensions} dimensions, the provider's ${vector.length}`,
+      );
+    }
     return { ...planned, embedding: vector };
-  }
-
-  async function withWhatItNeeds(planned: TablePlan, request: RetrieveRequest): Promise<TablePlan> {
-    const needsEmbedding = planned.vectorWeight > 0 || search.minSimilarity !== undefined;
-    return needsEmbedding ? await withEmbedding(planned, request) : planned;
   }
 
   /** Searches a table once, and once more as deep as can be where repeats left too few documents. */
@@ -149,41 +143,40 @@ export function createRetriever(
     isThorough: boolean,
     signal: AbortSignal,
   ): Promise<Found> {
-    const { table, keywordSearch, unchecked, ...parts } = planned;
-    const { question } = request;
+    const { table, filter, keywordSearch } = planned;
+    const { question, address } = request;
     const depth = isThorough ? maxDepth : depthOf(request.limit);
-    const limit = request.limit + spareRows;
-    const { minSimilarity } = search;
-    const statement = retrievalSql(
-      {
-        ...parts,
-        table,
-        keywordSearch,
-        question,
-        depth,
-        limit,
-        isThorough,
-        maxCharacters,
-        minSimilarity,
-      },
-    );
+    const statement = retrievalSql({
+      ...planned,
+      question,
+      depth,
+      limit: request.limit + spareRows,
+      isThorough,
+      maxCharacters,
+      minSimilarity: search.minSimilarity,
+    });
     const outcome = await database.read({
-      principal: { kind: "local", ...(request.address !== undefined && { address: request.address }) },
+      principal: { kind: "local", ...(address !== undefined && { address }) },
       trusted: true,
-      settings: vectorSettings({ table, limit: depth, filter: parts.filter }),
+      settings: vectorSettings({ table, limit: depth, filter }),
       maxBytes,
       signal,
       ...(keywordSearch !== undefined && { timeoutMs: hybridTimeoutMs }),
       ...renderSql(statement),
     });
     if (outcome.ok) {
-      const found = foundOf(planned, outcome.rows);
-      if (!found.isAmbiguous) return found;
-      return await run(await withEmbedding(planned, request), request, isThorough, signal);
+      const { rows } = outcome;
+      // only an embedding can tell which of several rows with one id is meant
+      if (rows.some((row) => row[7] === "t")) {
+        return await run(await withEmbedding(planned, request), request, isThorough, signal);
+      }
+      const candidates = rows.map((row) => candidateOf(row, table))
+        .filter(({ content }) => content.trim() !== "");
+      return { planned, candidates, isCrowded: rows.some((row) => row[6] === "t") };
     }
     signal.throwIfAborted();
     if (outcome.error.kind !== "timeout" || keywordSearch === undefined) {
-      throw failure(table, outcome.error, unchecked);
+      throw searchError(planned, outcome.error);
     }
     logger.warn("search by words took too long; the vectors alone are searched", {
       database: database.name,
@@ -193,11 +186,7 @@ export function createRetriever(
     return await run(alone, request, isThorough, signal);
   }
 
-  function weightOfVectors({ hybrid }: RetrieveRequest): number {
-    return search.hybridEnabled && hybrid ? search.vectorWeight : 1;
-  }
-
-  function failure(table: DocumentTable, error: StatementError, unchecked: readonly string[]): AppError {
+  function searchError({ table, unchecked }: TablePlan, error: StatementError): AppError {
     if (unchecked.length > 0 && isFaultOfValue(error)) {
       return valueFault(unchecked.length === 1 ? unchecked[0] ?? "filter" : "filter");
     }
@@ -210,21 +199,22 @@ export function createRetriever(
   }
 
   return {
-    async checkFilter(filter, caller) {
-      await checkFilter(database, tables.map(({ table }) => table), filter, caller);
-    },
+    checkFilter: (filter, caller) => checkFilter(database, tables.map(({ table }) => table), filter, caller),
     async retrieve(request) {
       const planned = tables.map((searched) => plan(searched, request));
-      const plans = await Promise.all(planned.map((one) => withWhatItNeeds(one, request)));
-      // the failure of one table ends the search of the others
-      const failed = new AbortController();
-      const signal = AbortSignal.any([request.signal, failed.signal]);
+      const plans = await Promise.all(planned.map(async (one) => {
+        const needsEmbedding = one.vectorWeight > 0 || search.minSimilarity !== undefined;
+        return needsEmbedding ? await withEmbedding(one, request) : one;
+      }));
+      // where one table's search ends in an error, those of the others end with it
+      const others = new AbortController();
+      const signal = AbortSignal.any([request.signal, others.signal]);
       try {
         const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
         const vectorWeight = weightOver(found.map(({ planned }) => planned), weightOfVectors(request));
-        return fuseTables(found.map((one) => one.candidates), vectorWeight).slice(0, request.limit);
+        return fuseTables(found.map(({ candidates }) => candidates), vectorWeight).slice(0, request.limit);
       } catch (error) {
-        failed.abort(error);
+        others.abort(error);
         throw error;
       }
     },
@@ -241,55 +231,8 @@ function weightOver(plans: readonly TablePlan[], vectorWeight: number): number {
   return byWords === plans.length ? vectorWeight : Math.max(vectorWeight, leastVectorWeight);
 }
 
-interface TablePlan {
-  readonly table: DocumentTable;
-  /** The table's own and the request's. */
-  readonly filter: SqlText | undefined;
-  /** Places of conditions that the database may refuse. */
-  readonly unchecked: readonly string[];
-  readonly vectorWeight: number;
-  /** Absent where the vectors alone are searched. */
-  readonly keywordSearch: SearchByWords | undefined;
-  /** Absent where it is not needed. */
-  readonly embedding: Float32Array | undefined;
-}
-
-interface Found {
-  /** As it was searched in the end. */
-  readonly planned: TablePlan;
-  readonly candidates: readonly Candidate[];
-  /** Whether repeats took the room of others. */
-  readonly isCrowded: boolean;
-  /** Whether only an embedding could tell which of several rows with one id is meant. */
-  readonly isAmbiguous: boolean;
-}
-
-/** Deep enough to find what is good in both arms and best in neither. */
-function depthOf(limit: number): number {
-  return Math.max(50, Math.min(4 * limit, limit + 100, maxDepth));
-}
-
 function both(one: SqlText | undefined, other: SqlText | undefined): SqlText | undefined {
   return one !== undefined && other !== undefined ? sql`(${one} AND ${other})` : one ?? other;
-}
-
-function checkDimensions({ name, vector: { dimensions } }: DocumentTable, embedding: Float32Array): void {
-  if (dimensions === undefined || dimensions === embedding.length) return;
-  throw new AppError(
-    "upstream",
-    `Cannot search table "${name}": its vectors have ${dimensions} dimensions, the provider's ${embedding.length}`,
-  );
-}
-
-function foundOf(planned: TablePlan, rows: readonly Row[]): Found {
-  const candidates = rows.map((row) => candidateOf(row, planned.table))
-    .filter(({ content }) => content.trim() !== "");
-  return {
-    planned,
-    candidates,
-    isCrowded: rows.some((row) => row[6] === "t"),
-    isAmbiguous: rows.some((row) => row[7] === "t"),
-  };
 }
 
 function candidateOf(

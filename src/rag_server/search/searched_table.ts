@@ -1,0 +1,83 @@
+import type { Database } from "../../postgres/database.ts";
+import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
+import { keywordSearch, type SearchByWords } from "../keyword/keyword_search.ts";
+import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
+import { basesSql } from "./vector_index.ts";
+
+export interface SearchedTableSettings extends TableSettings {
+  /** The text search configuration of the text, or the column that holds each row's; `english` where it is absent. */
+  readonly textSearchConfig?: string;
+}
+
+/** A table that is searched. */
+export interface SearchedTable {
+  readonly table: DocumentTable;
+  /** Absent where its words are not searched. */
+  readonly keywordSearch?: SearchByWords;
+  /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
+  readonly needsKeywordIndex?: boolean;
+  /** Whether a question reads so many texts for want of one that it is felt. */
+  readonly readsTexts?: boolean;
+}
+
+/** What a query may have to read of texts that no index holds the words of: each is analysed anew. */
+const maxScannedRows = 10_000;
+const maxScannedBytes = 128 * 1_048_576;
+/** Rows up to which that takes no time that anyone would notice. */
+const fewTexts = 1_000;
+
+/**
+ * A table with the best means that the database has to search it by words.
+ *
+ * @throws {AppError} as `readTable` and `findKeywordIndex` do
+ */
+export async function openSearchedTable(
+  database: Database,
+  settings: SearchedTableSettings,
+  signal: AbortSignal,
+): Promise<SearchedTable> {
+  const table = await readTable(database, settings, signal);
+  const { textColumn, textSearchConfig } = settings;
+  const isColumn = textSearchConfig !== undefined && table.columns.has(textSearchConfig);
+  const hasPlaceForKey = table.key.name === "ctid";
+  const index = await findKeywordIndex(database, {
+    table: table.relation,
+    textColumn,
+    // a row's place is no column that an index could know
+    idColumn: hasPlaceForKey ? textColumn : table.key.name,
+    ...(textSearchConfig !== undefined && !isColumn && { config: textSearchConfig }),
+    principal: { kind: "local" },
+    signal,
+  });
+  const keyed = hasPlaceForKey ? { ...index, idColumn: "ctid" } : index;
+  const searched: SearchedTable = { table, keywordSearch: (search) => keywordSearch(keyed, search) };
+  if (index.kind !== "tsvector" || index.vector !== undefined) return searched;
+  const { rows, bytes } = await volumeOf(database, table.relation, signal);
+  if (rows > maxScannedRows || bytes > maxScannedBytes) return { table, needsKeywordIndex: true };
+  return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
+}
+
+/** How much there is to read of a relation; 0 where that cannot be told. */
+async function volumeOf(database: Database, relation: string, signal: AbortSignal) {
+  const outcome = await database.read({
+    principal: { kind: "local" },
+    trusted: true,
+    signal,
+    sql: volumeSql,
+    parameters: [relation],
+  });
+  signal.throwIfAborted();
+  // what cannot be told is tried; a search that takes too long goes on without the words
+  const [rows, bytes] = outcome.ok ? outcome.rows[0] ?? [] : [];
+  return { rows: Number(rows ?? 0), bytes: Number(bytes ?? 0) };
+}
+
+/**
+ * Of a relation by its qualified name: rows, as the planner guesses them (of a table that has not been analysed, by its
+ * size), and bytes without the indexes.
+ */
+const volumeSql = `${basesSql("$1::regclass")}
+  SELECT coalesce(ceil(sum(CASE WHEN c.relpages > 0 AND c.reltuples >= 0
+      THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
+      ELSE pg_relation_size(c.oid) / 2048 END)), 0)::bigint, coalesce(sum(pg_table_size(c.oid)), 0)
+  FROM bases JOIN pg_class c ON c.oid = bases.oid WHERE c.relkind IN ('r', 'm')`;

@@ -1,0 +1,247 @@
+import type { Connection } from "../../postgres/connection.ts";
+import type { Row } from "../../postgres/read/portal.ts";
+import { createSqlSession, lockingTransaction, type SqlSession } from "../../postgres/sql_session.ts";
+
+/** The distances of pgvector that an index may be ordered by. */
+export type Distance = "cosine" | "l2" | "ip" | "l1";
+
+/** An index that answers "nearest" without reading the table. */
+export interface VectorIndex {
+  /** Qualified and quoted. */
+  readonly name: string;
+  /** `hnsw`, `ivfflat`, or another extension's access method. */
+  readonly method: string;
+  readonly distance: Distance;
+  /** The type that the column is cast to in the index's key, such as `public.halfvec(3072)`; absent where it is the column itself. */
+  readonly castTo?: string;
+  /** Which rows it holds, as SQL; absent where it holds all. */
+  readonly condition?: string;
+  /** Of ivfflat. */
+  readonly lists?: number;
+}
+
+/** A column of embeddings. */
+export interface VectorColumn {
+  /** Quoted. */
+  readonly column: string;
+  /** As SQL, without dimensions: `public.vector`. */
+  readonly type: string;
+  /** Absent where the column takes any number. */
+  readonly dimensions?: number;
+  /** The best first; of those for vectors of one length the best alone. */
+  readonly indexes: readonly VectorIndex[];
+}
+
+/** What of a table its vector index depends on. */
+export interface VectorTable {
+  /** As it was configured, which is how errors and logs call it. */
+  readonly name: string;
+  /** Qualified and quoted. */
+  readonly relation: string;
+  readonly vector: VectorColumn;
+  /** pgvector as it is installed. */
+  readonly extension: {
+    /** Quoted. */
+    readonly schema: string;
+    /** Whether an index scan goes on until it has found what was asked for (0.8.0 and later). */
+    readonly isIterative: boolean;
+  };
+}
+
+/** The best index, but none over vectors cast to another length than an embedding's. */
+export function indexFor(
+  { vector: { indexes } }: VectorTable,
+  dimensions: number | undefined,
+): VectorIndex | undefined {
+  return indexes.find(({ castTo }) =>
+    castTo === undefined || dimensions === undefined || castTo.endsWith(`(${dimensions})`)
+  );
+}
+
+/**
+ * The indexes that serve a column of embeddings, for each length of vectors the best: all rows before some, the column
+ * itself before a cast, cosine before others, hnsw before ivfflat.
+ */
+export async function findVectorIndexes(
+  read: (text: string, parameters: readonly string[]) => Promise<readonly Row[]>,
+  oid: string,
+  vector: Omit<VectorColumn, "indexes">,
+  isView: boolean,
+): Promise<VectorIndex[]> {
+  const best = new Map<string | undefined, VectorIndex>();
+  const typeName = vector.type.split(".").at(-1) ?? "";
+  for (const row of await read(vectorIndexSql, [oid])) {
+    const [name, method, operatorClass, key, isColumn, options, condition] = row;
+    const [, type, distance] = /^([a-z]+)_([a-z0-9]+)_ops$/.exec(operatorClass ?? "") ?? [];
+    if (!name || !method || !key || !isDistance(distance)) continue;
+    const castTo = isColumn === "t" ? undefined : castIn(key, vector.column);
+    const serves = isColumn === "t"
+      ? type === typeName && (isView || key === vector.column)
+      : castTo !== undefined;
+    const length = castTo === undefined ? String(vector.dimensions) : /\d+(?=\)$)/.exec(castTo)?.[0];
+    if (!serves || best.has(length)) continue;
+    const lists = /\blists=(\d+)/.exec(options ?? "")?.[1];
+    best.set(length, {
+      name,
+      method,
+      distance,
+      ...(castTo !== undefined && { castTo }),
+      ...(typeof condition === "string" && { condition }),
+      ...(lists !== undefined && { lists: Number(lists) }),
+    });
+  }
+  return [...best.values()];
+}
+
+/** A relation itself, and the tables below it where it is a view or has partitions. */
+export const basesSql = (relation: string) => `
+  WITH RECURSIVE bases(oid) AS (
+    SELECT ${relation}::oid
+    UNION
+    SELECT below.oid FROM bases CROSS JOIN LATERAL (
+      SELECT d.refobjid AS oid FROM pg_rewrite w JOIN pg_class v ON v.oid = w.ev_class AND v.relkind = 'v'
+      JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
+      WHERE w.ev_class = bases.oid
+      UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = bases.oid
+    ) below
+  )`;
+
+/**
+ * Of the vector indexes on a relation or below it, the most useful first: qualified name, access method, operator class,
+ * key as SQL, whether the key is a bare column, options, condition. In a view the column may have another name than in
+ * its table.
+ */
+const vectorIndexSql = `${basesSql("$1")}
+  SELECT format('%I.%I', n.nspname, x.relname), m.amname, o.opcname, pg_get_indexdef(i.indexrelid, 1, false),
+    i.indkey[0] <> 0, array_to_string(x.reloptions, ','), pg_get_expr(i.indpred, i.indrelid)
+  FROM bases JOIN pg_index i ON i.indrelid = bases.oid
+  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace n ON n.oid = x.relnamespace
+  JOIN pg_am m ON m.oid = x.relam JOIN pg_opclass o ON o.oid = i.indclass[0]
+  WHERE i.indisvalid AND o.opcname ~ '^(vector|halfvec|sparsevec)_(cosine|l2|ip|l1)_ops$'
+  ORDER BY i.indpred IS NOT NULL, i.indkey[0] = 0, o.opcname !~ '_cosine_', m.amname = 'ivfflat',
+    x.relispartition, i.indexrelid`;
+
+function isDistance(name: string | undefined): name is Distance {
+  return name === "cosine" || name === "l2" || name === "ip" || name === "l1";
+}
+
+/**
+ * The type in a key such as `((embedding)::halfvec(3072))`, which is how long vectors are indexed, and those of a column
+ * without a length.
+ */
+function castIn(key: string, column: string): string | undefined {
+  const bare = key.replace(/^\(+/, "").replace(/\)+$/, "");
+  if (!bare.startsWith(column)) return undefined;
+  const [, type] = /^\)?::((?:\S+\.)?(?:vector|halfvec|sparsevec)\(\d+)$/.exec(bare.slice(column.length)) ??
+    [];
+  return type && `${type})`;
+}
+
+export interface BuildVectorIndexOptions {
+  /** Of a role that owns the table. Not used by others meanwhile. */
+  readonly connection: Connection;
+  readonly table: VectorTable;
+  /** Of the vectors, where the column does not say. */
+  readonly dimensions: number;
+  readonly signal: AbortSignal;
+}
+
+export type BuiltVectorIndex = "built" | "was there" | "too many dimensions" | "not a table";
+
+/** pgvector's bounds of an HNSW index, in dimensions. */
+const maxDimensions = { vector: 2_000, halfvec: 4_000 } as const;
+
+/**
+ * Makes an HNSW index by cosine distance where a table has no vector index for such vectors, without blocking readers or
+ * writers. Vectors beyond 2,000 dimensions are indexed at half precision. One that a run which was stopped left
+ * unfinished is taken away. A partitioned table gets one for each partition that has none, those to come included.
+ *
+ * @throws {AppError} `upstream` for what the server refuses; the signal's reason where that aborts
+ */
+export async function buildVectorIndex(options: BuildVectorIndexOptions): Promise<BuiltVectorIndex> {
+  const { connection, table, dimensions, signal } = options;
+  const session = createSqlSession(connection, signal, `make the vector index of "${table.name}"`);
+  const [found] = await session.query("SELECT relkind FROM pg_class WHERE oid = $1::regclass", [
+    table.relation,
+  ]);
+  const kind = found?.[0] ?? "";
+  if (indexFor(table, dimensions) !== undefined && kind !== "p") return "was there";
+  if (!["r", "m", "p"].includes(kind)) return "not a table";
+  const using = usingSql(table, dimensions);
+  if (using === undefined) return "too many dimensions";
+  if (kind === "p") return await buildOnPartitions(session, options, using);
+  await dropUnfinished(session, table.relation);
+  await session.query(`CREATE INDEX CONCURRENTLY ON ${table.relation} ${using}`);
+  return "built";
+}
+
+/** The method and key of the index; undefined where no index takes so many dimensions. */
+function usingSql({ vector, extension }: VectorTable, dimensions: number): string | undefined {
+  if (dimensions > maxDimensions.halfvec || vector.type.endsWith("sparsevec")) return undefined;
+  const isHalf = vector.type.endsWith("halfvec");
+  const castTo = !isHalf && dimensions > maxDimensions.vector
+    ? `${extension.schema}.halfvec(${dimensions})`
+    : undefined;
+  const needsCast = castTo !== undefined || vector.dimensions === undefined;
+  const type = castTo ?? `${vector.type}(${dimensions})`;
+  const key = needsCast ? `(${vector.column}::${type})` : vector.column;
+  const operators = `${extension.schema}.${isHalf || castTo !== undefined ? "halfvec" : "vector"}_cosine_ops`;
+  // a column without a length may hold others, which no cast takes
+  const rows = vector.dimensions === undefined
+    ? ` WHERE ${extension.schema}.vector_dims(${vector.column}) = ${dimensions}`
+    : "";
+  return `USING hnsw (${key} ${operators})${rows}`;
+}
+
+async function buildOnPartitions(
+  session: SqlSession,
+  { table: { relation }, dimensions, signal }: BuildVectorIndexOptions,
+  using: string,
+): Promise<BuiltVectorIndex> {
+  const partitions = await session.query(partitionsSql, [relation, String(dimensions)]);
+  const bare = partitions.filter(([, , hasIndex]) => hasIndex !== "t");
+  for (const [partition, name] of bare) {
+    await dropUnfinished(session, partition ?? "");
+    await session.query(`CREATE INDEX CONCURRENTLY ${name} ON ${partition} ${using}`);
+  }
+  const [above] = await session.query(aboveSql, [relation, String(dimensions)]);
+  // one of another kind would be made anew for the index above, while writers wait
+  const areOwn = partitions.every(([, , hasIndex, isOwn]) => hasIndex !== "t" || isOwn === "t");
+  if (above?.[0] === "t" || !areOwn) return bare.length === 0 ? "was there" : "built";
+  // takes the partitions' indexes as its own, so it is quick
+  await lockingTransaction(session, signal, () => session.query(`CREATE INDEX ON ${relation} ${using}`));
+  return "built";
+}
+
+async function dropUnfinished(session: SqlSession, relation: string): Promise<void> {
+  for (const [name] of await session.query(unfinishedSql, [relation])) {
+    await session.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`);
+  }
+}
+
+const unfinishedSql = `
+  SELECT format('%I.%I', n.nspname, x.relname)
+  FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace n ON n.oid = x.relnamespace
+  JOIN pg_am m ON m.oid = x.relam
+  WHERE i.indrelid = $1::regclass AND NOT i.indisvalid AND m.amname = 'hnsw'
+    AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)`;
+
+/** Of an index `i` by `o`: whether it is over vectors of the length $2, which a cast in its key may end with. */
+const isFitting = `o.opcname ~ '^(vector|halfvec|sparsevec)_(cosine|l2|ip|l1)_ops$'
+    AND (i.indkey[0] <> 0 OR pg_get_indexdef(i.indexrelid, 1, false) ~ ('\\(' || $2 || '\\)\\)*$'))`;
+
+/** The partitions that hold rows, the names their indexes get, whether they have an index, and one made here. */
+const partitionsSql = `
+  SELECT format('%I.%I', n.nspname, c.relname), v.name, count(x.oid) > 0,
+    coalesce(bool_or(starts_with(x.relname, 'postern_vector_')), false)
+  FROM pg_partition_tree($1::regclass) t JOIN pg_class c ON c.oid = t.relid AND c.relkind = 'r'
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  CROSS JOIN LATERAL (SELECT 'postern_vector_' || c.oid || '_' || $2 AS name) v
+  LEFT JOIN (pg_index i JOIN pg_opclass o ON o.oid = i.indclass[0] AND ${isFitting}
+    JOIN pg_class x ON x.oid = i.indexrelid) ON i.indrelid = c.oid AND i.indisvalid
+  GROUP BY 1, 2 ORDER BY 1`;
+
+/** Whether the partitioned table itself has such an index. */
+const aboveSql = `
+  SELECT count(*) > 0 FROM pg_index i JOIN pg_opclass o ON o.oid = i.indclass[0]
+  WHERE i.indrelid = $1::regclass AND i.indisvalid AND ${isFitting}`;
