@@ -1,7 +1,7 @@
 import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { quoteIfNeeded, quoteLiteral } from "../../../postgres/sql_text.ts";
 import type { Join } from "./joins.ts";
-import { knownValues } from "./value_index.ts";
+import { knownValues, type ValuePlace } from "./value_index.ts";
 
 /** How a request's excerpt writes its tables' names: with their schemas unless `public` is the only one. */
 export type TableName = (table: CatalogTable) => string;
@@ -13,7 +13,7 @@ export interface TableDescription {
   readonly columns: readonly number[];
   readonly samples: ReadonlyMap<string, readonly string[]> | undefined;
   /** Values that the request names, by column number; they are among those shown. */
-  readonly named: ReadonlyMap<number, readonly string[]>;
+  readonly named: ReadonlyMap<number, readonly ValuePlace[]>;
   /** Characters of a column's values to show, about. */
   readonly valuesLength: number;
 }
@@ -36,11 +36,14 @@ export function describeTable(description: TableDescription): string {
   const hidden = table.columns.length - shown.length;
   if (hidden > 0) shown.push(`  -- … ${hidden} more columns`);
   const kind = table.kind === "VIEW" || table.kind === "MATERIALIZED VIEW" ? table.kind : "TABLE";
-  const notes = [table.comment === "" ? "" : dataLine(table.comment), rowCount(table)].filter((note) =>
-    note !== ""
-  );
-  const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
+  const comment = commentOf(table.comment, rowCount(table));
   return `${kind} ${description.name} (${comment}\n${shown.join("\n")}\n)`;
+}
+
+/** What the catalog and the server say of a table or column, as an SQL comment. */
+function commentOf(comment: string, note: string): string {
+  const notes = [dataLine(comment), note].filter((text) => text !== "");
+  return notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
 }
 
 function rowCount(table: CatalogTable): string {
@@ -52,11 +55,7 @@ function columnLine(description: TableDescription, column: CatalogColumn, at: nu
   const key = column.isPrimaryKey ? " PK" : column.isUnique ? " UNIQUE" : "";
   // what decides how to join; of other columns it would seldom change a statement
   const notNull = column.reference !== "" && !column.nullable && !column.isPrimaryKey ? " NOT NULL" : "";
-  const notes = [
-    column.comment === "" ? "" : dataLine(column.comment),
-    valuesNote(description, column, at),
-  ].filter((note) => note !== "");
-  const comment = notes.length === 0 ? "" : ` -- ${notes.join("; ")}`;
+  const comment = commentOf(column.comment, valuesNote(description, column, at));
   return `  ${quoteIfNeeded(column.name)} ${shortenType(column.type)}${key}${notNull},${comment}`;
 }
 
@@ -64,9 +63,8 @@ function valuesNote(description: TableDescription, column: CatalogColumn, at: nu
   const values = knownValues(column, description.samples?.get(column.name)).filter(fitsLine);
   const first = firstValues(values, description.valuesLength);
   // in their own order where that shows them all, so that the same schema gives the same text
-  const missed = (description.named.get(at) ?? []).filter((value) =>
-    fitsLine(value) && !first.includes(value)
-  );
+  const named = (description.named.get(at) ?? []).map(({ value }) => value);
+  const missed = named.filter((value) => fitsLine(value) && !first.includes(value));
   const ordered = [...new Set([...missed, ...values])];
   const shown = missed.length === 0 ? first : firstValues(ordered, description.valuesLength);
   if (shown.length === 0) return "";
@@ -89,14 +87,15 @@ function firstValues(values: readonly string[], maxLength: number): string[] {
   return shown;
 }
 
-/** A join's condition; one of a table with itself says so. */
-export function joinCondition(join: Join, tables: readonly CatalogTable[], nameOf: TableName): string {
+/** A join's condition, with what is special about it in a comment. */
+export function joinLine(join: Join, tables: readonly CatalogTable[], nameOf: TableName): string {
   const [from, to] = [tables[join.from], tables[join.to]];
   if (from === undefined || to === undefined) return "";
   const pairs = join.fromColumns.map((column, at) =>
     `${nameOf(from)}.${quoteIfNeeded(column)} = ${nameOf(to)}.${quoteIfNeeded(join.toColumns[at] ?? "")}`
   );
-  return pairs.join(" AND ") + (from === to ? " -- the table with itself" : "");
+  return pairs.join(" AND ") + (from === to ? " -- the table with itself" : "") +
+    (join.isDeclared ? "" : " -- by the names, not declared");
 }
 
 const longestLine = 120;

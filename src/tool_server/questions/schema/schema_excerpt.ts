@@ -1,8 +1,8 @@
 import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 import { tableKey } from "../../../postgres/catalog/sample_values.ts";
 import { countTokens } from "../../../text/token_count.ts";
-import { describeTable, joinCondition, type TableName, tableNames } from "./describe_table.ts";
-import { type Join, partner } from "./joins.ts";
+import { describeTable, joinLine, type TableName, tableNames } from "./describe_table.ts";
+import { partner } from "./joins.ts";
 import { type RankedTable, type Ranking, rankTables } from "./rank_tables.ts";
 import { readQuestion } from "./read_question.ts";
 import type { SchemaIndex } from "./schema_index.ts";
@@ -30,12 +30,14 @@ export function excerptSchema(
   index: SchemaIndex,
   request: { question: string; recentStatements?: readonly string[]; maxTokens: number },
 ): SchemaExcerpt {
-  const ranking = rankTables(
+  const question = readQuestion(request.question, index.splitCompound);
+  const writing: Writing = {
     index,
-    readQuestion(request.question, index.splitCompound),
-    request.recentStatements ?? [],
-  );
-  const { text, described } = excerptParts(index, ranking, request.maxTokens);
+    ranking: rankTables(index, question, request.recentStatements ?? []),
+    nameOf: tableNames(index.catalog.tables),
+    maxTokens: request.maxTokens,
+  };
+  const { text, described } = wholeSchema(writing) ?? bestTables(writing);
   const tables = described.flatMap((at) => {
     const table = index.catalog.tables[at];
     return table === undefined ? [] : [{ schema: table.schema, name: table.name }];
@@ -48,7 +50,14 @@ export function excerptSchema(
   };
 }
 
-interface ExcerptParts {
+interface Writing {
+  readonly index: SchemaIndex;
+  readonly ranking: Ranking;
+  readonly nameOf: TableName;
+  readonly maxTokens: number;
+}
+
+interface Written {
   readonly text: string;
   /** The tables described, by their numbers in the catalog's list, in the text's order. */
   readonly described: readonly number[];
@@ -71,144 +80,98 @@ const leastColumnTokens = 4;
 /** Of a table that neither the request nor the caller's last statements point at, in a schema that fits whole. */
 const mostIdleColumns = 60;
 
-/** Writes the ranked tables into the budget. */
-function excerptParts(index: SchemaIndex, ranking: Ranking, maxTokens: number): ExcerptParts {
-  const nameOf = tableNames(index.catalog.tables);
-  return wholeSchema(index, ranking, nameOf, maxTokens) ?? bestTables(index, ranking, nameOf, maxTokens);
-}
-
 /**
  * All tables where that fits, in the catalog's order, so that one request's text is the next one's too and a provider may
  * have it in its cache. With all columns, but for wide tables that nothing in the request points at.
  */
-function wholeSchema(
-  index: SchemaIndex,
-  ranking: Ranking,
-  nameOf: TableName,
-  maxTokens: number,
-): ExcerptParts | undefined {
-  const { tables } = index.catalog;
+function wholeSchema(writing: Writing): Written | undefined {
+  const { index: { catalog: { tables } }, ranking, maxTokens } = writing;
   const core = new Set(ranking.tables.filter(({ role }) => role === "core").map(({ table }) => table));
-  const isIdle = (table: number) =>
-    !ranking.isOverview && !core.has(table) && !ranking.scores.totals.has(table);
-  const mostColumns = (table: number) => isIdle(table) ? mostIdleColumns : Infinity;
-  const columns = tables.reduce((sum, { columns }, at) => sum + Math.min(columns.length, mostColumns(at)), 0);
+  const mostColumns = tables.map((_, table) =>
+    ranking.isOverview || core.has(table) || ranking.scores.totals.has(table) ? Infinity : mostIdleColumns
+  );
+  const columns = tables.reduce(
+    (sum, table, at) => sum + Math.min(table.columns.length, mostColumns[at] ?? 0),
+    0,
+  );
   if (columns * leastColumnTokens > maxTokens) return undefined;
   const shown = new Set(tables.keys());
-  const blocks = [...shown].map((table) =>
-    block(index, ranking, { table, role: "core", columns: mostColumns(table), shown, nameOf })
-  );
+  const blocks = mostColumns.map((most, table) => block(writing, { table, role: "core" }, most, shown));
   const text = assemble(blocks, "");
   return countTokens(text) <= maxTokens ? { text, described: [...shown] } : undefined;
 }
 
 /** The best tables, cut where they must be, as many as fit, then the names of those that follow. */
-function bestTables(
-  index: SchemaIndex,
-  ranking: Ranking,
-  nameOf: TableName,
-  maxTokens: number,
-): ExcerptParts {
-  const writer = createWriter(index, ranking, nameOf);
-  const core = ranking.tables.filter(({ role }) => role === "core");
-  for (const columns of columnSteps.core) {
-    writer.clear();
-    if (core.every((ranked) => writer.add(ranked, columns, shares.core * maxTokens))) break;
-  }
-  const limit = shares.possible * maxTokens;
-  for (const ranked of ranking.tables) {
-    if (ranked.role === "core") continue;
-    if (!columnSteps.possible.some((columns) => writer.add(ranked, columns, limit))) break;
-  }
-  const room = Math.min(namesShare * maxTokens, maxTokens - writer.used());
-  return shorten(writer.blocks, furtherNames(index, ranking, writer.shown, nameOf, room), maxTokens);
-}
-
-interface Writer {
-  readonly blocks: Block[];
-  readonly shown: Set<number>;
-  /** Tokens of the blocks, about. */
-  used(): number;
-  /** Describes a table with at most so many columns, unless more tokens than the limit would be used then. */
-  add(ranked: RankedTable, columns: number, limit: number): boolean;
-  clear(): void;
-}
-
-function createWriter(index: SchemaIndex, ranking: Ranking, nameOf: TableName): Writer {
+function bestTables(writing: Writing): Written {
+  const { ranking, maxTokens } = writing;
   const blocks: Block[] = [];
   const shown = new Set<number>();
   let used = 0;
-  return {
-    blocks,
-    shown,
-    used: () => used,
-    add({ table, role }, columns, limit) {
-      shown.add(table);
-      const added = block(index, ranking, { table, role, columns, shown, nameOf });
-      const tokens = countTokens(`${added.text}\n${added.joins.join("\n")}\n`);
-      if (used + tokens > limit) {
-        shown.delete(table);
-        return false;
-      }
-      used += tokens;
-      blocks.push(added);
-      return true;
-    },
-    clear() {
-      blocks.length = 0;
-      shown.clear();
-      used = 0;
-    },
-  };
+
+  /** Describes a table with at most so many columns, unless more tokens than the limit would be used then. */
+  function add(ranked: RankedTable, columns: number, limit: number): boolean {
+    shown.add(ranked.table);
+    const added = block(writing, ranked, columns, shown);
+    const tokens = countTokens(`${added.text}\n${added.joins.join("\n")}\n`);
+    if (used + tokens > limit) {
+      shown.delete(ranked.table);
+      return false;
+    }
+    used += tokens;
+    blocks.push(added);
+    return true;
+  }
+
+  const core = ranking.tables.filter(({ role }) => role === "core");
+  for (const columns of columnSteps.core) {
+    blocks.length = 0;
+    shown.clear();
+    used = 0;
+    if (core.every((ranked) => add(ranked, columns, shares.core * maxTokens))) break;
+  }
+  for (const ranked of ranking.tables) {
+    if (ranked.role === "core") continue;
+    if (!columnSteps.possible.some((columns) => add(ranked, columns, shares.possible * maxTokens))) break;
+  }
+  const names = furtherNames(writing, shown, Math.min(namesShare * maxTokens, maxTokens - used));
+  return shorten(blocks, names, maxTokens);
 }
 
+/** A table's description with at most so many columns, and its joins with the tables that are shown. */
 function block(
-  index: SchemaIndex,
-  ranking: Ranking,
-  options: RankedTable & { columns: number; shown: ReadonlySet<number>; nameOf: TableName },
+  { index, ranking, nameOf }: Writing,
+  { table: at, role }: RankedTable,
+  mostColumns: number,
+  shown: ReadonlySet<number>,
 ): Block {
-  const { table: at, shown, nameOf } = options;
-  const { tables } = index.catalog;
-  const table = tables[at];
+  const table = index.catalog.tables[at];
   if (table === undefined) return { table: at, text: "", joins: [] };
-  const columns = table.columns.length <= options.columns
+  const columns = table.columns.length <= mostColumns
     ? [...table.columns.keys()]
-    : rankColumns(index, at, ranking.scores, shown).slice(0, options.columns).sort((a, b) => a - b);
-  const named = new Map<number, string[]>();
-  for (const { column, value } of ranking.scores.values.get(at) ?? []) {
-    named.set(column, [...named.get(column) ?? [], value]);
-  }
+    : rankColumns(index, at, ranking.scores, shown).slice(0, mostColumns).sort((a, b) => a - b);
   const text = describeTable({
     name: nameOf(table),
     table,
     columns,
     samples: index.samples.get(tableKey(table.schema, table.name)),
-    named,
-    valuesLength: valuesLength[options.role],
+    named: Map.groupBy(ranking.scores.values.get(at) ?? [], ({ column }) => column),
+    valuesLength: valuesLength[role],
   });
   const joins = index.joins.joinsOf(at).filter((join) => shown.has(partner(join, at)));
-  return { table: at, text, joins: joins.map((join) => joinLine(join, index, nameOf)) };
-}
-
-function joinLine(join: Join, index: SchemaIndex, nameOf: TableName): string {
-  const condition = joinCondition(join, index.catalog.tables, nameOf);
-  return join.isDeclared ? condition : `${condition} -- by the names, not declared`;
+  return { table: at, text, joins: joins.map((join) => joinLine(join, index.catalog.tables, nameOf)) };
 }
 
 /** A line of names; in an overview with the schemas and their sizes before it. */
 function furtherNames(
-  index: SchemaIndex,
-  ranking: Ranking,
+  { index, ranking, nameOf }: Writing,
   shown: ReadonlySet<number>,
-  nameOf: TableName,
   maxTokens: number,
 ): string {
-  const { tables } = index.catalog;
   const schemas = ranking.isOverview ? schemaLine(index) : "";
   const names: string[] = [];
   let used = countTokens(schemas) + 8;
   for (const { table } of ranking.tables) {
-    const entry = tables[table];
+    const entry = index.catalog.tables[table];
     if (entry === undefined || shown.has(table)) continue;
     const name = nameOf(entry);
     used += countTokens(`, ${name}`);
@@ -216,24 +179,22 @@ function furtherNames(
     names.push(name);
   }
   const further = names.length === 0 ? "" : `-- Further tables: ${names.join(", ")}`;
-  return [used > maxTokens && names.length === 0 ? "" : schemas, further].filter((line) => line !== "").join(
-    "\n",
-  );
+  if (used > maxTokens && names.length === 0) return "";
+  return [schemas, further].filter((line) => line !== "").join("\n");
 }
 
 const mostSchemas = 40;
 
 function schemaLine(index: SchemaIndex): string {
-  const counts = new Map<string, number>();
-  for (const { schema } of index.catalog.tables) counts.set(schema, (counts.get(schema) ?? 0) + 1);
-  const largest = [...counts].sort((a, b) => b[1] - a[1]).slice(0, mostSchemas);
-  const rest = counts.size - largest.length;
-  return `-- Schemas: ${largest.map(([schema, count]) => `${schema} (${count} tables)`).join(", ")}` +
-    (rest > 0 ? ` and ${rest} more` : "");
+  const bySchema = [...Map.groupBy(index.catalog.tables, ({ schema }) => schema)];
+  const largest = bySchema.sort(([, a], [, b]) => b.length - a.length).slice(0, mostSchemas);
+  const rest = bySchema.length - largest.length;
+  const list = largest.map(([schema, tables]) => `${schema} (${tables.length} tables)`).join(", ");
+  return `-- Schemas: ${list}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 /** Tokens of parts do not add up exactly: drops the last parts until the whole keeps to the budget. */
-function shorten(blocks: readonly Block[], names: string, maxTokens: number): ExcerptParts {
+function shorten(blocks: readonly Block[], names: string, maxTokens: number): Written {
   const kept = [...blocks];
   let text = assemble(kept, names);
   if (countTokens(text) > maxTokens) text = assemble(kept, "");
