@@ -10,15 +10,6 @@ export interface Candidate {
   readonly quality: number;
 }
 
-export interface Vocabulary {
-  /** Takes in a word of the catalog. */
-  add(term: string, options: { isTableName: boolean }): void;
-  /** The catalog's words that a request's word may mean, the surest reading of each. */
-  candidates(word: string): readonly Candidate[];
-  /** The short forms in the catalog of several words in a row, given as stems: `gl` of "general ledger". */
-  initials(stems: readonly string[]): readonly Candidate[];
-}
-
 const quality = {
   same: 1,
   abbreviation: 0.85,
@@ -50,7 +41,7 @@ function shortForms(): ReadonlyMap<string, readonly string[]> {
  * Finds the catalog's words that a request may mean: the same stem, short forms, words of one root, synonyms,
  * beginnings, words without their vowels and, where nothing else fits, words with one letter wrong.
  */
-export function createVocabulary(): Vocabulary {
+export function createVocabulary() {
   const terms = new Set<string>();
   const tableNames = new Set<string>();
   const byRoot = new Map<string, string[]>();
@@ -58,6 +49,7 @@ export function createVocabulary(): Vocabulary {
   const shortened = shortForms();
   let sorted: string[] = [];
 
+  /** Takes in a word of the catalog. */
   function add(term: string, options: { isTableName: boolean }): void {
     if (options.isTableName) tableNames.add(term);
     if (terms.has(term)) return;
@@ -85,11 +77,8 @@ export function createVocabulary(): Vocabulary {
       if (form !== stem) yield { term: form, quality: quality.root };
       for (const short of shortened.get(form) ?? []) yield { term: short, quality: quality.abbreviation };
       const meanings = abbreviations.get(form) ?? [];
-      for (
-        const part of meanings.filter((meaning) => meaning.includes("_")).flatMap((meaning) =>
-          meaning.split("_")
-        )
-      ) {
+      const ofSeveral = meanings.filter((meaning) => meaning.includes("_"));
+      for (const part of ofSeveral.flatMap((meaning) => meaning.split("_"))) {
         yield { term: wordStem(part), quality: quality.prefix };
       }
       const single = meanings.filter((meaning) => !meaning.includes("_"));
@@ -139,6 +128,7 @@ export function createVocabulary(): Vocabulary {
     }
   }
 
+  /** The catalog's words that a request's word may mean, the surest reading of each. */
   function candidates(word: string): Candidate[] {
     if (word.length > longestWord) return [];
     const stem = wordStem(word);
@@ -160,18 +150,18 @@ export function createVocabulary(): Vocabulary {
     return [...best].map(([term, value]) => ({ term, quality: value }));
   }
 
+  /** The short forms in the catalog of several words in a row, given as stems: `gl` of "general ledger". */
   function initials(stems: readonly string[]): Candidate[] {
     const first = stems.map((stem) => stem.slice(0, 1)).join("");
     const forms = new Set(shortened.get(stems.join(" ")));
     if (stems.length > 2) forms.add(first);
-    return [...forms].filter((form) => terms.has(form)).map((term) => ({
-      term,
-      quality: quality.abbreviation,
-    }));
+    return [...forms.intersection(terms)].map((term) => ({ term, quality: quality.abbreviation }));
   }
 
   return { add, candidates, initials };
 }
+
+export type Vocabulary = ReturnType<typeof createVocabulary>;
 
 function push(lists: Map<string, string[]>, key: string, value: string): void {
   const list = lists.get(key);

@@ -16,17 +16,17 @@ export function partner(join: Join, table: number): number {
   return join.from === table ? join.to : join.from;
 }
 
-const keyEndings = new Set(["id", "key", "sk", "fk", "uuid", "guid", "code", "no", "nr", "num", "number"]);
+const keySuffixes = new Set(["id", "key", "sk", "fk", "uuid", "guid", "code", "no", "nr", "num", "number"]);
 /** Where more tables than this share a name, the rest need not be looked at to see that it fits no single one. */
 const ambiguous = 50;
 
 /** A name as its stems in a row: `customers` and `Customer` give the same. */
 const joined = (stems: readonly string[]): string => stems.join("_");
 
-/** The words before a reference's ending: `customer` of `customer_id` and `customerid`; empty where it is no reference. */
+/** The words before a reference's suffix: `customer` of `customer_id` and `customerid`; empty where it is no reference. */
 function referredName(stems: readonly string[]): string {
   const last = stems.at(-1) ?? "";
-  if (stems.length > 1 && keyEndings.has(last)) return joined(stems.slice(0, -1));
+  if (stems.length > 1 && keySuffixes.has(last)) return joined(stems.slice(0, -1));
   return stems.length === 1 ? /^(.{3,})id$/.exec(last)?.[1] ?? "" : "";
 }
 

@@ -31,13 +31,13 @@ const derivation = /(?:ers?|ors?|ances?|ences?|ives?|ity|able|ships?)$/;
 export function wordRoot(word: string): string {
   let root = word;
   for (let pass = 0; pass < 2; pass++) {
-    root = cutEnding(cutEnding(root, derivation, 5), inflection, 3);
+    root = cutSuffix(cutSuffix(root, derivation, 5), inflection, 3);
   }
   return root.length > 3 ? root.replace(/([^aeious])\1$/, "$1") : root;
 }
 
-function cutEnding(word: string, ending: RegExp, least: number): string {
-  const cut = word.replace(ending, "");
+function cutSuffix(word: string, suffix: RegExp, least: number): string {
+  const cut = word.replace(suffix, "");
   return cut.length < least ? word : cut;
 }
 
@@ -83,7 +83,7 @@ const shortestPart = 3;
 /** The catalog's names come first, and then the words of requests, of which there is no end. */
 const mostKnown = 20_000;
 /** What may be the last part though it is shorter. */
-const endings = new Set(["id", "no", "nr", "dt", "cd", "pk", "fk"]);
+const shortSuffixes = new Set(["id", "no", "nr", "dt", "cd", "pk", "fk"]);
 
 /**
  * Knows the words in general use and those that the catalog's names have on their own. What cannot be cut into such
@@ -109,12 +109,12 @@ export function createCompoundSplitter(catalogWords: ReadonlySet<string>): Compo
         const rest = best[end];
         if (rest === undefined || rest.length + 1 >= (best[start]?.length ?? Infinity)) continue;
         const part = word.slice(start, end);
-        const fits = isPart(part, word) || (end === word.length && endings.has(part));
+        const fits = isPart(part, word) || (end === word.length && shortSuffixes.has(part));
         if (fits) best[start] = [part, ...rest];
       }
     }
     const found = best[0] ?? [];
-    const short = found.filter((part) => part.length <= shortestPart && !endings.has(part)).length;
+    const short = found.filter((part) => part.length <= shortestPart && !shortSuffixes.has(part)).length;
     return found.length < 2 || short > 1 ? [word] : found.map(wordStem);
   }
 

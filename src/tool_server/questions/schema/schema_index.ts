@@ -21,8 +21,8 @@ export interface SchemaIndex {
   readonly session: SessionFacts | undefined;
   readonly tables: readonly TableWords[];
   readonly copyMarks: readonly CopyMarks[];
-  /** The tables that look to hold a table's earlier rows. */
-  readonly archives: ReadonlyMap<number, readonly number[]>;
+  /** The tables that look to hold a table's earlier rows; under undefined those that hold nobody's. */
+  readonly archives: ReadonlyMap<number | undefined, readonly number[]>;
   readonly joins: JoinGraph;
   /** How likely each table is meant, whatever the request; from 0. */
   readonly weights: readonly number[];
@@ -44,12 +44,20 @@ export async function createSchemaIndex(
   snapshot: { catalog: Catalog; samples: SampleValues; session?: SessionFacts },
 ): Promise<SchemaIndex> {
   const { catalog, samples, session } = snapshot;
-  const { uncut, splitCompound } = await cutNames(catalog.tables);
+  // first all names, so that those which are several words in one can be cut into words that others have
+  const uncut: TableWords[] = [];
+  const catalogWords = new Set<string>();
+  await forEachInSlices(catalog.tables, (table) => {
+    const words = tableWords(table);
+    uncut.push(words);
+    for (const stem of [...words.name, ...words.columns.flat()]) catalogWords.add(stem);
+  });
+  const splitCompound = createCompoundSplitter(catalogWords);
   const tables: TableWords[] = [];
   const postings = createPostingLists(uncut.length);
   const vocabulary = createVocabulary();
   const values = createValueIndex();
-  const take = ([at, whole]: [number, TableWords]) => {
+  await forEachInSlices(uncut.entries(), ([at, whole]) => {
     const words = splitCompounds(whole, splitCompound);
     tables.push(words);
     addNames(words, at, postings, vocabulary);
@@ -58,8 +66,7 @@ export async function createSchemaIndex(
     words.table.columns.forEach((column, place) => {
       values.add(at, place, knownValues(column, sampled?.get(column.name)));
     });
-  };
-  await forEachInSlices(uncut.entries(), take);
+  });
   const relations = await relateTables(tables);
   await yieldToEventLoop();
   const byName = tablesByName(catalog.tables);
@@ -83,21 +90,6 @@ export async function createSchemaIndex(
   };
 }
 
-/** Cuts all names into words, and learns from them how to cut those that are several words in one. */
-async function cutNames(
-  tables: readonly CatalogTable[],
-): Promise<{ uncut: TableWords[]; splitCompound: CompoundSplitter }> {
-  const uncut: TableWords[] = [];
-  const catalogWords = new Set<string>();
-  const cut = (table: CatalogTable) => {
-    const words = tableWords(table);
-    uncut.push(words);
-    for (const stem of [...words.name, ...words.columns.flat()]) catalogWords.add(stem);
-  };
-  await forEachInSlices(tables, cut);
-  return { uncut, splitCompound: createCompoundSplitter(catalogWords) };
-}
-
 /** Finds which tables join and which are copies of others. */
 async function relateTables(
   tables: readonly TableWords[],
@@ -108,17 +100,20 @@ async function relateTables(
   await yieldToEventLoop();
   const copyMarks: CopyMarks[] = [];
   const joins: Join[] = [];
-  const compare = ([at, words]: [number, TableWords]) => {
+  await forEachInSlices(tables.entries(), ([at, words]) => {
     copyMarks.push(copyMarksOf(words));
     joins.push(...joinsFrom(at));
-  };
-  await forEachInSlices(tables.entries(), compare);
+  });
   await yieldToEventLoop();
   // ways lead rather through tables of rows than through copies and views
   const tolls = tables.map(({ table }, at) =>
     (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0)
   );
-  return { copyMarks, archives: archivesOf(copyMarks), joins: createJoinGraph(tolls, joins) };
+  const archives = Map.groupBy(copyMarks.keys(), (at) => {
+    const original = copyMarks[at]?.archiveOf;
+    return original === at ? undefined : original;
+  });
+  return { copyMarks, archives, joins: createJoinGraph(tolls, joins) };
 }
 
 function addNames(words: TableWords, at: number, postings: PostingLists, vocabulary: Vocabulary): void {
@@ -144,16 +139,6 @@ function addComments(table: CatalogTable, at: number, postings: PostingLists): v
 
 const longestComment = 1000;
 
-function archivesOf(copyMarks: readonly CopyMarks[]): Map<number, number[]> {
-  const found = new Map<number, number[]>();
-  for (const [at, { archiveOf }] of copyMarks.entries()) {
-    if (archiveOf !== undefined && archiveOf !== at) {
-      found.set(archiveOf, [...found.get(archiveOf) ?? [], at]);
-    }
-  }
-  return found;
-}
-
 function tablesByName(tables: readonly CatalogTable[]): Map<string, number[]> {
   const found = new Map<string, number[]>();
   tables.forEach((table, at) => {
@@ -178,22 +163,15 @@ export interface Postings {
 
 export type TermPostings = Partial<Record<Field, Postings>>;
 
-export interface PostingLists {
-  readonly terms: ReadonlyMap<string, TermPostings>;
-  /** Tables are added in ascending order. A table that is added twice keeps the larger share. */
-  add(term: string, field: Field, table: number, share: number): void;
-  /** 1 for a word that one table has, 0 for a word that all have. */
-  rarity(postings: Postings): number;
-}
-
 /** An inverted index from the words of a catalog to its tables. */
-export function createPostingLists(tableCount: number): PostingLists {
+function createPostingLists(tableCount: number) {
   const terms = new Map<string, TermPostings>();
   const scale = Math.log(tableCount + 1);
 
   return {
     terms,
-    add(term, field, table, share) {
+    /** Tables are added in ascending order. A table that is added twice keeps the larger share. */
+    add(term: string, field: Field, table: number, share: number): void {
       const entry = terms.get(term) ?? {};
       terms.set(term, entry);
       const { tables, shares } = entry[field] ??= { tables: [], shares: [] };
@@ -203,6 +181,9 @@ export function createPostingLists(tableCount: number): PostingLists {
         shares.push(share);
       } else if (share > (shares[last] ?? 0)) shares[last] = share;
     },
-    rarity: ({ tables }) => Math.log((tableCount + 1) / tables.length) / scale,
+    /** 1 for a word that one table has, 0 for a word that all have. */
+    rarity: ({ tables }: Postings): number => Math.log((tableCount + 1) / tables.length) / scale,
   };
 }
+
+type PostingLists = ReturnType<typeof createPostingLists>;

@@ -99,9 +99,8 @@ function takeCandidate(
     const score = base * fieldWeight.name * postings.rarity(entry.name);
     for (const table of entry.name.tables) {
       raise(hits, hits.inName, table, term, score);
-      const had = hits.nameWords.get(table);
-      if (had === undefined) hits.nameWords.set(table, new Set([candidate.term]));
-      else had.add(candidate.term);
+      const had = hits.nameWords.get(table) ?? new Set();
+      hits.nameWords.set(table, had.add(candidate.term));
     }
   }
   for (const field of descriptive) {
@@ -179,9 +178,9 @@ function takeValues(index: SchemaIndex, question: Question, hits: Hits): Map<num
     const places = index.values.places(key);
     const rarity = Math.max(leastValueRarity, Math.log((index.tables.length + 1) / places.length) / scale);
     for (const place of places) {
-      const known = found.get(place.table);
-      if (known === undefined) found.set(place.table, [place]);
-      else known.push(place);
+      const known = found.get(place.table) ?? [];
+      known.push(place);
+      found.set(place.table, known);
       for (const term of terms) {
         const weight = question.terms[term]?.weight ?? 0;
         raise(hits, hits.elsewhere, place.table, term, fieldWeight.value * place.share * weight * rarity);

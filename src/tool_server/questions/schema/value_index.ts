@@ -12,12 +12,6 @@ export interface ValuePlace {
   readonly share: number;
 }
 
-export interface ValueIndex {
-  add(table: number, column: number, values: readonly string[]): void;
-  /** Where the value stands whose {@linkcode valueKey} is given. */
-  places(key: string): readonly ValuePlace[];
-}
-
 /** The most words of a value by which it is found. */
 export const longestValue = 5;
 const valuesPerColumn = 60;
@@ -60,7 +54,7 @@ function keysOf(value: string): ValueKeys {
 }
 
 /** Finds the columns that hold a value which a request names, whole or by one of its words. */
-export function createValueIndex(): ValueIndex {
+export function createValueIndex() {
   const byKey = new Map<string, ValuePlace[]>();
   // an enumeration's labels are the same in many tables
   const known = new Map<string, ValueKeys>();
@@ -72,7 +66,7 @@ export function createValueIndex(): ValueIndex {
   }
 
   return {
-    add(table, column, values) {
+    add(table: number, column: number, values: readonly string[]): void {
       for (const value of values) {
         const keys = known.get(value) ?? keysOf(value);
         known.set(value, keys);
@@ -80,6 +74,9 @@ export function createValueIndex(): ValueIndex {
         for (const part of keys.parts) put(part, { table, column, value, share: partShare });
       }
     },
-    places: (key) => byKey.get(key) ?? [],
+    /** Where the value stands whose {@linkcode valueKey} is given. */
+    places: (key: string): readonly ValuePlace[] => byKey.get(key) ?? [],
   };
 }
+
+export type ValueIndex = ReturnType<typeof createValueIndex>;
