@@ -42,17 +42,17 @@ export function rankTables(
   recentStatements: readonly string[],
 ): Ranking {
   const scores = scoreTables(index, question);
-  const own = ownScores(index, question, scores, recentTables(index, recentStatements));
+  const own = ownScores(index, question, scores, recentStatements);
   if (own.size === 0) {
     const tables = index.overview.map((table): RankedTable => ({ table, role: "possible" }));
     return { tables, scores, isOverview: true };
   }
   const base = new Map(
-    byClaim(index, own).slice(0, mostRanked).map(({ table }) => [table, own.get(table) ?? 0]),
+    byScore(index, own).slice(0, mostRanked).map(({ table }) => [table, own.get(table) ?? 0]),
   );
   const chosen = chooseCore(index, scores, base);
   const core = withBridges(index, chosen.tables);
-  const order = byClaim(index, possibleScores(index, question, scores, { base, core, chosen }));
+  const order = byScore(index, possibleScores(index, question, scores, { base, core, chosen }));
   // what fits beside these may still be what the request's unknown words mean
   const rest = new Set([...core, ...order.map(({ table }) => table), ...index.overview].slice(0, mostRanked));
   return {
@@ -62,69 +62,59 @@ export function rankTables(
   };
 }
 
-/** What is to be said for the tables beside the core ones. */
-function possibleScores(
-  index: SchemaIndex,
-  question: Question,
-  scores: TableScores,
-  found: { base: ReadonlyMap<number, number>; core: ReadonlySet<number>; chosen: Choice },
-): Map<number, number> {
-  const { base, core, chosen } = found;
-  const possible = new Map<number, number>();
-  for (const [table, score] of base) {
-    const open = score - (scores.totals.get(table) ?? 0) + chosen.remaining(table, coveredForOthers);
-    possible.set(table, open + moduleShare * moduleHit(index, scores, table) * (index.weights[table] ?? 0));
-  }
-  const claims = new Map([...core].map((table) => [table, Math.min(base.get(table) ?? 0, exactName / 10)]));
-  for (const [table, score] of inheritedScores(index, claims, looksBack(question))) {
-    possible.set(table, (possible.get(table) ?? 0) + score);
-  }
-  return possible;
-}
-
-/** How surely the request names the table's module, its schema or its name's first word; from 0 to 1. */
-function moduleHit(index: SchemaIndex, scores: TableScores, table: number): number {
-  const words = index.tables[table];
-  if (words === undefined) return 0;
-  let surest = words.name.length > 1 ? scores.words.get(words.name[0] ?? "") ?? 0 : 0;
-  for (const word of words.schema) surest = Math.max(surest, scores.words.get(word) ?? 0);
-  return surest;
-}
-
-interface Claim {
-  readonly table: number;
-  readonly claim: number;
-}
-
-/** Tables by their scores, best first; of about equal ones the table that the catalog makes more likely. */
-function byClaim(index: SchemaIndex, scores: ReadonlyMap<number, number>): Claim[] {
-  return [...scores]
-    .map(([table, score]) => ({ table, claim: score + 0.02 * (index.weights[table] ?? 0) }))
-    .sort((a, b) => b.claim - a.claim || a.table - b.table);
-}
-
-/** Each table's score on its own; only those above 0. */
+/** What each table scores by itself; only those above 0. */
 function ownScores(
   index: SchemaIndex,
   question: Question,
   scores: TableScores,
-  recent: ReadonlyMap<number, number>,
+  recentStatements: readonly string[],
 ): Map<number, number> {
-  const found = new Map<number, number>();
-  let best = 0;
-  for (const [table, total] of scores.totals) {
-    if (total > 0) found.set(table, total);
-    best = Math.max(best, total);
-  }
-  for (const [table, weight] of recent) {
-    found.set(table, (found.get(table) ?? 0) + weight * recentShare * Math.max(best, 1));
+  const found = new Map([...scores.totals].filter(([, total]) => total > 0));
+  const give = (table: number, score: number) => found.set(table, (found.get(table) ?? 0) + score);
+  const best = found.values().reduce((most, score) => Math.max(most, score), 1);
+  for (const [table, weight] of recentTables(index, recentStatements)) {
+    give(table, weight * recentShare * best);
   }
   for (const name of question.identifiers) {
     // of an identifier with its column behind it, the part before the last dot is the table
     const named = index.byName.get(name) ?? index.byName.get(name.replace(/\.[^.]*$/, "")) ?? [];
-    for (const table of named) found.set(table, (found.get(table) ?? 0) + exactName);
+    for (const table of named) give(table, exactName);
   }
   return found;
+}
+
+const longestRead = 20_000;
+const mostStatements = 5;
+const name = String.raw`(?:"[^"\n]{1,128}"|[\p{L}_][\p{L}\p{N}_$]*)`;
+const afterFrom = new RegExp(String.raw`\b(?:from|join)\s+(?:only\s+)?(${name}(?:\.${name})?)`, "giu");
+
+/**
+ * The tables that a caller's last statements read, each with how much that says about a request that follows: 1 for
+ * the last statement, half as much for each one before it.
+ */
+function recentTables(index: SchemaIndex, statements: readonly string[]): Map<number, number> {
+  const found = new Map<number, number>();
+  let weight = 1;
+  for (const statement of statements.slice(-mostStatements).reverse()) {
+    for (const [, written = ""] of statement.slice(0, longestRead).matchAll(afterFrom)) {
+      const tables = index.byName.get(written.replaceAll('"', "").toLowerCase()) ?? [];
+      for (const table of tables) if (!found.has(table)) found.set(table, weight);
+    }
+    weight /= 2;
+  }
+  return found;
+}
+
+interface Scored {
+  readonly table: number;
+  readonly score: number;
+}
+
+/** Tables by their scores, best first; of about equal ones the table that the catalog makes more likely. */
+function byScore(index: SchemaIndex, scores: ReadonlyMap<number, number>): Scored[] {
+  return [...scores]
+    .map(([table, score]) => ({ table, score: score + 0.02 * (index.weights[table] ?? 0) }))
+    .sort((a, b) => b.score - a.score || a.table - b.table);
 }
 
 interface Choice {
@@ -138,7 +128,7 @@ interface Choice {
  * that joins a chosen one counts for more. So one table a concept comes before five that all fit the same word.
  */
 function chooseCore(index: SchemaIndex, scores: TableScores, base: ReadonlyMap<number, number>): Choice {
-  const candidates = byClaim(index, base).slice(0, mostCandidates);
+  const candidates = byScore(index, base).slice(0, mostCandidates);
   const weights = Array.from({ length: scores.termCount }, () => 1);
   const chosen: number[] = [];
   let least = 0;
@@ -148,8 +138,8 @@ function chooseCore(index: SchemaIndex, scores: TableScores, base: ReadonlyMap<n
     for (const [term, weight] of weights.entries()) sum += Math.max(least, weight) * scores.of(table, term);
     return sum;
   };
-  const gain = ({ table, claim }: Claim): number => {
-    const sum = claim - (scores.totals.get(table) ?? 0) + remaining(table);
+  const gain = ({ table, score }: Scored): number => {
+    const sum = score - (scores.totals.get(table) ?? 0) + remaining(table);
     const isJoined = chosen.some((other) => index.joins.areJoined(other, table));
     return sum * (isJoined ? joinedGain : 1);
   };
@@ -184,14 +174,45 @@ function withBridges(index: SchemaIndex, chosen: readonly number[]): Set<number>
   return connected;
 }
 
+/** What the tables beside the core ones score. */
+function possibleScores(
+  index: SchemaIndex,
+  question: Question,
+  scores: TableScores,
+  found: { base: ReadonlyMap<number, number>; core: ReadonlySet<number>; chosen: Choice },
+): Map<number, number> {
+  const { base, core, chosen } = found;
+  const possible = new Map<number, number>();
+  for (const [table, score] of base) {
+    const open = score - (scores.totals.get(table) ?? 0) + chosen.remaining(table, coveredForOthers);
+    possible.set(table, open + moduleShare * moduleHit(index, scores, table) * (index.weights[table] ?? 0));
+  }
+  const coreScores = new Map(
+    [...core].map((table) => [table, Math.min(base.get(table) ?? 0, exactName / 10)]),
+  );
+  for (const [table, score] of inheritedScores(index, coreScores, looksBack(question))) {
+    possible.set(table, (possible.get(table) ?? 0) + score);
+  }
+  return possible;
+}
+
+/** How surely the request names the table's module, its schema or its name's first word; from 0 to 1. */
+function moduleHit(index: SchemaIndex, scores: TableScores, table: number): number {
+  const words = index.tables[table];
+  if (words === undefined) return 0;
+  let surest = words.name.length > 1 ? scores.words.get(words.name[0] ?? "") ?? 0 : 0;
+  for (const word of words.schema) surest = Math.max(surest, scores.words.get(word) ?? 0);
+  return surest;
+}
+
 /** What a table's neighbours inherit of its score. */
 const inherited = 0.3;
 /** What of that they pass on to what they refer to. */
 const passedOn = 0.5;
 /** What an archive inherits of its original where the request looks back. */
 const inheritedByArchive = 0.5;
-/** The least claim of a core table, as a share of the best one's: a table that joins others may have none. */
-const leastClaim = 0.25;
+/** The least that a core table counts for, as a share of the best one: a table that joins others may score nothing. */
+const leastShare = 0.25;
 
 const pastWords = new Set("ever history historical past former previous earlier before".split(" "));
 
@@ -201,16 +222,16 @@ function looksBack(question: Question): boolean {
 }
 
 /**
- * What tables get for being next to those of `claims`: their neighbours by joins, what these refer to in turn, and
+ * What tables get for being next to the core ones: their neighbours by joins, what these refer to themselves, and
  * their archives where the request looks back.
  */
 function inheritedScores(
   index: SchemaIndex,
-  claims: ReadonlyMap<number, number>,
+  coreScores: ReadonlyMap<number, number>,
   looksBack: boolean,
 ): Map<number, number> {
   const found = new Map<number, number>();
-  const least = leastClaim * Math.max(...claims.values());
+  const least = leastShare * Math.max(...coreScores.values());
   const give = (table: number, score: number) => {
     if (score > (found.get(table) ?? 0)) found.set(table, score);
   };
@@ -219,8 +240,8 @@ function inheritedScores(
     give(table, score * (index.copyMarks[table]?.factor ?? 1) * (isEmpty ? emptyFactor : 1));
   };
 
-  for (const [table, own] of claims) {
-    const claim = Math.max(own, least);
+  for (const [table, own] of coreScores) {
+    const score = Math.max(own, least);
     const joins = index.joins.joinsOf(table);
     for (const join of joins) {
       const next = partner(join, table);
@@ -228,13 +249,13 @@ function inheritedScores(
       const share = join.from === table
         ? 1
         : ownWords(index, next, table) / (1 + Math.log2(joins.length) / 4);
-      toNeighbour(next, inherited * claim * share);
+      toNeighbour(next, inherited * score * share);
       for (const further of index.joins.joinsOf(next)) {
-        if (further.from === next) toNeighbour(further.to, passedOn * inherited * claim * share);
+        if (further.from === next) toNeighbour(further.to, passedOn * inherited * score * share);
       }
     }
     if (!looksBack) continue;
-    for (const archive of index.archives.get(table) ?? []) give(archive, inheritedByArchive * claim);
+    for (const archive of index.archives.get(table) ?? []) give(archive, inheritedByArchive * score);
   }
   return found;
 }
@@ -251,26 +272,4 @@ function ownWords(index: SchemaIndex, table: number, other: number): number {
     rarity += index.postings.rarity(postings);
   }
   return count === 0 ? 1 : rarity / count;
-}
-
-const longestRead = 20_000;
-const mostStatements = 5;
-const name = String.raw`(?:"[^"\n]{1,128}"|[\p{L}_][\p{L}\p{N}_$]*)`;
-const afterFrom = new RegExp(String.raw`\b(?:from|join)\s+(?:only\s+)?(${name}(?:\.${name})?)`, "giu");
-
-/**
- * The tables that a caller's last statements read, each with how much that says about a request that follows: 1 for
- * the last statement, half as much for each one before it.
- */
-function recentTables(index: SchemaIndex, statements: readonly string[]): Map<number, number> {
-  const found = new Map<number, number>();
-  let weight = 1;
-  for (const statement of statements.slice(-mostStatements).reverse()) {
-    for (const [, written = ""] of statement.slice(0, longestRead).matchAll(afterFrom)) {
-      const tables = index.byName.get(written.replaceAll('"', "").toLowerCase()) ?? [];
-      for (const table of tables) if (!found.has(table)) found.set(table, weight);
-    }
-    weight /= 2;
-  }
-  return found;
 }

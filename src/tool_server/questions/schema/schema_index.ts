@@ -109,10 +109,7 @@ async function relateTables(
   const tolls = tables.map(({ table }, at) =>
     (copyMarks[at]?.factor === 1 ? 0 : 2) + (table.kind.endsWith("VIEW") ? 1 : 0)
   );
-  const archives = Map.groupBy(copyMarks.keys(), (at) => {
-    const original = copyMarks[at]?.archiveOf;
-    return original === at ? undefined : original;
-  });
+  const archives = Map.groupBy(copyMarks.keys(), (at) => copyMarks[at]?.archiveOf);
   return { copyMarks, archives, joins: createJoinGraph(tolls, joins) };
 }
 

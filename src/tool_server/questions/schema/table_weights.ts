@@ -45,12 +45,10 @@ export interface CopyMarks {
   /** The words that say so; a request that has one of them asks for the copy. */
   readonly words: readonly string[];
   /** The number of the table whose earlier rows this one looks to hold, where there is one. */
-  readonly archiveOf: number | undefined;
+  readonly archiveOf?: number | undefined;
   /** What the table's score is multiplied by, above 0 to 1; 1 for a table that is no copy. */
   readonly factor: number;
 }
-
-const noCopy: CopyMarks = { words: [], archiveOf: undefined, factor: 1 };
 
 /**
  * Recognizes archives, backups, staging tables and the like by their names: `orders_old`, `archive.orders`,
@@ -72,6 +70,7 @@ export function createCopyFinder(tables: readonly TableWords[]): (words: TableWo
       const archiveOf = inName.some((stem) => pastMarks.test(stem)) ? original : undefined;
       return { words: [...new Set([...inName, ...sure])], archiveOf, factor: isMild ? 0.8 : 0.3 };
     }
-    return sure.length > 0 && rest !== "" ? { words: sure, archiveOf: original, factor: 0.5 } : noCopy;
+    // by its schema alone it goes by its original's own name, and so needs no link to it
+    return sure.length > 0 && rest !== "" ? { words: sure, factor: 0.5 } : { words: [], factor: 1 };
   };
 }
