@@ -105,9 +105,8 @@ export function shapeOfCall(
   refuse: Refuse,
 ): Shape {
   const shapes = args.map((arg) => arg.shape);
-  const slow = whySlow(name, shapes) ??
-    (name.startsWith("jsonb_path_") ? whySlowPath(shapes[0], args[1]?.literal, shapes[2]) : undefined);
-  if (slow !== undefined) return refuse(slow);
+  refuse(whySlow(name, shapes));
+  if (name.startsWith("jsonb_path_")) refuse(whySlowPath(shapes[0], args[1]?.literal, shapes[2]));
   if (returnsLittle.has(name)) return little(name, shapes);
   if (collecting.test(name)) return collected(name, shapes, isShort, refuse);
   if (name === "version") return versionText;

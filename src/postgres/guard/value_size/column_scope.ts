@@ -43,9 +43,9 @@ export interface Around {
 export interface Scope extends Around {
   /**
    * The worst that a name may mean: a column or a whole row, of this query or of one around it, since which of them has
-   * it is not always told. Undefined for a column of a stored table.
+   * it is not always told. A column of a stored table where no query gives the name.
    */
-  find(parts: readonly string[]): Shape | undefined;
+  find(parts: readonly string[]): Shape;
   /** The columns of `*`, or of a table's. */
   all(table?: string): readonly Column[];
   readonly readsTable: boolean;
@@ -55,9 +55,8 @@ export interface Scope extends Around {
 
 interface Found {
   readonly columns: readonly Column[];
-  readonly byName: ReadonlyMap<string, Shape>;
-  /** The worst of those that may have any name. */
-  readonly nameless: Shape | undefined;
+  /** The worst of each name; under undefined, of those that may have any name. */
+  readonly byName: ReadonlyMap<string | undefined, Shape>;
 }
 
 export const tableColumns: readonly Column[] = [{ name: undefined, shape: tableColumn, isTable: true }];
@@ -87,29 +86,31 @@ export function createScope(
     },
   };
 
-  function findOf(table: string, name: string): Shape | undefined {
+  function findOf(table: string, name: string): Shape {
     for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
       spend(1);
       const found = at.names.relation(table);
-      if (found !== undefined) return found.byName.get(name) ?? found.nameless;
+      if (found !== undefined) return found.byName.get(name) ?? found.byName.get(undefined) ?? tableColumn;
     }
     // a column of a type of rows, as in (a).b
     return findAlone(table);
   }
 
-  function findAlone(name = ""): Shape | undefined {
+  function findAlone(name = ""): Shape {
     const found: Shape[] = [];
     let row: readonly Column[] | undefined;
     for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
       spend(1);
-      const column = at.names.every.byName.get(name);
+      const { byName } = at.names.every;
+      const column = byName.get(name);
       if (column !== undefined) return eitherOf([...found, column]);
-      if (at.names.every.nameless !== undefined) found.push(at.names.every.nameless);
+      const nameless = byName.get(undefined);
+      if (nameless !== undefined) found.push(nameless);
       row ??= at.names.relation(name)?.columns;
     }
     spend(row?.length ?? 0);
     if (row !== undefined) found.push(madeOf(row.map((column) => column.shape)));
-    return found.length === 0 ? undefined : eitherOf(found);
+    return found.length === 0 ? tableColumn : eitherOf(found);
   }
 
   return scope;
@@ -132,15 +133,11 @@ function createNames(relations: readonly Relation[], spend: (steps: number) => v
 
 function findNames(columns: readonly Column[], spend: (steps: number) => void): Found {
   spend(columns.length);
-  const byName = Map.groupBy(columns, ({ name }) => name);
-  const worst = new Map<string, Shape>();
-  let nameless: Shape | undefined;
-  for (const [name, of] of byName) {
-    const shape = eitherOf(of.map((column) => column.shape));
-    if (name === undefined) nameless = shape;
-    else worst.set(name, shape);
+  const byName = new Map<string | undefined, Shape>();
+  for (const [name, named] of Map.groupBy(columns, (column) => column.name)) {
+    byName.set(name, eitherOf(named.map((column) => column.shape)));
   }
-  return { columns, byName: worst, nameless };
+  return { columns, byName };
 }
 
 /** The columns under the names of an alias, as in `AS t (a, b)`; those beyond the list keep theirs. */

@@ -142,7 +142,7 @@ export function createExpressionMeter(
   }
 
   function measureColumn(parts: readonly string[], scope: Scope): Shape {
-    const shape = scope.find(parts) ?? tableColumn;
+    const shape = scope.find(parts);
     return longTexts.test(parts.at(-1) ?? "") ? { ...shape, length: "long" } : shape;
   }
 
@@ -158,8 +158,7 @@ export function createExpressionMeter(
     const value = columns[0] ?? tableColumn;
     const test = measure(fields["testexpr"], scope);
     const kind = textOf(fields["subLinkType"]);
-    const slow = whySlow(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(columns)]);
-    if (slow !== undefined) return refuse(slow);
+    refuse(whySlow(nameParts(fields["operName"]).at(-1) ?? "=", [test, eitherOf(columns)]));
     // it runs apart from the planner, but a number in it counts all the same
     const nodes = query.nodes + test.nodes + 1;
     const made = { ...madeOf([value, test]), nodes, data: true, bound: value.bound };
@@ -174,7 +173,7 @@ export function createExpressionMeter(
     const [table, second] = nameParts(unwrap(fields["arg"])?.fields["fields"]);
     const [field] = nameParts(fields["indirection"]);
     if (table !== undefined && second === undefined && steps[0]?.type === "String" && field !== undefined) {
-      return scope.find([table, field]) ?? tableColumn;
+      return scope.find([table, field]);
     }
     const shape = madeOf(measureAll(childrenOf("A_Indirection", fields), scope));
     // one slice among them makes slices of all
@@ -190,15 +189,14 @@ export function createExpressionMeter(
 
   function measureJsonPath(shapes: readonly Shape[], fields: Fields): Shape {
     const path = textConstant(unwrap(fields["pathspec"]));
-    const slow = whySlowPath(shapes[0], path);
-    if (slow !== undefined) return refuse(slow);
+    refuse(whySlowPath(shapes[0], path));
     const made = madeOf(shapes, 2);
     return made.data ? made : { ...made, size: sizeOfJsonPath(made.size, path) };
   }
 
   function measureTablePath(fields: Fields): Shape {
-    const slow = whySlowPath({ ...tableColumn, length: "long" }, textConstant(uncast(fields["string"])));
-    return slow === undefined ? nothing : refuse(slow);
+    refuse(whySlowPath({ ...tableColumn, length: "long" }, textConstant(uncast(fields["string"]))));
+    return nothing;
   }
 
   function measureOperator(fields: Fields, scope: Scope): Shape {
@@ -209,8 +207,7 @@ export function createExpressionMeter(
     const path = textConstant(uncast(fields["rexpr"]));
     // what is not a literal beside @@ may well be a query of text search
     const isPath = name === "@?" || name === "@@" && path !== undefined;
-    const slow = whySlow(name, operands) ?? (isPath ? whySlowPath(left, path) : undefined);
-    if (slow !== undefined) return refuse(slow);
+    refuse(whySlow(name, operands) ?? (isPath ? whySlowPath(left, path) : undefined));
     switch (textOf(fields["kind"])) {
       case "AEXPR_OP":
         if (name === "||" && left !== undefined) {
@@ -232,10 +229,7 @@ export function createExpressionMeter(
     // these types fill a value up to the width that is given with them
     const isPadded = /^(bpchar|char|bit|numeric)$/.test(typeName);
     const widths = isPadded ? measureAll(type["typmods"], scope).map((width) => width.bound) : [];
-    if (typeName === "tsquery" || typeName === "jsonpath") {
-      const slow = whySlow(typeName, [shape]);
-      if (slow !== undefined) return refuse(slow);
-    }
+    if (typeName === "tsquery") refuse(whySlow(typeName, [shape]));
     const isArray = listOf(type["arrayBounds"]).length > 0;
     const isLittle = littleTypes.test(typeName) && !isArray;
     const escaped = timesEscaped(typeName, unwrap(fields["arg"]));

@@ -52,6 +52,9 @@ const barriers = ["groupClause", "havingClause", "distinctClause", "limitCount",
 
 const noQuery: Query = { columns: [], relations: 0, readsTable: false };
 
+/** Of one relation that is no stored table. */
+const queryOf = (columns: readonly Column[]): Query => ({ columns, relations: 1, readsTable: false });
+
 /**
  * Why a short statement would take gigabytes or minutes where `statement_timeout` does not reach: the planner works
  * out constants, and puts subqueries' expressions in the places of their columns, without looking at the clock; some
@@ -73,8 +76,8 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
     },
   });
 
-  function refuse(text: string): Shape {
-    reason ??= text;
+  function refuse(why: string | undefined): Shape {
+    reason ??= why;
     return tableColumn;
   }
 
@@ -177,7 +180,7 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
       name: `column${at + 1}`,
       shape: eitherOf(shapes.map((row) => row[at] ?? nothing)),
     }));
-    return { columns, relations: 1, readsTable: false };
+    return queryOf(columns);
   }
 
   function measureWith(clause: unknown, outer: Scope | undefined): Scope["ctes"] {
@@ -215,8 +218,7 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
     // those inside of others are measured twice for each time that these are
     spend(stepsOfRecursion);
     const measureRound = (columns: readonly Column[]) => {
-      const itself: Query = { columns, relations: 1, readsTable: false };
-      const known = new Map([...ctes, [textOf(cte["ctename"]), itself] as const]);
+      const known = new Map([...ctes, [textOf(cte["ctename"]), queryOf(columns)] as const]);
       return measureSelect(rarg, scopeOf([], { ctes: known, outer }));
     };
     return measureRounds(
@@ -274,7 +276,7 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
       default: {
         const shape = measure(childrenOf(type, fields), scopeOf(before, around));
         const columns = [{ name: undefined, shape: { ...shape, nodes: 1, data: true, bound: 0 } }];
-        return [{ name: aliasName, columns, relations: 1, readsTable: false }];
+        return [{ name: aliasName, ...queryOf(columns) }];
       }
     }
   }
@@ -304,7 +306,7 @@ export function whyTooLarge(root: SyntaxNode): string | undefined {
         shape: name !== undefined && name === count ? tableColumn : shape,
       }));
     });
-    return { name: aliasName, columns, relations: 1, readsTable: false };
+    return { name: aliasName, ...queryOf(columns) };
   }
 
   const statement = root.type === "ExplainStmt" ? unwrap(root.fields["query"]) : root;

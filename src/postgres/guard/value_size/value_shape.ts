@@ -23,8 +23,8 @@ export interface Shape {
   readonly holds?: Holds | undefined;
 }
 
-/** Reports why the statement is refused; the shape is a harmless one to go on with. */
-export type Refuse = (reason: string) => Shape;
+/** Takes why the statement is refused, if it is, and gives a harmless shape to go on with. The first reason counts. */
+export type Refuse = (reason: string | undefined) => Shape;
 
 /** A column of a table: what it holds is not the statement's doing, so its length is a token one. */
 export const tableColumn: Shape = { size: 16, nodes: 1, data: true, bound: 0, length: "short" };
