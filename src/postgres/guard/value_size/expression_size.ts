@@ -11,7 +11,7 @@ import {
 } from "../syntax_tree.ts";
 import { type Argument, maxValueSize, shapeOfCall, sizeOfJsonPath } from "./call_size.ts";
 import type { Query, Scope } from "./column_scope.ts";
-import { createJoin } from "./joined_pieces.ts";
+import { createJoin } from "./recursive_rounds.ts";
 import { whySlow, whySlowPath } from "./slow_functions.ts";
 import {
   arithmetic,
