@@ -23,8 +23,10 @@ export interface SessionsOptions {
   readonly maxPerUser?: number;
 }
 
-interface OpenSession extends Session {
-  readonly key: string;
+interface OpenSession {
+  readonly session: Session;
+  /** Of its token. */
+  readonly hash: string;
   readonly digest: Uint8Array;
   readonly expiresAt: number;
 }
@@ -35,34 +37,32 @@ export function createSessions(options: SessionsOptions) {
   const { lifetimeMs, now, onEnded = () => {}, maxPerUser = 1_000 } = options;
   // in the order of their start, which is that of their ends, since all live equally long
   const byId = new Map<string, OpenSession>();
-  const byDigest = new Map<string, OpenSession>();
+  const byHash = new Map<string, OpenSession>();
   const byUser = new Map<string, Set<OpenSession>>();
 
-  function add(session: OpenSession): void {
-    const ofUser = byUser.get(session.username) ?? new Set();
+  function add(open: OpenSession): void {
+    const { id, username } = open.session;
+    const ofUser = byUser.get(username) ?? new Set();
     if (ofUser.size >= maxPerUser) end(ofUser.values().next().value);
-    byUser.set(session.username, ofUser.add(session));
-    byId.set(session.id, session);
-    byDigest.set(session.key, session);
+    byUser.set(username, ofUser.add(open));
+    byId.set(id, open);
+    byHash.set(open.hash, open);
   }
-  function end(session: OpenSession | undefined): void {
-    if (session === undefined || !byId.delete(session.id)) return;
-    byDigest.delete(session.key);
-    const ofUser = byUser.get(session.username);
-    ofUser?.delete(session);
-    if (ofUser?.size === 0) byUser.delete(session.username);
-    onEnded({ id: session.id, username: session.username });
-  }
-  /** Ends all sessions of a user. */
-  function endUser(username: string): void {
-    for (const session of [...byUser.get(username) ?? []]) end(session);
+  function end(open: OpenSession | undefined): void {
+    if (open === undefined || !byId.delete(open.session.id)) return;
+    byHash.delete(open.hash);
+    const { username } = open.session;
+    const ofUser = byUser.get(username);
+    ofUser?.delete(open);
+    if (ofUser?.size === 0) byUser.delete(username);
+    onEnded(open.session);
   }
   /** Ends what has expired; it also happens by itself. */
   function sweep(): void {
     const time = now();
-    for (const session of byId.values()) {
-      if (session.expiresAt > time) return;
-      end(session);
+    for (const open of byId.values()) {
+      if (open.expiresAt > time) return;
+      end(open);
     }
   }
   const sweeper = setInterval(sweep, sweepEveryMs);
@@ -75,42 +75,37 @@ export function createSessions(options: SessionsOptions) {
     },
     start(username: string, accountSince?: number): NewSession {
       const token = randomBytes(32).toString("base64");
-      const key = sha256(token);
+      const hash = sha256(token);
       const expiresAt = now() + lifetimeMs;
-      const session = seen({ id: randomUUID(), username, accountSince });
-      add({ ...session, key, digest: digestOfHash(key), expiresAt });
+      const since = accountSince === undefined ? {} : { accountSince };
+      const session: Session = { id: randomUUID(), username, ...since };
+      add({ session, hash, digest: digestOfHash(hash), expiresAt });
       return { ...session, token, expiresAt };
     },
     /** The session of a token; undefined where none has it or it has expired. */
     find(presented: PresentedToken | undefined, nowMs: number): Session | undefined {
       if (presented === undefined) return undefined;
-      const session = byDigest.get(presented.hash);
-      if (!isPresented(session?.digest, presented) || session === undefined) return undefined;
-      if (session.expiresAt > nowMs) return seen(session);
-      end(session);
+      const open = byHash.get(presented.hash);
+      if (!isPresented(open?.digest, presented) || open === undefined) return undefined;
+      if (open.expiresAt > nowMs) return open.session;
+      end(open);
       return undefined;
     },
     /** Ends a session; one that has ended already does no harm. */
     end: (id: string) => end(byId.get(id)),
-    endUser,
     /**
      * Ends the sessions of users who are gone or whom an administrator disabled. A lockout leaves them open, as anyone
      * who knows a name can cause one.
      */
     reconcile(users: { find(username: string): UserRecord | undefined }): void {
-      for (const username of [...byUser.keys()]) {
+      for (const [username, ofUser] of [...byUser]) {
         const user = users.find(username);
-        if (user === undefined || (!user.enabled && user.disabledReason !== "lockout")) endUser(username);
+        if (user !== undefined && (user.enabled || user.disabledReason === "lockout")) continue;
+        for (const open of [...ofUser]) end(open);
       }
     },
     sweep,
     close,
     [Symbol.dispose]: close,
   };
-}
-
-function seen(
-  { id, username, accountSince }: { id: string; username: string; accountSince?: number | undefined },
-): Session {
-  return { id, username, ...(accountSince === undefined ? {} : { accountSince }) };
 }

@@ -6,6 +6,23 @@ import type { UserRecord } from "../../src/identity/users/user_file.ts";
 
 const dayMs = 86_400_000;
 
+function userOf(
+  username: string,
+  enabled: boolean,
+  disabledReason: UserRecord["disabledReason"],
+): UserRecord {
+  return {
+    username,
+    passwordHash: "",
+    annotation: null,
+    createdAt: null,
+    lastLogin: null,
+    enabled,
+    failedAttempts: 0,
+    disabledReason,
+  };
+}
+
 function setUp(maxPerUser?: number) {
   const clock = { now: Date.UTC(2026, 0, 15) };
   const ended: Session[] = [];
@@ -81,7 +98,7 @@ Deno.test("sweep() ends what has expired and nothing else", () => {
   assert.ok(sessions.find(presentToken(young.token), clock.now));
 });
 
-Deno.test("end() ends one session, endUser() all of a user's", () => {
+Deno.test("end() ends one session, reconcile() all of a user's", () => {
   const { sessions, clock, ended } = setUp();
   using _ = sessions;
   const [first, second, third, other] = ["alice", "alice", "alice", "bob"].map((name) =>
@@ -94,35 +111,20 @@ Deno.test("end() ends one session, endUser() all of a user's", () => {
   assert.deepEqual(ended.map(({ id }) => id), [first.id]);
   assert.equal(sessions.find(presentToken(first.token), clock.now), undefined);
   assert.ok(sessions.find(presentToken(second.token), clock.now));
-  sessions.endUser("alice");
+  sessions.reconcile({ find: (name) => name === "alice" ? undefined : userOf(name, true, null) });
   assert.deepEqual(ended.map(({ id }) => id), [first.id, second.id, third.id]);
-  sessions.endUser("nobody");
   assert.ok(sessions.find(presentToken(other.token), clock.now));
 });
 
 Deno.test("reconcile() ends the sessions of users who are gone or whom an administrator disabled, not of locked ones", () => {
   const { sessions, ended } = setUp();
   using _ = sessions;
-  const user = (
-    username: string,
-    enabled: boolean,
-    disabledReason: UserRecord["disabledReason"],
-  ): UserRecord => ({
-    username,
-    passwordHash: "",
-    annotation: null,
-    createdAt: null,
-    lastLogin: null,
-    enabled,
-    failedAttempts: 0,
-    disabledReason,
-  });
   const users = new Map(
     [
-      user("fine", true, null),
-      user("locked", false, "lockout"),
-      user("disabled", false, "administrator"),
-      user("disabled without a reason", false, null),
+      userOf("fine", true, null),
+      userOf("locked", false, "lockout"),
+      userOf("disabled", false, "administrator"),
+      userOf("disabled without a reason", false, null),
     ].map((record) => [record.username, record]),
   );
   for (const name of ["gone", ...users.keys(), "gone"]) sessions.start(name);

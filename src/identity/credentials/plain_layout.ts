@@ -61,7 +61,8 @@ export async function readPlainLayout(text: string, section: string): Promise<Pl
       if (entryIndent === 0 || entry?.fields.size === 0 || !isEmpty(line.pair.rest)) {
         return undefined;
       }
-      entries.push(openEntry(line, line.pair.key));
+      const { number, start, end } = line;
+      entries.push({ id: line.pair.key, line: number, fields: new Map(), faults: [], start, end, indent: 0 });
     } else if (entry === undefined || line.indent < entryIndent || !addField(entry, line, line.pair)) {
       return undefined;
     }
@@ -117,18 +118,6 @@ function* significantLines(text: string): Generator<PlainLine, undefined> {
     }
     start = end + 1;
   }
-}
-
-function openEntry(line: PlainLine, id: string): OpenEntry {
-  return {
-    id,
-    line: line.number,
-    fields: new Map(),
-    faults: [],
-    start: line.start,
-    end: line.end,
-    indent: 0,
-  };
 }
 
 function addField(entry: OpenEntry, line: PlainLine, pair: PlainPair): boolean {
