@@ -79,15 +79,15 @@ async function setUp(
   };
 }
 
-const kinds = (outcomes: readonly LoginResult[]) => outcomes.map(({ kind }) => kind);
+const kinds = (results: readonly LoginResult[]) => results.map(({ kind }) => kind);
 
 Deno.test("a login with the right password opens a session", async () => {
   await using test = await setUp();
-  const outcome = await test.try("alice", pgedgePassword);
-  assert.ok(outcome.kind === "success");
-  assert.match(outcome.sessionToken, /^[A-Za-z0-9+/]{43}=$/);
-  assert.equal(outcome.expiresAt, start + 86_400_000);
-  const session = test.sessions.find(presentToken(outcome.sessionToken), start);
+  const result = await test.try("alice", pgedgePassword);
+  assert.ok(result.kind === "success");
+  assert.match(result.sessionToken, /^[A-Za-z0-9+/]{43}=$/);
+  assert.equal(result.expiresAt, start + 86_400_000);
+  const session = test.sessions.find(presentToken(result.sessionToken), start);
   assert.equal(session?.username, "alice");
   assert.deepEqual(test.reports, [
     { username: "alice", address: "192.0.2.1", result: "success", sessionId: session?.id ?? "" },
@@ -98,7 +98,7 @@ Deno.test("a login with the right password opens a session", async () => {
   ]);
 });
 
-const failures: [title: string, username: string, password: string, reason: LoginReport["reason"]][] = [
+const failed: [title: string, username: string, password: string, reason: LoginReport["reason"]][] = [
   ["a wrong password", "alice", "wrong", "wrong_password"],
   ["an empty password", "alice", "", "wrong_password"],
   [
@@ -123,7 +123,7 @@ const failures: [title: string, username: string, password: string, reason: Logi
     "unknown_user",
   ],
 ];
-for (const [title, username, password, reason] of failures) {
+for (const [title, username, password, reason] of failed) {
   Deno.test(`a login with ${title} fails like every other`, async () => {
     await using test = await setUp();
     assert.deepEqual(await test.try(username, password), { kind: "failed" });
@@ -167,10 +167,10 @@ Deno.test("a success begins the count anew", async () => {
 Deno.test("guesses made at once are no more than the threshold, and the right one after them fails", async () => {
   await using test = await setUp({ maxFailedAttempts: 3, workers: 3 });
   const passwords = [...Array.from({ length: 6 }, (_, i) => `wrong ${i}`), pgedgePassword];
-  const outcomes = await Promise.all(
+  const results = await Promise.all(
     passwords.map((password, i) => test.try("bob", password, `192.0.2.${i}`)),
   );
-  assert.deepEqual(new Set(kinds(outcomes)), new Set(["failed"]));
+  assert.deepEqual(new Set(kinds(results)), new Set(["failed"]));
   assert.equal(test.users.find("bob")?.failedAttempts, 3);
 });
 
@@ -189,18 +189,18 @@ Deno.test("over the limit of an address the password is not looked at, and other
 Deno.test("logins that succeed do not count, nor clear what failed", async () => {
   await using test = await setUp({ maxAttempts: 2 });
   for (let i = 0; i < 5; i++) assert.equal((await test.try("alice", pgedgePassword)).kind, "success");
-  const outcomes = [];
+  const results = [];
   for (const password of ["wrong", pgedgePassword, "wrong", pgedgePassword]) {
-    outcomes.push(await test.try("bob", password));
+    results.push(await test.try("bob", password));
   }
-  assert.deepEqual(kinds(outcomes), ["failed", "success", "failed", "rate_limited"]);
+  assert.deepEqual(kinds(results), ["failed", "success", "failed", "rate_limited"]);
 });
 
 Deno.test("of logins made at once from one address only as many fail as the limit allows", async () => {
   for (const workers of [1, 3]) {
     await using test = await setUp({ maxAttempts: 5, workers });
-    const outcomes = await Promise.all(Array.from({ length: 30 }, (_, i) => test.try(`user${i}`, "wrong")));
-    const count = (kind: string) => kinds(outcomes).filter((each) => each === kind).length;
+    const results = await Promise.all(Array.from({ length: 30 }, (_, i) => test.try(`user${i}`, "wrong")));
+    const count = (kind: string) => kinds(results).filter((each) => each === kind).length;
     assert.deepEqual([count("failed"), count("rate_limited")], [5, 25]);
     // the threads may have begun as many more before the fifth was told
     const compared = test.comparisons.filter((comparison) => comparison !== "not_admitted").length;
@@ -210,9 +210,9 @@ Deno.test("of logins made at once from one address only as many fail as the limi
 
 Deno.test("logins beyond those that may wait are told when to come back", async () => {
   await using test = await setUp({ maxWaiting: 3, cost: 8 });
-  const outcomes = await Promise.all(Array.from({ length: 10 }, (_, i) => test.try(`user${i}`, "wrong")));
-  assert.deepEqual(kinds(outcomes), [...Array(4).fill("failed"), ...Array(6).fill("busy")]);
-  const busy = outcomes.at(-1);
+  const results = await Promise.all(Array.from({ length: 10 }, (_, i) => test.try(`user${i}`, "wrong")));
+  assert.deepEqual(kinds(results), [...Array(4).fill("failed"), ...Array(6).fill("busy")]);
+  const busy = results.at(-1);
   assert.ok(busy?.kind === "busy" && Number.isInteger(busy.retryAfterSeconds) && busy.retryAfterSeconds >= 1);
   assert.equal(test.reports.filter(({ result }) => result === "busy").length, 6);
 });

@@ -66,14 +66,14 @@ for (const [same, left, right, why] of sameOrNot) {
 
 interface Step {
   address: string;
-  failures: number;
+  failed: number;
   waitMs: number;
 }
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
     address: fc.constantFrom("192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"),
-    failures: fc.integer({ min: 0, max: 3 }),
+    failed: fc.integer({ min: 0, max: 3 }),
     waitMs: fc.oneof(
       fc.integer({ min: 0, max: 300 }),
       fc.constantFrom(0, 999, 1000, 1001),
@@ -85,12 +85,12 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 /** Keeps every failure and counts them all, each time. */
 function createNaiveLimiter(windowMs: number, maxAttempts: number, now: () => number) {
-  const failures: { address: string; at: number }[] = [];
+  const failed: { address: string; at: number }[] = [];
   const isLimitedAt = (address: string, time: number) =>
-    failures.filter((failure) => failure.address === address && failure.at > time - windowMs).length >=
+    failed.filter((each) => each.address === address && each.at > time - windowMs).length >=
       maxAttempts;
   return {
-    recordFailed: (address: string) => void failures.push({ address, at: now() }),
+    recordFailed: (address: string) => void failed.push({ address, at: now() }),
     check(address: string) {
       if (!isLimitedAt(address, now())) return { limited: false };
       let retryAfterSeconds = 0;
@@ -111,8 +111,8 @@ Deno.test("property: every verdict is that of a limiter that forgets nothing and
         const now = () => time;
         const limiter = createRateLimiter({ windowMs, maxAttempts, now });
         const naive = createNaiveLimiter(windowMs, maxAttempts, now);
-        for (const { address, failures, waitMs } of steps) {
-          for (let i = 0; i < failures; i++) {
+        for (const { address, failed, waitMs } of steps) {
+          for (let i = 0; i < failed; i++) {
             limiter.recordFailed(address);
             naive.recordFailed(address);
           }
@@ -131,20 +131,20 @@ Deno.test("property: with little memory, what is forgotten is the one that faile
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 100, maxLength: 200 }), (failing) => {
       const { limiter, fail } = limiterAt({ maxAddresses: 5, windowMs: 1e9 });
-      let known: { address: string; failures: number }[] = [];
+      let known: { address: string; failed: number }[] = [];
       for (const index of failing) {
         const address = `192.0.2.${index}`;
-        const failures = (known.find((one) => one.address === address)?.failures ?? 0) + 1;
+        const failed = (known.find((one) => one.address === address)?.failed ?? 0) + 1;
         known = known.filter((one) => one.address !== address);
         if (known.length === 5) {
-          const forgotten = known.find((one) => one.failures < 3) ?? known[0];
+          const forgotten = known.find((one) => one.failed < 3) ?? known[0];
           known = known.filter((one) => one !== forgotten);
         }
-        known.push({ address, failures });
+        known.push({ address, failed });
         fail(address);
         for (let other = 0; other < 10; other++) {
           const asked = `192.0.2.${other}`;
-          const expected = (known.find((one) => one.address === asked)?.failures ?? 0) >= 3;
+          const expected = (known.find((one) => one.address === asked)?.failed ?? 0) >= 3;
           assert.equal(limiter.check(asked).limited, expected);
         }
         assert.equal(limiter.size, known.length);

@@ -101,15 +101,15 @@ Deno.test("a file of tokens or users that is cut anywhere is refused, or has los
   );
   await using folder = await temporaryFolder();
   const path = `${folder.path}/users.yaml`;
-  const outcomes = { refused: 0, taken: 0 };
+  const results = { refused: 0, taken: 0 };
   for (let end = 0; end < tokens.length; end++) {
     const read = await running.read(tokens.slice(0, end)).catch(() => undefined);
     for (const record of read?.records ?? []) {
       assert.ok(whole.includes(JSON.stringify(record)), `cut at ${end}`);
     }
-    outcomes[read === undefined ? "refused" : "taken"]++;
+    results[read === undefined ? "refused" : "taken"]++;
   }
-  assert.ok(outcomes.taken < 30, JSON.stringify(outcomes));
+  assert.ok(results.taken < 30, JSON.stringify(results));
   for (let end = 0; end < users.length; end += 3) {
     await Deno.writeTextFile(path, users);
     await using directory = await openUserDirectory({

@@ -109,10 +109,10 @@ const request = (
 Deno.test("compare() tells match from mismatch, with several threads too", async () => {
   for (const workers of [1, 3]) {
     using hasher = createPasswordHasher({ workers });
-    const outcomes = await Promise.all(
+    const results = await Promise.all(
       ["x", "y", "x", "", "x"].map((password) => hasher.compare(request(password))),
     );
-    assert.deepEqual(outcomes, ["match", "mismatch", "match", "mismatch", "match"]);
+    assert.deepEqual(results, ["match", "mismatch", "match", "mismatch", "match"]);
   }
 });
 
@@ -146,7 +146,7 @@ Deno.test("compare() gives up what waits when its signal aborts, and what has be
   assert.deepEqual(await Promise.all([begun, other]), ["match", "match"]);
 });
 
-Deno.test("compare() asks once more when its turn comes", async () => {
+Deno.test("compare() asks once more when it is next", async () => {
   using hasher = createPasswordHasher({ workers: 1 });
   let open = true;
   const first = hasher.compare(request("x"));
@@ -158,12 +158,12 @@ Deno.test("compare() asks once more when its turn comes", async () => {
 
 Deno.test("close() ends what runs and what waits, and starts nothing more", async () => {
   const hasher = createPasswordHasher({ workers: 1 });
-  const outcomes = Promise.allSettled(
+  const results = Promise.allSettled(
     [1, 2].map(() => hasher.compare({ ...request("x"), hash: dummyHash(14), totalCost: 14 })),
   );
   await new Promise((resolve) => setTimeout(resolve, 20));
   hasher.close();
-  assert.deepEqual((await outcomes).map(({ status }) => status), ["rejected", "rejected"]);
+  assert.deepEqual((await results).map(({ status }) => status), ["rejected", "rejected"]);
   await assert.rejects(hasher.compare(request("x")), { code: "unavailable" });
 });
 

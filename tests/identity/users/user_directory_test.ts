@@ -224,10 +224,10 @@ Deno.test("administrators and failing logins that write at the same time lose no
   }).spawn();
   let done = false;
   void child.status.then(() => done = true);
-  let failures = 0;
+  let failed = 0;
   while (!done) {
     test.directory.recordFailedLogin("bob");
-    failures++;
+    failed++;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   assert.ok((await child.status).success);
@@ -238,7 +238,7 @@ Deno.test("administrators and failing logins that write at the same time lose no
     records.map((user) => [user.username, user.annotation, user.enabled, user.failedAttempts]),
     [
       ["alice", "round 60", true, 2],
-      ["bob", null, true, failures],
+      ["bob", null, true, failed],
       ["charlie", "Former emp", true, 0],
     ],
   );
