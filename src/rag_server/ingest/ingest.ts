@@ -1,11 +1,12 @@
+import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
-import { createSqlSession, type SqlSession } from "../../postgres/sql_session.ts";
+import { createSqlSession, type SqlSession, takeLock } from "../../postgres/sql_session.ts";
+import { quoteLiteral } from "../../postgres/sql_text.ts";
 import { type FileNote, findFiles, type FoundFiles, isBelow } from "./find_files.ts";
 import { type FileRecord, openRecords, readRecords, removeFile } from "./ingest_record.ts";
-import { asOnlyIngest } from "./as_only_ingest.ts";
 import {
   findRelation,
   type IngestTable,
@@ -73,10 +74,12 @@ export const ingestDefaults = {
 } as const;
 
 /**
- * Brings a table up to date with files: chunks of new ones are added, those of changed ones replaced, those of files that
- * are gone from the given paths removed. Each file is one transaction, so that a reader sees it as it was or as it is, and
- * a later run goes on where one was stopped. A chunk whose text stays keeps its row. Rows that no run wrote are not
- * touched. The table is made where it does not exist.
+ * Brings a table up to date with files: `findFiles` finds them, `createFileReader` reads those that changed and cuts them
+ * into chunks, `createChunkWriter` embeds the chunks and writes them as rows, `ingest_record.ts` notes which rows are of
+ * which file. Chunks of new files are added, those of changed ones replaced, those of files that are gone from the given
+ * paths removed. Each file is one transaction, so that a reader sees it as it was or as it is, and a later run goes on
+ * where one was stopped. A chunk whose text stays keeps its row. Rows that no run wrote are not touched. The table is
+ * made where it does not exist.
  *
  * @throws {AppError} `invalid` for a path or a table that cannot be used, `conflict` while another run writes to the
  * table, `unavailable` where pgvector is missing, `upstream` for what the server refuses; the signal's reason where that
@@ -104,14 +107,15 @@ async function run(
   const target = named.oid === undefined ? undefined : await readIngestTable(session, table, named);
   await openRecords(session);
   const records = target === undefined ? noRecords : await readRecords(session, target);
-  const tally = { unchanged: 0, skipped: [...found.skipped], failed: [...found.failed] };
+  const notes = { skipped: [...found.skipped], failed: [...found.failed] };
+  let unchanged = 0;
   const kept = new Set<string>();
   const settings = { ...ingestDefaults, ...options };
   const writer = createChunkWriter({
     ...settings,
     session,
     target,
-    onRefused: ({ source }, reason) => tally.failed.push({ source, reason }),
+    onRefused: ({ source }, reason) => notes.failed.push({ source, reason }),
     onEmbedded: (done, total) => onProgress?.({ phase: "chunks", done, total }),
   });
   using reader = createFileReader({ ...settings, model: embedding.name });
@@ -123,8 +127,8 @@ async function run(
       const reading = await reader.read(file, record?.isWhole ? record.hash : undefined, signal);
       if (reading.kind !== "skipped") kept.add(file.path);
       if (reading.kind === "chunks") await writer.add({ ...reading, file, record });
-      else if (reading.kind === "unchanged") tally.unchanged++;
-      else tally[reading.kind].push({ source: file.source, reason: reading.reason });
+      else if (reading.kind === "unchanged") unchanged++;
+      else notes[reading.kind].push({ source: file.source, reason: reading.reason });
       onProgress?.({ phase: "files", done: at + 1, total: found.files.length });
     }
     await writer.flush();
@@ -138,7 +142,7 @@ async function run(
     logger.debug("embedding failed", { detail: error.detail });
     fault = error;
   }
-  return { ...writer.counts(), ...tally, removed, ...(fault !== undefined && { fault }) };
+  return { ...writer.counts(), ...notes, unchanged, removed, ...(fault !== undefined && { fault }) };
 }
 
 const noRecords: ReadonlyMap<string, FileRecord> = new Map();
@@ -165,4 +169,25 @@ async function removeGone(
     onProgress?.({ phase: "removed files", done: done + 1, total: gone.length });
   }
   return gone.length;
+}
+
+/** @throws {AppError} `conflict` where another session ingests into the table for longer than the patience */
+async function asOnlyIngest<T>(
+  session: SqlSession,
+  { table, relation, lockPatienceMs }: {
+    readonly table: string;
+    readonly relation: string;
+    readonly lockPatienceMs?: number | undefined;
+  },
+  work: () => Promise<T>,
+): Promise<T> {
+  const key = `hashtextextended(${quoteLiteral(`postern ingest ${relation}`)}, 0)`;
+  if (!await takeLock(session, key, lockPatienceMs)) {
+    throw new AppError("conflict", `Cannot ingest into "${table}": another process is at it`);
+  }
+  try {
+    return await work();
+  } finally {
+    await session.restore(`SELECT pg_advisory_unlock(${key})`);
+  }
 }

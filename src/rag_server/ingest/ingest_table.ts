@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
-import { quoteParts } from "../../postgres/sql_text.ts";
-import type { SqlSession } from "../../postgres/sql_session.ts";
-import { primaryKeySql, relationSql } from "../search/document_table.ts";
+import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
+import { quoteIdentifier, quoteParts } from "../../postgres/sql_text.ts";
+import { extensionSql, primaryKeySql, relationSql } from "../search/document_table.ts";
 
 /** A pipeline's table as it is configured; names as they are, not quoted. */
 export interface IngestTableOptions {
@@ -31,8 +31,8 @@ export interface IngestTable {
   readonly idType: string;
   /** Whether a row needs an id given, which a UUID can be. */
   readonly needsId: boolean;
-  /** By what they hold, their type as SQL. */
-  readonly details: ReadonlyMap<DetailName, string>;
+  /** The type as SQL of each column for one of {@linkcode detailNames}. */
+  readonly details: ReadonlyMap<string, string>;
 }
 
 /** A relation's qualified name, and its oid where it exists. */
@@ -65,6 +65,7 @@ const qualifiedSql = `
 interface Column {
   readonly name: string;
   readonly quoted: string;
+  /** Of a vector, its dimensions, or -1. */
   readonly modifier: number;
   /** The type's bare name, qualified, and as SQL. */
   readonly typeName: string;
@@ -75,13 +76,14 @@ interface Column {
   readonly isGenerated: boolean;
 }
 
-const columnSql = `
-  SELECT a.attname, quote_ident(a.attname), a.atttypmod, t.typname, format('%I.%I', n.nspname, t.typname),
-    format_type(t.oid, -1), (t.typcategory = 'S')::int,
-    (a.attnotnull AND NOT a.atthasdef AND a.attidentity = '')::int,
-    (a.attgenerated <> '' OR a.attidentity = 'a')::int
+const columnsSql = `
+  SELECT coalesce(json_agg(json_build_object('name', a.attname, 'quoted', quote_ident(a.attname),
+    'modifier', a.atttypmod, 'typeName', t.typname, 'qualifiedType', format('%I.%I', n.nspname, t.typname),
+    'sqlType', format_type(t.oid, -1), 'isText', t.typcategory = 'S',
+    'needsValue', a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
+    'isGenerated', a.attgenerated <> '' OR a.attidentity = 'a') ORDER BY a.attnum), '[]')
   FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_namespace n ON n.oid = t.typnamespace
-  WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`;
+  WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped`;
 
 /**
  * Looks at a table that exists.
@@ -96,7 +98,8 @@ export async function readIngestTable(
   const fail = (reason: string) =>
     new AppError("invalid", `Cannot ingest into "${options.table}": ${reason}`);
   if (kind !== "r" && kind !== "p") throw fail("it is not a table");
-  const columns = (await session.query(columnSql, [oid])).map(readColumn);
+  const [row] = await session.query(columnsSql, [oid]);
+  const columns: readonly Column[] = JSON.parse(row?.[0] ?? "[]");
   const find = (name: string) => {
     const column = columns.find((candidate) => candidate.name === name);
     if (column === undefined) throw fail(`it has no column "${name}"`);
@@ -116,17 +119,9 @@ export async function readIngestTable(
     throw fail(`column "${id.name}" has no default; make it an identity column`);
   }
   const taken = [text, vector, id];
-  const details = new Map(
-    detailNames.flatMap((name) => {
-      const column = columns.find((candidate) => candidate.name === name);
-      return column !== undefined && !taken.includes(column) && fits(name, column)
-        ? [[name, column.sqlType] as const]
-        : [];
-    }),
-  );
-  const missing = columns.find((column) =>
-    column.needsValue && !taken.includes(column) && !details.has(column.name as DetailName)
-  );
+  const others = columns.filter((column) => !taken.includes(column));
+  const details = new Map(others.filter(fitsDetail).map(({ name, sqlType }) => [name, sqlType]));
+  const missing = others.find(({ name, needsValue }) => needsValue && !details.has(name));
   if (missing !== undefined) throw fail(`column "${missing.name}" needs a value; give it a default`);
   return {
     oid,
@@ -142,24 +137,67 @@ export async function readIngestTable(
   };
 }
 
-function readColumn(row: readonly (string | null)[]): Column {
-  const [name, quoted, modifier, typeName, qualifiedType, sqlType, isText, needsValue, isGenerated] = row;
-  return {
-    name: name ?? "",
-    quoted: quoted ?? "",
-    modifier: Number(modifier),
-    typeName: typeName ?? "",
-    qualifiedType: qualifiedType ?? "",
-    sqlType: sqlType ?? "",
-    isText: isText === "1",
-    needsValue: needsValue === "1",
-    isGenerated: isGenerated === "1",
-  };
-}
-
-function fits(name: DetailName, { isText, isGenerated, typeName }: Column): boolean {
-  if (isGenerated) return false;
+function fitsDetail({ name, isText, isGenerated, typeName }: Column): boolean {
+  if (isGenerated || !detailNames.some((detail) => detail === name)) return false;
   if (name === "position") return ["int2", "int4", "int8"].includes(typeName);
   if (name === "metadata") return ["json", "jsonb"].includes(typeName);
   return isText;
+}
+
+/** What pgvector's indexes take at most, in dimensions. */
+const mostOfVector = 2_000;
+const mostOfHalfvec = 4_000;
+
+/**
+ * Makes a table of chunks with an index for cosine distance, over half precision where vectors are longer than the index
+ * takes otherwise, and none where they are longer than that.
+ *
+ * @param relation qualified and quoted
+ * @throws {AppError} `unavailable` where pgvector is missing and this role may not add it
+ */
+export async function createIngestTable(
+  session: SqlSession,
+  options: IngestTableOptions,
+  { relation, dimensions }: { readonly relation: string; readonly dimensions: number },
+): Promise<void> {
+  const schema = await ensureExtension(session, options.table);
+  const { textColumn, vectorColumn, idColumn = "id" } = options;
+  const own = [idColumn, textColumn, vectorColumn];
+  const details = { source: "text", title: "text", position: "int" };
+  const columns = [
+    `${quoteIdentifier(idColumn)} bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY`,
+    ...Object.entries(details).filter(([name]) => !own.includes(name))
+      .map(([name, type]) => `${name} ${type} NOT NULL`),
+    `${quoteIdentifier(textColumn)} text NOT NULL`,
+    `${quoteIdentifier(vectorColumn)} ${schema}.vector(${dimensions}) NOT NULL`,
+  ];
+  await transaction(session, async () => {
+    await session.query(`CREATE TABLE ${relation} (${columns.join(", ")})`);
+    const key = indexKey(quoteIdentifier(vectorColumn), schema, dimensions);
+    if (key !== undefined) await session.query(`CREATE INDEX ON ${relation} USING hnsw (${key})`);
+  });
+}
+
+function indexKey(column: string, schema: string, dimensions: number): string | undefined {
+  if (dimensions <= mostOfVector) return `${column} ${schema}.vector_cosine_ops`;
+  if (dimensions > mostOfHalfvec) return undefined;
+  return `(${column}::${schema}.halfvec(${dimensions})) ${schema}.halfvec_cosine_ops`;
+}
+
+const insufficientPrivilege = "42501";
+
+/** Its schema, quoted. */
+async function ensureExtension(session: SqlSession, table: string): Promise<string> {
+  const [present] = await session.query(extensionSql);
+  if (present?.[1]) return present[1];
+  try {
+    await session.query("CREATE EXTENSION IF NOT EXISTS vector");
+  } catch (cause) {
+    const reason = sqlStateOf(cause) === insufficientPrivilege
+      ? "this role may not add the extension vector; have an administrator run CREATE EXTENSION vector"
+      : "the server does not have the extension vector (pgvector)";
+    throw new AppError("unavailable", `Cannot ingest into "${table}": ${reason}`, { cause });
+  }
+  const [made] = await session.query(extensionSql);
+  return made?.[1] ?? "public";
 }

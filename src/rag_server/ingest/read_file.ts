@@ -1,18 +1,21 @@
 import { AppError } from "../../core/app_error.ts";
+import { untilAborted } from "../../core/async/abort.ts";
+import { withDeadline } from "../../core/async/deadline.ts";
 import { readAtMost } from "../../core/files/read_regular_file.ts";
+import { sha256 } from "../../core/sha256.ts";
 import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf } from "./find_files.ts";
-import { readerVersion } from "./read_source.ts";
-import { sha256 } from "../../core/sha256.ts";
-import { createSourceReader } from "./source_reader.ts";
-import type { SourceReply } from "./source_worker.ts";
+import { readerVersion } from "./read_document.ts";
+import type { ReadyMessage, SourceReply, SourceRequest } from "./source_worker.ts";
 
 export interface FileReaderOptions {
   /** Which model the chunks are embedded with: where it is another one, nothing is unchanged. */
   readonly model: string;
   readonly maxTokens: number;
   readonly overlapTokens: number;
+  /** A larger file is skipped. */
   readonly maxFileBytes: number;
+  /** A file that takes longer to read counts as failed. */
   readonly readTimeoutMs: number;
 }
 
@@ -21,39 +24,95 @@ export type FileReading =
   | (Extract<SourceReply, { kind: "chunks" }> & { readonly hash: string })
   | Exclude<SourceReply, { kind: "chunks" }>;
 
-export interface FileReader {
-  /**
-   * @param knownHash what an earlier reading's `hash` was
-   * @throws the signal's reason
-   */
-  read(file: FoundFile, knownHash: string | undefined, signal: AbortSignal): Promise<FileReading>;
-  [Symbol.dispose](): void;
-}
-
-/** Reads files that have changed. */
-export function createFileReader(options: FileReaderOptions): FileReader {
+/** Reads files that have changed and cuts them into chunks, on a thread of its own, one after the other. */
+export function createFileReader(options: FileReaderOptions) {
   const { model, maxTokens, overlapTokens, maxFileBytes, readTimeoutMs } = options;
-  const source = createSourceReader({ timeoutMs: readTimeoutMs });
   const settings = JSON.stringify([readerVersion, chunkerVersion, maxTokens, overlapTokens, model]);
+  let thread: ReturnType<typeof startThread> | undefined;
+
+  function stop(): void {
+    thread?.close();
+    thread = undefined;
+  }
+
+  /** On the thread, which is started anew after a file that took too long, and after an abort. */
+  async function readOnThread(path: string, bytes: Uint8Array, signal: AbortSignal): Promise<SourceReply> {
+    const running = thread ??= startThread();
+    const request = { path, bytes, options: { maxTokens, overlapTokens } };
+    try {
+      await untilAborted(running.ready, signal);
+      return await withDeadline(
+        readTimeoutMs,
+        signal,
+        (inner) => untilAborted(running.read(request), inner),
+      );
+    } catch {
+      stop();
+      signal.throwIfAborted();
+      return { kind: "failed", reason: `reading it took more than ${readTimeoutMs / 1000} seconds` };
+    }
+  }
 
   return {
-    async read({ path, source: name }, knownHash, signal) {
+    /**
+     * @param knownHash what an earlier reading's `hash` was
+     * @throws the signal's reason
+     */
+    async read(
+      { path, source }: FoundFile,
+      knownHash: string | undefined,
+      signal: AbortSignal,
+    ): Promise<FileReading> {
       let bytes: Uint8Array | undefined;
       try {
         bytes = await readAtMost(path, maxFileBytes, { signal });
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof AppError) return { kind: "failed", reason: "it is not a regular file" };
-        return { kind: "failed", reason: reasonOf(error) };
+        const reason = error instanceof AppError ? "it is not a regular file" : reasonOf(error);
+        return { kind: "failed", reason };
       }
       if (bytes === undefined) {
         return { kind: "skipped", reason: `it has more than ${Math.floor(maxFileBytes / 1024)} KiB` };
       }
       const hash = sha256(`${settings} ${sha256(bytes)}`);
       if (hash === knownHash) return { kind: "unchanged" };
-      const reply = await source.read({ path: name, bytes, options: { maxTokens, overlapTokens } }, signal);
+      signal.throwIfAborted();
+      const reply = await readOnThread(source, bytes, signal);
       return reply.kind === "chunks" ? { ...reply, hash } : reply;
     },
-    [Symbol.dispose]: () => source[Symbol.dispose](),
+    [Symbol.dispose]: stop,
+  };
+}
+
+function startThread() {
+  const worker = new Worker(import.meta.resolve("./source_worker.ts"), { type: "module" });
+  const { port1: port, port2: workerPort } = new MessageChannel();
+  const started = Promise.withResolvers<void>();
+  let pending: PromiseWithResolvers<SourceReply> | undefined;
+  let broken: SourceReply | undefined;
+  port.onmessage = ({ data }: MessageEvent<SourceReply | ReadyMessage>) => {
+    if (data === "ready") started.resolve();
+    else pending?.resolve(data);
+  };
+  worker.onerror = (event) => {
+    event.preventDefault();
+    broken = { kind: "failed", reason: event.message };
+    started.resolve();
+    pending?.resolve(broken);
+  };
+  worker.postMessage(undefined, [workerPort]);
+  return {
+    /** Resolves when the thread has loaded what it needs. */
+    ready: started.promise,
+    read(request: SourceRequest): Promise<SourceReply> {
+      if (broken !== undefined) return Promise.resolve(broken);
+      pending = Promise.withResolvers();
+      port.postMessage(request);
+      return pending.promise;
+    },
+    close(): void {
+      port.close();
+      worker.terminate();
+    },
   };
 }

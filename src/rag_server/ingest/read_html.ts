@@ -1,8 +1,6 @@
-import { Parser } from "htmlparser2";
 import type { SourceDocument } from "../../text/chunk_document.ts";
-import { createDocumentBuilder, type DocumentBuilder } from "./document_builder.ts";
-import { createListText, type ListText } from "./html_list.ts";
-import { createTableRows, type TableRows } from "./html_table.ts";
+import { createDocumentBuilder, type DocumentBuilder, tableText } from "./document_builder.ts";
+import { Parser } from "htmlparser2";
 
 const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 
@@ -70,8 +68,8 @@ function walk(html: string, emit: Emit): string | undefined {
   const stack: { readonly isLeftOut: boolean; readonly isMain: boolean }[] = [];
   let isTitle = false;
   let heading: number | undefined;
-  let list: ListText | undefined;
-  let table: TableRows | undefined;
+  let list: ReturnType<typeof createListText> | undefined;
+  let table: ReturnType<typeof createTableRows> | undefined;
 
   /** Ends a run of text and puts it where it belongs. */
   function flush(): void {
@@ -104,22 +102,19 @@ function walk(html: string, emit: Emit): string | undefined {
     if (name === "pre") open.pre--;
     else if (name === "blockquote") open.quote--;
     else if (/^h[1-6]$/.test(name)) heading = undefined;
-    else if (table !== undefined) closeTable(table, name);
-    else if (list !== undefined) closeList(list, name);
+    else if (table?.close(name)) closeTable(table.build());
+    else if (table === undefined && list?.close(name)) closeList(list.build());
   }
 
-  function closeTable(rows: TableRows, name: string): void {
-    if (!rows.close(name)) return;
+  function closeTable(text: string): void {
     table = undefined;
-    const block = rows.build();
-    if (list !== undefined) return list.text(block);
-    emit(open.main > 0, (builder) => builder.block("table", block));
+    if (list !== undefined) return list.text(text);
+    emit(open.main > 0, (builder) => builder.block("table", text));
   }
 
-  function closeList(items: ListText, name: string): void {
-    if (!items.close(name)) return;
+  function closeList(text: string): void {
     list = undefined;
-    emit(open.main > 0, (builder) => builder.block("list", items.build()));
+    emit(open.main > 0, (builder) => builder.block("list", text));
   }
 
   const parser = new Parser({
@@ -156,4 +151,86 @@ function walk(html: string, emit: Emit): string | undefined {
 function isNoText(name: string, attributes: Readonly<Record<string, string>>): boolean {
   return leftOut.has(name) || leftOutRoles.has(attributes["role"] ?? "") || "hidden" in attributes ||
     attributes["aria-hidden"] === "true";
+}
+
+/** A list of HTML with those inside of it, as lines. */
+function createListText() {
+  const lines: string[] = [];
+  /** Of each open list: the number of its last item; undefined where it has no numbers. */
+  const lists: { isOrdered: boolean; items: number }[] = [];
+  let openElements = 0;
+  let mark: string | undefined;
+
+  const isList = (name: string) => name === "ul" || name === "ol";
+  return {
+    /** @param name of any element within */
+    open(name: string): void {
+      if (isList(name) || name === "li") openElements++;
+      if (isList(name)) lists.push({ isOrdered: name === "ol", items: 0 });
+      if (name !== "li") return;
+      const list = lists.at(-1) ?? { isOrdered: false, items: 0 };
+      list.items++;
+      mark = list.isOrdered ? `${list.items}. ` : "- ";
+    },
+    text(piece: string): void {
+      const depth = Math.max(0, lists.length - 1);
+      const [first, ...more] = piece.trim().split("\n");
+      const inner = "  ".repeat(depth + 1);
+      lines.push(mark === undefined ? `${inner}${first}` : `${"  ".repeat(depth)}${mark}${first}`);
+      lines.push(...more.map((line) => inner + line));
+      mark = undefined;
+    },
+    /** True where this was the outermost list's end. */
+    close(name: string): boolean {
+      if (isList(name)) lists.pop();
+      if (isList(name) || name === "li") openElements--;
+      return openElements === 0;
+    },
+    build: (): string => lines.join("\n"),
+  };
+}
+
+/** A table of HTML; a table inside of a cell is that cell's text. */
+function createTableRows() {
+  const rows: { cells: string[]; isHeader: boolean }[] = [];
+  const outside: string[] = [];
+  let tables = 0;
+  let cellDepth = 0;
+
+  return {
+    /** @param name of any element within */
+    open(name: string): void {
+      if (name === "table") tables++;
+      if (tables !== 1) return;
+      if (name === "tr") rows.push({ cells: [], isHeader: true });
+      if (name !== "td" && name !== "th") return;
+      cellDepth++;
+      if (rows.length === 0) rows.push({ cells: [], isHeader: true });
+      const row = rows.at(-1);
+      row?.cells.push("");
+      if (row !== undefined && name === "td") row.isHeader = false;
+    },
+    text(piece: string): void {
+      const cells = rows.at(-1)?.cells;
+      const cell = cells?.pop();
+      if (cellDepth === 0 || cells === undefined || cell === undefined) {
+        if (cell !== undefined) cells?.push(cell);
+        outside.push(piece);
+      } else cells.push(cell === "" ? piece : `${cell} ${piece}`);
+    },
+    /** True where this was the outermost table's end. */
+    close(name: string): boolean {
+      if (name === "table") tables--;
+      if (tables === 1 && (name === "td" || name === "th")) cellDepth--;
+      return tables === 0;
+    },
+    build(): string {
+      const filled = rows.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""));
+      const [first, ...rest] = filled;
+      const header = first?.isHeader && rest.length > 0 ? first.cells : undefined;
+      const body = (header === undefined ? filled : rest).map(({ cells }) => cells);
+      // a caption, say
+      return [...outside, tableText(header, body)].filter((part) => part !== "").join("\n");
+    },
+  };
 }

@@ -2,7 +2,7 @@ import { lexer, type Token, type Tokens } from "marked";
 import type { SourceDocument } from "../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder } from "./document_builder.ts";
 import { htmlText } from "./read_html.ts";
-import { tableText } from "./table_text.ts";
+import { tableText } from "./document_builder.ts";
 
 /** Markdown (CommonMark and GitHub's tables) as a document; of its front matter only the title is kept. */
 export function readMarkdown(text: string, fallbackTitle: string): SourceDocument {

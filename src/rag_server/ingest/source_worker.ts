@@ -1,9 +1,9 @@
-/** A worker that reads files and cuts them into chunks; `source_reader.ts` is its other side. */
+/** A worker that reads files and cuts them into chunks; `read_file.ts` is its other side. */
 import { chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
-import { readSource } from "./read_source.ts";
+import { readDocument } from "./read_document.ts";
 
 export interface SourceRequest {
-  /** With `/`; its ending says what the file is. */
+  /** With `/`; its suffix says what the file is. */
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly options: ChunkOptions;
@@ -19,7 +19,7 @@ export type SourceReply =
 
 async function reply({ path, bytes, options }: SourceRequest): Promise<SourceReply> {
   try {
-    const reading = await readSource(path, bytes);
+    const reading = await readDocument(path, bytes);
     if (reading.kind === "skipped") return reading;
     const { title } = reading.document;
     return { kind: "chunks", title, texts: chunkDocument(reading.document, options).map(({ text }) => text) };

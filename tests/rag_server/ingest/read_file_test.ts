@@ -1,18 +1,81 @@
 import assert from "node:assert/strict";
 import { createFileReader } from "../../../src/rag_server/ingest/read_file.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { examplePdf } from "./example_pdf.ts";
+
+const forever = new AbortController().signal;
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+const open = (readTimeoutMs = 30_000) =>
+  createFileReader({
+    model: "m",
+    maxTokens: 400,
+    overlapTokens: 60,
+    maxFileBytes: 10_000_000,
+    readTimeoutMs,
+  });
+
+/** Writes a file and reads it, without its hash. */
+async function read(
+  reader: ReturnType<typeof open>,
+  folder: { readonly path: string },
+  source: string,
+  content: string | Uint8Array,
+  signal = forever,
+) {
+  const path = `${folder.path}/${source}`;
+  await Deno.writeFile(path, typeof content === "string" ? utf8(content) : content);
+  const reading = await reader.read({ path, source }, undefined, signal);
+  return "hash" in reading ? { kind: reading.kind, title: reading.title, texts: reading.texts } : reading;
+}
+
+Deno.test("createFileReader() gives a file's title and chunks, or why there are none", async () => {
+  await using folder = await temporaryFolder();
+  using reader = open();
+  assert.deepEqual(await read(reader, folder, "a.md", "# A\n\ntext"), {
+    kind: "chunks",
+    title: "A",
+    texts: ["A\n\ntext"],
+  });
+  assert.deepEqual(await read(reader, folder, "a.txt", ""), { kind: "skipped", reason: "it holds no text" });
+  assert.deepEqual(await read(reader, folder, "b.pdf", examplePdf([[{ text: "In a PDF.", y: 700 }]])), {
+    kind: "chunks",
+    title: "b",
+    texts: ["b\n\nIn a PDF."],
+  });
+  assert.equal((await read(reader, folder, "c.pdf", "%PDF-1.4 broken")).kind, "failed");
+});
+
+Deno.test("createFileReader() gives up a file that takes too long, and reads the next", async () => {
+  await using folder = await temporaryFolder();
+  using reader = open(500);
+  assert.deepEqual(await read(reader, folder, "slow.md", "![[".repeat(2_000_000)), {
+    kind: "failed",
+    reason: "reading it took more than 0.5 seconds",
+  });
+  assert.deepEqual(await read(reader, folder, "a.txt", "text"), {
+    kind: "chunks",
+    title: "a",
+    texts: ["a\n\ntext"],
+  });
+});
+
+Deno.test("createFileReader() stops with its signal", async () => {
+  await using folder = await temporaryFolder();
+  using reader = open();
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new Error("stop")), 100);
+  await assert.rejects(
+    read(reader, folder, "a.md", "![[".repeat(2_000_000), controller.signal),
+    { message: "stop" },
+  );
+});
 
 Deno.test("a pipe or a device that was given to ingest is not opened", async () => {
   await using folder = await temporaryFolder();
   const pipe = `${folder.path}/pipe`;
   assert.ok((await new Deno.Command("mkfifo", { args: [pipe] }).output()).success);
-  using reader = createFileReader({
-    model: "m",
-    maxTokens: 100,
-    overlapTokens: 0,
-    maxFileBytes: 1_000,
-    readTimeoutMs: 1_000,
-  });
+  using reader = open(1_000);
   const signal = AbortSignal.timeout(5_000);
   for (const path of [pipe, "/dev/zero"]) {
     assert.deepEqual(await reader.read({ path, source: "given" }, undefined, signal), {

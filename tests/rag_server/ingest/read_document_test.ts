@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readSource } from "../../../src/rag_server/ingest/read_source.ts";
+import { readDocument } from "../../../src/rag_server/ingest/read_document.ts";
 import { examplePdf } from "./example_pdf.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -7,7 +7,7 @@ const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt
 
 /** Title, headings and texts, each section a list. */
 async function read(path: string, bytes: Uint8Array): Promise<unknown> {
-  const reading = await readSource(path, bytes);
+  const reading = await readDocument(path, bytes);
   if (reading.kind === "skipped") return reading.reason;
   const { title, sections } = reading.document;
   return [
@@ -16,7 +16,7 @@ async function read(path: string, bytes: Uint8Array): Promise<unknown> {
   ];
 }
 
-Deno.test("readSource() goes by the name's ending, and by the bytes for a PDF", async () => {
+Deno.test("readDocument() goes by the suffix of the name, and by the bytes for a PDF", async () => {
   assert.deepEqual(await read("a/Leave_policy.md", utf8("# A\n\ntext")), ["A", ["A", "text"]]);
   assert.deepEqual(await read("a/Leave_policy.TXT", utf8("one\ntwo\r\n\r\n  \nthree")), ["Leave policy", [
     "",
@@ -32,7 +32,7 @@ Deno.test("readSource() goes by the name's ending, and by the bytes for a PDF", 
   ]]);
 });
 
-Deno.test("readSource() knows headings of reStructuredText and AsciiDoc", async () => {
+Deno.test("readDocument() knows headings of reStructuredText and AsciiDoc", async () => {
   const rst = "=====\nTitle\n=====\n\ntext\n\nOne\n---\nright below\n\nTwo\n---\n\n- item\n\n  --\n";
   assert.deepEqual(await read("x.rst", utf8(rst)), [
     "Title",
@@ -47,7 +47,7 @@ Deno.test("readSource() knows headings of reStructuredText and AsciiDoc", async 
   ]);
 });
 
-Deno.test("readSource() reads the encodings that files come in", async () => {
+Deno.test("readDocument() reads the encodings that files come in", async () => {
   const text = "Größe – naïve";
   const utf16 = new Uint16Array([...`\ufeff${text}`].map((char) => char.charCodeAt(0)));
   const littleEndian = new Uint8Array(utf16.buffer);
@@ -62,7 +62,7 @@ Deno.test("readSource() reads the encodings that files come in", async () => {
   assert.deepEqual(await read("x.html", latin1(`${page("no-such-thing")}Gr\xf6\xdfe`)), ["T", ["", "Größe"]]);
 });
 
-Deno.test("readSource() skips what holds no text", async () => {
+Deno.test("readDocument() skips what holds no text", async () => {
   assert.equal(await read("x.png", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR")), "it is not text");
   assert.equal(await read("x.txt", latin1("a\0b")), "it is not text");
   assert.equal(await read("x.bin", latin1("Gr\xf6\xdfe")), "it is not text");
