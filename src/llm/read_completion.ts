@@ -6,9 +6,13 @@ import {
   type CompletionRequest,
   noUsage,
   type OnUsage,
+  providerName,
+  type ProviderOptions,
   type Usage,
 } from "./provider.ts";
 import { declined, emptyAnswer, ProviderError } from "./provider_error.ts";
+import type { VendorExchange } from "./transport/exchange.ts";
+import { maxCompletionBytes, type StreamItem } from "./transport/read_reply.ts";
 
 /** What a vendor's reply, or one item of its stream, says. */
 export interface CompletionDelta {
@@ -22,12 +26,53 @@ export interface CompletionDelta {
   readonly isEnd?: boolean;
 }
 
+/** What one request for a completion takes. */
+export interface CompletionCall {
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The format of a stream. */
+  readonly format: "events" | "lines";
+  readonly readReply: (json: unknown) => CompletionDelta;
+  /** Of a stream: reads one item. */
+  readonly readItem: (item: StreamItem) => CompletionDelta;
+}
+
+/** What a completion is asked for with, whoever waits for it. */
+export type Prompt = Pick<CompletionRequest, "system" | "messages">;
+
+/**
+ * Completions as a vendor writes them.
+ * @param call asked once for each request
+ */
+export function vendorCompletion(
+  options: ProviderOptions,
+  exchange: VendorExchange,
+  ping: { readonly path: string; readonly headers?: Readonly<Record<string, string>> },
+  call: (prompt: Prompt, isStream: boolean) => CompletionCall,
+): CompletionProvider {
+  const { onUsage } = options;
+  return {
+    name: providerName(options),
+    ping: (signal) => exchange.get({ ...ping, signal }),
+    complete({ signal, timeoutMs, ...prompt }) {
+      const { readReply, ...request } = call(prompt, false);
+      const read = (json: unknown) => readCompletion(readReply(json), onUsage);
+      return exchange.send({ ...request, signal, timeoutMs, maxBytes: maxCompletionBytes, read });
+    },
+    stream({ signal, timeoutMs, ...prompt }) {
+      const { readItem: read, ...request } = call(prompt, true);
+      return readCompletionStream(exchange.stream({ ...request, signal, timeoutMs, read }), onUsage);
+    },
+  };
+}
+
 /**
  * A whole answer. One that was cut may have no text: a model that thinks can use up the longest one allowed before it.
  * @throws {ProviderError} where it was declined; `provider` where there is no text and it was not cut: nobody asked for
  * nothing
  */
-export function readCompletion(reply: CompletionDelta, onUsage: OnUsage | undefined): Completion {
+function readCompletion(reply: CompletionDelta, onUsage: OnUsage | undefined): Completion {
   const { text = "", isCut = false } = reply;
   const usage = { ...noUsage, ...reply.usage };
   onUsage?.(usage);
@@ -42,7 +87,7 @@ export function readCompletion(reply: CompletionDelta, onUsage: OnUsage | undefi
  * @throws {ProviderError} where it was declined; `provider` where the deltas end before the vendor's end mark, or without
  * any text though nothing was cut
  */
-export async function* readCompletionStream(
+async function* readCompletionStream(
   deltas: AsyncIterable<CompletionDelta>,
   onUsage: OnUsage | undefined,
 ): AsyncGenerator<CompletionPart, void, undefined> {

@@ -24,6 +24,20 @@ export interface ExchangeRequest extends AttemptRequest {
   readonly timeoutMs?: number | undefined;
 }
 
+/** Of a reply that is one JSON value. */
+export interface SendRequest<T> extends ExchangeRequest {
+  /** The longest body, in bytes; 64 MiB where absent. */
+  readonly maxBytes?: number;
+  /** Takes what is needed from the JSON; what it throws is a `provider` fault, unless it says another. */
+  readonly read: (json: unknown) => T;
+}
+
+/** Of a reply that is a stream. */
+export interface StreamRequest<T> extends ExchangeRequest {
+  readonly format: "events" | "lines";
+  readonly read: (item: StreamItem) => T;
+}
+
 export type VendorExchange = ReturnType<typeof createVendorExchange>;
 
 /**
@@ -42,14 +56,10 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
   }
 
   /**
-   * One JSON reply.
-   * @param request `read` takes what is needed from the JSON; what it throws is a `provider` fault, unless it says another;
-   * `maxBytes` is the longest body, 64 MiB where absent
+   * What `read` makes of one JSON reply.
    * @throws {ProviderError} or the signal's reason
    */
-  async function send<T>(
-    request: ExchangeRequest & { readonly maxBytes?: number; readonly read: (json: unknown) => T },
-  ): Promise<T> {
+  async function send<T>(request: SendRequest<T>): Promise<T> {
     requireKey();
     return await runAttempts(options, vendor, request, "application/json", async (attempt) => {
       const json = await readJson(await attempt.fetch(), attempt, request.maxBytes ?? maxJsonBytes);
@@ -78,12 +88,7 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
      * the vendor's own end mark was among them. Nothing is sent before the first item is asked for.
      * @throws {ProviderError} what `read` throws among it, or the signal's reason
      */
-    async *stream<T>(
-      { read, ...request }: ExchangeRequest & {
-        readonly format: "events" | "lines";
-        readonly read: (item: StreamItem) => T;
-      },
-    ): AsyncGenerator<T, void, undefined> {
+    async *stream<T>({ read, ...request }: StreamRequest<T>): AsyncGenerator<T, void, undefined> {
       requireKey();
       const accept = request.format === "events" ? "text/event-stream" : "application/x-ndjson";
       const { attempt, first, items } = await runAttempts(

@@ -26,7 +26,7 @@ export interface VendorInterface {
 export interface AttemptRequest {
   readonly path: string;
   /** Sent as JSON by POST; without it the request is a GET. */
-  readonly body?: unknown;
+  readonly body?: Readonly<Record<string, unknown>>;
   /** Ends the fetch, the reading of the body and the waiting at once. */
   readonly signal: AbortSignal;
   /** Those of the wire format. */

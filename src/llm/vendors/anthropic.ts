@@ -1,16 +1,10 @@
 import { z } from "zod";
-import {
-  type CompletionProvider,
-  type CompletionRequest,
-  providerName,
-  type ProviderOptions,
-  type Usage,
-} from "../provider.ts";
+import type { CompletionProvider, ProviderOptions, Usage } from "../provider.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
-import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
+import { type CompletionDelta, type Prompt, vendorCompletion } from "../read_completion.ts";
 import { errorWithinReply } from "../transport/attempt_error.ts";
 import { createVendorExchange, versionedUrl } from "../transport/exchange.ts";
-import { maxCompletionBytes, parseItem, replyReader } from "../transport/read_reply.ts";
+import { parseItem, replyReader } from "../transport/read_reply.ts";
 import { longestAnswer } from "./longest_answer.ts";
 
 const wireUsage = z.object({
@@ -49,42 +43,22 @@ export function createAnthropicCompletion(options: ProviderOptions): CompletionP
     needsKey: true,
     authHeaders: (key) => ({ "x-api-key": key }),
   });
-  const path = "/messages";
   const headers = { "anthropic-version": "2023-06-01" };
-  return {
-    name: providerName(options),
-    ping: (signal) => exchange.get({ path: "/models?limit=1", headers, signal }),
-    complete: ({ signal, timeoutMs, ...request }) =>
-      exchange.send({
-        path,
-        headers,
-        signal,
-        timeoutMs,
-        maxBytes: maxCompletionBytes,
-        body: messagesBody(request, options),
-        read: (json) => {
-          const { content, stop_reason, usage } = readMessage(json);
-          const text = content.map((block) => block.type === "text" ? block.text ?? "" : "").join("");
-          return readCompletion({ text, usage: readUsage(usage), ...readStop(stop_reason) }, options.onUsage);
-        },
-      }),
-    stream: ({ signal, timeoutMs, ...request }) =>
-      readCompletionStream(
-        exchange.stream({
-          path,
-          headers,
-          signal,
-          timeoutMs,
-          format: "events",
-          body: { ...messagesBody(request, options), stream: true },
-          read: createEventReader(),
-        }),
-        options.onUsage,
-      ),
-  };
+  return vendorCompletion(options, exchange, { path: "/models?limit=1", headers }, (prompt, isStream) => ({
+    path: "/messages",
+    headers,
+    body: { ...messagesBody(prompt, options), stream: isStream || undefined },
+    format: "events",
+    readReply(json) {
+      const { content, stop_reason, usage } = readMessage(json);
+      const text = content.map((block) => block.type === "text" ? block.text ?? "" : "").join("");
+      return { text, usage: readUsage(usage), ...readStop(stop_reason) };
+    },
+    readItem: createEventReader(),
+  }));
 }
 
-function messagesBody({ system, messages }: Omit<CompletionRequest, "signal">, options: ProviderOptions) {
+function messagesBody({ system, messages }: Prompt, options: ProviderOptions) {
   return {
     model: options.model,
     // the interface demands a number

@@ -1,7 +1,15 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import { type EmbeddingRequest, type Embeddings, noUsage, type ProviderOptions } from "../provider.ts";
+import {
+  type EmbeddingProvider,
+  type EmbeddingRequest,
+  type Embeddings,
+  noUsage,
+  providerName,
+  type ProviderOptions,
+} from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
+import type { VendorExchange } from "../transport/exchange.ts";
 
 /** What a vendor takes in one request; `bytes` are of UTF-8, and a single text that is longer makes a batch of its own. */
 interface BatchLimits {
@@ -18,6 +26,41 @@ interface EmbeddedBatch {
 export interface BatchedEmbedding extends Pick<ProviderOptions, "dimensions" | "onUsage"> {
   readonly limits: BatchLimits;
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbeddedBatch>;
+}
+
+/** How a vendor embeds. */
+export interface EmbeddingWire {
+  readonly path: string;
+  readonly limits: BatchLimits;
+  readonly body: (
+    texts: readonly string[],
+    purpose: EmbeddingRequest["purpose"],
+  ) => Readonly<Record<string, unknown>>;
+  readonly read: (json: unknown) => EmbeddedBatch;
+  /** What may be read at no cost; where absent a ping embeds a word. */
+  readonly ping?: string;
+}
+
+/** Embeddings as a vendor writes them. */
+export function vendorEmbedding(
+  options: ProviderOptions,
+  exchange: VendorExchange,
+  { path, limits, body, read, ping }: EmbeddingWire,
+): EmbeddingProvider {
+  const embed = (request: EmbeddingRequest) =>
+    embedInBatches(request, {
+      ...options,
+      limits,
+      embed: (texts, signal) => exchange.send({ path, signal, body: body(texts, request.purpose), read }),
+    });
+  return {
+    name: providerName(options),
+    embed,
+    async ping(signal) {
+      if (ping !== undefined) await exchange.get({ path: ping, signal });
+      else await embed({ texts: ["ping"], purpose: "query", signal });
+    },
+  };
 }
 
 const concurrency = 4;

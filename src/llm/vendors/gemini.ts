@@ -1,18 +1,16 @@
 import { z } from "zod";
-import {
-  type CompletionProvider,
-  type CompletionRequest,
-  type EmbeddingProvider,
-  type EmbeddingRequest,
-  providerName,
-  type ProviderOptions,
+import type {
+  CompletionProvider,
+  EmbeddingProvider,
+  EmbeddingRequest,
+  ProviderOptions,
 } from "../provider.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
-import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
+import { type CompletionDelta, type Prompt, vendorCompletion } from "../read_completion.ts";
 import { errorWithinReply } from "../transport/attempt_error.ts";
 import { createVendorExchange, type VendorExchange, versionedUrl } from "../transport/exchange.ts";
-import { maxCompletionBytes, parseItem, replyReader } from "../transport/read_reply.ts";
-import { embedInBatches, readVector, wireVector } from "./embeddings.ts";
+import { parseItem, replyReader } from "../transport/read_reply.ts";
+import { readVector, vendorEmbedding, wireVector } from "./embeddings.ts";
 
 const wireUsage = z.object({
   promptTokenCount: z.number().nullish(),
@@ -46,33 +44,14 @@ const readEmbeddings = replyReader(z.object({
  * Source: Gemini API reference, "Generating content".
  */
 export function createGeminiCompletion(options: ProviderOptions): CompletionProvider {
-  const exchange = geminiExchange(options);
   const model = modelPath(options.model);
-  return {
-    name: providerName(options),
-    ping: (signal) => exchange.get({ path: "/models?pageSize=1", signal }),
-    complete: ({ signal, timeoutMs, ...request }) =>
-      exchange.send({
-        path: `/${model}:generateContent`,
-        signal,
-        timeoutMs,
-        maxBytes: maxCompletionBytes,
-        body: generateBody(request, options),
-        read: (json) => readCompletion(readAnswer(json), options.onUsage),
-      }),
-    stream: ({ signal, timeoutMs, ...request }) =>
-      readCompletionStream(
-        exchange.stream({
-          path: `/${model}:streamGenerateContent?alt=sse`,
-          signal,
-          timeoutMs,
-          format: "events",
-          body: generateBody(request, options),
-          read: ({ data }) => readAnswer(parseItem(data)),
-        }),
-        options.onUsage,
-      ),
-  };
+  return vendorCompletion(options, geminiExchange(options), { path: ping }, (prompt, isStream) => ({
+    path: `/${model}:${isStream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+    body: generateBody(prompt, options),
+    format: "events",
+    readReply: readAnswer,
+    readItem: ({ data }) => readAnswer(parseItem(data)),
+  }));
 }
 
 /**
@@ -80,37 +59,30 @@ export function createGeminiCompletion(options: ProviderOptions): CompletionProv
  * Source: Gemini API reference, "Embeddings", and its guide "Embeddings" on task types.
  */
 export function createGeminiEmbedding(options: ProviderOptions): EmbeddingProvider {
-  const exchange = geminiExchange(options);
   const model = modelPath(options.model);
-  return {
-    name: providerName(options),
-    ping: (signal) => exchange.get({ path: "/models?pageSize=1", signal }),
-    embed: (request) =>
-      embedInBatches(request, {
-        ...options,
-        limits: { texts: 100, bytes: 2_000_000 },
-        embed: (texts, signal) =>
-          exchange.send({
-            path: `/${model}:batchEmbedContents`,
-            signal,
-            body: {
-              requests: texts.map((text) => ({
-                model,
-                ...embeddedContent(model, text, request.purpose),
-                outputDimensionality: options.dimensions,
-              })),
-            },
-            read: (json) => {
-              const { embeddings, usageMetadata } = readEmbeddings(json);
-              return {
-                vectors: embeddings.map(({ values }) => readVector(values)),
-                promptTokens: usageMetadata?.promptTokenCount ?? 0,
-              };
-            },
-          }),
-      }),
-  };
+  return vendorEmbedding(options, geminiExchange(options), {
+    path: `/${model}:batchEmbedContents`,
+    limits: { texts: 100, bytes: 2_000_000 },
+    body: (texts, purpose) => ({
+      requests: texts.map((text) => ({
+        model,
+        ...embeddedContent(model, text, purpose),
+        outputDimensionality: options.dimensions,
+      })),
+    }),
+    read(json) {
+      const { embeddings, usageMetadata } = readEmbeddings(json);
+      return {
+        vectors: embeddings.map(({ values }) => readVector(values)),
+        promptTokens: usageMetadata?.promptTokenCount ?? 0,
+      };
+    },
+    ping,
+  });
 }
+
+/** What may be read at no cost. */
+const ping = "/models?pageSize=1";
 
 function geminiExchange(options: ProviderOptions): VendorExchange {
   return createVendorExchange(options, {
@@ -126,7 +98,7 @@ function modelPath(model: string): string {
   return model.includes("/") ? model : `models/${model}`;
 }
 
-function generateBody({ system, messages }: Omit<CompletionRequest, "signal">, options: ProviderOptions) {
+function generateBody({ system, messages }: Prompt, options: ProviderOptions) {
   const { maxTokens, temperature } = options;
   const isConfigured = maxTokens !== undefined || temperature !== undefined;
   return {

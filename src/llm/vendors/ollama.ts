@@ -2,20 +2,17 @@ import { z } from "zod";
 import { countTokens } from "../../text/token_count.ts";
 import {
   type CompletionProvider,
-  type CompletionRequest,
   type EmbeddingProvider,
   providerName,
   type ProviderOptions,
   type Usage,
 } from "../provider.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
-import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
+import { type CompletionDelta, type Prompt, vendorCompletion } from "../read_completion.ts";
 import { errorWithinReply } from "../transport/attempt_error.ts";
 import { bearer, createVendorExchange, type VendorExchange } from "../transport/exchange.ts";
-import { maxCompletionBytes, parseItem, replyReader } from "../transport/read_reply.ts";
-import { embedInBatches, readVector, wireVector } from "./embeddings.ts";
-
-type Prompt = Pick<CompletionRequest, "system" | "messages">;
+import { parseItem, replyReader } from "../transport/read_reply.ts";
+import { readVector, vendorEmbedding, wireVector } from "./embeddings.ts";
 
 // a stream's lines have the same shape as the whole answer
 const readChat = replyReader(z.object({
@@ -36,39 +33,17 @@ const readEmbeddings = replyReader(z.object({
  * Source: Ollama documentation, API, "Generate a chat message", "Streaming", "Errors".
  */
 export function createOllamaCompletion(options: ProviderOptions): CompletionProvider {
-  const exchange = ollamaExchange(options);
   const windowFor = createOllamaContext(options);
-  const path = "/api/chat";
-
-  return {
-    name: providerName(options),
-    ping: (signal) => exchange.get({ path: "/api/tags", signal }),
-    complete({ signal, timeoutMs, ...request }) {
-      const window = windowFor(request);
-      return exchange.send({
-        path,
-        signal,
-        timeoutMs,
-        maxBytes: maxCompletionBytes,
-        body: { ...chatBody(request, options, window), stream: false },
-        read: (json) => readCompletion(readAnswer(json, window), options.onUsage),
-      });
-    },
-    stream({ signal, timeoutMs, ...request }) {
-      const window = windowFor(request);
-      return readCompletionStream(
-        exchange.stream({
-          path,
-          signal,
-          timeoutMs,
-          format: "lines",
-          body: { ...chatBody(request, options, window), stream: true },
-          read: ({ data }) => readAnswer(parseItem(data), window),
-        }),
-        options.onUsage,
-      );
-    },
-  };
+  return vendorCompletion(options, ollamaExchange(options), { path: ping }, (prompt, isStream) => {
+    const window = windowFor(prompt);
+    return {
+      path: "/api/chat",
+      body: { ...chatBody(prompt, options, window), stream: isStream },
+      format: "lines",
+      readReply: (json) => readAnswer(json, window),
+      readItem: ({ data }) => readAnswer(parseItem(data), window),
+    };
+  });
 }
 
 /**
@@ -76,28 +51,21 @@ export function createOllamaCompletion(options: ProviderOptions): CompletionProv
  * Source: Ollama documentation, API, "Generate embeddings".
  */
 export function createOllamaEmbedding(options: ProviderOptions): EmbeddingProvider {
-  const exchange = ollamaExchange(options);
-  return {
-    name: providerName(options),
-    ping: (signal) => exchange.get({ path: "/api/tags", signal }),
-    embed: (request) =>
-      embedInBatches(request, {
-        ...options,
-        // no limit is documented; a small batch keeps one request on a slow machine within its time
-        limits: { texts: 32, bytes: 1_000_000 },
-        embed: (input, signal) =>
-          exchange.send({
-            path: "/api/embed",
-            signal,
-            body: { model: options.model, input, dimensions: options.dimensions },
-            read: (json) => {
-              const { embeddings, prompt_eval_count } = readEmbeddings(json);
-              return { vectors: embeddings.map(readVector), promptTokens: prompt_eval_count ?? 0 };
-            },
-          }),
-      }),
-  };
+  return vendorEmbedding(options, ollamaExchange(options), {
+    path: "/api/embed",
+    // no limit is documented; a small batch keeps one request on a slow machine within its time
+    limits: { texts: 32, bytes: 1_000_000 },
+    body: (input) => ({ model: options.model, input, dimensions: options.dimensions }),
+    read(json) {
+      const { embeddings, prompt_eval_count } = readEmbeddings(json);
+      return { vectors: embeddings.map(readVector), promptTokens: prompt_eval_count ?? 0 };
+    },
+    ping,
+  });
 }
+
+/** What may be read at no cost. */
+const ping = "/api/tags";
 
 function ollamaExchange(options: ProviderOptions): VendorExchange {
   return createVendorExchange(options, {

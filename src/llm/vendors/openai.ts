@@ -1,18 +1,17 @@
 import { z } from "zod";
-import {
-  type CompletionProvider,
-  type CompletionRequest,
-  type EmbeddingProvider,
-  providerName,
-  type ProviderOptions,
-} from "../provider.ts";
+import type { CompletionProvider, EmbeddingProvider, ProviderOptions } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
-import { type CompletionDelta, readCompletion, readCompletionStream } from "../read_completion.ts";
+import { type CompletionDelta, vendorCompletion } from "../read_completion.ts";
 import { errorWithinReply } from "../transport/attempt_error.ts";
-import { bearer, createVendorExchange, type VendorExchange } from "../transport/exchange.ts";
-import { maxCompletionBytes, parseItem, replyReader } from "../transport/read_reply.ts";
-import { embedInBatches, readNumberedVectors, wireVector } from "./embeddings.ts";
+import {
+  bearer,
+  createVendorExchange,
+  type ExchangeRequest,
+  type VendorExchange,
+} from "../transport/exchange.ts";
+import { parseItem, replyReader } from "../transport/read_reply.ts";
+import { readNumberedVectors, vendorEmbedding, wireVector } from "./embeddings.ts";
 import { isOpenaiThinker } from "./longest_answer.ts";
 
 const wirePart = z.object({ type: z.string().nullish(), text: z.string().nullish() });
@@ -54,45 +53,23 @@ const readEmbeddings = replyReader(z.object({
  * Source: OpenAI API reference, "Chat Completions".
  */
 export function createOpenaiCompletion(options: ProviderOptions): CompletionProvider {
-  const exchange = openaiExchange(options);
   // OpenAI itself takes the newer name for all of its models; elsewhere the newer models refuse the older name, and many
   // servers do not know the newer one
   const isNewer = isOpenai(options) || isOpenaiThinker(options.model);
-  const limitNames = createTokenLimitNames(isNewer ? "max_completion_tokens" : "max_tokens");
-  const path = "/chat/completions";
-  return {
-    name: providerName(options),
-    ping: (signal) => exchange.get({ path: "/models", signal }),
-    complete: ({ signal, timeoutMs, ...request }) =>
-      limitNames.send((limitName) =>
-        exchange.send({
-          path,
-          signal,
-          timeoutMs,
-          maxBytes: maxCompletionBytes,
-          body: chatBody(request, options, limitName),
-          read: (json) => readCompletion(readAnswer(json), options.onUsage),
-        })
-      ),
-    stream: ({ signal, timeoutMs, ...request }) =>
-      readCompletionStream(
-        limitNames.stream((limitName) =>
-          exchange.stream({
-            path,
-            signal,
-            timeoutMs,
-            format: "events",
-            body: {
-              ...chatBody(request, options, limitName),
-              stream: true,
-              stream_options: { include_usage: true },
-            },
-            read: ({ data }) => data === "[DONE]" ? { isEnd: true } : readDelta(parseItem(data)),
-          })
-        ),
-        options.onUsage,
-      ),
-  };
+  const limitName = isNewer ? "max_completion_tokens" : "max_tokens";
+  const exchange = withEitherLimitName(openaiExchange(options), options.maxTokens, limitName);
+  return vendorCompletion(options, exchange, { path: ping }, ({ system, messages }, isStream) => ({
+    path: "/chat/completions",
+    body: {
+      model: options.model,
+      messages: [...(system ? [{ role: "system", content: system }] : []), ...messages],
+      temperature: options.temperature,
+      ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    },
+    format: "events",
+    readReply: readAnswer,
+    readItem: ({ data }) => data === "[DONE]" ? { isEnd: true } : readDelta(parseItem(data)),
+  }));
 }
 
 /**
@@ -100,36 +77,28 @@ export function createOpenaiCompletion(options: ProviderOptions): CompletionProv
  * Source: OpenAI API reference, "Embeddings".
  */
 export function createOpenaiEmbedding(options: ProviderOptions): EmbeddingProvider {
-  const exchange = openaiExchange(options);
   const isVendor = isOpenai(options);
-  // OpenAI takes 2048 texts and 300,000 tokens, and hardly a text has a token for every two bytes; 512 texts keep
-  // the reply at some 8 MB. Others take less: 32 is the default of Hugging Face's server.
-  const limits = { texts: isVendor ? 512 : 32, bytes: 600_000 };
-  return {
-    name: providerName(options),
-    ping: (signal) => exchange.get({ path: "/models", signal }),
-    embed: (request) =>
-      embedInBatches(request, {
-        ...options,
-        limits,
-        embed: (input, signal) =>
-          exchange.send({
-            path: "/embeddings",
-            signal,
-            body: {
-              model: options.model,
-              input,
-              dimensions: options.dimensions,
-              encoding_format: isVendor ? "base64" : undefined,
-            },
-            read: (json) => {
-              const { data, usage } = readEmbeddings(json);
-              return { vectors: readNumberedVectors(data), promptTokens: usage?.prompt_tokens ?? 0 };
-            },
-          }),
-      }),
-  };
+  return vendorEmbedding(options, openaiExchange(options), {
+    path: "/embeddings",
+    // OpenAI takes 2048 texts and 300,000 tokens, and hardly a text has a token for every two bytes; 512 texts keep
+    // the reply at some 8 MB. Others take less: 32 is the default of Hugging Face's server.
+    limits: { texts: isVendor ? 512 : 32, bytes: 600_000 },
+    body: (input) => ({
+      model: options.model,
+      input,
+      dimensions: options.dimensions,
+      encoding_format: isVendor ? "base64" : undefined,
+    }),
+    read(json) {
+      const { data, usage } = readEmbeddings(json);
+      return { vectors: readNumberedVectors(data), promptTokens: usage?.prompt_tokens ?? 0 };
+    },
+    ping,
+  });
 }
+
+/** What may be read at no cost. */
+const ping = "/models";
 
 function openaiExchange(options: ProviderOptions): VendorExchange {
   const { baseUrl = vendorAddresses.openai } = options;
@@ -154,19 +123,6 @@ function isOpenai({ baseUrl }: ProviderOptions): boolean {
   const url = baseUrl ?? vendorAddresses.openai;
   // its regions have names of their own in front
   return URL.canParse(url) && /(^|\.)api\.openai\.com$/.test(new URL(url).hostname);
-}
-
-function chatBody(
-  { system, messages }: Pick<CompletionRequest, "system" | "messages">,
-  options: ProviderOptions,
-  limitName: TokenLimitName,
-) {
-  return {
-    model: options.model,
-    messages: [...(system ? [{ role: "system", content: system }] : []), ...messages],
-    [limitName]: options.maxTokens,
-    temperature: options.temperature,
-  };
 }
 
 function readAnswer(json: unknown): CompletionDelta {
@@ -220,60 +176,57 @@ function readUsage(usage: z.infer<typeof wireUsage>) {
 /** What servers with OpenAI's interface call the longest answer: the newer name is for thoughts and text together. */
 type TokenLimitName = "max_tokens" | "max_completion_tokens";
 
-/** Finds out which name a server takes. */
-interface TokenLimitNames {
-  /**
-   * Sends a request, and once more under the other name where the server asks for that. Where it refuses both, the first
-   * refusal is thrown.
-   */
-  send<T>(request: (name: TokenLimitName) => Promise<T>): Promise<T>;
-  /** As `send`, where the refusal comes before the first item. */
-  stream<T>(request: (name: TokenLimitName) => AsyncIterable<T>): AsyncGenerator<T, void, undefined>;
-}
-
-/** @param first the name to begin with; the one that a server asked for and then took is kept */
-function createTokenLimitNames(first: TokenLimitName): TokenLimitNames {
+/**
+ * An exchange that sends a request with the longest answer, and once more under its other name where the server asks for
+ * that. Where it refuses both, the first refusal is thrown.
+ * @param first the name to begin with; the one that a server asked for and then took is kept
+ */
+function withEitherLimitName(
+  exchange: VendorExchange,
+  maxTokens: number | undefined,
+  first: TokenLimitName,
+): VendorExchange {
   let current = first;
+  const named = <R extends ExchangeRequest>(request: R, name: TokenLimitName) => ({
+    ...request,
+    body: { ...request.body, [name]: maxTokens },
+  });
   return {
+    ...exchange,
     async send(request) {
       const name = current;
-      let refusal: unknown;
       try {
-        return await request(name);
-      } catch (thrown) {
-        if (!asksForOther(thrown, name)) throw thrown;
-        refusal = thrown;
-      }
-      try {
-        const result = await request(otherThan(name));
-        current = otherThan(name);
-        return result;
-      } catch (thrown) {
-        throw isRefusal(thrown) ? refusal : thrown;
+        return await exchange.send(named(request, name));
+      } catch (refusal) {
+        if (!asksForOther(refusal, name)) throw refusal;
+        try {
+          const reply = await exchange.send(named(request, otherThan(name)));
+          current = otherThan(name);
+          return reply;
+        } catch (thrown) {
+          throw isRefusal(thrown) ? refusal : thrown;
+        }
       }
     },
     async *stream(request) {
       const name = current;
       let hasItem = false;
-      let refusal: unknown;
       try {
-        for await (const item of request(name)) {
+        for await (const item of exchange.stream(named(request, name))) {
           hasItem = true;
           yield item;
         }
-        return;
-      } catch (thrown) {
-        if (hasItem || !asksForOther(thrown, name)) throw thrown;
-        refusal = thrown;
-      }
-      try {
-        for await (const item of request(otherThan(name))) {
-          hasItem = true;
-          current = otherThan(name);
-          yield item;
+      } catch (refusal) {
+        if (hasItem || !asksForOther(refusal, name)) throw refusal;
+        try {
+          for await (const item of exchange.stream(named(request, otherThan(name)))) {
+            hasItem = true;
+            current = otherThan(name);
+            yield item;
+          }
+        } catch (thrown) {
+          throw !hasItem && isRefusal(thrown) ? refusal : thrown;
         }
-      } catch (thrown) {
-        throw !hasItem && isRefusal(thrown) ? refusal : thrown;
       }
     },
   };

@@ -1,17 +1,10 @@
 import { z } from "zod";
-import {
-  type EmbeddingProvider,
-  type EmbeddingRequest,
-  type Embeddings,
-  providerName,
-  type ProviderOptions,
-  type RerankProvider,
-} from "../provider.ts";
+import type { EmbeddingProvider, ProviderOptions, RerankProvider } from "../provider.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
 import { bearer, createVendorExchange } from "../transport/exchange.ts";
 import type { VendorInterface } from "../transport/http_attempt.ts";
 import { replyReader } from "../transport/read_reply.ts";
-import { embedInBatches, readNumberedVectors, wireVector } from "./embeddings.ts";
+import { readNumberedVectors, vendorEmbedding, wireVector } from "./embeddings.ts";
 import { createRerank } from "./rerank.ts";
 
 const readEmbeddings = replyReader(z.object({
@@ -24,40 +17,22 @@ const readEmbeddings = replyReader(z.object({
  * Source: Voyage API reference, "Text embedding models".
  */
 export function createVoyageEmbedding(options: ProviderOptions): EmbeddingProvider {
-  const exchange = createVendorExchange(options, voyage(options));
-
-  function embed(request: EmbeddingRequest): Promise<Embeddings> {
-    return embedInBatches(request, {
-      ...options,
-      // 120,000 tokens with the models that take the fewest; hardly a text has a token for every two bytes
-      limits: { texts: 1000, bytes: 240_000 },
-      embed: (input, signal) =>
-        exchange.send({
-          path: "/embeddings",
-          signal,
-          body: {
-            model: options.model,
-            input,
-            input_type: request.purpose,
-            output_dimension: options.dimensions,
-            encoding_format: "base64",
-          },
-          read: (json) => {
-            const { data, usage } = readEmbeddings(json);
-            return { vectors: readNumberedVectors(data), promptTokens: usage?.total_tokens ?? 0 };
-          },
-        }),
-    });
-  }
-
-  return {
-    name: providerName(options),
-    embed,
-    // the interface has nothing cheaper that looks at the key
-    async ping(signal) {
-      await embed({ texts: ["ping"], purpose: "query", signal });
+  return vendorEmbedding(options, createVendorExchange(options, voyage(options)), {
+    path: "/embeddings",
+    // 120,000 tokens with the models that take the fewest; hardly a text has a token for every two bytes
+    limits: { texts: 1000, bytes: 240_000 },
+    body: (input, purpose) => ({
+      model: options.model,
+      input,
+      input_type: purpose,
+      output_dimension: options.dimensions,
+      encoding_format: "base64",
+    }),
+    read(json) {
+      const { data, usage } = readEmbeddings(json);
+      return { vectors: readNumberedVectors(data), promptTokens: usage?.total_tokens ?? 0 };
     },
-  };
+  });
 }
 
 /**

@@ -322,7 +322,7 @@ Deno.test("each failed attempt is one log line, the last one a warning, and none
     connection.write(reply(503, "down", "x-request-id: r1\r\n"))
   );
   const exchange = exchangeWith(server.url, { logger });
-  await assertFault(exchange.send({ ...question, body: "the prompt" }), "provider");
+  await assertFault(exchange.send({ ...question, body: { prompt: "the prompt" } }), "provider");
   const logged = lines.map((line) => JSON.parse(line));
   assert.deepEqual(
     logged.map(({ time: _, elapsedMs, ...line }) => ({ ...line, elapsedMs: typeof elapsedMs })),
