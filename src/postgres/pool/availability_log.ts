@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { LogFields, Logger } from "../../core/logger.ts";
 
-/** Says in the log when a database that answered does so no more, and when it does again; not for each call. */
+/** Says in the log that a database can no longer be reached, and that it can be again: once, not for each call. */
 export interface AvailabilityLog {
   opened(): void;
   /** No connection could be opened. */
@@ -10,12 +10,10 @@ export interface AvailabilityLog {
   lost(error: Error): void;
 }
 
-/** One that takes connections by fits and starts, since it has none left, say, is told of once in this time. */
+/** A database that can be reached only now and then, since it has few connections left, is told of once in this time. */
 const windowMs = 60_000;
 
-/**
- * Before its first connection a database has not answered yet, which whoever starts tells of; the log then has when it does.
- */
+/** Before a database's first connection only the end of the wait is logged: who starts the server says that it waits. */
 export function createAvailabilityLog(logger: Logger, now: () => number): AvailabilityLog {
   let downSince: number | undefined;
   let toldAt = -Infinity;

@@ -1,4 +1,4 @@
-import type { AppError } from "../../core/app_error.ts";
+import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
@@ -10,19 +10,22 @@ import {
   poolEnded,
   type PrincipalPool,
 } from "./principal_pool.ts";
-import { allStuck, createStuckBackends } from "./stuck_backends.ts";
+import { createStuckBackends } from "./stuck_backends.ts";
 
 /**
- * Connections that are kept per principal and database, never handed to another principal. One whose statement PostgreSQL
- * does not end keeps its place, so that such statements are as many as there are places and no more; its caller goes on with
- * those that are left, and is refused once there is none. A pool that many callers share, the local principal's, takes as
- * many connections more as it has places, of which no caller with a stuck one gets more than the pool had.
+ * Connections that are kept per principal and database, never handed to another principal.
+ *
+ * A connection is stuck where PostgreSQL does not end its statement. It keeps its place, so that there are never more such
+ * statements than places. Its caller goes on with the places that are left, and is refused once there is none. A pool that
+ * many callers share, the local principal's, may open one more connection for each stuck one, up to twice its places; a
+ * caller with a stuck connection gets no more than the pool has places, the stuck ones included.
  */
 export interface ConnectionPools extends AsyncDisposable {
   /**
-   * A connection of the principal's, an idle one where there is one. Callers take turns, for their pool and for the total
-   * bound alike: who has fewer connections in use goes first, then who came first. When a connection cannot be opened, all who wait for that database and have none
-   * open fail with the same error, so that nobody waits out the failures of others.
+   * A connection of the principal's, an idle one where there is one. Who waits, for a place in their pool or for the total
+   * bound, is served in a fair order: who has fewer connections in use goes first, then who came first. When a connection
+   * cannot be opened, all who wait for that database and have none open get the same error: nobody waits for the others to
+   * fail one by one.
    *
    * @throws {AppError} `unavailable` where none can be opened, or all are stuck; the signal's reason where that aborts
    */
@@ -46,7 +49,7 @@ interface PoolsOptions {
   readonly maxConnections: number;
   readonly logger: Logger;
   readonly now?: () => number;
-  /** As the stuck backends' own. */
+  /** When to look at stuck backends, as createStuckBackends() takes it. */
   readonly lookAfterMs?: readonly number[];
 }
 
@@ -102,7 +105,7 @@ export function createConnectionPools(
     if (queue.length === 0) return;
     let room = maxConnections - sum(pools, (pool) => pool.size());
     let closing = sum(pools, (pool) => pool.closingCount());
-    const left = inTurns(queue).filter((waiter) => {
+    const left = inFairOrder(queue).filter((waiter) => {
       const { pool, caller } = waiter;
       const refusal = refusalOf(waiter);
       if (refusal !== undefined) {
@@ -130,29 +133,30 @@ export function createConnectionPools(
     queue = queue.filter((waiter) => isLeft.has(waiter));
   }
 
-  /** Waiters in the order in which callers take turns: the second of a caller comes after the first of each other. */
-  function inTurns(waiters: readonly Waiter[]): readonly Waiter[] {
-    const turns = new Map<string, number>();
-    const ordered = waiters.map((waiter) => {
+  /** Each waiter comes after as many of every other caller's as its own caller has in use or waiting before it. */
+  function inFairOrder(waiters: readonly Waiter[]): readonly Waiter[] {
+    const counts = new Map<string, number>();
+    const ranked = waiters.map((waiter) => {
       const { caller } = waiter;
-      const turn = turns.get(caller) ?? sum(pools, (pool) => pool.inUseCount(caller));
-      turns.set(caller, turn + 1);
-      return { waiter, turn };
+      const rank = counts.get(caller) ?? sum(pools, (pool) => pool.inUseCount(caller));
+      counts.set(caller, rank + 1);
+      return { waiter, rank };
     });
-    return ordered.sort((one, other) => one.turn - other.turn).map(({ waiter }) => waiter);
+    return ranked.sort((one, other) => one.rank - other.rank).map(({ waiter }) => waiter);
   }
 
   /** Why a waiter need not wait: nothing that it could get would come back. */
   function refusalOf({ pool, caller }: Waiter): AppError | undefined {
     const { name, poolMaxConns: places } = pool.database;
     const own = stuckOf(pool.database, caller);
-    if (own.length >= places) return refusal(name, `this caller's connections (${places})`, own);
+    if (own.length >= places) return allStuck(name, `this caller's connections (${places})`, own);
     if (pool.isStuck()) {
-      return refusal(name, `the connections that these callers share (${pool.size()})`, pool.stuck());
+      return allStuck(name, `the connections that these callers share (${pool.size()})`, pool.stuck());
     }
     const all = [...pools].flatMap((other) => other.stuck());
-    if (all.length < maxConnections) return undefined;
-    return refusal(name, `the server's connections (${maxConnections})`, all);
+    return all.length < maxConnections
+      ? undefined
+      : allStuck(name, `the server's connections (${maxConnections})`, all);
   }
 
   /** Whether a caller with stuck connections has as many in this database, with those in use, as a pool has places. */
@@ -243,8 +247,13 @@ function sum(pools: Iterable<PrincipalPool>, count: (pool: PrincipalPool) => num
   return total;
 }
 
-function refusal(databaseName: string, whose: string, places: readonly HeldPlace[]): AppError {
-  return allStuck(databaseName, whose, Math.min(...places.map(({ since }) => since)));
+function allStuck(databaseName: string, connections: string, places: readonly HeldPlace[]): AppError {
+  const since = new Date(Math.min(...places.map((place) => place.since))).toISOString();
+  return new AppError(
+    "unavailable",
+    `Cannot read from database "${databaseName}": each of ${connections} is held by a statement that PostgreSQL does not ` +
+      `stop, the first since ${since}; try again later, or have the operator end their backends, which the server's log names`,
+  );
 }
 
 /** Of the pools with an idle connection, the one that was used longest ago; one in use comes last. */

@@ -16,10 +16,10 @@ export interface Lease {
   /** Closes it for good; a statement that still runs is cancelled. */
   discard(): void;
   /**
-   * Has the server cancel what runs, until `ended` settles or it has been asked for `patienceMs`, which is 2 seconds where
-   * absent. Whether it has ended.
+   * Has the server cancel what runs, until `settled` has or it was asked for `patienceMs`, 2 seconds where absent. Whether
+   * it has settled.
    */
-  cancelUntil(ended: Promise<unknown>, patienceMs?: number): Promise<boolean>;
+  cancelUntil(settled: Promise<unknown>, patienceMs?: number): Promise<boolean>;
   /**
    * Bounds the bytes that arrive from now on; undefined lifts the bound, and so does giving back. Crossing it fails the
    * running query with AppError("invalid", "Cannot read result: it exceeds N bytes"), closes the connection and has the
@@ -28,7 +28,7 @@ export interface Lease {
   limitBytes(maxBytes: number | undefined): void;
 }
 
-/** The connections of one principal to one database. It hands out what is asked for; who waits is not its concern. */
+/** The connections of one principal to one database. Who waits for one is decided by the connection pools. */
 export interface PrincipalPool {
   readonly database: DatabaseOptions;
   /** Connections that the server may hold: opening, idle, in use, closing, stuck. */
@@ -69,7 +69,7 @@ export interface HeldPlace {
   readonly since: number;
 }
 
-export interface PrincipalPoolOptions {
+interface PrincipalPoolOptions {
   readonly database: DatabaseOptions;
   /** Whether many callers share it: then as many connections as it has places take the places of stuck ones. */
   readonly isShared: boolean;
@@ -221,10 +221,10 @@ function createLease(connection: Connection, giveBack: (isReusable: boolean) => 
     // the signal of a cancelled connection may reach the server's process late
     release: () => end(!isCancelled && connection.isReady()),
     discard: () => end(false),
-    async cancelUntil(ended, patienceMs) {
+    async cancelUntil(settled, patienceMs) {
       if (isReturned) return true;
       isCancelled = true;
-      return await connection.cancelUntil(ended, patienceMs);
+      return await connection.cancelUntil(settled, patienceMs);
     },
     limitBytes(maxBytes) {
       if (!isReturned) connection.limitBytes(maxBytes);
@@ -232,7 +232,7 @@ function createLease(connection: Connection, giveBack: (isReusable: boolean) => 
   };
 }
 
-/** An idle connection that ends otherwise tells of a timeout somewhere on the way, and not of the server. */
+/** Where an idle connection ends in another way, something between has timed out: it says nothing of the server. */
 function isShutdown(error: Error): boolean {
   return error instanceof pg.DatabaseError && /^57P0[123]$/.test(error.code ?? "");
 }

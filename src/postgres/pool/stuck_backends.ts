@@ -1,5 +1,4 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Connection } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
@@ -10,9 +9,9 @@ import { withDeadline } from "../../core/async/deadline.ts";
  * A backend of PostgreSQL that was asked to cancel its statement for seconds, and has not ended it: some of PostgreSQL's
  * functions never look whether they are to stop. To close the connection would not end it either.
  */
-export interface StuckBackend {
+interface StuckBackend {
   readonly database: DatabaseOptions;
-  /** It stays open, so that its end is heard of; it may have closed, for one that could not be kept open. */
+  /** It stays open, so that its end is heard of, unless something between closes it. */
   readonly connection: Connection;
   /** Whose statement it is. */
   readonly caller: string;
@@ -27,7 +26,7 @@ export interface StuckBackends extends Disposable {
   add(backend: StuckBackend): void;
 }
 
-export interface StuckBackendsOptions {
+interface StuckBackendsOptions {
   readonly logger: Logger;
   readonly now: () => number;
   /** When to look, in milliseconds after one was added or the last look; the last holds for all further looks. */
@@ -36,22 +35,12 @@ export interface StuckBackendsOptions {
 
 const calmly = [1_000, 5_000, 10_000, 20_000, 40_000, 60_000];
 
-/** How long a backend keeps its place that cannot be seen, as behind a pooler, which tells process ids of its own. */
+/** How long a backend keeps its place while it cannot be seen, as behind a pooler, which tells process ids of its own. */
 const unseenMs = 10 * 60_000;
 const lookTimeoutMs = 10_000;
 
 /** Process ids are used again: a backend that is younger than our connection by more than clocks differ is another one. */
 const clockMs = 2_000;
-
-/** What a caller gets for whom no place is left; `since` is when the first was taken, in milliseconds since 1970. */
-export function allStuck(databaseName: string, places: string, since: number): AppError {
-  const sinceWhen = new Date(since).toISOString();
-  return new AppError(
-    "unavailable",
-    `Cannot read from database "${databaseName}": each of ${places} is held by a statement that PostgreSQL does not stop, ` +
-      `the first since ${sinceWhen}; try again later, or have the operator end their backends, which the server's log names`,
-  );
-}
 
 interface Watched extends StuckBackend {
   seenAt: number;
@@ -59,8 +48,9 @@ interface Watched extends StuckBackend {
 }
 
 /**
- * Looks at each database's stuck backends in turn, over one further connection with the same login, which it closes after.
- * What it finds running it tells to end again: its role may, and a backend that waits for its client heeds that alone.
+ * Looks at each database's stuck backends one after another, each over a further connection with the same login, which is
+ * closed after it. A backend that still runs is told to end again: its role may do that, and a backend that waits for its
+ * client heeds nothing else.
  */
 export function createStuckBackends(options: StuckBackendsOptions): StuckBackends {
   const { now, logger, lookAfterMs = calmly } = options;
@@ -107,10 +97,7 @@ export function createStuckBackends(options: StuckBackendsOptions): StuckBackend
       backend.isLogged = true;
       logger.warn(
         "A statement ran past its end and PostgreSQL does not stop it; its connection's place stays taken",
-        {
-          ...fieldsOf(backend),
-          seen: found === "running",
-        },
+        { ...fieldsOf(backend), seen: found === "running" },
       );
     }
 
