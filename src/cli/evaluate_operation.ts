@@ -1,9 +1,8 @@
 import { AppError } from "../core/app_error.ts";
 import type { EvaluateOptions, Evaluation } from "../rag_server/evaluate/evaluate.ts";
-import { fewestQuestions, type PairedDifference } from "../rag_server/evaluate/paired_difference.ts";
-import { parseQrels } from "../rag_server/evaluate/parse_qrels.ts";
-import { parseQueries } from "../rag_server/evaluate/parse_queries.ts";
-import type { WeighedArms } from "../rag_server/evaluate/weigh_arms.ts";
+import { fewestQuestions, type PairedDifference } from "../rag_server/evaluate/metrics.ts";
+import { parseQrels, parseQueries } from "../rag_server/evaluate/judged_questions.ts";
+import type { FusionWeights } from "../rag_server/evaluate/fusion_weights.ts";
 import { jsonText, type Print, tableLines } from "./output.ts";
 
 export interface EvaluateSettings {
@@ -46,12 +45,12 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function jsonEvaluation({ queries, unjudgedQueries, arms, difference, weighed }: Evaluation): unknown {
+function jsonEvaluation({ queries, unjudgedQueries, searches, difference, weighed }: Evaluation): unknown {
   return {
     queries,
     unjudged_queries: unjudgedQueries,
-    arms: arms.map(({ arm, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs }) => ({
-      arm,
+    arms: searches.map(({ search, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs }) => ({
+      arm: search,
       ndcg_at_10: ndcgAt10,
       recall_at_10: recallAt10,
       recall_at_100: recallAt100,
@@ -59,7 +58,7 @@ function jsonEvaluation({ queries, unjudgedQueries, arms, difference, weighed }:
       latency_ms: latencyMs,
     })),
     difference: difference === undefined ? null : {
-      arm: difference.arm,
+      arm: difference.search,
       against: difference.against,
       ...jsonDifference(difference),
     },
@@ -79,9 +78,11 @@ function jsonDifference({ mean, interval }: PairedDifference) {
   return { ndcg_at_10: mean, interval: interval === undefined ? null : { confidence: 0.95, ...interval } };
 }
 
-function evaluationLines({ queries, unjudgedQueries, arms, difference, weighed }: Evaluation): string[] {
-  const rows = arms.map(({ arm, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs: { p50, p95, p99 } }) => [
-    arm,
+function evaluationLines({ queries, unjudgedQueries, searches, difference, weighed }: Evaluation): string[] {
+  const rows = searches.map((
+    { search, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs: { p50, p95, p99 } },
+  ) => [
+    search,
     ...[ndcgAt10, recallAt10, recallAt100, mrr].map((share) => share.toFixed(4)),
     ...[p50, p95, p99].map((ms) => ms.toFixed(1)),
   ]);
@@ -95,7 +96,7 @@ function evaluationLines({ queries, unjudgedQueries, arms, difference, weighed }
     ...(difference === undefined ? [] : [differenceLine(difference)]),
     ...(weighed === undefined || weighed.best.ndcgAt10 === 0 ? [] : [bestWeightLine(weighed.best)]),
     ...(queries < fewestQuestions && (difference ?? weighed) !== undefined ? [tooFew] : []),
-    ...(arms.every(({ recallAt100 }) => recallAt100 === 0)
+    ...(searches.every(({ recallAt100 }) => recallAt100 === 0)
       ? ["No judged document was found at all: do the judgements name the documents by the tables' ids?"]
       : []),
   ];
@@ -104,13 +105,13 @@ function evaluationLines({ queries, unjudgedQueries, arms, difference, weighed }
 const tooFew =
   `That is too few questions to tell a difference from chance: it takes ${fewestQuestions} at least.`;
 
-function differenceLine({ arm, against, mean, interval }: NonNullable<Evaluation["difference"]>): string {
-  return `${arm} against ${against}: nDCG@10 ${signed(mean)}${
+function differenceLine({ search, against, mean, interval }: NonNullable<Evaluation["difference"]>): string {
+  return `${search} against ${against}: nDCG@10 ${signed(mean)}${
     verdictOn(interval, "it is better", "it is worse")
   }.`;
 }
 
-function bestWeightLine({ vectorWeight, ndcgAt10, configured, difference }: WeighedArms["best"]): string {
+function bestWeightLine({ vectorWeight, ndcgAt10, configured, difference }: FusionWeights["best"]): string {
   const line = `For these questions vector_weight ${vectorWeight} does best: nDCG@10 ${ndcgAt10.toFixed(4)}`;
   if (vectorWeight === configured) return `${line}, and it is the configured one.`;
   // the best of many weights for some questions is a little less good for others

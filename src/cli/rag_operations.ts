@@ -8,7 +8,7 @@ import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { doctor } from "../doctor/doctor.ts";
-import { evaluatePipeline } from "../rag_server/evaluate/evaluate_pipeline.ts";
+import { evaluatePipeline } from "../rag_server/evaluate/evaluate.ts";
 import { openSearchedTable } from "../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { evaluateRetrieval } from "./evaluate_operation.ts";

@@ -6,11 +6,16 @@ const latencyMs = { p50: 1.234, p95: 20, p99: 30.05 };
 const evaluation: Evaluation = {
   queries: 225,
   unjudgedQueries: 0,
-  arms: [
-    { arm: "keyword", ndcgAt10: 0.36541, recallAt10: 0.4, recallAt100: 0.7, mrr: 0.5, latencyMs },
-    { arm: "hybrid", ndcgAt10: 0.38, recallAt10: 0.42, recallAt100: 0.75, mrr: 0.55, latencyMs },
+  searches: [
+    { search: "keyword", ndcgAt10: 0.36541, recallAt10: 0.4, recallAt100: 0.7, mrr: 0.5, latencyMs },
+    { search: "hybrid", ndcgAt10: 0.38, recallAt10: 0.42, recallAt100: 0.75, mrr: 0.55, latencyMs },
   ],
-  difference: { arm: "hybrid", against: "keyword", mean: 0.01459, interval: { low: -0.002, high: 0.0312 } },
+  difference: {
+    search: "hybrid",
+    against: "keyword",
+    mean: 0.01459,
+    interval: { low: -0.002, high: 0.0312 },
+  },
   weighed: {
     weights: [{ vectorWeight: 0, ndcgAt10: 0.36541 }, { vectorWeight: 0.15, ndcgAt10: 0.39 }, {
       vectorWeight: 0.5,
@@ -67,7 +72,7 @@ Deno.test("-evaluate reads the files and prints a table", async () => {
 
 Deno.test("-evaluate says what a difference means, what was left out and what looks wrong", async () => {
   const interval = { low: 0.01, high: 0.03 };
-  const difference = { arm: "hybrid", against: "vector", mean: 0.02, interval } as const;
+  const difference = { search: "hybrid", against: "vector", mean: 0.02, interval } as const;
   const unweighed = { weighed: { ...weighed, best: { ...weighed.best, ndcgAt10: 0 } } };
   const better = await run({ difference, ...unweighed, unjudgedQueries: 3 });
   assert.equal(better.lines[0], "225 questions; 3 without a relevant document were left out");
@@ -80,8 +85,15 @@ Deno.test("-evaluate says what a difference means, what was left out and what lo
     difference: { ...difference, mean: -0.02, interval: { low: -0.03, high: -0.01 } },
   });
   assert.ok(worse.lines.at(-1)?.endsWith("(95 % interval -0.0300 to -0.0100): it is worse."));
-  const nothing = { arm: "vector", ndcgAt10: 0, recallAt10: 0, recallAt100: 0, mrr: 0, latencyMs } as const;
-  const strange = await run({ arms: [nothing], ...unweighed });
+  const nothing = {
+    search: "vector",
+    ndcgAt10: 0,
+    recallAt10: 0,
+    recallAt100: 0,
+    mrr: 0,
+    latencyMs,
+  } as const;
+  const strange = await run({ searches: [nothing], ...unweighed });
   assert.equal(
     strange.lines.at(-1),
     "No judged document was found at all: do the judgements name the documents by the tables' ids?",
@@ -92,7 +104,7 @@ Deno.test("-evaluate says of a few questions that they are too few, and recommen
   const { best } = weighed;
   const few = {
     queries: 1,
-    difference: { arm: "hybrid", against: "keyword", mean: 0.3049 } as const,
+    difference: { search: "hybrid", against: "keyword", mean: 0.3049 } as const,
     weighed: { ...weighed, best: { ...best, difference: { mean: 0.01 } } },
   };
   assert.deepEqual((await run(few)).lines.toSpliced(1, 6), [

@@ -1,24 +1,36 @@
 import { AppError } from "../../core/app_error.ts";
-import { type Judgements, mean, ndcgAt, percentile, recallAt, reciprocalRank } from "./metrics.ts";
-import { type PairedDifference, pairedDifference } from "./paired_difference.ts";
-import type { EvaluationQuery } from "./parse_queries.ts";
-import type { Qrels } from "./parse_qrels.ts";
-import { weighArms, type WeighedArms } from "./weigh_arms.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { EmbeddingProvider } from "../../llm/provider.ts";
+import type { Database } from "../../postgres/database.ts";
+import { createRetriever, type SearchSettings } from "../search/retriever.ts";
+import type { SearchedTable } from "../search/searched_table.ts";
+import { type FusionWeights, weighFusion } from "./fusion_weights.ts";
+import type { JudgedQuestion, Judgements, Qrels } from "./judged_questions.ts";
+import {
+  mean,
+  ndcgAt,
+  type PairedDifference,
+  pairedDifference,
+  percentile,
+  recallAt,
+  reciprocalRank,
+} from "./metrics.ts";
 
-export type ArmName = "vector" | "keyword" | "hybrid";
+/** Both searches alone, and their fusion. */
+export type SearchName = "vector" | "keyword" | "hybrid";
 
 /** One way to find documents. */
-export interface RetrievalArm {
-  readonly name: ArmName;
+export interface MeasuredSearch {
+  readonly name: SearchName;
   /** Ids of documents, the best first. */
   retrieve(question: string, limit: number, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 export interface EvaluateOptions {
-  readonly arms: readonly RetrievalArm[];
-  /** The configured weight of the vector arm, from 0 to 1. */
+  readonly searches: readonly MeasuredSearch[];
+  /** The configured weight of the vector search, from 0 to 1. */
   readonly vectorWeight: number;
-  readonly queries: readonly EvaluationQuery[];
+  readonly queries: readonly JudgedQuestion[];
   readonly qrels: Qrels;
   /** Gets the questions that are done, and all that take part. */
   readonly onProgress?: (done: number, total: number) => void;
@@ -26,8 +38,8 @@ export interface EvaluateOptions {
 }
 
 /** Means over all questions. */
-export interface ArmEvaluation {
-  readonly arm: ArmName;
+export interface SearchFigures {
+  readonly search: SearchName;
   readonly ndcgAt10: number;
   readonly recallAt10: number;
   readonly recallAt100: number;
@@ -42,13 +54,98 @@ export interface Evaluation {
   readonly queries: number;
   /** Questions without one. */
   readonly unjudgedQueries: number;
-  readonly arms: readonly ArmEvaluation[];
-  /** What the fusion is worth over the better of the other arms, in nDCG@10. */
-  readonly difference?: PairedDifference & { readonly arm: "hybrid"; readonly against: ArmName };
-  /** What other weights of the vector arm would give; where there are both arms. */
-  readonly weighed?: WeighedArms;
+  readonly searches: readonly SearchFigures[];
+  /** What the fusion is worth over the better of the other searches, in nDCG@10. */
+  readonly difference?: PairedDifference & { readonly search: "hybrid"; readonly against: SearchName };
+  /** What other weights of the vector search would give; where there are both searches. */
+  readonly weighed?: FusionWeights;
 }
 
+interface EvaluatePipelineOptions extends Omit<EvaluateOptions, "searches" | "vectorWeight"> {
+  readonly database: Database;
+  readonly tables: readonly SearchedTable[];
+  readonly search: SearchSettings;
+  readonly embedding: EmbeddingProvider;
+  readonly logger: Logger;
+}
+
+/**
+ * Measures a pipeline's retrieval: by vectors alone, by words alone and by both with the configured weight, whether or
+ * not the configuration turns both on; by vectors only where the words of no table are searched. The judgements call
+ * documents by the tables' ids, as PostgreSQL writes them. A table whose words no index holds is named in the log first.
+ *
+ * @throws {AppError} `invalid` for a table without an id, and as `evaluate` and the retriever throw
+ * @throws {ProviderError} where the questions cannot be embedded
+ */
+export async function evaluatePipeline(options: EvaluatePipelineOptions): Promise<Evaluation> {
+  const { tables, search: { vectorWeight }, queries, signal } = options;
+  const nameless = tables.find(({ table }) => !table.key.isId);
+  if (nameless !== undefined) {
+    throw new AppError(
+      "invalid",
+      `Cannot evaluate: table "${nameless.table.name}" has no id that judgements could name; set its id_column`,
+    );
+  }
+  const indexed = tables.map((searched) => withoutWarning(searched, options));
+  const texts = [...new Set(queries.map(({ text }) => text))];
+  const { vectors } = await options.embedding.embed({ texts, purpose: "query", signal });
+  const embeddings = new Map(texts.map((text, at) => [text, vectors[at]]));
+  const measured = (name: SearchName, weight: number) =>
+    measuredSearch(name, weight, { ...options, tables: indexed }, embeddings);
+  const searches = [measured("vector", 1)];
+  if (tables.some(({ keywordSearch }) => keywordSearch !== undefined)) {
+    searches.push(measured("keyword", 0));
+    if (vectorWeight > 0 && vectorWeight < 1) searches.push(measured("hybrid", vectorWeight));
+  }
+  return await evaluate({ ...options, vectorWeight, searches });
+}
+
+/** Warns of a table without a keyword index once, which each search's retriever would do again or not at all. */
+function withoutWarning(
+  { needsKeywordIndex, readsTexts, ...searched }: SearchedTable,
+  { database, logger }: EvaluatePipelineOptions,
+): SearchedTable {
+  const fields = { database: database.name, table: searched.table.name };
+  if (needsKeywordIndex) {
+    logger.warn(
+      "The words of a table are not measured: it is too large without a keyword index; make one with -index-pipeline",
+      fields,
+    );
+  } else if (readsTexts) {
+    logger.warn(
+      "Every question reads the texts of a table, which is slow; make a keyword index with -index-pipeline",
+      fields,
+    );
+  }
+  return searched;
+}
+
+function measuredSearch(
+  name: SearchName,
+  vectorWeight: number,
+  { database, tables, search, logger }: EvaluatePipelineOptions,
+  embeddings: ReadonlyMap<string, Float32Array | undefined>,
+): MeasuredSearch {
+  const retriever = createRetriever({
+    database,
+    tables,
+    search: { ...search, hybridEnabled: true, vectorWeight },
+    logger,
+  });
+  return {
+    name,
+    async retrieve(question, limit, signal) {
+      const embedding = embeddings.get(question);
+      if (embedding === undefined) {
+        throw new AppError("internal", "Cannot search: the question has no vector");
+      }
+      const found = await retriever.retrieve({ question, embedding, limit, hybrid: true, signal });
+      return found.flatMap(({ id }) => id === undefined ? [] : [id]);
+    },
+  };
+}
+
+/** What a search made of one question. */
 interface Sample {
   readonly hundred: readonly string[];
   readonly ndcgAt10: number;
@@ -59,16 +156,17 @@ interface Sample {
 }
 
 /**
- * Asks every arm every question that has a judged answer, one after another, and compares what comes back with the
+ * Asks every search every question that has a judged answer, one after another, and compares what comes back with the
  * judgements.
  *
- * @throws {AppError} `invalid` where no question has a relevant document; what an arm throws; the signal's reason
+ * @throws {AppError} `invalid` where no question has a relevant document; what a search throws; the signal's reason
  */
 export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
-  const { arms, queries, signal, onProgress } = options;
+  const { searches, queries, qrels, vectorWeight, signal, onProgress } = options;
   const judged = queries.flatMap(({ id, text }) => {
-    const judgements = options.qrels.get(id);
-    return judgements === undefined || !hasRelevant(judgements) ? [] : [{ text, judgements }];
+    const judgements = qrels.get(id) ?? new Map<string, number>();
+    const hasRelevant = [...judgements.values()].some((gain) => gain > 0);
+    return hasRelevant ? [{ text, judgements }] : [];
   });
   if (judged.length === 0) {
     throw new AppError(
@@ -76,43 +174,42 @@ export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
       "Cannot evaluate: no question has a relevant document; the two files must call the questions by the same ids",
     );
   }
-  const samples = arms.map((): Sample[] => []);
+  const samples = new Map<SearchName, Sample[]>(searches.map(({ name }) => [name, []]));
   for (const [index, { text, judgements }] of judged.entries()) {
-    for (const [at, arm] of arms.entries()) {
+    for (const search of searches) {
       signal.throwIfAborted();
-      samples[at]?.push(await measure(arm, text, judgements, signal));
+      samples.get(search.name)?.push(await measure(search, text, judgements, signal));
     }
     onProgress?.(index + 1, judged.length);
   }
-  const evaluated = arms.map(({ name }, at) => summarize(name, samples[at] ?? []));
-  const difference = await fusionDifference(evaluated, samples);
-  const listsOf = (name: ArmName) => samples[arms.findIndex((arm) => arm.name === name)];
-  const [nearest, matching] = [listsOf("vector"), listsOf("keyword")];
+  const figures = Array.from(samples, ([name, list]) => summarize(name, list));
+  const difference = await fusionDifference(figures, samples);
+  const [nearest, matching] = [samples.get("vector"), samples.get("keyword")];
   const lists = nearest && matching && judged.map(({ judgements }, at) => ({
     nearest: nearest[at]?.hundred ?? [],
     matching: matching[at]?.hundred ?? [],
     judgements,
   }));
-  const weighed = lists && await weighArms(lists, options.vectorWeight);
+  const weighed = lists && await weighFusion(lists, vectorWeight);
   return {
     queries: judged.length,
     unjudgedQueries: queries.length - judged.length,
-    arms: evaluated,
+    searches: figures,
     ...(difference !== undefined && { difference }),
     ...(weighed !== undefined && { weighed }),
   };
 }
 
 async function measure(
-  arm: RetrievalArm,
+  search: MeasuredSearch,
   question: string,
   judgements: Judgements,
   signal: AbortSignal,
 ): Promise<Sample> {
-  // the longer list first: what it brings into the caches is there for every arm's short one
-  const hundred = unique(await arm.retrieve(question, 100, signal));
+  // the longer list first: what it brings into the caches is there for every search's short one
+  const hundred = unique(await search.retrieve(question, 100, signal));
   const startedAt = performance.now();
-  const ten = await arm.retrieve(question, 10, signal);
+  const ten = await search.retrieve(question, 10, signal);
   const ms = performance.now() - startedAt;
   const best = unique(ten).slice(0, 10);
   return {
@@ -125,11 +222,15 @@ async function measure(
   };
 }
 
-function summarize(arm: ArmName, samples: readonly Sample[]): ArmEvaluation {
+function unique(ids: readonly string[]): string[] {
+  return [...new Set(ids)];
+}
+
+function summarize(search: SearchName, samples: readonly Sample[]): SearchFigures {
   const meanOf = (part: Exclude<keyof Sample, "hundred">) => mean(samples.map((sample) => sample[part]));
   const ms = samples.map((sample) => sample.ms);
   return {
-    arm,
+    search,
     ndcgAt10: meanOf("ndcgAt10"),
     recallAt10: meanOf("recallAt10"),
     recallAt100: meanOf("recallAt100"),
@@ -139,21 +240,14 @@ function summarize(arm: ArmName, samples: readonly Sample[]): ArmEvaluation {
 }
 
 async function fusionDifference(
-  arms: readonly ArmEvaluation[],
-  samples: readonly (readonly Sample[])[],
+  figures: readonly SearchFigures[],
+  samples: ReadonlyMap<SearchName, readonly Sample[]>,
 ): Promise<Evaluation["difference"]> {
-  const fusion = samples[arms.findIndex(({ arm }) => arm === "hybrid")];
-  const [better] = arms.filter(({ arm }) => arm !== "hybrid").sort((a, b) => b.ndcgAt10 - a.ndcgAt10);
+  const fusion = samples.get("hybrid");
+  const [better] = figures.filter(({ search }) => search !== "hybrid")
+    .sort((one, other) => other.ndcgAt10 - one.ndcgAt10);
   if (fusion === undefined || better === undefined) return undefined;
-  const single = samples[arms.indexOf(better)] ?? [];
+  const single = samples.get(better.search) ?? [];
   const differences = fusion.map(({ ndcgAt10 }, at) => ndcgAt10 - (single[at]?.ndcgAt10 ?? 0));
-  return { arm: "hybrid", against: better.arm, ...await pairedDifference(differences) };
-}
-
-function hasRelevant(judgements: Judgements): boolean {
-  return [...judgements.values()].some((gain) => gain > 0);
-}
-
-function unique(ids: readonly string[]): string[] {
-  return [...new Set(ids)];
+  return { search: "hybrid", against: better.search, ...await pairedDifference(differences) };
 }

@@ -1,5 +1,17 @@
 import assert from "node:assert/strict";
-import { evaluate, type RetrievalArm } from "../../../src/rag_server/evaluate/evaluate.ts";
+import type { EmbeddingProvider } from "../../../src/llm/provider.ts";
+import type { SearchByWords } from "../../../src/rag_server/keyword/keyword_search.ts";
+import { createLogger, silentLogger } from "../../../src/core/logger.ts";
+import { createSearchFixture } from "../search_fixture.ts";
+import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
+import { openSearchedTable, type SearchedTable } from "../../../src/rag_server/search/searched_table.ts";
+import { sql } from "../../../src/postgres/sql_text.ts";
+import { testWithPgvector } from "../../support/database.ts";
+import {
+  evaluate,
+  evaluatePipeline,
+  type MeasuredSearch,
+} from "../../../src/rag_server/evaluate/evaluate.ts";
 
 const { signal } = new AbortController();
 const queries = [{ id: "1", text: "one" }, { id: "2", text: "two" }, { id: "3", text: "nobody judged" }];
@@ -9,7 +21,10 @@ const qrels = new Map([
   ["9", new Map([["a", 1]])],
 ]);
 
-function arm(name: RetrievalArm["name"], answers: Readonly<Record<string, readonly string[]>>): RetrievalArm {
+function search(
+  name: MeasuredSearch["name"],
+  answers: Readonly<Record<string, readonly string[]>>,
+): MeasuredSearch {
   return { name, retrieve: (question, limit) => Promise.resolve((answers[question] ?? []).slice(0, limit)) };
 }
 
@@ -18,11 +33,11 @@ const filler = Array.from({ length: 30 }, (_, n) => `x${n}`);
 Deno.test("evaluate() gives means over the questions that have a relevant document", async () => {
   const progress: string[] = [];
   const evaluation = await evaluate({
-    arms: [
+    searches: [
       // the same row again, as of two tables, is not found twice
-      arm("vector", { one: ["a", "a", "b"], two: ["x", "c"] }),
-      arm("keyword", { one: [...filler, "a"], two: ["c"] }),
-      arm("hybrid", { one: ["a", "b"], two: ["c"] }),
+      search("vector", { one: ["a", "a", "b"], two: ["x", "c"] }),
+      search("keyword", { one: [...filler, "a"], two: ["c"] }),
+      search("hybrid", { one: ["a", "b"], two: ["c"] }),
     ],
     vectorWeight: 0.5,
     queries,
@@ -31,17 +46,17 @@ Deno.test("evaluate() gives means over the questions that have a relevant docume
     onProgress: (done, total) => progress.push(`${done}/${total}`),
   });
   assert.deepEqual([evaluation.queries, evaluation.unjudgedQueries, progress], [2, 1, ["1/2", "2/2"]]);
-  const figures = evaluation.arms.map(({ latencyMs: _, ...rest }) => rest);
+  const figures = evaluation.searches.map(({ latencyMs: _, ...rest }) => rest);
   const second = 1 / Math.log2(3);
   assert.deepEqual(figures, [
-    { arm: "vector", ndcgAt10: (1 + second) / 2, recallAt10: 1, recallAt100: 1, mrr: 0.75 },
-    { arm: "keyword", ndcgAt10: 0.5, recallAt10: 0.5, recallAt100: 0.75, mrr: 0.5 },
-    { arm: "hybrid", ndcgAt10: 1, recallAt10: 1, recallAt100: 1, mrr: 1 },
+    { search: "vector", ndcgAt10: (1 + second) / 2, recallAt10: 1, recallAt100: 1, mrr: 0.75 },
+    { search: "keyword", ndcgAt10: 0.5, recallAt10: 0.5, recallAt100: 0.75, mrr: 0.5 },
+    { search: "hybrid", ndcgAt10: 1, recallAt10: 1, recallAt100: 1, mrr: 1 },
   ]);
-  const { arm: name, against, mean, interval } = evaluation.difference ?? {};
+  const { search: name, against, mean, interval } = evaluation.difference ?? {};
   assert.deepEqual([name, against, interval], ["hybrid", "vector", undefined]);
   assert.ok(Math.abs((mean ?? 0) - (1 - second) / 2) < 1e-12);
-  // of one arm alone as that arm; half and half, "c" is in both lists and comes first
+  // of one search alone as that search; half and half, "c" is in both lists and comes first
   const weighed = (weight: number) =>
     evaluation.weighed?.weights.find(({ vectorWeight }) => vectorWeight === weight)?.ndcgAt10;
   assert.deepEqual([weighed(1), weighed(0)], [(1 + second) / 2, 0.5]);
@@ -51,7 +66,7 @@ Deno.test("evaluate() gives means over the questions that have a relevant docume
 
 Deno.test("evaluate() without a fusion has no difference", async () => {
   const { difference } = await evaluate({
-    arms: [arm("vector", {})],
+    searches: [search("vector", {})],
     vectorWeight: 1,
     queries,
     qrels,
@@ -63,7 +78,7 @@ Deno.test("evaluate() without a fusion has no difference", async () => {
 Deno.test("evaluate() refuses questions and judgements that have nothing to do with each other", async () => {
   for (const strange of [new Map([["q1", new Map([["a", 1]])]]), new Map([["1", new Map([["a", 0]])]])]) {
     await assert.rejects(
-      evaluate({ arms: [arm("vector", {})], vectorWeight: 1, queries, qrels: strange, signal }),
+      evaluate({ searches: [search("vector", {})], vectorWeight: 1, queries, qrels: strange, signal }),
       {
         code: "invalid",
         message:
@@ -73,11 +88,11 @@ Deno.test("evaluate() refuses questions and judgements that have nothing to do w
   }
 });
 
-Deno.test("evaluate() ends where it is told to, or an arm fails", async () => {
+Deno.test("evaluate() ends where it is told to, or a search fails", async () => {
   const controller = new AbortController();
   const onProgress = () => controller.abort(new Error("enough"));
   const stopped = evaluate({
-    arms: [arm("vector", {})],
+    searches: [search("vector", {})],
     vectorWeight: 1,
     queries,
     qrels,
@@ -85,8 +100,155 @@ Deno.test("evaluate() ends where it is told to, or an arm fails", async () => {
     onProgress,
   });
   await assert.rejects(stopped, { message: "enough" });
-  const failing: RetrievalArm = { name: "vector", retrieve: () => Promise.reject(new Error("down")) };
-  await assert.rejects(evaluate({ arms: [failing], vectorWeight: 1, queries, qrels, signal }), {
+  const failing: MeasuredSearch = { name: "vector", retrieve: () => Promise.reject(new Error("down")) };
+  await assert.rejects(evaluate({ searches: [failing], vectorWeight: 1, queries, qrels, signal }), {
     message: "down",
+  });
+});
+
+const texts = [
+  "the boundary layer of a wing",
+  "heat transfer of a blunt body",
+  "supersonic flutter of panels",
+];
+
+/** Finds what holds the question's first word; not in the order of anything else. */
+const firstWord: SearchByWords = ({ question, limit }) =>
+  sql`SELECT id::text AS id, 1::float8 AS score FROM docs
+    WHERE body LIKE ${`%${question.split(" ")[0]}%`} LIMIT ${limit}`;
+
+async function createFixture() {
+  const fixture = await createSearchFixture(
+    "CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(256))",
+  );
+  const { vectors } = await localEmbedding().embed({ texts, purpose: "document", signal });
+  for (const [at, text] of texts.entries()) {
+    await fixture.admin.query(
+      `INSERT INTO docs VALUES (${at + 1}, '${text}', '[${vectors[at]?.join(",")}]')`,
+    );
+  }
+  const requests: number[] = [];
+  const embedding: EmbeddingProvider = {
+    ...localEmbedding(),
+    embed(request) {
+      requests.push(request.texts.length);
+      return localEmbedding().embed(request);
+    },
+  };
+  const table = await fixture.readTable({ table: "docs" });
+  return { fixture, table, embedding, requests };
+}
+
+const asked = [{ id: "q1", text: "flutter panels" }, { id: "q2", text: "body of heat" }, {
+  id: "q3",
+  text: "flutter panels",
+}];
+const answers = new Map([
+  ["q1", new Map([["3", 1]])],
+  ["q2", new Map([["2", 1]])],
+  ["q3", new Map([["1", 1]])],
+]);
+
+testWithPgvector(
+  "evaluatePipeline() asks by vector, by keyword and by both, and embeds the questions once",
+  async () => {
+    const { fixture, table, embedding, requests } = await createFixture();
+    await using _ = fixture;
+    const options = {
+      database: fixture.database,
+      embedding,
+      queries: asked,
+      qrels: answers,
+      logger: silentLogger,
+      signal,
+    };
+    const search = { hybridEnabled: false, vectorWeight: 0.5 };
+    const both = await evaluatePipeline({
+      ...options,
+      search,
+      tables: [{ table, keywordSearch: firstWord }],
+    });
+    assert.deepEqual(requests, [2]);
+    assert.deepEqual(both.searches.map(({ search, recallAt10, mrr }) => [search, recallAt10, mrr > 0.5]), [
+      ["vector", 1, true],
+      ["keyword", 2 / 3, true],
+      ["hybrid", 1, true],
+    ]);
+    assert.equal(both.queries, 3);
+    const words = await evaluatePipeline({
+      ...options,
+      search: { ...search, vectorWeight: 1 },
+      tables: [{ table }],
+    });
+    assert.deepEqual(words.searches.map(({ search }) => search), ["vector"]);
+    const extreme = {
+      ...options,
+      search: { ...search, vectorWeight: 1 },
+      tables: [{ table, keywordSearch: firstWord }],
+    };
+    assert.deepEqual((await evaluatePipeline(extreme)).searches.map(({ search }) => search), [
+      "vector",
+      "keyword",
+    ]);
+  },
+);
+
+testWithPgvector("evaluatePipeline() names tables whose words no index holds, once", async () => {
+  const { fixture, table, embedding } = await createFixture();
+  await using _ = fixture;
+  const log: string[] = [];
+  const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line.trim()) });
+  const open = () =>
+    openSearchedTable(
+      fixture.database,
+      { table: "docs", textColumn: "body", vectorColumn: "embedding" },
+      signal,
+    );
+  const run = async (searched: SearchedTable) => {
+    const search = { hybridEnabled: true, vectorWeight: 0.5 };
+    const options = {
+      database: fixture.database,
+      embedding,
+      queries: asked,
+      qrels: answers,
+      logger,
+      signal,
+      search,
+    };
+    await evaluatePipeline({ ...options, tables: [searched] });
+    return log.splice(0).join("\n");
+  };
+  assert.equal(await run(await open()), "");
+  assert.match(
+    await run({ table, needsKeywordIndex: true }),
+    /^[^\n]*not measured[^\n]*-index-pipeline[^\n]*docs[^\n]*$/,
+  );
+  await fixture.admin.query(
+    "INSERT INTO docs SELECT n, 'filler ' || n, array_fill(n, '{256}')::vector FROM generate_series(10, 1200) n; ANALYZE docs",
+  );
+  assert.match(await run(await open()), /^[^\n]*slow[^\n]*-index-pipeline[^\n]*docs[^\n]*$/);
+  await fixture.admin.query("CREATE INDEX ON docs USING gin (to_tsvector('english', body))");
+  assert.equal(await run(await open()), "");
+});
+
+testWithPgvector("evaluatePipeline() needs ids", async () => {
+  const { fixture, embedding } = await createFixture();
+  await using _ = fixture;
+  await fixture.admin.query("ALTER TABLE docs DROP CONSTRAINT docs_pkey");
+  const table = await fixture.readTable({ table: "docs" });
+  const search = { hybridEnabled: true, vectorWeight: 0.5 };
+  const evaluated = evaluatePipeline({
+    database: fixture.database,
+    tables: [{ table }],
+    search,
+    embedding,
+    queries: asked,
+    qrels: answers,
+    logger: silentLogger,
+    signal,
+  });
+  await assert.rejects(evaluated, {
+    code: "invalid",
+    message: 'Cannot evaluate: table "docs" has no id that judgements could name; set its id_column',
   });
 });

@@ -1,16 +1,16 @@
 import { forEachInSlices } from "../../core/async/yield.ts";
 import { fuseRankings } from "../search/fusion.ts";
-import { type Judgements, mean, ndcgAt } from "./metrics.ts";
-import { type PairedDifference, pairedDifference } from "./paired_difference.ts";
+import type { Judgements } from "./judged_questions.ts";
+import { mean, ndcgAt, type PairedDifference, pairedDifference } from "./metrics.ts";
 
-/** What the two arms found for one question, the best first. */
-export interface ArmLists {
+/** What the two searches found for one question, the best first. */
+export interface FoundLists {
   readonly nearest: readonly string[];
   readonly matching: readonly string[];
   readonly judgements: Judgements;
 }
 
-/** What a weight of the vector arm would give, from 0 to 1. */
+/** What a weight of the vector search would give, from 0 to 1. */
 export interface WeighedFusion {
   readonly vectorWeight: number;
   readonly ndcgAt10: number;
@@ -22,7 +22,7 @@ export interface BestWeight extends WeighedFusion {
   readonly difference: PairedDifference;
 }
 
-export interface WeighedArms {
+export interface FusionWeights {
   /** In steps of 0.05, and the configured one. */
   readonly weights: readonly WeighedFusion[];
   /** The configured one where no other does better. */
@@ -32,12 +32,15 @@ export interface WeighedArms {
 const steps = 20;
 
 /**
- * The fusion's nDCG@10 for each weight in steps of 0.05, from the arms' own lists: nothing is searched again. Of several
+ * The fusion's nDCG@10 for each weight in steps of 0.05, from the searches' own lists: nothing is searched again. Of several
  * tables it is an estimate, as similarities across them are not known here.
  *
  * @param configured a weight from 0 to 1
  */
-export async function weighArms(questions: readonly ArmLists[], configured: number): Promise<WeighedArms> {
+export async function weighFusion(
+  questions: readonly FoundLists[],
+  configured: number,
+): Promise<FusionWeights> {
   const grid = Array.from({ length: steps + 1 }, (_, step) => step / steps);
   const gains = new Map<number, readonly number[]>();
   for (const weight of [...new Set([...grid, configured])].sort((a, b) => a - b)) {
@@ -52,14 +55,14 @@ export async function weighArms(questions: readonly ArmLists[], configured: numb
 }
 
 /** Of each question. */
-async function gainsOf(questions: readonly ArmLists[], vectorWeight: number): Promise<readonly number[]> {
+async function gainsOf(questions: readonly FoundLists[], vectorWeight: number): Promise<readonly number[]> {
   const gains: number[] = [];
   await forEachInSlices(questions, ({ nearest, matching, judgements }) => {
     const fused = fuseRankings([
       { weight: vectorWeight, ranks: ranksOf(nearest) },
       { weight: 1 - vectorWeight, ranks: ranksOf(matching) },
     ]);
-    // what only an arm without weight found is not found
+    // what only a search without weight found is not found
     const ranking = fused.filter(({ score }) => score > 0).map(({ key }) => key);
     gains.push(ndcgAt(10, ranking, judgements));
   });

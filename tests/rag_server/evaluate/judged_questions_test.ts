@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { parseQrels } from "../../../src/rag_server/evaluate/parse_qrels.ts";
-import { parseQueries } from "../../../src/rag_server/evaluate/parse_queries.ts";
+import { parseQrels, parseQueries } from "../../../src/rag_server/evaluate/judged_questions.ts";
 
 Deno.test("parseQueries() reads JSON lines and tabbed lines", () => {
   const queries = [{ id: "1", text: "what is lift" }, { id: "q2", text: "and drag?" }];
