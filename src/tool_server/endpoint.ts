@@ -48,15 +48,8 @@ export interface EndpointOptions {
   readonly logger: Logger;
 }
 
-/** What the tool server answers over HTTP. */
-export interface Endpoint {
-  fetch(request: Request, bindings: RouteBindings): Response | Promise<Response>;
-  /** Answers a request whose Host or Origin is not allowed. Probes are served all the same: they read nothing secret. */
-  refuse(request: Request, refusedFor: "host" | "origin"): Response | Promise<Response>;
-}
-
 /** The tool server's routes: MCP at `/mcp/v1`, and the probes `/health` and `/ready`. */
-export function createEndpoint(options: EndpointOptions): Endpoint {
+export function createEndpoint(options: EndpointOptions) {
   const answerMcp = createMcpAnswer(options);
   const app = new Hono<{ Bindings: RouteBindings }>();
   app.all("/mcp/v1", (context) => answerMcp(context.req.raw, context.env.peer));
@@ -68,8 +61,9 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   otherHosts.notFound((context) => context.json({ error: refusals.host }, 403));
 
   return {
-    fetch: (request, bindings) => app.fetch(request, bindings),
-    refuse: (request, refusedFor) =>
+    fetch: (request: Request, bindings: RouteBindings) => app.fetch(request, bindings),
+    /** Answers a request whose Host or Origin is not allowed. Probes are served: they know no host name, and read nothing secret. */
+    refuse: (request: Request, refusedFor: "host" | "origin") =>
       refusedFor === "host"
         ? otherHosts.fetch(request)
         : Response.json({ error: refusals.origin }, { status: 403 }),

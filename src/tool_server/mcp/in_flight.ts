@@ -3,33 +3,17 @@ import { callerKey, type Principal, principalKey } from "../../core/principal.ts
 
 export type RequestId = string | number | null;
 
-/**
- * The calls under way, so that `notifications/cancelled`, which arrives as a request of its own, finds the one it
- * means (MCP, Cancellation). A principal reaches only its own calls, and without authentication an address its own.
- */
-export interface InFlight {
-  /** Runs `call` with a signal that aborts with `signal` or when the call is cancelled. */
-  track<T>(
-    principal: Principal,
-    id: RequestId,
-    signal: AbortSignal,
-    call: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T>;
-  /** Cancels the call of that id; of several clients that share a token and chose the same id, none is touched. */
-  cancel(principal: Principal, id: unknown): void;
-  /** Cancels every call of a principal: its token or session has ended. */
-  cancelPrincipal(principal: Principal): void;
-  /** Cancels every call: the server stops. */
-  cancelAll(): void;
-}
-
 /** Whether a message is the notification that cancels a call. */
 export function isCancellation(message: unknown): message is { params?: { requestId?: unknown } } {
   return typeof message === "object" && message !== null && "method" in message &&
     message.method === "notifications/cancelled" && !("id" in message);
 }
 
-export function createInFlight(): InFlight {
+/**
+ * The calls under way, so that `notifications/cancelled`, which arrives as a request of its own, finds the one it
+ * means (MCP, Cancellation). A principal reaches only its own calls, and without authentication an address its own.
+ */
+export function createInFlight() {
   const calls = new Map<string, Set<AbortController>>();
   const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
   // a JSON text tells the id 1 from the id "1"
@@ -44,7 +28,13 @@ export function createInFlight(): InFlight {
   }
 
   return {
-    async track(principal, id, signal, call) {
+    /** Runs `call` with a signal that aborts with `signal` or when the call is cancelled. */
+    async track<T>(
+      principal: Principal,
+      id: RequestId,
+      signal: AbortSignal,
+      call: (signal: AbortSignal) => Promise<T>,
+    ): Promise<T> {
       const key = keyOf(principal, id);
       const controller = new AbortController();
       const abort = () => controller.abort(signal.reason);
@@ -61,18 +51,22 @@ export function createInFlight(): InFlight {
       }
     },
 
-    cancel(principal, id) {
+    /** Cancels the call of that id; of several clients that share a token and chose the same id, none is touched. */
+    cancel(principal: Principal, id: unknown): void {
       const group = calls.get(keyOf(principal, id));
       if (group?.size !== 1) return;
-      for (const controller of group) {
-        controller.abort(new CallEnded("its caller cancelled it"));
-      }
+      for (const controller of group) controller.abort(new CallEnded("its caller cancelled it"));
     },
 
-    cancelPrincipal(principal) {
+    /** Cancels every call of a principal: its token or session has ended. */
+    cancelPrincipal(principal: Principal): void {
       const prefix = prefixOf(principal);
       abortAll("its token or session has ended", (key) => key.startsWith(prefix));
     },
-    cancelAll: () => abortAll("the server stops", () => true),
+
+    /** Cancels every call: the server stops. */
+    cancelAll: (): void => abortAll("the server stops", () => true),
   };
 }
+
+export type InFlight = ReturnType<typeof createInFlight>;

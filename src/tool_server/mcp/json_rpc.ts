@@ -28,19 +28,14 @@ export interface McpOptions {
   readonly serverInfo: ServerInfo;
 }
 
-/** Bare JSON-RPC 2.0 over the registry: no session, and `initialize` is not needed. */
-export interface JsonRpc {
-  /** Answers a request or a batch; undefined where nothing in it asks for an answer. */
-  answer(message: unknown, caller: CallContext): Promise<JsonRpcReply | JsonRpcReply[] | undefined>;
-}
-
 type Params = Readonly<Record<string, unknown>>;
 type Method = (params: Params, caller: CallContext, id: RequestId) => unknown;
 
 // the newest revision whose requests need no envelope of their own, and so can be bare
 const protocolVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-export function createJsonRpc(options: McpOptions): JsonRpc {
+/** Bare JSON-RPC 2.0 over the registry: no session, and `initialize` is not needed. */
+export function createJsonRpc(options: McpOptions) {
   const methods = createMethods(options);
 
   async function answerOne(message: unknown, caller: CallContext): Promise<JsonRpcReply | undefined> {
@@ -69,7 +64,11 @@ export function createJsonRpc(options: McpOptions): JsonRpc {
   }
 
   return {
-    async answer(message, caller) {
+    /** Answers a request or a batch; undefined where nothing in it asks for an answer. */
+    async answer(
+      message: unknown,
+      caller: CallContext,
+    ): Promise<JsonRpcReply | JsonRpcReply[] | undefined> {
       if (!Array.isArray(message)) return await answerOne(message, caller);
       const answers: Promise<JsonRpcReply | undefined>[] = [];
       await forEachInSlices(message, (item) => answers.push(answerOne(item, caller)));

@@ -4,14 +4,8 @@ import type { Logger } from "../../core/logger.ts";
 import type { McpOptions } from "./json_rpc.ts";
 import { createSdkServer } from "./sdk_server.ts";
 
-/** MCP over standard input and output: the caller is whoever started the process. */
-export interface Stdio {
-  /** Resolves once the client has closed its end. */
-  readonly closed: Promise<void>;
-  close(): Promise<void>;
-}
-
-export function serveStdio(options: McpOptions & { logger: Logger }): Stdio {
+/** Serves MCP over standard input and output: the caller is whoever started the process. */
+export function serveStdio(options: McpOptions & { logger: Logger }) {
   const closed = Promise.withResolvers<void>();
   const gone = new AbortController();
   const transport = new StdioServerTransport();
@@ -27,8 +21,9 @@ export function serveStdio(options: McpOptions & { logger: Logger }): Stdio {
     closed.resolve();
   };
   return {
+    /** Resolves once the client has closed its end. */
     closed: closed.promise,
-    close() {
+    close(): Promise<void> {
       gone.abort(new CallEnded("the server stops"));
       return handle.close();
     },

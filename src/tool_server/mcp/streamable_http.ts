@@ -6,14 +6,7 @@ import type { McpOptions } from "./json_rpc.ts";
 import { createSdkServer } from "./sdk_server.ts";
 
 /** MCP's Streamable HTTP transport, in every revision that the official SDK negotiates. */
-export interface StreamableHttp {
-  /** Serves one request whose body was read and parsed already. */
-  serve(request: Request, body: unknown, caller: CallContext): Promise<Response>;
-  /** Ends the exchanges and event streams that are open. */
-  close(): Promise<void>;
-}
-
-export function createStreamableHttp(options: McpOptions & { logger: Logger }): StreamableHttp {
+export function createStreamableHttp(options: McpOptions & { logger: Logger }) {
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
   const callers = new WeakMap<AuthInfo, CallContext>();
   const handler = createMcpHandler(({ authInfo }) => {
@@ -25,14 +18,18 @@ export function createStreamableHttp(options: McpOptions & { logger: Logger }): 
   });
 
   return {
-    serve(request, body, caller) {
+    /** Serves one request whose body was read and parsed already. */
+    serve(request: Request, body: unknown, caller: CallContext): Promise<Response> {
       const authInfo: AuthInfo = { token: "", clientId: principalKey(caller.principal), scopes: [] };
       callers.set(authInfo, caller);
       return handler.fetch(request, { parsedBody: body, authInfo });
     },
-    close: () => handler.close(),
+    /** Ends the exchanges and event streams that are open. */
+    close: (): Promise<void> => handler.close(),
   };
 }
+
+export type StreamableHttp = ReturnType<typeof createStreamableHttp>;
 
 /**
  * Whether a request asks for the Streamable HTTP transport rather than for bare JSON-RPC: its client takes event streams,

@@ -142,9 +142,9 @@ function timeText(now: Date, session: SessionFacts | undefined): string {
 }
 
 /**
- * Gives each text that is fenced its mark. Marks stay the same from prompt to prompt as long as what they fence does, so that a provider can keep the
- * beginning of a prompt in its cache. Nobody without the key, which never leaves this process, can put a text's mark into
- * the text: with another mark in it, it is another text, and has another mark.
+ * Gives a text the mark of its fence. The same text has the same mark from prompt to prompt, so that a provider can keep
+ * the beginning of a prompt in its cache. Nobody without the key, which never leaves this process, can put a text's mark
+ * into the text: with another mark in it, it is another text, and has another mark.
  */
 export function createMarks(): (text: string) => string {
   const key = randomBytes(32);

@@ -37,8 +37,13 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
   const expiry = () => now() - entryLifetimeMs;
   let isClosed = false;
 
-  function warn(doing: string, error: unknown): void {
-    logger.warn(`Cannot ${doing} ${path}; the question goes on without`, { error });
+  function orWarn<T>(doing: string, work: () => T, otherwise: T): T {
+    try {
+      return work();
+    } catch (error) {
+      logger.warn(`Cannot ${doing} ${path}; the question goes on without`, { error });
+      return otherwise;
+    }
   }
 
   function generationOf(owner: string): number {
@@ -79,37 +84,26 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
   clearExpired(noLimit);
 
   return {
-    recent(owner, databaseName) {
-      try {
-        return statements.recent.all(owner, databaseName, expiry(), entriesPerOwner).map(asEntry);
-      } catch (error) {
-        warn("read the earlier turns from", error);
-        return [];
-      }
-    },
+    recent: (owner, databaseName) =>
+      orWarn(
+        "read the earlier turns from",
+        () => statements.recent.all(owner, databaseName, expiry(), entriesPerOwner).map(asEntry),
+        [],
+      ),
 
-    generation(owner) {
-      try {
-        return generationOf(owner);
-      } catch (error) {
-        warn("read the earlier turns from", error);
-        return unknownGeneration;
-      }
-    },
+    generation: (owner) =>
+      orWarn("read the earlier turns from", () => generationOf(owner), unknownGeneration),
 
     add(owner, entry, generation) {
       if (!isKept(entry) || generation === unknownGeneration) return;
-      try {
-        transaction(() => {
-          if (generationOf(owner) !== generation) return;
-          const { database, question, reply, at } = entry;
-          statements.add.run(owner, database, question, reply.kind, replyText(entry), at);
-          statements.clearOld.run(owner, owner, entriesPerOwner);
-          statements.clearExpired.run(expiry(), expiredPerAdd);
-        });
-      } catch (error) {
-        warn("keep the turn in", error);
-      }
+      const { database, question, reply, at } = entry;
+      const keep = () => {
+        if (generationOf(owner) !== generation) return;
+        statements.add.run(owner, database, question, reply.kind, replyText(entry), at);
+        statements.clearOld.run(owner, owner, entriesPerOwner);
+        statements.clearExpired.run(expiry(), expiredPerAdd);
+      };
+      orWarn("keep the turn in", () => transaction(keep), undefined);
     },
 
     forget(owner) {

@@ -12,24 +12,10 @@ export interface DirectoryEntry {
   readonly database: Database;
 }
 
-/** The databases that each principal may use and the one that they chose. */
-export interface DatabaseDirectory {
-  /** In the configuration's order. */
-  list(principal: Principal): readonly { readonly name: string; readonly current: boolean }[];
-  /**
-   * The named database, or the current one where no name is given.
-   * @throws {AppError} `not_found`, the same for a database that does not exist and one that may not be used.
-   */
-  resolve(principal: Principal, name: string | undefined): Database;
-  /** Makes a database the current one of this token or session; throws as `resolve` does. */
-  select(principal: Principal, name: string): Database;
-  /** Forgets what a principal chose, once its token or session has ended; a session gets no database any more. */
-  end(principal: Principal): void;
-}
-
 const rememberEndedMs = 60_000;
 
-export function createDatabaseDirectory(entries: readonly DirectoryEntry[]): DatabaseDirectory {
+/** The databases that each principal may use and the one that they chose. `entries` is looked at in each call. */
+export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
   const chosen = new Map<string, string>();
   // other calls of the request that ended a session may still be about to start
   const ended = new Set<string>();
@@ -39,6 +25,10 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]): Dat
     return accessible.find((entry) => entry.name === name) ?? accessible[0];
   }
 
+  /**
+   * The named database, or the current one where no name is given.
+   * @throws {AppError} `not_found`, the same for a database that does not exist and one that may not be used.
+   */
   function resolve(principal: Principal, name: string | undefined): Database {
     if (ended.has(principalKey(principal))) {
       throw new AppError("unauthorized", "Cannot use a database: logged out");
@@ -59,17 +49,19 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]): Dat
 
   return {
     resolve,
-    list(principal) {
+    /** In the configuration's order. */
+    list(principal: Principal): { name: string; current: boolean }[] {
       const accessible = accessibleDatabases(principal, entries);
       const active = current(principal, accessible);
       return accessible.map((entry) => ({ name: entry.name, current: entry === active }));
     },
-    select(principal, name) {
-      const database = resolve(principal, name);
+    /** Makes a database the current one of this token or session; throws as `resolve` does. */
+    select(principal: Principal, name: string): void {
+      resolve(principal, name);
       chosen.set(principalKey(principal), name);
-      return database;
     },
-    end(principal) {
+    /** Forgets what a principal chose, once its token or session has ended; a session gets no database any more. */
+    end(principal: Principal): void {
       const key = principalKey(principal);
       chosen.delete(key);
       // the id of a session is never used again, that of a token may be
@@ -79,6 +71,8 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]): Dat
     },
   };
 }
+
+export type DatabaseDirectory = ReturnType<typeof createDatabaseDirectory>;
 
 /** The optional argument of every tool that touches a database. */
 export const databaseArgument = z.string().min(1).max(128).optional()
@@ -97,7 +91,7 @@ export function listDatabases(options: { directory: DatabaseDirectory }): Tool {
     }),
     annotations: { idempotentHint: true },
     run(_args, { principal }) {
-      const databases = [...options.directory.list(principal)];
+      const databases = options.directory.list(principal);
       return Promise.resolve({
         text: databases.length === 0 ? "No database is available to you." : formatTsv(
           ["name", "current"],
