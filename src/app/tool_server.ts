@@ -135,7 +135,7 @@ function answerQuestions(
   const now = Date.now;
   if (completion === undefined) {
     const schemas = createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger });
-    return { answerQuestion: createAnswerByRules({ schemas }), [Symbol.dispose]: schemas.close };
+    return { answerQuestion: createAnswerByRules({ schemas }), [Symbol.dispose]: schemas[Symbol.dispose] };
   }
   const isExcluded = createColumnPatterns(llm.excluded_columns);
   const schemas = createCatalogCache({
@@ -155,7 +155,7 @@ function answerQuestions(
     ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
     now,
   });
-  return { answerQuestion, [Symbol.dispose]: schemas.close };
+  return { answerQuestion, [Symbol.dispose]: schemas[Symbol.dispose] };
 }
 
 /**

@@ -13,9 +13,11 @@ import { createSingleFlight, type SingleFlight } from "../../core/async/single_f
  * read again where that differs. Callers wait for this, and never get the catalog from before a change that the check
  * sees: not a table that was dropped, and not one that their role may no longer read.
  *
- * Where the check or the read fails, so does the call, and the old catalog is not served: whether the rights still hold
- * is not known then, and a statement written from it would reach the same database a moment later. It is kept, so that
- * one check brings it back when the database answers again.
+ * Where the check or the read throws, so does the call, and the old catalog is not served: whether the rights still hold
+ * is not known then, and a statement written from it would reach the same database a moment later. The old catalog is
+ * kept: once the database answers again, one check is enough to serve it.
+ *
+ * Disposing of the cache stops what is being read, and forgets everything.
  */
 export interface CatalogCache<T> extends Disposable {
   /**
@@ -30,8 +32,6 @@ export interface CatalogCache<T> extends Disposable {
    * @throws as {@linkcode get}
    */
   recheck(database: Database, request: CatalogCacheRequest): Promise<T>;
-  /** Stops what is being read, and forgets everything. */
-  close(): void;
 }
 
 export interface CatalogCacheRequest {
@@ -148,12 +148,9 @@ export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogC
   return {
     async get(database, { principal, signal }) {
       const place = placeOf(database, principal);
-      const { entry } = place;
+      const { entry, flight } = place;
       if (entry !== undefined && now() - entry.checkedAt < checkEveryMs) return entry.value;
-      return await place.flight.join(
-        signal,
-        (shared) => check(place, database, { principal, signal: shared }),
-      );
+      return await flight.join(signal, (shared) => check(place, database, { principal, signal: shared }));
     },
     async recheck(database, { principal, signal }) {
       const place = placeOf(database, principal);
@@ -162,13 +159,10 @@ export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogC
         (shared) => check(place, database, { principal, signal: shared }),
       );
     },
-    close() {
+    [Symbol.dispose]() {
       isClosed = true;
       for (const { flight } of places.values()) flight.stop();
       places.clear();
-    },
-    [Symbol.dispose]() {
-      this.close();
     },
   };
 }

@@ -15,17 +15,17 @@ export async function readFingerprint(
   database: Database,
   request: { principal: Principal; signal: AbortSignal },
 ): Promise<string> {
-  const outcome = await database.read({
+  const result = await database.read({
     ...request,
     sql: `select ${fingerprintSql}`,
     trusted: true,
     timeoutMs,
   });
-  const fingerprint = outcome.ok ? outcome.rows[0]?.[0] : undefined;
+  const fingerprint = result.ok ? result.rows[0]?.[0] : undefined;
   if (fingerprint !== undefined && fingerprint !== null) return fingerprint;
-  const [code, reason] = outcome.ok
+  const [code, reason] = result.ok
     ? ["upstream", "there is no answer"] as const
-    : [outcome.error.kind === "timeout" ? "timeout" : "upstream", outcome.error.message] as const;
+    : [result.error.kind === "timeout" ? "timeout" : "upstream", result.error.message] as const;
   throw new AppError(code, `Cannot check the catalog of database "${database.name}" for changes: ${reason}`);
 }
 

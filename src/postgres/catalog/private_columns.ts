@@ -43,7 +43,7 @@ function namePattern(pattern: string): { dots: number; matches: (names: string) 
 }
 
 /** Whether one of the words of a column's name, `user_email` or `homePhone2`, stands for something private. */
-export function isPrivateName(column: string): boolean {
+function isPrivateName(column: string): boolean {
   const folded = column.toLowerCase().normalize("NFKD").replaceAll(/[^\p{L}]/gu, "");
   if (privateParts.some((part) => folded.includes(part))) return true;
   const words = column.replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2").toLowerCase().split(/[^\p{L}]+/u);

@@ -93,7 +93,7 @@ async function addStatistics(
   tables: ReadonlyMap<string, SampledTable>,
   samples: Map<string, Map<string, readonly string[]>>,
 ): Promise<void> {
-  const outcome = await database.read({
+  const result = await database.read({
     principal,
     signal,
     sql: statisticsSql,
@@ -101,8 +101,8 @@ async function addStatistics(
     trusted: true,
     timeoutMs: statisticsTimeoutMs,
   });
-  if (!outcome.ok) return;
-  await forEachInSlices(outcome.rows, ([schema, name, column, json]) => {
+  if (!result.ok) return;
+  await forEachInSlices(result.rows, ([schema, name, column, json]) => {
     const key = tableKey(schema ?? "", name ?? "");
     if (!tables.get(key)?.columns.includes(column ?? "")) return;
     const values: readonly string[] = JSON.parse(json ?? "[]");
@@ -119,17 +119,11 @@ async function findUnanalyzed(
   { principal, signal }: SampleRequest,
   tables: ReadonlyMap<string, SampledTable>,
 ): Promise<SampledTable[]> {
-  const sql = unanalyzedSql;
-  const outcome = await database.read({
-    principal,
-    signal,
-    sql,
-    trusted: true,
-    timeoutMs: statisticsTimeoutMs,
-  });
-  if (!outcome.ok) return [];
+  const request = { principal, signal, sql: unanalyzedSql, trusted: true, timeoutMs: statisticsTimeoutMs };
+  const result = await database.read(request);
+  if (!result.ok) return [];
   const found = new Map<string, SampledTable>();
-  for (const [schema, name, column] of outcome.rows) {
+  for (const [schema, name, column] of result.rows) {
     const key = tableKey(schema ?? "", name ?? "");
     if (!tables.get(key)?.columns.includes(column ?? "")) continue;
     const columns = [...found.get(key)?.columns ?? [], column ?? ""];
@@ -146,20 +140,19 @@ async function scan(
 ): Promise<Map<string, readonly string[]>> {
   // one character more than is kept tells a value that is too long, and a long one is not fetched whole
   const list = columns.map((column) => `pg_catalog.left(${quoteIdentifier(column)}::text, ${maxLength + 1})`);
-  const outcome = await database.read({
+  const table = `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`;
+  const result = await database.read({
     principal,
     signal,
-    sql: `select ${list.join(", ")} from ${quoteIdentifier(schema)}.${
-      quoteIdentifier(name)
-    } limit ${scannedRows}`,
+    sql: `select ${list.join(", ")} from ${table} limit ${scannedRows}`,
     trusted: true,
     timeoutMs: scanTimeoutMs,
     maxBytes: scanBytes,
   });
   const found = new Map<string, readonly string[]>();
-  if (!outcome.ok) return found;
+  if (!result.ok) return found;
   columns.forEach((column, index) => {
-    const values = keptValues(commonValues(outcome.rows.map((row) => row[index] ?? null)));
+    const values = keptValues(commonValues(result.rows.map((row) => row[index] ?? null)));
     if (values.length > 0) found.set(column, values);
   });
   return found;

@@ -243,7 +243,7 @@ testWithPostgres("a closed cache stops what it reads and answers no more", async
   await using fixture = await createCatalogFixture("CREATE TABLE a (id int)");
   const { cache } = createNameCache();
   const reading = cache.get(fixture.database, request);
-  cache.close();
+  cache[Symbol.dispose]();
   await assert.rejects(reading);
   await assert.rejects(cache.get(fixture.database, request), { code: "unavailable" });
 });
