@@ -15,8 +15,8 @@ import {
 } from "./chain.ts";
 
 /**
- * Adds lines to the end of a trail, all or none of them; the file is made, with mode 0600, where it does not exist. Writers
- * in several processes come one after the other, each on the chain that the one before left. The file is opened anew each
+ * Adds lines to the end of a trail, all or none of them; makes the file, with mode 0600, where it does not exist. Writers
+ * in several processes write one after the other, and each goes on with the chain that the one before left. The file is opened anew each
  * time: after a rotation by rename the lines go to the new file, whose first line, a `rotation`, goes on with the chain of
  * the old. What a crash left at the end gets a line end and a `recovery` after it.
  *
@@ -33,7 +33,7 @@ export async function appendLines(
     const info = await file.stat();
     requireRegular(info, "write", path);
     const { dev, ino, size } = info;
-    // as far as one may: only root gives files away
+    // only root may give files away
     if (size === 0) await giveToOwnerOf(path, headPathOf(path)).catch(() => {});
     const start = await findStart(file, { dev, ino, size }, await head.read(), path);
     if (lines.length === 0) return;
@@ -51,7 +51,7 @@ export async function appendLines(
     }
     const bytes = new TextEncoder().encode(text);
     await writeWhole(file, bytes, size);
-    // one that stays behind costs the next writer a look at the last line, and no event
+    // where the head stays behind, the next writer reads the last line; no event is lost
     await head.write({ ...end, dev, ino, size: size + bytes.length }).catch((error) => {
       logger.warn(`Cannot write the head of ${path}`, { error });
     });
@@ -63,9 +63,9 @@ export async function appendLines(
 
 interface Start {
   readonly end: ChainEnd;
-  /** A record about what was found, to stand before the lines. */
+  /** A record about what was found, which is written before the lines. */
   readonly note?: { readonly event: "rotation" | "recovery"; readonly facts: LineMembers };
-  /** Whether a line end comes first, for a line that a crash cut off. */
+  /** Whether a line end is written first, since a crash cut off the last line. */
   readonly endsCutLine?: boolean;
 }
 
@@ -87,7 +87,8 @@ async function findStart(
     throw new AppError("invalid", `Cannot write ${path}: it is no audit trail`);
   }
   const found = last ?? chainStart;
-  // the head is behind where a writer crashed between the two writes; where it is ahead, what it knows was in the file
+  // The head is behind where a writer crashed between the two writes. Where it is ahead, lines were in the file that are
+  // missing now.
   const end = head !== undefined && head.sequence >= found.sequence ? head : found;
   if (unreadable === undefined && end.hash === found.hash) return { end };
   const facts = {
@@ -97,7 +98,7 @@ async function findStart(
   return { end, note: { event: "recovery", facts }, endsCutLine: unreadable?.endsLine === false };
 }
 
-/** How a trail ends that was not left as its head says. */
+/** The end of a trail that is not as its head says. */
 interface TrailEnd {
   /** The last line that is as it was written; undefined where there is none. */
   readonly last: ChainEnd | undefined;
@@ -119,7 +120,7 @@ async function readTrailEnd(file: Deno.FsFile, size: number): Promise<TrailEnd> 
 
 const lineEnd = 10;
 
-// a line that the bytes hold only the end of does not match its seal
+// a line of which the bytes hold only the end does not match its seal
 function lastLineIn(bytes: Uint8Array): TrailEnd {
   for (let end = bytes.lastIndexOf(lineEnd); end >= 0;) {
     const start = end === 0 ? 0 : bytes.lastIndexOf(lineEnd, end - 1) + 1;
@@ -157,10 +158,10 @@ async function readBytes(file: Deno.FsFile, from: number, length: number): Promi
 async function writeWhole(file: Deno.FsFile, bytes: Uint8Array, sizeBefore: number): Promise<void> {
   try {
     for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await file.write(rest));
-    // on the disk before the head is: a power cut then leaves no head that is ahead of its file
+    // the lines reach the disk before the head does, so that a power cut leaves no head that is ahead of its file
     await file.syncData();
   } catch (error) {
-    // part of it would be found as a crash; where even this fails, it is
+    // a part of the lines would look like a crash to the next writer; where this fails too, it does
     await file.truncate(sizeBefore).catch(() => {});
     throw error;
   }

@@ -8,7 +8,7 @@ import type { LineMembers } from "./chain.ts";
 /** Something that the audit trail keeps. No field takes a statement's text, a password or a token. */
 export interface AuditEvent {
   readonly event: "login" | "refusal" | "lockout" | "reload" | "administrator" | "tool_call";
-  /** `ok`, or in a word or two how it ended otherwise. */
+  /** `ok`, or a word or two on how it ended otherwise. */
   readonly outcome: string;
   /** Who called, as principalKey() names them. */
   readonly principal?: string;
@@ -18,7 +18,7 @@ export interface AuditEvent {
   readonly address?: string;
   readonly tool?: string;
   readonly database?: string;
-  /** Stands for a statement: equal for equal statements, and not to be turned back into one. */
+  /** A hash of a statement: equal for equal statements; the statement cannot be had from it. */
   readonly fingerprint?: string;
   /** SQLSTATE of a statement that PostgreSQL refused or ended. */
   readonly sqlstate?: string;
@@ -38,9 +38,9 @@ export interface AuditEvent {
 export type AuditTrail = Awaited<ReturnType<typeof createAuditTrail>>;
 
 /**
- * Opens an audit trail, to go on with the chain that is there. Where it cannot be written later on, that is logged once,
- * events wait, and each attempt writes all that wait; past the bound the newest are given up, and a `lost` record with their
- * number takes their place.
+ * Opens an audit trail and goes on with the chain that is there. Where it cannot be written later, that is logged once,
+ * events wait, and each attempt writes all that wait. Past the bound the newest are given up, and a `lost` record with
+ * their number takes their place.
  *
  * @throws AppError as appendLines, so that a server does not start without the trail that it was told to keep
  */
@@ -138,7 +138,7 @@ export async function createAuditTrail(options: {
   };
 }
 
-// linking that many takes a few milliseconds of the event loop
+// linking so many lines holds up the event loop for a few milliseconds
 const linesAtOnce = 500;
 
 const longestText = 500;

@@ -87,8 +87,8 @@ export function headPathOf(path: string): string {
 }
 
 /**
- * Opens the head of a trail, which is in the file beside it, and takes its lock; whoever writes the trail holds it. It is the operating system's, which ends with the process that holds it. `shared` is for
- * readers; several may hold it at once, and it makes no file.
+ * Opens the head of a trail and takes its lock, which whoever writes the trail holds. The lock is the operating system's
+ * and ends with the process that holds it. `shared` is for readers: several may hold it at once, and it makes no file.
  *
  * @throws AppError `not_found` for a missing folder or, shared, a missing file, `unavailable` where the lock cannot be had
  */
@@ -109,7 +109,7 @@ export async function lockHead(path: string, mode: "exclusive" | "shared") {
     },
     async write({ sequence, hash, dev, ino, size }: ChainHead): Promise<void> {
       await file.seek(0, Deno.SeekMode.Start);
-      // always as long, so that one write puts it in the place of the last
+      // always of the same length, so that one write replaces the last head
       const text = JSON.stringify({ sequence, hash, dev, ino, size }).padEnd(longestHead - 1) + "\n";
       await file.write(new TextEncoder().encode(text));
     },
@@ -123,7 +123,7 @@ const longestWaitMs = 5000;
 async function openHead(headPath: string, mode: "exclusive" | "shared"): Promise<Deno.FsFile> {
   try {
     if (mode === "shared") {
-      // to open a pipe takes until somebody writes to it
+      // opening a pipe would wait until somebody writes to it
       requireRegular(await Deno.stat(headPath), "open", headPath);
       return await Deno.open(headPath, { read: true });
     }
@@ -143,7 +143,7 @@ async function openHead(headPath: string, mode: "exclusive" | "shared"): Promise
   }
 }
 
-// a head that a crash or a hand has spoiled counts as none: the trail's last line stands in for it
+// a head that a crash or somebody has spoiled counts as none: then the trail's last line says where the chain stands
 function parseHead(text: string): ChainHead | undefined {
   const { sequence, hash, dev, ino, size } = parseObject(text) ?? {};
   const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);

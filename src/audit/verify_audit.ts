@@ -21,9 +21,9 @@ export type VerifyResult =
   };
 
 /**
- * Reads an audit trail from its first line to its last and names the first that was changed, removed or inserted. It may be
- * of any size, and a server may write it meanwhile: what it writes after the start is left out. Somebody who can write the file
- * and makes every later hash anew is found out only by hashes kept elsewhere.
+ * Reads an audit trail from its first line to its last and names the first that was changed, removed or inserted. The file
+ * may be of any size. A server may write it meanwhile: what it writes after the start is left out. Where somebody changes a
+ * line and makes every later hash anew, only hashes that are kept elsewhere show it.
  *
  * @param after the end of the file before, where several make up one trail; absent: the file may start a chain or go on
  * with any
@@ -62,7 +62,7 @@ function createChainCheck(head: ChainHead | undefined, after: ChainEnd | undefin
       return undefined;
     }
     const fault = linkFault(read, line);
-    // where a line before it cannot be read, that is the first that is not as it was
+    // a line before it that cannot be read is the first that is not as it was
     if (fault !== undefined) return unreadableFault() ?? fault;
     if (unreadable !== undefined && read.unreadable !== unreadable.hash.copy().digest("hex")) {
       return unreadableFault();
@@ -97,7 +97,7 @@ function createChainCheck(head: ChainHead | undefined, after: ChainEnd | undefin
     return { line: last.line, reason: "it was changed" };
   }
 
-  // a line whose number is taken: a copy, or the true one after others that were put in its place
+  // a line whose number is taken is a copy, or the true line behind one that was put in its place
   function insertedFault(read: ChainLine, line: number): Fault {
     const namesake = recent.get(read.sequence);
     const before = recent.get(read.sequence - 1);
@@ -124,7 +124,7 @@ const rememberedLines = 10_000;
 /**
  * The head of a trail and how much of it is written, both of one moment.
  *
- * @throws AppError `invalid` for what is no regular file: to open a pipe takes until somebody writes to it
+ * @throws AppError `invalid` for what is no regular file: opening a pipe would wait until somebody writes to it
  */
 async function headAndSizeOf(path: string): Promise<{ head: ChainHead | undefined; size: number }> {
   using locked = await lockHead(path, "shared").catch((error) => {

@@ -104,7 +104,7 @@ function parseNode(text: string): string | undefined {
   const withPort = /^([\d.]+)(:.*)$/.exec(text);
   if (withPort === null) return canonicalIpAddress(text);
   const [, address = "", port = ""] = withPort;
-  // what has digits, dots and a colon may be IPv6 in full
+  // digits before a colon, without a dot, may begin an IPv6 address
   return address.includes(".") && isPort(port) ? canonicalIpAddress(address) : canonicalIpAddress(text);
 }
 

@@ -2,7 +2,7 @@ interface Rules {
   readonly methods: string;
   readonly requestHeaders: string;
   readonly replyHeaders: string;
-  /** Whether requests of other pages are answered too; else they were refused before. */
+  /** Whether requests of other pages are answered too; where not, they were refused before. */
   readonly answersOthers: boolean;
 }
 
@@ -16,7 +16,7 @@ const rulesOf = {
     replyHeaders: "retry-after, www-authenticate, mcp-session-id",
     answersOthers: false,
   },
-  // there is nothing here that a browser alone could reach
+  // a page gets nothing here that its client could not get without a browser
   ragServer: {
     methods: "GET, HEAD, POST",
     requestHeaders: "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Requested-With",

@@ -27,7 +27,7 @@ export interface ListenerOptions {
   readonly logger: Logger;
 }
 
-/** For what was cut off to end. */
+/** How long what was cut off may take to end. */
 const cutOffMs = 1_000;
 
 /**
@@ -60,10 +60,9 @@ export function startListener(options: ListenerOptions) {
     url,
     replaceCertificate: server.replaceCertificate,
     /**
-     * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle
-     * connection; the end of the process closes those. After `graceMs` it calls `cutOff`, which has what still runs end,
-     * and shortly after that resolves whatever still holds on: to break a connection while the runtime waits for it ends
-     * the process with an error of the runtime's.
+     * Takes no new connections and resolves once the requests under way are answered. Idle connections stay open until
+     * the process ends: to break one while the runtime waits for it ends the process with an error of the runtime's.
+     * After `graceMs` it calls `cutOff`, which ends what still runs, and shortly after that it resolves in any case.
      */
     async stop(graceMs: number, cutOff: () => void): Promise<void> {
       const waiting = new AbortController();
@@ -78,11 +77,11 @@ export function startListener(options: ListenerOptions) {
   };
 }
 
-/** Between a failed accept, for want of file descriptors say, and the next. */
+/** Between an accept that failed, for example for want of file descriptors, and the next. */
 const acceptAgainMs = 100;
 /**
- * A listener that closes breaks the connections that wait in it. One that is replaced closes when it has just been found
- * empty, when it has had none for so long, and at the latest after so long.
+ * A listener that closes breaks the connections that wait in it. So one that is replaced closes when it has just been
+ * found empty, when none has come for `quietMs`, or after `longestRetirementMs` at the latest.
  */
 const quietMs = 50;
 const longestRetirementMs = 2_000;
@@ -103,8 +102,8 @@ interface HttpServer {
    */
   replaceCertificate(tls: TlsPair): Promise<void>;
   /**
-   * Takes no new connections and resolves once the requests under way are answered, whoever still holds an idle connection;
-   * `signal` ends the looking for that.
+   * Takes no new connections and resolves once the requests under way are answered, even where idle connections are open.
+   * Where `signal` aborts first it may never resolve.
    */
   shutdown(signal: AbortSignal): Promise<void>;
 }
@@ -128,9 +127,9 @@ function openServer(options: HttpServerOptions): HttpServer {
 }
 
 /**
- * The runtime's server bounds no connection and keeps its certificate until it ends, and when it ends it closes idle
- * connections; so its parts are put together here: a listener for each certificate, and the runtime's HTTP server on each
- * connection. The new listener is open beside the old one before that closes (SO_REUSEPORT).
+ * The runtime's own server does not bound its connections, keeps its certificate until it ends, and closes idle connections
+ * when it ends. So its parts are put together here: a listener for each certificate, and the runtime's HTTP server on each
+ * connection. A new listener opens beside the old one before that closes (SO_REUSEPORT).
  */
 function serveOverConnections(serve: ServeConnection, options: HttpServerOptions): HttpServer {
   const { address, answer, onError, logger } = options;
@@ -162,7 +161,7 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
       }
       try {
         const next = from.listener.accept();
-        // right after a connection it is the system that says whether another one waits
+        // right after a connection accept() shows whether another one waits
         if (from.isRetiring && from.accepted > 0 && !await isHere(next)) {
           next.catch(() => {});
           close(from);
@@ -182,7 +181,7 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
 
   async function keep(connection: Deno.TcpConn | Deno.TlsConn): Promise<void> {
     try {
-      // the runtime holds a connection until its handshake has ended: to close it earlier leaves it open
+      // the runtime holds a connection until its handshake has ended: closed earlier, it would stay open
       if ("handshake" in connection) await connection.handshake();
       if (isShut) connection.close();
       else serveOver(connection);
@@ -202,7 +201,7 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
       record.beginRequest();
       info.completed.then(record.endRequest, record.endRequest);
       const response = await answer(request, info);
-      // the rest of its body may come for ever
+      // the rest of its body may keep coming
       if (response.status === 408) record.spend();
       return response;
     };
@@ -262,7 +261,7 @@ interface OpenListener {
   isClosed: boolean;
 }
 
-/** Whether an accept() that has just been called has had its connection at once. */
+/** Whether an accept() that has just been called got its connection at once. */
 async function isHere(accepted: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const settle = () => isSettled = true;

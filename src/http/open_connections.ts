@@ -5,21 +5,21 @@ export type OpenConnections = ReturnType<typeof createOpenConnections>;
 const sweepMs = 5_000;
 /** From the accept to the headers of the first request, of TLS with its handshake. */
 const firstRequestMs = 30_000;
-/** Longer than the proxies and clients keep idle connections that are widely used: they do not send into one that closes. */
+/** Longer than common proxies and clients keep idle connections, so that they do not send into one that closes. */
 const idleMs = 180_000;
 /** For the reply to arrive before a spent connection closes. */
 const spentMs = 1_000;
 
-/** So long a new connection has to bring its request, and a client to bring its next one, whatever else waits. */
+/** How long a new connection may take for its request, and a client for its next one, whoever else waits. */
 const graceMs = 1_000;
-/** Kept open whatever the descriptors are. */
+/** So many connections stay open however few descriptors are left. */
 const leastConnections = 8;
 
 /** For the last of a reply to leave: the runtime does not tell when a client that reads slowly has all of it. */
 const settleMs = 3_000;
 const pollMs = 50;
 
-/** Descriptors for databases, files and the log, of so many connections. */
+/** Descriptors that are left for databases, files and the log, beside so many connections. */
 function reserveFor(connections: number): number {
   return Math.min(16 + Math.floor(connections / 8), 128);
 }
@@ -36,9 +36,9 @@ export function createOpenConnections(options: {
 }) {
   const { logger, freeDescriptors = countFreeDescriptors, now = () => performance.now() } = options;
   let count = 0;
-  // without a request under way, the longest first
+  // those without a request under way, the one that has been so longest first
   const idle = new Set<Idle>();
-  // how many connections leave the reserve free, as far as it is known: there may be room for more unless it is exact
+  // how many connections leave the reserve free; there may be room for more, unless the number is exact
   let room = 0;
   let isExact = false;
   // clients that wait for a reply; the runtime waits for silent connections as for theirs
@@ -54,14 +54,14 @@ export function createOpenConnections(options: {
     relieve();
   }
 
-  /** There was no file descriptor left for a connection. */
+  /** To be called where no file descriptor was left for a connection. */
   function relieve(): void {
     room = 0;
     isExact = false;
     makeRoom();
   }
 
-  /** Whether there is room for one more, for which others that have no request under way are closed. */
+  /** Whether there is room for one more connection. Closes others that have no request under way for it. */
   function makeRoom(): boolean {
     if (count >= room && !isExact) measure();
     const latest = now() - graceMs;
@@ -148,13 +148,13 @@ interface Idle {
   readonly close: () => void;
 }
 
-/** By opening: what the system allows the process is in files that the executable has no permission to read. */
+/** Counts by opening files: the executable has no permission to read what the system allows the process. */
 function countFreeDescriptors(atMost: number): number {
   const opened: Deno.FsFile[] = [];
   try {
     while (opened.length < atMost) opened.push(Deno.openSync("/dev/null"));
   } catch (error) {
-    // what cannot be told is taken for enough
+    // where it cannot be told, there are enough
     if (!(error instanceof Error && "code" in error && error.code === "EMFILE")) return atMost;
   } finally {
     for (const file of opened) file.close();

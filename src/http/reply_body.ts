@@ -2,8 +2,8 @@ const encoder = new TextEncoder();
 const pieceBytes = 65_536;
 
 /**
- * A reply's text as a body. A long one is handed over piece by piece, as the client takes it: Deno before 2.7 counts a reply
- * as sent once it holds all of it, and a stop of the server would cut it off.
+ * A reply's text as a body. A long one is handed over in pieces, as the client takes them: Deno before 2.7 counts a reply as
+ * sent once it holds all of it, and a stop of the server would cut it off.
  *
  * @returns also the body's length for Content-Length, where the runtime cannot tell
  */

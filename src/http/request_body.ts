@@ -70,8 +70,8 @@ const openObject = 0x7b;
 const closeObject = 0x7d;
 
 /**
- * What of a JSON text would keep JSON.parse, and all that looks at its value, busy for too long; undefined where nothing
- * would. To be asked before it is parsed: 4 MiB of brackets take seconds. Takes some milliseconds for 4 MiB.
+ * Says why a JSON text would keep JSON.parse, or whoever looks at its value, busy for too long; undefined where it would
+ * not. Ask before the text is parsed: 4 MiB of brackets take seconds. The check takes some milliseconds for 4 MiB.
  */
 export function findExcess(text: string): string | undefined {
   let levels = 0;

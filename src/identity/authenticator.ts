@@ -75,7 +75,7 @@ export function digestOfHash(hash: string): Uint8Array {
 
 const noDigest = new Uint8Array(32);
 
-/** Whether what was found, if anything was, is what was presented: one comparison in constant time in each case. */
+/** Whether a digest that was found is that of the presented token; compares in constant time, also where none was found. */
 export function isPresented(
   found: Uint8Array | undefined,
   presented: PresentedToken,

@@ -27,7 +27,7 @@ export type LoginResult =
   | { readonly kind: "failed" }
   | NotTried;
 
-/** The password was not looked at, or may not be told of. */
+/** Whether the password is right is not told. */
 type NotTried = { readonly kind: "rate_limited" | "busy"; readonly retryAfterSeconds: number };
 
 /** What an audit may know besides. */
@@ -46,7 +46,7 @@ export interface LoginOptions {
   readonly passwords: PasswordHasher;
   readonly sessions: Sessions;
   readonly limiter: RateLimiter;
-  /** Told of each login, just before its result is. */
+  /** Told of each login, just before the caller gets its result. */
   readonly onLogin?: (report: LoginReport) => void;
 }
 
@@ -70,7 +70,7 @@ export function createLogin(options: LoginOptions) {
     const hash = users.find(username)?.passwordHash;
     const comparison = await compare(request, hash);
     if (typeof comparison !== "string") return comparison;
-    // as many comparisons as there are threads run at once: their results count, and are told, one after the other
+    // comparisons run at once on several threads: their results are counted and told one after the other
     const limitedAfter = limited(address);
     if (limitedAfter !== undefined) return limitedAfter;
     if (comparison === "not_admitted") return { kind: "busy", retryAfterSeconds: 1 };

@@ -2,11 +2,11 @@ import { canonicalIpAddress, formatSlash64, isInBlocks, parseAddressBlock } from
 
 export interface RateLimiterOptions {
   readonly windowMs: number;
-  /** Failures within the window that an address may have; at least 1. */
+  /** Failed attempts that an address may have within the window; at least 1. */
   readonly maxAttempts: number;
   /** Milliseconds of a clock that does not go back, such as `performance.now`. */
   readonly now: () => number;
-  /** Addresses to remember at the most; 250,000 where it is absent. */
+  /** Addresses that are remembered at most. */
   readonly maxAddresses?: number;
 }
 
@@ -19,8 +19,8 @@ export type RateLimit =
   | { readonly limited: true; readonly retryAfterSeconds: number };
 
 /**
- * A sliding window is exact with the times of the last `maxAttempts` failures: an address is limited as long as the first
- * of them is in the window. Memory is bounded by `maxAddresses`. When they are full, the address that failed longest ago
+ * The times of the last `maxAttempts` failed attempts make the window exact: an address is limited as long as the first of
+ * them is in the window. Memory is bounded by `maxAddresses`. When they are full, the address that failed longest ago
  * is forgotten, and one that has spent its attempts only when all of them have.
  *
  * One customer's line has a whole /64 of IPv6 (RFC 6177, RFC 4291 section 2.5.1), so that is what counts as one address.
@@ -83,7 +83,7 @@ export function createRateLimiter(options: RateLimiterOptions) {
   };
 }
 
-// bounds the work of one call; more than one a call, so that the old ones do get fewer
+// bounds the work of one call, and is more than one, so that old ones are removed faster than new ones come
 const sweptAtOnce = 100;
 
 /** When an address failed, oldest first. */
@@ -120,7 +120,7 @@ function createFailedAttempts() {
   };
 }
 
-/** What counts as one address: of IPv6 a whole /64, but for those that many share. */
+/** What counts as one address: of IPv6 a whole /64, except for the blocks that many share. */
 export function addressGroup(address: string): string {
   const canonical = canonicalIpAddress(address);
   if (canonical === undefined) return address;

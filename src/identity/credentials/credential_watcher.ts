@@ -9,7 +9,7 @@ export interface CredentialWatcherOptions<T> {
   readonly path: string;
   /** The text that the caller has loaded already; absent where there was no file. */
   readonly loaded?: string;
-  /** Makes of a text what the server works with; throws where the text is of no use. */
+  /** Makes the data that the server works with from a text; throws where the text cannot be used. */
   readonly load: (file: CredentialText) => T | Promise<T>;
   /** Puts new data in the place of the old, all at once. */
   readonly onReload: (data: T) => void;
@@ -37,7 +37,7 @@ export async function createCredentialWatcher<T>(options: CredentialWatcherOptio
 
   async function check({ asked, isCurrent }: Look): Promise<void> {
     let text: string | undefined;
-    // whoever asks hears of an error that is in the log already
+    // who asks for a look is told of the error again
     if (asked && logged !== undefined) logged = "";
     try {
       const file = await readCredentialText(path);
@@ -60,7 +60,7 @@ export async function createCredentialWatcher<T>(options: CredentialWatcherOptio
 
   function isKnown(found: string): boolean {
     const index = known.indexOf(found);
-    // what was there before it is not coming back, except by another's hand
+    // an older text comes back only where somebody else writes it
     if (index > 0) known = known.slice(index);
     return index >= 0;
   }
@@ -99,7 +99,7 @@ function digest(text = ""): string {
   return sha256(text);
 }
 
-// the line names the path already; what is thrown by mistake may quote the file's text
+// the log line names the path already; an unexpected error may quote the file's text
 function reasonOf(error: unknown, path: string): string {
   if (!(error instanceof AppError)) return "an unexpected fault in the server";
   return error.message.replace(`Cannot read ${path}: `, "").replace(`Cannot read ${path}, `, "");

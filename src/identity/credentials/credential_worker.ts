@@ -3,7 +3,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { CredentialReply, CredentialRequest } from "./entries.ts";
 import { changeYamlText, parseCredentialText, readEntries } from "./yaml_entries.ts";
 
-// the receiver takes about five milliseconds for one message of so many
+// receiving one message of so many takes about five milliseconds
 const entriesAtOnce = 500;
 
 addEventListener("message", (event) => {

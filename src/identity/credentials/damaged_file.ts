@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { readRecords, type RecordKind, type RecordsRead } from "./read_records.ts";
 import { type CredentialText, namesNothing, parseCredentialText, quoted } from "./yaml_entries.ts";
 
-/** What of a credential file is in force. */
+/** What a running server has taken in from a credential file. */
 export interface RecordsInForce<T> {
   readonly records: ReadonlyMap<string, T>;
   /** The ids of entries that were faulty already. */

@@ -10,7 +10,7 @@ import {
   readEntries,
 } from "./yaml_entries.ts";
 
-/** The YAML parser would hold up other tasks for some twenty milliseconds with a text of so many characters. */
+/** In characters; the YAML parser holds up other tasks for some twenty milliseconds with a text so long. */
 const longestTextHere = 32_768;
 
 /**

@@ -71,7 +71,7 @@ export async function readPlainLayout(text: string, section: string): Promise<Pl
 }
 
 /**
- * The text with fields of entries set that `readPlainLayout` gave; every other character stays.
+ * The text with fields set, of entries that `readPlainLayout` gave; every other character stays.
  *
  * @throws AppError `not_found` for an id that is not there
  */
@@ -98,7 +98,7 @@ export function changePlainText(
   return pieces.join("") + file.text.slice(copied);
 }
 
-// two or three milliseconds
+// these take two or three milliseconds
 const linesAtOnce = 500;
 
 // what the YAML grammar forbids, breaks lines at or treats in a way of its own, tabs and carriage returns among them

@@ -18,7 +18,7 @@ export interface RecordKind<T> {
   /** The fields that an entry may have. A misspelt one could widen what it allows: one in neither list is a fault. */
   readonly fields: readonly string[];
   readonly ignoredFields: readonly string[];
-  /** Begins a file; what it returns reads its entries in their order, and leaves what is wrong with one in the reader. */
+  /** Begins a file: the function that it returns reads the entries in order and leaves their faults in the reader. */
   readonly startReading: () => (reader: EntryReader) => T;
   readonly idOf: (record: T) => string;
   /** The fields without which a record would be allowed more than it is. */

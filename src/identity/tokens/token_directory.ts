@@ -82,7 +82,7 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
       const time = now();
       if (time < firstExpiry) return;
       const expired = [...records.values()].filter((record) => isExpired(record, time));
-      // out of memory first: a file that cannot be written keeps nobody's connections open
+      // out of memory first, so that connections end even where the file cannot be written
       for (const { id } of expired) {
         records.delete(id);
         onEnded(id);
@@ -133,7 +133,7 @@ function earliestExpiry(records: Iterable<TokenRecord>): number {
   return earliest;
 }
 
-// what has expired is asked of the file and not of memory: an administrator may have changed it since
+// what has expired is read from the file and not from memory: an administrator may have changed it since
 async function withoutExpired(file: CredentialText, nowMs: number): Promise<string> {
   const { records } = await readRecords(tokenKind, file);
   const expired = records.filter((record) => isExpired(record, nowMs));

@@ -10,8 +10,8 @@ export interface LoginCounts {
 }
 
 /**
- * An account after some logins. As many that failed in a row as `maxFailedAttempts` lock it, where that is not 0. It is a
- * difference and not a state, so that it also applies to what an administrator has just changed.
+ * An account after some logins. `maxFailedAttempts` that failed in a row lock it; 0: they never do. The logins are counts
+ * that are added, so that they also apply to an account that an administrator has just changed.
  */
 export function afterLogins(user: UserRecord, logins: LoginCounts, maxFailedAttempts: number): UserRecord {
   const { succeededAt, failed } = logins;
@@ -32,17 +32,17 @@ export const noLogins: LoginCounts = { succeededAt: null, failed: 0 };
 
 export const failedLogin: LoginCounts = { succeededAt: null, failed: 1 };
 
-/** Logins, one after the other, as one. */
+/** The counts of earlier and later logins together. */
 export function joinLogins(earlier: LoginCounts = noLogins, later: LoginCounts = noLogins): LoginCounts {
   return later.succeededAt === null ? { ...earlier, failed: earlier.failed + later.failed } : later;
 }
 
-// a reply goes out before, so that the work for an account that is there does not show in the reply's time
+// the reply goes out first, so that its time does not tell of an account that is there, for which the file is written
 const writeDelayMs = 20;
 const longestRetryDelayMs = 5_000;
 
 /**
- * Gathers logins until they are written, those of the meantime in one go.
+ * Keeps logins until they are written; those that come during a write are written together by the next.
  *
  * @param options.write writes logins, by username; what it resolves with runs at the moment when they leave the queue
  */

@@ -7,7 +7,7 @@ import { longestPasswordBytes } from "./password_limits.ts";
 /** What a new password costs to check: 2^12 rounds of bcrypt's key schedule. */
 export const passwordCost = 12;
 
-/** The costs of hashes that are taken; what is dearer would take a caller's login many seconds. */
+/** The costs of hashes that are accepted; with a higher one a login would take many seconds. */
 const hashCosts = { least: 4, most: 15 } as const;
 
 /**
@@ -42,9 +42,8 @@ export function hashPassword(password: string): string {
 }
 
 /**
- * Whether a password is the one that a hash was made of. The time that it takes is that of `totalCost`, which is no less
- * than the hash's own cost, whatever the result: a comparison at each cost from c on to n - 1 fills what one of cost c
- * leaves of one of cost n.
+ * Whether a password is the one that a hash was made of. It takes the time of a comparison at `totalCost`, which is at least
+ * the hash's own cost, whatever the result: cost c and then each cost from c to n - 1 together take as long as cost n.
  */
 export function verifyPassword(password: string, hash: string, totalCost: number): boolean {
   const matches = bcrypt.compareSync(password, hash);
@@ -80,7 +79,7 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** What became of a password that was to be compared. */
+/** The result of a comparison. */
 export type Comparison = "match" | "mismatch" | "not_admitted";
 
 /** One comparison; it takes the time of `totalCost`. */

@@ -1,2 +1,2 @@
-/** bcrypt uses no more of a password. */
+/** bcrypt uses only so many bytes of a password. */
 export const longestPasswordBytes = 72;

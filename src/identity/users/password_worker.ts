@@ -1,4 +1,4 @@
-/** A worker that compares passwords; `passwords.ts` is its other side. */
+/** A worker that compares passwords; `password_hashing.ts` is its other side. */
 import { type PasswordRequest, verifyPassword } from "./password_hashing.ts";
 
 // requests come one at a time, and each is answered by whether the password matches

@@ -34,7 +34,7 @@ interface Accounts {
   readonly users: ReadonlyMap<string, UserRecord>;
   readonly highestCost: number;
   readonly faults: readonly CredentialFault[];
-  /** For a file that is there and names nobody. */
+  /** Of a file that is there and names nobody. */
   readonly warning: string | undefined;
 }
 
@@ -137,7 +137,7 @@ async function readAccounts(path: string, text: string | undefined, before?: Acc
   };
 }
 
-/** The accounts after some logins, with the text that says so. Of an account that is gone nothing is kept. */
+/** The accounts after some logins, and the file's text with them. Logins of an account that is gone are dropped. */
 async function addLogins(
   path: string,
   before: Accounts,
@@ -145,7 +145,7 @@ async function addLogins(
   maxFailedAttempts: number,
 ): Promise<Accounts & { readonly text: string }> {
   const { text } = before;
-  // it may be back in a moment, with the accounts that the logins are for
+  // the file may be back in a moment, with the accounts of these logins
   if (text === undefined) throw new AppError("not_found", `Cannot write ${path}: it does not exist`);
   const users = new Map(before.users);
   const changes: EntryChange[] = [];

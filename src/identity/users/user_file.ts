@@ -97,7 +97,7 @@ export function addUser(
   checkUsername(username);
   const record: UserRecord = {
     username,
-    // before the file is locked, as it takes its time
+    // made before the file is locked, since it takes long
     passwordHash: hashPassword(password),
     annotation: annotation || null,
     createdAt: Math.floor(now / 1000) * 1000,
