@@ -3,6 +3,7 @@ import type { Queue } from "../../core/async/queue.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ClientStream, PacketInbox } from "./client_stream.ts";
 import type { PgliteBackend } from "./pglite_backend.ts";
+import { executeAll } from "./pglite_instance.ts";
 import { createSessionSettings } from "./session_settings.ts";
 import {
   BackendError,
@@ -38,8 +39,8 @@ const maxUnreadBytes = 1024 * 1024;
 const neverAborts = new AbortController().signal;
 
 /**
- * A client whose startup packet was answered. It has the backend from the first message after idle until it is idle again, so that no other client's statement gets
- * into a transaction or between the steps of an extended query.
+ * A client whose startup packet was answered. It has the backend from its first message until it is idle again, so that
+ * no other client's statement gets into a transaction or between the steps of an extended query.
  */
 export function createClientSession(options: ClientSessionOptions) {
   const { stream, backend, queue, logger } = options;
@@ -110,17 +111,10 @@ export function createClientSession(options: ClientSessionOptions) {
     interrupt = new AbortController();
     if (backend.occupant === occupant) return;
     backend.occupant = undefined;
-    let refused: BackendError | undefined;
-    const send = (chunk: Uint8Array) => {
-      refused ??= errorIn(chunk);
-      return Promise.resolve();
-    };
-    await backend.execute(settings.enterMessages(), {
-      send,
+    await executeAll(backend, settings.enterMessages(), {
       signal: interrupt.signal,
       timeoutMs: timeoutMs(),
     });
-    if (refused !== undefined) throw refused;
     backend.occupant = occupant;
   }
 

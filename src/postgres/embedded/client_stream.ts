@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import { encode, type Message, messageFrom, ProtocolError, readInt32 } from "./wire_protocol.ts";
 
-/** The client's end of a connection: a Duplex that has what a driver calls on a `net.Socket`. */
+/** The client's end of a connection: a Duplex that has what a driver calls on a socket when it connects. */
 export class ClientStream extends Duplex {
   /** What the client wrote. */
   readonly inbox = createPacketInbox();
@@ -39,18 +39,6 @@ export class ClientStream extends Duplex {
   }
 
   setNoDelay(): this {
-    return this;
-  }
-
-  setKeepAlive(): this {
-    return this;
-  }
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
     return this;
   }
 

@@ -135,7 +135,10 @@ export async function startPgliteInstance({ prepare, ...start }: StartOptions): 
   try {
     const [first, statements] = await Promise.all([started, Promise.try(prepare)]);
     interruptFlags = first.interruptFlags;
-    for (const sql of first.isNew === true ? statements : []) await executeAll(instance, sql);
+    const unlimited = { signal: new AbortController().signal, timeoutMs: 0 };
+    for (const sql of first.isNew === true ? statements : []) {
+      await executeAll(instance, queryMessage(sql), unlimited);
+    }
     return { ...instance, parameters: first.bytes ?? instance.parameters };
   } catch (error) {
     terminate();
@@ -150,13 +153,18 @@ function withCause(bytes: Uint8Array, cause: BackendError | undefined): Uint8Arr
   return encode(...messagesIn(bytes).map((message) => message.type === "E" ? stated : message.bytes));
 }
 
-async function executeAll(instance: PgliteInstance, sql: string): Promise<void> {
+/** Runs messages whose rows nobody wants. @throws BackendError their first error too */
+export async function executeAll(
+  target: Pick<PgliteInstance, "execute">,
+  messages: Uint8Array,
+  options: Omit<ExecuteOptions, "send">,
+): Promise<void> {
   let error: BackendError | undefined;
   const send = (bytes: Uint8Array) => {
     error ??= errorIn(bytes);
     return Promise.resolve();
   };
-  await instance.execute(queryMessage(sql), { send, signal: new AbortController().signal, timeoutMs: 0 });
+  await target.execute(messages, { ...options, send });
   if (error !== undefined) throw error;
 }
 

@@ -4,21 +4,12 @@ import { quoteIdentifier, quoteLiteral } from "../sql_text.ts";
 const maxReplayBytes = 64 * 1024;
 
 /**
- * What a client set for its session. The one backend session is reset whenever another client gets its turn, so the
- * settings are made again at the start of each turn: those of the startup packet, and each SET outside of a transaction.
+ * What a client set for its session. The one backend session is reset whenever another client gets it, so the settings
+ * are made again each time that this client has it: those of the startup packet, and each SET outside of a transaction.
+ *
+ * @param startup the startup packet's parameters, `user` among them
  */
-export interface SessionSettings {
-  /** Messages that take the backend session from any client's state to this one's. */
-  enterMessages(): Uint8Array;
-  /** Takes note of messages that ran without error; `alone`: they began and ended outside of a transaction. */
-  noteExecuted(messages: Uint8Array, alone: boolean): void;
-  noteTransactionEnd(): void;
-  /** The client's own `statement_timeout` in milliseconds; undefined where it set none, 0 for no limit. */
-  readonly statementTimeoutMs: number | undefined;
-}
-
-/** `startup` are the startup packet's parameters, `user` among them. */
-export function createSessionSettings(startup: ReadonlyMap<string, string>): SessionSettings {
+export function createSessionSettings(startup: ReadonlyMap<string, string>) {
   const user = startup.get("user") ?? "";
   const parameters = runtimeParameters(startup);
   const reset = encode(
@@ -33,8 +24,10 @@ export function createSessionSettings(startup: ReadonlyMap<string, string>): Ses
   let transactionTimeoutMs: number | undefined;
 
   return {
+    /** Messages that take the backend session from any client's state to this one's. */
     enterMessages: () => encode(reset, replay),
-    noteExecuted(messages, alone) {
+    /** Takes note of messages that ran without error; `alone`: they began and ended outside of a transaction. */
+    noteExecuted(messages: Uint8Array, alone: boolean): void {
       const texts = statementTexts(messages);
       const setsOnly = texts.length > 0 && texts.every((text) => setsSomething.test(text));
       if (alone && setsOnly && replay.length + messages.length <= maxReplayBytes) {
@@ -45,10 +38,11 @@ export function createSessionSettings(startup: ReadonlyMap<string, string>): Ses
       if (alone) sessionTimeoutMs = timeoutMs;
       else transactionTimeoutMs = timeoutMs;
     },
-    noteTransactionEnd() {
+    noteTransactionEnd(): void {
       transactionTimeoutMs = undefined;
     },
-    get statementTimeoutMs() {
+    /** The client's own `statement_timeout` in milliseconds; undefined where it set none, 0 for no limit. */
+    get statementTimeoutMs(): number | undefined {
       return transactionTimeoutMs ?? sessionTimeoutMs;
     },
   };
@@ -57,7 +51,7 @@ export function createSessionSettings(startup: ReadonlyMap<string, string>): Ses
 const setsSomething = /^\s*(?:set|reset|select\s+(?:pg_catalog\.)?set_config\s*\()/i;
 
 /** The SQL of Query and Parse messages. */
-export function statementTexts(messages: Uint8Array): string[] {
+function statementTexts(messages: Uint8Array): string[] {
   return messagesIn(messages).flatMap(({ type, body }) => {
     if (type === "Q") return readTexts(body, 1);
     return type === "P" ? readTexts(body, 2).slice(1) : [];
@@ -81,17 +75,18 @@ function statementTimeoutIn(text: string): number | undefined {
   return durationMs(set?.[1]);
 }
 
+const unitsMs: Record<string, number> = {
+  us: 0.001,
+  ms: 1,
+  s: 1000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
 /** PostgreSQL's text of a time; milliseconds where it has no unit. */
 function durationMs(text: string | undefined): number | undefined {
   const [, count, unit = ""] = text?.match(/^\s*(\d+)\s*([a-z]*)/i) ?? [];
   if (count === undefined) return undefined;
-  const unitMs: Record<string, number> = {
-    us: 0.001,
-    ms: 1,
-    s: 1000,
-    min: 60_000,
-    h: 3_600_000,
-    d: 86_400_000,
-  };
-  return Math.ceil(Number(count) * (unitMs[unit.toLowerCase()] ?? 1));
+  return Math.ceil(Number(count) * (unitsMs[unit.toLowerCase()] ?? 1));
 }

@@ -34,41 +34,24 @@ const builtIn = new Set((
 ).split(" "));
 
 /** The same of extensions, by the extension's name: a function of the same name made by someone else is not meant. */
-const ofExtensions: ReadonlyMap<string, readonly string[]> = new Map(Object.entries({
-  pg_stat_statements: ["pg_stat_statements", "pg_stat_statements_info"],
-  pgcrypto: [
-    "gen_random_bytes",
-    "gen_random_uuid",
-    "gen_salt",
-    "fips_mode",
-    "pgp_sym_encrypt",
-    "pgp_sym_encrypt_bytea",
-    "pgp_pub_encrypt",
-    "pgp_pub_encrypt_bytea",
-  ],
-  postgres_fdw: ["postgres_fdw_handler", "postgres_fdw_get_connections"],
-  pgstattuple: [
-    "pgstattuple",
-    "pgstattuple_approx",
-    "pgstatindex",
-    "pgstatginindex",
-    "pgstathashindex",
-    "pg_relpages",
-  ],
-  pg_buffercache: [
-    "pg_buffercache_pages",
-    "pg_buffercache_summary",
-    "pg_buffercache_usage_counts",
+const ofExtensions: Readonly<Record<string, string>> = {
+  pg_stat_statements: "pg_stat_statements pg_stat_statements_info",
+  pgcrypto: "gen_random_bytes gen_random_uuid gen_salt fips_mode pgp_sym_encrypt pgp_sym_encrypt_bytea " +
+    "pgp_pub_encrypt pgp_pub_encrypt_bytea",
+  postgres_fdw: "postgres_fdw_handler postgres_fdw_get_connections",
+  pgstattuple: "pgstattuple pgstattuple_approx pgstatindex pgstatginindex pgstathashindex pg_relpages",
+  pg_buffercache: "pg_buffercache_pages pg_buffercache_summary pg_buffercache_usage_counts " +
     "pg_buffercache_numa_pages",
-  ],
-  sslinfo: ["ssl_version", "ssl_cipher", "ssl_is_used", "ssl_client_cert_present", "ssl_client_dn"],
-  tablefunc: ["normal_rand"],
-  tsm_system_rows: ["system_rows"],
-  tsm_system_time: ["system_time"],
-  "uuid-ossp": ["uuid_generate_v1", "uuid_generate_v1mc", "uuid_generate_v4"],
-}));
+  sslinfo: "ssl_version ssl_cipher ssl_is_used ssl_client_cert_present ssl_client_dn",
+  tablefunc: "normal_rand",
+  tsm_system_rows: "system_rows",
+  tsm_system_time: "system_time",
+  "uuid-ossp": "uuid_generate_v1 uuid_generate_v1mc uuid_generate_v4",
+};
 
 /** Whether a VOLATILE function may be called although it is VOLATILE. `extension` is undefined for a built-in one. */
 export function isHarmless(name: string, extension: string | undefined): boolean {
-  return extension === undefined ? builtIn.has(name) : ofExtensions.get(extension)?.includes(name) ?? false;
+  if (extension === undefined) return builtIn.has(name);
+  return Object.hasOwn(ofExtensions, extension) &&
+    ofExtensions[extension]?.split(" ").includes(name) === true;
 }
