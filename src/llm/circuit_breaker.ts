@@ -14,8 +14,9 @@ const errorsToOpen = 5;
 /** How long it stays open before a probe. */
 const openMs = 30_000;
 /**
- * From how long a silence on a caller that leaves has waited in vain. A model may think in silence for half of a request's
- * time, yet clients of the Model Context Protocol leave after 60 seconds; a stream's first text comes sooner.
+ * A caller that leaves without a reply after at least this long counts as a timeout. For a whole answer it is half of
+ * the request's time within these bounds, since a model may think in silence, yet clients of the Model Context Protocol
+ * leave after 60 seconds. For a stream it is the lower bound.
  */
 const patience = { shortestMs: 20_000, longestMs: 45_000 };
 
@@ -29,15 +30,20 @@ const countedFaults: ReadonlySet<ProviderFault> = new Set([
   "rate_limit",
 ]);
 
-/** Leave for one operation. The first of its ends counts; what comes later is ignored. */
+/**
+ * The permission for one operation. Whoever has it calls one of these; the first call counts, later ones are ignored.
+ */
 export interface CircuitPass {
-  /** Closes the circuit, also where it opened while the operation ran: the provider works. */
+  /** The provider works: closes the circuit, even if it opened while the operation ran. */
   succeed(): void;
-  /** Counts what tells of the provider's health, an answer that is none as a success; anything else is as good as `abandon`. */
+  /**
+   * Counts errors that tell of the provider's health. A reply without an answer counts as a success; other errors count
+   * as nothing.
+   */
   fail(thrown: unknown): void;
   /**
-   * The caller left. Counts as a `timeout` where the provider has sent nothing to anybody since the operation began, for
-   * long enough: callers seldom wait for our own limits.
+   * The caller left. It counts as a `timeout` if the caller waited long enough and the provider sent nothing to anybody
+   * meanwhile: callers seldom wait for our own limits.
    */
   leave(): void;
   /** The operation ended without telling anything about the provider. */
@@ -57,7 +63,8 @@ export function createCircuitBreaker(
   let errorsInARow = 0;
   let open: { readonly cause: ProviderError; readonly probeAt: number } | undefined;
   let probe: CircuitPass | undefined;
-  // an error of an operation from before the circuit opened or closed says nothing about how the provider is now
+  // counts how often the circuit opened or closed: an error of an operation from before that says nothing about the
+  // provider now
   let generation = 0;
   let heardAt = -Infinity;
 
@@ -112,7 +119,7 @@ export function createCircuitBreaker(
   }
 
   /**
-   * Begins an operation whose end is not that of one promise; the caller must end the pass.
+   * Begins an operation that is more than one promise, such as a stream; the caller must end the pass.
    * @throws {ProviderError} at once, with the fault that opened the circuit, while it is open
    */
   function enter(patienceMs = patience.shortestMs): CircuitPass {
@@ -130,13 +137,13 @@ export function createCircuitBreaker(
 
   return {
     enter,
-    /** The provider sent something, whatever it was, to anybody. */
+    /** The provider sent something to some caller. */
     hear(): void {
       heardAt = now();
     },
     /**
      * Runs an operation.
-     * @param signal the caller's: what fails after its abort is the caller's leaving
+     * @param signal the caller's: an error after its abort means that the caller left
      * @throws {ProviderError} as `enter`, or what the operation throws
      */
     async run<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -154,8 +161,8 @@ export function createCircuitBreaker(
   };
 }
 
-// A ping goes past the breaker both ways: who asks for a provider's health wants its own answer, and a list of models
-// that can be read says nothing about completions.
+// A ping is sent while the circuit is open too, and does not count: whoever asks for a provider's health wants its
+// own answer, and a list of models that can be read says nothing about completions.
 
 /** A provider behind a circuit breaker. A stream succeeds with its `end`; its error counts however late it comes. */
 export function guardCompletion(provider: CompletionProvider, breaker: CircuitBreaker): CompletionProvider {
@@ -188,7 +195,7 @@ async function* guardStream(
   request: CompletionRequest,
 ): AsyncGenerator<CompletionPart, void, void> {
   const pass = breaker.enter();
-  // a reader that went away may never ask for the next part, and would hold a probe's place
+  // a reader that went away may never ask for the next part, and then the probe would never end
   request.signal.addEventListener("abort", pass.leave, { once: true });
   try {
     for await (const part of provider.stream(request)) {

@@ -18,30 +18,31 @@ import { createCohereRerank } from "./vendors/rerank.ts";
 import { createVoyageEmbedding, createVoyageRerank } from "./vendors/voyage.ts";
 
 /**
- * Completions, behind a circuit breaker of their own. A kind that has none makes a provider whose every call fails as
- * `unsupported`.
+ * Completions, behind a circuit breaker of their own. With a kind that offers none, every call fails as `unsupported`.
  */
 export function createCompletionProvider(options: ProviderOptions): CompletionProvider {
   const { breaker, heard } = withBreaker(options);
   return guardCompletion(completionOf(heard), breaker);
 }
 
-/** Embeddings, as `createCompletionProvider` makes completions. */
+/**
+ * Embeddings, behind a circuit breaker of their own. With a kind that offers none, every call fails as `unsupported`.
+ */
 export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProvider {
   const { breaker, heard } = withBreaker(options);
   return guardEmbedding(embeddingOf(heard), breaker);
 }
 
 /**
- * Reranking, as `createCompletionProvider` makes completions. Kind `cohere` with a base URL is any server with Cohere's and
- * Jina's `/rerank`, which may need no key.
+ * Reranking, behind a circuit breaker of its own. With a kind that offers none, every call fails as `unsupported`. Kind
+ * `cohere` with a base URL is any server with Cohere's and Jina's `/rerank`, which may need no key.
  */
 export function createRerankProvider(options: ProviderOptions): RerankProvider {
   const { breaker, heard } = withBreaker(options);
   return guardRerank(rerankOf(heard), breaker);
 }
 
-/** A breaker, and the provider's options with which it hears of replies. */
+/** A breaker, and the provider's options with which the breaker hears of replies. */
 function withBreaker(options: ProviderOptions) {
   const breaker = createCircuitBreaker(options);
   return { breaker, heard: { ...options, onReply: breaker.hear } };

@@ -3,13 +3,14 @@ import type { Logger } from "../core/logger.ts";
 import type { Completion, CompletionPart, CompletionProvider, CompletionRequest } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 
-// Every fault leads to the next provider, `invalid_request` too: what one refuses as too long, or by a model's name
-// that it does not know, another may take, and a request that all refuse costs one refusal more for each. An answer that
-// is none leads nowhere: a request that one model declines is not to be passed round until another takes it.
+// Every fault leads to the next provider, `invalid_request` too: one may refuse a request as too long, or not know
+// the model's name, and another may take it. A request that all refuse costs no more than those refusals. A reply
+// without an answer does not lead to the next: a request that one model declines is not passed round until another
+// takes it.
 
-/** With a share below this, in milliseconds, the next provider would fail at the time alone. */
+/** With less time than this, in milliseconds, the next provider could not answer anyway. */
 const shortestShareMs = 100;
-/** Where another provider stands by, nobody waits long for one that is busy. */
+/** If another provider can be asked, a busy one may ask for no longer wait than this, in milliseconds. */
 export const longestDelayBeforeFallbackMs = 1_000;
 
 export interface FallbackLimits {
@@ -20,11 +21,11 @@ export interface FallbackLimits {
 }
 
 /**
- * Several providers as one: the first that does not fail answers. A stream goes to the next only before its first text.
- * `ping` succeeds where any of them answers, since then a request would. Where all fail, the first one's error is thrown:
- * it is the one that is meant to answer. Each takes at most its share of the time that is left, so that the last one still
- * has some when those before it hang; where hardly any is left, no other is asked. There is no such thing for embeddings:
- * the vectors of two models do not mix.
+ * Several providers as one: the first that does not fail answers. A stream goes to the next provider only before its
+ * first text. `ping` succeeds if any of them answers, since then a request would. If all fail, the first one's error is
+ * thrown, since that one is meant to answer. Each gets at most its share of the time that is left, so that the last one
+ * still has some when those before it hang; if hardly any is left, no other is asked. Embeddings have no fallback: the
+ * vectors of two models do not mix.
  * @param providers in order of preference, one or more
  */
 export function withFallback(
@@ -36,7 +37,7 @@ export function withFallback(
   if (first === undefined) throw new AppError("internal", "Cannot fall back: there are no providers");
 
   /**
-   * The providers in order, each with the request as it is to get it at that moment; none more where the time is up.
+   * The providers in order, each with the request and its share of the time at that moment, until the time is up.
    * @param errors of those that were asked before
    */
   function* inOrder(request: CompletionRequest, errors: readonly ProviderError[]) {
@@ -85,13 +86,13 @@ export function withFallback(
   return { name: first.name, ping: (signal) => pingAny(providers, signal), complete, stream };
 }
 
-/** @throws what was thrown, where it is the caller's abort, no provider's error or an answer that is none */
+/** @throws what was thrown, if the caller aborted, no provider threw it, or it is a reply without an answer */
 function errorToFallBackOn(thrown: unknown, signal: AbortSignal): ProviderError {
   if (signal.aborted || !(thrown instanceof ProviderError) || thrown.noAnswer !== undefined) throw thrown;
   return thrown;
 }
 
-/** Asks all at once, so that a first one that is silent does not use up the time that a ping may take. */
+/** Asks all at once, so that a silent first one does not use up the ping's time. */
 async function pingAny(providers: readonly CompletionProvider[], signal: AbortSignal): Promise<void> {
   const others = new AbortController();
   const eitherSignal = AbortSignal.any([signal, others.signal]);

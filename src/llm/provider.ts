@@ -5,7 +5,7 @@ import type { ProviderKind } from "./provider_kinds.ts";
 
 /** Tokens as the provider counted them; 0 where it does not say. */
 export interface Usage {
-  /** All tokens of the prompt, those of its cached parts among them. */
+  /** All tokens of the prompt, including those of its cached parts. */
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cacheCreationInputTokens: number;
@@ -17,10 +17,10 @@ export interface Message {
   readonly content: string;
 }
 
-/** What the last message was made from; a provider that is no model answers from this alone. */
+/** What the last message was made from. The local provider, which is no model, answers from this alone. */
 export interface Grounding {
   readonly question: string;
-  /** In the order of the numbers under which the prompt shows them, from 1. */
+  /** In the order of their numbers in the prompt, from 1. */
   readonly documents: readonly string[];
 }
 
@@ -41,7 +41,9 @@ export interface CompletionRequest {
 export interface Completion {
   readonly text: string;
   readonly usage: Usage;
-  /** The answer reached the longest one allowed and ends there, before its first word if it was all thinking. */
+  /**
+   * The answer reached the greatest length allowed and ends there; it may have no text if the model was still thinking.
+   */
   readonly isCut: boolean;
 }
 
@@ -54,7 +56,7 @@ interface Provider {
   /** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters. */
   readonly name: string;
   /**
-   * Finds out whether the provider answers and takes the key, at as little cost as it allows.
+   * Finds out, as cheaply as the provider allows, whether it answers and takes the key.
    * @throws {ProviderError}
    */
   ping(signal: AbortSignal): Promise<void>;
@@ -73,7 +75,7 @@ export interface CompletionProvider extends Provider {
 export interface EmbeddingRequest {
   /** Any number of texts: the provider is asked in batches of what it takes. */
   readonly texts: readonly string[];
-  /** Some models embed a question otherwise than what is searched. */
+  /** Some models embed a question differently from the documents that are searched. */
   readonly purpose: "query" | "document";
   readonly signal: AbortSignal;
 }
@@ -145,11 +147,13 @@ export interface ProviderOptions {
    * where absent.
    */
   readonly stallTimeoutMs?: number;
-  /** The longest wait that the vendor may ask for; past it the error is told at once. 60,000 where absent. */
+  /**
+   * The longest wait that the vendor may ask for; if it asks for more, the request fails at once. 60,000 where absent.
+   */
   readonly longestAskedDelayMs?: number;
-  /** Told what each request used, failed ones and pings among them. */
+  /** Told what each request used, including failed ones and pings. */
   readonly onUsage?: OnUsage;
-  /** Told of each piece of a reply; of nothing that answers a GET, which says little about POSTs. */
+  /** Told of each piece of a reply to a POST. Replies to a GET say little about POSTs. */
   readonly onReply?: () => void;
   readonly logger: Logger;
   /** 0 up to 1, for the pauses between attempts. */
@@ -159,7 +163,7 @@ export interface ProviderOptions {
   readonly now?: () => number;
 }
 
-/** Told what a request used, however it ended: an answer that is none costs all the same. */
+/** Told what a request used, however it ended: a reply without an answer costs tokens too. */
 export type OnUsage = (usage: Usage) => void;
 
 /** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters. */

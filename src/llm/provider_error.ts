@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode } from "../core/app_error.ts";
 
-/** The kinds of fault that a caller may tell apart. */
+/** The kinds of error that a caller may tell apart. */
 export type ProviderFault =
   | "credentials"
   | "rate_limit"
@@ -12,12 +12,12 @@ export type ProviderFault =
   | "internal";
 
 /**
- * How an answer ended that is none: `declined` by the model or its filter, or `empty`. The provider works then, and says
- * the same when it is asked again.
+ * Why a provider that works gave no answer: the model or a filter declined, or the answer was empty. Asked again, it
+ * says the same.
  */
 export type NoAnswer = "declined" | "empty";
 
-// What a caller reads, whatever the provider wrote: its error bodies can echo a part of the server's key.
+// What callers read in place of the provider's own words, which can echo a part of the server's key.
 const phrases: Readonly<Record<ProviderFault, readonly [ErrorCode, string]>> = {
   credentials: ["upstream", "the provider rejected the server's credentials"],
   rate_limit: ["rate_limited", "the provider's rate limit was exceeded; retry later"],
@@ -29,14 +29,14 @@ const phrases: Readonly<Record<ProviderFault, readonly [ErrorCode, string]>> = {
   internal: ["internal", "an internal error occurred"],
 };
 
-/** What went wrong with a provider. Its message is one of eight fixed phrases. */
+/** An error of a provider. Its message is one of eight fixed phrases. */
 export class ProviderError extends AppError {
-  /** Set where the provider did answer, with nothing that can be used. */
+  /** Set where the provider did reply, without an answer. */
   readonly noAnswer: NoAnswer | undefined;
 
   /**
-   * @param fault which phrase it is
-   * @param detail what happened, for the log alone; the one who throws has taken the credentials out of it
+   * @param fault decides the phrase
+   * @param detail what happened, for the log alone; credentials have been taken out of it
    */
   constructor(
     readonly fault: ProviderFault,
@@ -49,8 +49,8 @@ export class ProviderError extends AppError {
 }
 
 /**
- * The error for an answer that the model refused, or that a filter took away. Of the eight phrases the one on a request
- * that was rejected comes closest.
+ * The error for an answer that the model refused, or that a filter took away. The phrase for a rejected request comes
+ * closest.
  */
 export function declined(detail: string): ProviderError {
   return new ProviderError("invalid_request", detail, { noAnswer: "declined" });

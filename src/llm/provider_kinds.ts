@@ -1,5 +1,5 @@
 /**
- * `openai` and `cohere` with an address of one's own are whatever speaks those vendors' interfaces; `local` needs neither
+ * With a base URL, `openai` and `cohere` are any server that speaks those vendors' interfaces. `local` needs neither
  * network nor key, `ollama` no key.
  */
 export type ProviderKind = CompletionKind | EmbeddingKind | RerankKind;
@@ -16,7 +16,7 @@ export type RerankKind = (typeof rerankKinds)[number];
 /** Vendors that want a key. */
 export type KeyVendor = Exclude<ProviderKind, "ollama" | "local">;
 
-/** Where a kind of provider is found that is given no other address; `local` is at none. */
+/** The address of each kind if the configuration names no other; `local` has none. */
 export const vendorAddresses: Readonly<Record<ProviderKind, string>> = {
   openai: "https://api.openai.com/v1",
   anthropic: "https://api.anthropic.com",

@@ -38,7 +38,7 @@ export interface CompletionCall {
   readonly readItem: (item: StreamItem) => CompletionDelta;
 }
 
-/** What a completion is asked for with, whoever waits for it. */
+/** The part of a request that goes into its body. */
 export type Prompt = Pick<CompletionRequest, "system" | "messages">;
 
 /**
@@ -68,9 +68,8 @@ export function vendorCompletion(
 }
 
 /**
- * A whole answer. One that was cut may have no text: a model that thinks can use up the longest one allowed before it.
- * @throws {ProviderError} where it was declined; `provider` where there is no text and it was not cut: nobody asked for
- * nothing
+ * A whole answer. One that was cut may have no text: a model that thinks can use up its tokens before the first word.
+ * @throws {ProviderError} if it was declined; `provider` if there is no text though it was not cut
  */
 function readCompletion(reply: CompletionDelta, onUsage: OnUsage | undefined): Completion {
   const { text = "", isCut = false } = reply;
@@ -114,7 +113,7 @@ async function* readCompletionStream(
   }
 }
 
-/** A provider whose cut answers have a text, for callers that have no use for one that was all thinking. */
+/** A provider that throws where a cut answer has no text, for callers that cannot use one that was all thinking. */
 export function requireText(provider: CompletionProvider, logger: Logger): CompletionProvider {
   function refuse(): ProviderError {
     const error = emptyAnswer("the longest one allowed was used up before any text; raise max_tokens");

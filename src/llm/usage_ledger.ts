@@ -13,7 +13,7 @@ export interface UsageCounter {
 
 /** Counters that outlive the clients whose use they count. */
 export interface UsageLedger {
-  /** The one counter of this key, which begins at nothing. Keys are for configured clients: none is ever forgotten. */
+  /** The counter of this key, which begins at 0. Keys are of configured clients, so none is ever forgotten. */
   counter(key: string): UsageCounter;
 }
 
@@ -43,7 +43,7 @@ function createUsageCounter(): UsageCounter {
   };
 }
 
-/** A provider that reports a negative number, a fraction or none must not spoil what was counted before. */
+/** A provider may report a negative number, a fraction or none: that must not spoil what was counted before. */
 function grow(sum: number, tokens: number): number {
   const counted = Number.isFinite(tokens) ? Math.max(0, Math.trunc(tokens)) : 0;
   return Math.min(Number.MAX_SAFE_INTEGER, sum + counted);

@@ -20,22 +20,22 @@ const notAModel =
 
 const mostSentences = 4;
 const longestSentence = 120;
-/** Of the question's weight, what a sentence and its surroundings must hold at least to count as an answer. */
+/** The least part of the question's weight that a sentence and its surroundings must hold to count as an answer. */
 const leastFit = 0.3;
-/** Against the best sentence's fit. */
+/** The least fit of a further sentence, as a part of the best one's. */
 const leastShare = 0.55;
 const sameWords = 0.7;
 const manyStems = 25;
 const mostRanked = 50;
 
 /**
- * What a sentence inherits of the question's words from its document's heading, from the one before it, and from anywhere
- * in its document.
+ * How much a word of the question counts that stands not in the sentence but in its document's heading, in the sentence
+ * before it, or elsewhere in its document.
  */
 const titleShare = 0.65;
 const neighbourShare = 0.5;
 const documentShare = 0.2;
-/** What a word of the sentence's own counts more where its document is about it. */
+/** How much more a word of the sentence counts that its document's heading has too. */
 const titleBonus = 0.15;
 /** Verbs that a question is put with: "what does parental leave look like", "who do I call". */
 const idleVerbs: ReadonlySet<string> = new Set(
@@ -159,7 +159,7 @@ function addCandidates(
   });
   const around = new Set(parts.flatMap(({ own }) => [...own]));
   const title = parts[0] !== undefined && isHeading(parts[0].text) ? parts[0].own : new Set<string>();
-  // of a table, the rows that are asked for, unless that is none
+  // of a table, only the rows that hold a word of the question, if any does
   const asksRow = parts.some(({ isRow, own }) => isRow && own.size > 0);
   let heading: ReadonlySet<string> = new Set();
   let before = heading;
@@ -183,7 +183,7 @@ function addCandidates(
 
 const isHeading = (text: string): boolean => /^#{1,6}\s/.test(text);
 
-/** A heading or a question in a document says what follows it is about, and answers nothing. */
+/** A heading or a question in a document says what the next sentences are about, and answers nothing. */
 function isStatement(text: string): boolean {
   if (/[?？]["'”’»)]*$/.test(text) || isHeading(text) || /^\||^[\s|:=*_-]*$/.test(text)) return false;
   return /[.!。！…:;|"”»)\d]$/.test(text) || /\d/.test(text) || text.length > 40;

@@ -11,7 +11,7 @@ export interface AttemptErrorFacts {
   readonly noAnswer?: NoAnswer | undefined;
 }
 
-/** What went wrong in one attempt, inside the exchange alone: its message still holds what the provider wrote. */
+/** The error of one attempt. It does not leave the exchange, since its message still holds what the provider wrote. */
 export class AttemptError extends Error {
   constructor(readonly fault: ProviderFault, message: string, readonly facts: AttemptErrorFacts = {}) {
     super(message);
@@ -46,10 +46,10 @@ function messageOf(thrown: unknown): string {
 
 const faultsByStatus: Readonly<Record<number, ProviderFault>> = {
   401: "credentials",
-  // the account behind the key has run dry: the operator's to mend, like a key
+  // the account behind the key has no money left, which the operator must mend, as with a key
   402: "credentials",
   403: "credentials",
-  // a model's name that the vendor does not know, far more often than a wrong base URL; both are in our request
+  // a model's name that the vendor does not know, far more often than a wrong base URL; our request holds both
   404: "invalid_request",
   // the address exists and does not do this
   405: "unsupported",
@@ -100,8 +100,8 @@ const faultsByName = new Map<string, ProviderFault>([
 ]);
 
 /**
- * The error that a vendor writes into a stream or a reply whose status was 200; `provider` where it bears no
- * known name. The vendor's sentence goes into the detail as it is.
+ * The error that a vendor writes into a stream or a reply whose status is 200; `provider` if none of its names is
+ * known. The vendor's sentence goes into the detail as it is.
  * @param names the error's type, code or status; a number is an HTTP status
  */
 export function errorWithinReply(

@@ -118,7 +118,7 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
       try {
         yield readItem(first);
         for await (const item of items) {
-          // what has arrived already is not wanted any more
+          // nobody wants what has already arrived
           request.signal.throwIfAborted();
           yield readItem(item);
         }
@@ -134,7 +134,7 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
 }
 
 /**
- * Runs an operation until it succeeds, cannot be helped, or has had its attempts or its time.
+ * Runs an operation until it succeeds, until trying again cannot help, or until its attempts or its time are used up.
  * @param accept the media type that is wanted
  * @throws {ProviderError} or the signal's reason
  */

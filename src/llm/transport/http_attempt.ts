@@ -19,7 +19,7 @@ export interface VendorInterface {
   readonly readError?: (
     detail: string,
   ) => { readonly fault?: ProviderFault; readonly noAnswer?: NoAnswer } | undefined;
-  /** What to think of where an address is not found. */
+  /** What may be wrong if an address is not found. */
   readonly notFoundHint?: string | undefined;
 }
 
@@ -87,13 +87,13 @@ export function startAttempt(
   const caller = call.request.signal;
   const hear = call.body === undefined ? () => {} : options.onReply ?? (() => {});
   const startedAt = performance.now();
-  // time that was up before is no absence of a limit
+  // 0 would mean no limit, and here the time is up
   const deadline = createDeadline(Math.max(1, limitMs), {
     signal: caller,
     reason: () =>
       new AttemptError("timeout", `no reply within ${Math.round(limitMs)} ms`, { isPassing: true }),
   });
-  // kept, since the key may be replaced before the reply that echoes the old one
+  // kept, since the key may be replaced before a reply echoes the old one
   let sentKey: string | undefined;
 
   function scrub(text: string, longest: number): string {
@@ -101,7 +101,7 @@ export function startAttempt(
       value.replace(/^(bearer|basic)\s+/i, "")
     );
     const secrets = [sentKey ?? "", keyOf(options) ?? "", ...headers, passwordIn(vendor.baseUrl)];
-    // no more than may be shown: what a provider sends must not cost time
+    // only the start is scrubbed, so that a long text from a provider costs no time
     const scrubbed = scrubSecrets(cutOutEcho(text.slice(0, 4 * longest), call.request.body), secrets);
     return scrubbed.length > longest ? `${scrubbed.slice(0, longest)}…` : scrubbed;
   }

@@ -4,7 +4,7 @@ import type { Deadline } from "../../core/async/deadline.ts";
 import { ProviderError } from "../provider_error.ts";
 import { asBrokenConnection, AttemptError } from "./attempt_error.ts";
 
-/** Longest reply with a completion: far above what a model writes, and parsed in little time. */
+/** Longest reply with a completion: far more than a model writes, yet quickly parsed. */
 export const maxCompletionBytes = 4 * 1024 * 1024;
 /** Longest reply of any other kind: vectors are long. */
 export const maxJsonBytes = 64 * 1024 * 1024;
@@ -117,7 +117,7 @@ function splitEvents(): Splitter {
 }
 
 function splitLines(): Splitter {
-  // joined only when the line ends: one that comes in many chunks would else be copied for each
+  // joined only when the line ends: otherwise one that comes in many chunks would be copied for each
   let pending: string[] = [];
   let pendingLength = 0;
   function take(text: string): StreamItem[] {
@@ -164,7 +164,7 @@ async function* readChunks(
   }
 }
 
-/** Waits for what the provider owes; the attempt ends where that takes longer than so many milliseconds. */
+/** Waits for what the provider is to send; the attempt ends if that takes longer than so many milliseconds. */
 async function awaitAtMost<T>(ms: number, owed: Promise<T>, { deadline }: Incoming): Promise<T> {
   const overdue = () => new AttemptError("timeout", `nothing arrived for ${ms} ms`, { isPassing: true });
   const lift = deadline.limit(Math.max(1, ms), overdue);

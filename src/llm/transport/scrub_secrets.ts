@@ -6,12 +6,12 @@ const pieceLength = 8;
 const echoLength = 16;
 /** Shorter secrets are words such as `none`, and taking them out would leave no readable text. */
 const shortestSecret = 4;
-/** No word that a reader needs is longer; patterns that go back over what they read stay cheap below it. */
+/** No word that a reader needs is longer. The bound keeps the patterns below from taking quadratic time. */
 const longestWord = 200;
 
 // a vendor's way of showing which key it means: `sk-ab***wxyz`
 const maskedKey = /\b(?:sk|pa|pst|AIza)[-_\w]{0,64}(?:\*{2,}|…|\.{3})[-_\w*.…]{0,64}/g;
-// keys that travel in a query stand in the errors of the runtime and in redirects
+// the runtime's errors and redirects quote URLs, whose queries may hold keys
 const urlQuery = /(https?:\/\/[^\s?"'<>()]{1,300}\?)[^\s"'<>()]+/gi;
 const namedWord =
   /\b(api[_ -]?key|key|token|secret|credentials?|password)(\W{1,4}(?:(?:provided|supplied|given|was|is|value)\W{1,4}){0,2})([\w\-.*…+/=~]{8,})/gi;
@@ -35,7 +35,7 @@ export function scrubSecrets(text: string, secrets: readonly string[]): string {
   return redactText(kept);
 }
 
-/** Unlike a word of any language: digits, a mask, or capitals in the middle. */
+/** No word of a language has digits, a mask, or capitals in the middle. */
 function looksRandom(word: string): boolean {
   return /[0-9*…]/.test(word) || /[a-z][A-Z]/.test(word);
 }

@@ -20,7 +20,7 @@ const readMessage = replyReader(z.object({
   stop_reason: z.string().nullish(),
   usage: wireUsage,
 }));
-// of all events; new ones may come, and are to be ignored
+// one schema for all events; unknown events are ignored, as the documentation asks
 const readEvent = replyReader(z.object({
   type: z.string(),
   message: z.object({ usage: wireUsage }).optional(),
@@ -98,7 +98,7 @@ function merged(earlier: WireUsage, later: WireUsage | null | undefined): WireUs
   return { ...earlier, ...Object.fromEntries(given) };
 }
 
-// After a refusal the documentation has what was said thrown away.
+// The documentation says to throw away what came before a refusal.
 function readStop(stopReason: string | null | undefined): Pick<CompletionDelta, "isCut" | "declined"> {
   return {
     isCut: stopReason === "max_tokens" || stopReason === "model_context_window_exceeded",

@@ -136,7 +136,7 @@ function requireLength(vectors: readonly Float32Array[], dimensions: number | un
   throw new ProviderError("provider", `an embedding has ${odd.length} dimensions instead of ${expected}`);
 }
 
-// Only what it is; readVector() looks at the numbers, once.
+// Checks only that it is a list; readVector() looks at the numbers, once.
 const numbers = z.custom<readonly unknown[]>(Array.isArray, "expected a list of numbers");
 
 /** An embedding on the wire: a list of numbers, or base64 of little-endian 32-bit floats. */

@@ -16,14 +16,14 @@ const limits: readonly (readonly [RegExp, number])[] = [
 /** OpenAI's models that think: o1 and later, GPT-5 and later, whatever stands before the name, as in `openai/gpt-5-mini`. */
 const openaiThinker = /(?:^|[/.:])(?:o[1-9]|gpt-(?:[5-9]|[12]\d))(?![a-z0-9])/i;
 
-/** Whether a model's name is one of those of OpenAI's that think before they answer. */
+/** Whether this is a model of OpenAI's that thinks before it answers. */
 export function isOpenaiThinker(model: string): boolean {
   return openaiThinker.test(model);
 }
 
 /**
- * The longest answer to ask a model for, in tokens: as long as wanted, else long enough for what such models do, and no
- * longer than is known to be accepted.
+ * The longest answer to ask a model for, in tokens: the one that is wanted, or enough for such a model, and never more
+ * than it is known to accept.
  * Source: the vendors' model pages, "Max output".
  */
 export function longestAnswer(kind: ProviderKind, model: string, wanted?: number): number {

@@ -91,7 +91,7 @@ function chatBody(
 function readAnswer(json: unknown, window: OllamaWindow): CompletionDelta {
   const { error, message, done, done_reason, prompt_eval_count, eval_count } = readChat(json);
   if (error !== undefined) throw errorWithinReply(error);
-  // only the last line counts; old versions do not count a prompt that they held in memory whole
+  // only the last line holds counts; old versions do not count a prompt that they still had in memory
   const usage: Partial<Usage> = done
     ? { promptTokens: prompt_eval_count ?? 0, completionTokens: eval_count ?? 0 }
     : {};
@@ -113,7 +113,7 @@ interface OllamaWindow {
 const stepTokens = 8192;
 /** The largest window that is kept for later requests; each takes memory for as long as the model is loaded. */
 const largestKeptTokens = 32_768;
-/** The largest that is asked for: what most models were made for at most. */
+/** The largest that is asked for: few models were made for more. */
 const largestTokens = 131_072;
 const defaultAnswerTokens = 4096;
 /** What the model's template puts around a message. */
@@ -122,9 +122,9 @@ const tokensPerMessage = 16;
 const margin = 1.3;
 
 /**
- * The context windows that Ollama is asked for. Its own is small, and of a longer prompt it drops the beginning in silence.
- * They grow by steps and do not shrink, since Ollama loads the model again for each size; a prompt that is much longer than
- * others gets a window of its own.
+ * The context windows that Ollama is asked for. Its default is small, and it silently drops the beginning of a longer
+ * prompt. Windows grow by steps and do not shrink, since Ollama loads the model again for each size; a prompt that is
+ * much longer than others gets a window of its own.
  * Source: Ollama documentation, "Context length", and API, "Generate a chat message".
  */
 export function createOllamaContext(

@@ -121,7 +121,7 @@ function hasPath(url: string): boolean {
 
 function isOpenai({ baseUrl }: ProviderOptions): boolean {
   const url = baseUrl ?? vendorAddresses.openai;
-  // its regions have names of their own in front
+  // OpenAI's regions put their names in front
   return URL.canParse(url) && /(^|\.)api\.openai\.com$/.test(new URL(url).hostname);
 }
 
@@ -156,7 +156,7 @@ function textOf(message: z.infer<typeof wireMessage> | null | undefined): string
   return text || refusal || "";
 }
 
-// A refusal in words is an answer; what the filter took away leaves half of one.
+// A refusal in words is an answer; what a filter cuts off is not.
 function readFinish(finishReason: string | null | undefined): Pick<CompletionDelta, "isCut" | "declined"> {
   if (finishReason === "error") throw new ProviderError("provider", "the answer was broken off: error");
   return {
@@ -177,9 +177,9 @@ function readUsage(usage: z.infer<typeof wireUsage>) {
 type TokenLimitName = "max_tokens" | "max_completion_tokens";
 
 /**
- * An exchange that sends a request with the longest answer, and once more under its other name where the server asks for
- * that. Where it refuses both, the first refusal is thrown.
- * @param first the name to begin with; the one that a server asked for and then took is kept
+ * An exchange that adds the longest answer to each request. If the server asks for its other name, the request is sent
+ * again under that name; if it refuses both, the first refusal is thrown.
+ * @param first the name to begin with; a name that the server asked for and then took is kept
  */
 function withEitherLimitName(
   exchange: VendorExchange,
@@ -244,7 +244,7 @@ function isRefusal(thrown: unknown): thrown is ProviderError {
 function asksForOther(thrown: unknown, name: TokenLimitName): boolean {
   if (!isRefusal(thrown)) return false;
   const { detail } = thrown;
-  // the number is refused then, whatever it is called
+  // then the number is refused, whatever its name
   if (/\b(?:too (?:large|high|long|big)|maximum|at most|exceed\w*)\b/i.test(detail)) return false;
   return new RegExp(`\\b${otherThan(name)}\\b`).test(detail) ||
     (new RegExp(`\\b${name}\\b`).test(detail) &&
