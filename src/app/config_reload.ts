@@ -14,8 +14,8 @@ export interface ConfigReloadOptions {
   readonly config: Config;
   readonly source: ConfigSource;
   /**
-   * Each makes what it needs of a new configuration, and returns what puts that in force; undefined where it is in force
-   * already. Where one throws nothing is put in force.
+   * Each prepares what it needs for a new configuration, and returns the function that puts it in force; undefined if
+   * nothing changes. If one throws, none is put in force.
    */
   readonly servers: readonly ApplyConfig[];
   readonly files: FileWatch;
@@ -24,7 +24,9 @@ export interface ConfigReloadOptions {
 
 export type ApplyConfig = (next: Config) => Promise<(() => void) | undefined>;
 
-/** Takes in the configuration when its file changes, and when it is asked to; one that does not load changes nothing. */
+/**
+ * Loads the configuration again when its file changes, and when it is asked to. One that does not load changes nothing.
+ */
 export async function watchConfig(options: ConfigReloadOptions): Promise<WatchedFiles> {
   const { source: { path, load }, servers, files, logger } = options;
   const settings = JSON.stringify;

@@ -12,7 +12,7 @@ interface Incident {
   readonly logger: Logger;
 }
 
-/** Addresses, and of statements kinds of error, that get lines of their own within a minute. */
+/** Addresses, or kinds of error of statements, that get lines of their own within a minute. */
 const maxLogKeys = 50;
 /** Addresses that get records of their own in the audit trail within a minute. */
 const maxAuditedAddresses = 1_000;
@@ -20,10 +20,10 @@ const maxAuditedAddresses = 1_000;
 export type IncidentLog = ReturnType<typeof createIncidentLog>;
 
 /**
- * What an operator wants to see of a server that runs: requests and logins that were refused, and statements that failed.
- * Callers decide how many there are, so each kind gets one line per address and minute, and a bounded number a minute of
- * all together. No line holds a statement, a token or a name that a caller made up.
- * @param audit gets the requests that were refused, counted in the same way
+ * What an operator wants to see of a running server: requests and logins that were refused, and statements that failed.
+ * Callers decide how many there are, so each kind gets one line per address and minute, and a bounded number of lines a
+ * minute in all. No line holds a statement, a token or a name that a caller made up.
+ * @param audit gets a record of each refused request, counted in the same way
  */
 export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
   const counts = { refusals: countForLog(), logins: countForLog(), calls: countForLog() };
@@ -41,7 +41,7 @@ export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
   }
 
   return {
-    /** A request was refused for its token. */
+    /** A request was refused because of its token. */
     refused(address: string): void {
       addressed(counts.refusals, address, "info", "A request was refused: it has no valid token");
       audited?.add(address);
@@ -49,13 +49,13 @@ export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
 
     loggedIn({ result, address, username, reason }: LoginReport): void {
       if (result === "success") return;
-      // who mistypes may have written a password in the place of the name
+      // someone who mistypes may have written a password in place of the name
       const user = reason === "unknown_user" || reason === undefined ? {} : { user: username };
       addressed(counts.logins, address, "warn", loginMessages[result], { ...user, reason });
     },
 
     called({ tool, context, error, elapsedMs }: CallReport): void {
-      // of a database that is gone the log tells once, and not for each call
+      // that a database cannot be reached is logged once elsewhere, and not for each call
       if (error === undefined || error.kind === "cancelled" || error.kind === "unavailable") return;
       const { address, principal, logger: ofRequest } = context;
       const caller = { address: address && addressGroup(address), principal: principalName(principal) };
@@ -87,12 +87,12 @@ function messageOf({ kind }: CallError): string {
   return kind === "refused" ? "A statement was refused" : "A statement failed";
 }
 
-/** Not a mistake in the statement: a timeout, or the classes of SQLSTATE that tell of the server's state. */
+/** Whether it is no mistake in the statement: a timeout, or a class of SQLSTATE that tells of the server's state. */
 function isServersOwn({ kind, sqlState = "" }: CallError): boolean {
   return kind === "timeout" || /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
 }
 
-/** The key of what has no room of its own in the log. */
+/** The key of everything beyond the lines that the log has room for. */
 const others = "others";
 
 function countForLog(): EventCounts<Incident> {
@@ -123,7 +123,7 @@ function countForAudit(audit: AuditTrail): EventCounts<void> {
 
 /** What is known of the events of one key since the last report. */
 interface CountReport<Event> {
-  /** What the events have in common; of those that had no room of their own, `others`. */
+  /** What the events have in common, or `others`. */
   readonly key: string;
   /** The latest. */
   readonly event: Event;
@@ -134,8 +134,8 @@ interface CountReport<Event> {
 }
 
 /**
- * Counts events, so that whoever causes them does not decide how many reports there are. Disposing of it reports what has
- * been counted and not reported yet.
+ * Counts events, so that whoever causes them does not decide how many reports there are. Disposing of it reports what
+ * has not been reported yet.
  */
 interface EventCounts<Event> extends Disposable {
   add(key: string, event: Event): void;
@@ -143,9 +143,9 @@ interface EventCounts<Event> extends Disposable {
 
 interface CountOptions<Event> {
   readonly report: (report: CountReport<Event>) => void;
-  /** Keys that are told apart; what has another one is counted together. */
+  /** How many keys have counts of their own; events of all other keys are counted together. */
   readonly maxKeys: number;
-  /** The key of that. */
+  /** The key of those. */
   readonly others: string;
   /** Milliseconds of a clock that does not go back. */
   readonly now?: () => number;
@@ -160,7 +160,7 @@ interface Entry<Event> {
   reportedAt: number;
 }
 
-/** Reports the first event of a key at once, and those that follow as one, a minute after the report before. */
+/** Reports the first event of a key at once. Those that follow are reported as one, a minute after the last report. */
 export function createEventCounts<Event>(options: CountOptions<Event>): EventCounts<Event> {
   const { report, maxKeys, others, now = () => performance.now() } = options;
   const entries = new Map<string, Entry<Event>>();

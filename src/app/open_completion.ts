@@ -23,7 +23,7 @@ export interface OpenCompletion extends AsyncDisposable {
   readonly completion: CompletionProvider;
 }
 
-// what configurations for pgEdge's server get that name no model
+// for configurations of pgEdge's server that name no model
 const defaultAnthropicModel = "claude-sonnet-5-5";
 
 /** The models that the tool server asks, each behind a breaker of its own; undefined where `llm` names none. */
@@ -82,7 +82,7 @@ function providerOptions(
   };
 }
 
-/** The address that `llm` or the environment has for a kind of provider; undefined: the vendor's own. */
+/** The address that `llm` or the environment names for a kind of provider; undefined: the vendor's own. */
 function ownAddress({ llm, vendors }: Config, kind: ModelKind): string | undefined {
   switch (kind) {
     case "anthropic":

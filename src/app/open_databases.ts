@@ -36,8 +36,8 @@ export async function openConfiguredDatabases(config: Config, logger: Logger): P
 }
 
 /**
- * The databases of a configuration that has changed: those that are as they were keep their options, and the embedded ones
- * are those of the start.
+ * The databases of a configuration that has changed. Those without a change keep their options, the same object;
+ * embedded ones stay as they were at the start.
  */
 export function changedDatabases(
   config: Config,
@@ -113,7 +113,10 @@ function databaseOptions(database: DatabaseConfig, passFile: string | undefined)
   };
 }
 
-/** The tool server's databases without a server. @throws {AppError} as `openConfiguredDatabases` */
+/**
+ * The tool server's databases for an administrator's operation, without a server.
+ * @throws {AppError} as `openConfiguredDatabases`
+ */
 export async function openToolDatabases(
   config: Config,
   logger: Logger,
@@ -130,8 +133,8 @@ export async function openToolDatabases(
 const warningsTimeoutMs = 10_000;
 
 /**
- * Logs, for each database, what an operator should know: that it cannot be reached yet, or that its role may do more
- * than read. The server neither waits for this nor stops because of it.
+ * Warns of each database that cannot be reached yet, or whose role may do more than read. The server neither waits for
+ * this nor stops because of it.
  */
 export async function logStartupWarnings(databases: readonly Database[], logger: Logger): Promise<void> {
   await Promise.all(databases.map(async (database) => {

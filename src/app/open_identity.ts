@@ -4,6 +4,7 @@ import {
   createCredentialWatcher,
   type CredentialWatcher,
 } from "../identity/credentials/credential_watcher.ts";
+import type { CredentialText } from "../identity/credentials/yaml_entries.ts";
 import { createLogin, type Login, type LoginReport } from "../identity/login.ts";
 import { createPasswordHasher } from "../identity/users/password_hashing.ts";
 import { createRateLimiter } from "../identity/rate_limiter.ts";
@@ -29,7 +30,7 @@ export interface IdentityOptions {
   /** Told of each API token that ends. */
   readonly onEnded: (principal: Principal) => void;
   readonly audit?: AuditTrail;
-  /** Told of each login that has ended. */
+  /** Told of each attempt to log in. */
   readonly onLogin: (report: LoginReport) => void;
   readonly logger: Logger;
 }
@@ -41,10 +42,10 @@ const sweepEveryMs = 1_000;
  * @throws {AppError} `invalid`, with the line, for a file that does not parse
  */
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
-  const { auth, sessions, files, logger } = options;
+  const { auth, sessions, logger } = options;
   await using opening = new AsyncDisposableStack();
-  const tokens = await openTokens(options, files, opening);
-  const users = await openUsers(options, files, opening);
+  const tokens = await openTokens(options, opening);
+  const users = await openUsers(options, opening);
   for (const path of [auth.token_file, auth.user_file]) {
     const warning = await openFileWarning(path);
     if (warning !== undefined) logger.warn(warning);
@@ -86,12 +87,8 @@ function createLimiter(auth: Config["http"]["auth"], logger: Logger) {
   return createRateLimiter({ windowMs: minutes * 60_000, maxAttempts, now: () => performance.now() });
 }
 
-async function openTokens(
-  options: IdentityOptions,
-  files: FileWatch,
-  stack: AsyncDisposableStack,
-): Promise<TokenDirectory> {
-  const { auth: { token_file: path }, audit, logger } = options;
+async function openTokens(options: IdentityOptions, stack: AsyncDisposableStack): Promise<TokenDirectory> {
+  const { auth: { token_file: path }, logger } = options;
   const late: { watcher?: CredentialWatcher } = {};
   const tokens = await openTokenDirectory({
     path,
@@ -100,20 +97,7 @@ async function openTokens(
     onEnded: (id) => options.onEnded({ kind: "token", id }),
     beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
   });
-  late.watcher = stack.use(
-    await createCredentialWatcher({
-      path,
-      ...(tokens.text === undefined ? {} : { loaded: tokens.text }),
-      load: tokens.read,
-      onReload(file) {
-        tokens.adopt(file);
-        audit?.record({ event: "reload", outcome: "ok", file: path });
-      },
-      onError: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
-      files,
-      logger,
-    }),
-  );
+  late.watcher = stack.use(await watchFile(path, tokens.text, tokens.read, tokens.adopt, options));
   const sweep = () =>
     tokens.sweep().catch((error) =>
       logger.warn("Cannot take expired tokens out of the file", { file: path, error })
@@ -125,17 +109,12 @@ async function openTokens(
   return tokens;
 }
 
-async function openUsers(
-  options: IdentityOptions,
-  files: FileWatch,
-  stack: AsyncDisposableStack,
-): Promise<UserDirectory> {
-  const { auth, audit, sessions, logger } = options;
-  const path = auth.user_file;
+async function openUsers(options: IdentityOptions, stack: AsyncDisposableStack): Promise<UserDirectory> {
+  const { auth: { user_file: path, max_failed_attempts_before_lockout }, audit, sessions, logger } = options;
   const late: { watcher?: CredentialWatcher } = {};
   const users = await openUserDirectory({
     path,
-    maxFailedAttempts: auth.max_failed_attempts_before_lockout,
+    maxFailedAttempts: max_failed_attempts_before_lockout,
     now: Date.now,
     logger,
     beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
@@ -146,16 +125,31 @@ async function openUsers(
     },
   });
   stack.use(users);
-  late.watcher = stack.use(
-    await createCredentialWatcher({
-      path,
-      ...(users.text === undefined ? {} : { loaded: users.text }),
-      load: () => users.reload(),
-      onReload: () => audit?.record({ event: "reload", outcome: "ok", file: path }),
-      onError: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
-      files,
-      logger,
-    }),
-  );
+  late.watcher = stack.use(await watchFile(path, users.text, () => users.reload(), () => {}, options));
   return users;
+}
+
+/**
+ * Loads a credential file again when it changes, and records that in the audit trail.
+ * @param loaded the text that is loaded already; undefined where there was no file
+ */
+function watchFile<T>(
+  path: string,
+  loaded: string | undefined,
+  load: (file: CredentialText) => T | Promise<T>,
+  adopt: (data: T) => void,
+  { audit, files, logger }: IdentityOptions,
+): Promise<CredentialWatcher> {
+  return createCredentialWatcher<T>({
+    path,
+    ...(loaded === undefined ? {} : { loaded }),
+    load,
+    onReload(data) {
+      adopt(data);
+      audit?.record({ event: "reload", outcome: "ok", file: path });
+    },
+    onError: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
+    files,
+    logger,
+  });
 }

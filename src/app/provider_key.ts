@@ -33,13 +33,14 @@ export interface KeyedProvider {
   readonly own: ApiKeySources;
   /** What the configuration and the environment have for its kind. */
   readonly ofKind: ApiKeySources;
-  /** Whose key that of the kind is. */
+  /** The addresses that the key of the kind is for. */
   readonly kindAddresses: readonly string[];
 }
 
 /**
- * Opens a provider's key, and logs what is odd about it. A secret is never sent to whom it was not given for: the kind's
- * key goes to the origins of the kind's addresses alone, any other gets the key that its own section names.
+ * Opens a provider's key, and logs what is odd about it. No key is sent to an address that it was not given for: the
+ * kind's key goes to the origins of the kind's addresses alone, and any other provider gets the key that its own
+ * section names.
  */
 export async function openProviderKey(provider: KeyedProvider, options: ApiKeyOptions): Promise<ApiKey> {
   const { kind, baseUrl, own, ofKind, kindAddresses } = provider;
@@ -58,7 +59,7 @@ export async function openProviderKey(provider: KeyedProvider, options: ApiKeyOp
   return key;
 }
 
-/** A file in the home folder need not be there. */
+/** Whether a key is named; the file in the home folder is not looked for. */
 function isSomeKeyIn({ text, file, environment }: ApiKeySources): boolean {
   return [text, file, environment].some((source) => source !== undefined);
 }
@@ -67,7 +68,7 @@ function originOf(address: string): string {
   return URL.canParse(address) ? new URL(address).origin : address;
 }
 
-/** Says at the start what would otherwise be known at the first request; undefined where a key is there or not needed. */
+/** The warning at the start that requests will fail without a key; undefined if a key is there or not needed. */
 function missingKeyWarning({ kind, baseUrl }: KeyedProvider, key: ApiKey): string | undefined {
   const isOptional = kind === "ollama" || kind === "local" ||
     ((kind === "openai" || kind === "cohere") && baseUrl !== undefined);
@@ -117,7 +118,7 @@ async function openKeyFile(path: string, options: ApiKeyOptions & { isExpected: 
   return { read: () => key, [Symbol.asyncDispose]: () => watch.end() };
 }
 
-/** What keeps a text from being sent in a header; undefined where nothing does. */
+/** Why a text cannot be sent in a header; undefined if it can. */
 function keyFault(text: string): string | undefined {
   if (text === "") return "it is empty";
   return /^[\x21-\x7e]+$/.test(text) ? undefined : "expected one line of printable ASCII without blanks";

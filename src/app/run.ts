@@ -39,11 +39,11 @@ export interface RunOptions {
   readonly reload?: ConfigSource;
 }
 
-/** What both servers stand on. */
+/** What both servers use. */
 interface Running extends RunOptions {
   readonly databases: OpenDatabases;
   readonly files: FileWatch;
-  /** Takes in the configuration from now on, as it changes. */
+  /** From now on, `prepare` gets the configuration whenever it changes. */
   readonly onConfig: (prepare: ApplyConfig) => void;
   readonly logger: Logger;
 }
@@ -60,7 +60,7 @@ export async function run(options: RunOptions): Promise<void> {
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
   using files = createFileWatch();
-  // from the first moment on: else the signal ends the process
+  // from the first moment on: without a listener the signal ends the process
   using _hangUp = isStdio ? undefined : onHangUp(() => {
     logger.info("SIGHUP: credentials, keys, certificates and the configuration are read again");
     files.lookAtAll();
@@ -71,13 +71,13 @@ export async function run(options: RunOptions): Promise<void> {
   const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
   const running = { ...options, databases, files, onConfig, logger };
-  // before it listens: else a signal that comes right then ends the process as it stands
+  // before the server listens: without a listener, a signal that comes right then ends the process at once
   const ragStopped = rag ? untilStopped() : undefined;
   await using ragServer = rag ? await startRag(running) : undefined;
   await using _configuration = demo || isStdio || reload === undefined
     ? undefined
     : await watchConfig({ config, source: reload, servers, files, logger });
-  // one after the other, the second would take new requests while the first stops
+  // at the same time: otherwise one would take new requests while the other stops
   await Promise.all([
     servesTools ? runToolServer(running) : undefined,
     ragStopped?.then(() => ragServer?.[Symbol.asyncDispose]()),
@@ -197,7 +197,7 @@ async function runDemo({ config, toolServer, incidents, print, files, logger }: 
   await untilStopped();
 }
 
-/** Lets in one token that is in no file. */
+/** Lets in one new token, which is in no file. */
 function authenticatorOfOneToken(): { token: string; authenticator: Authenticator } {
   const { token, record } = createToken({ id: "demo", expiry: "never", now: Date.now() });
   return { token, authenticator: createAuthenticator({ tokens: createTokenIndex([record]), now: Date.now }) };

@@ -17,7 +17,7 @@ export interface HttpServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** A server whose settings may change while it runs, those of `src/config/reloaded_settings.ts`. */
+/** A server that takes in settings while it runs: those of `src/config/reloaded_settings.ts`. */
 export interface ReloadingHttpServer extends HttpServer {
   reload(http: Config["http"]): void;
 }
@@ -25,7 +25,7 @@ export interface ReloadingHttpServer extends HttpServer {
 const graceMs = 10_000;
 const bodyTimeoutMs = 30_000;
 const pingTimeoutMs = 5_000;
-/** How long the answer to who asks for readiness is shared. */
+/** How long one answer on readiness is given to everybody who asks. */
 const freshForMs = 1_000;
 
 /**
@@ -102,8 +102,8 @@ export async function serveHttp(options: {
 }
 
 /**
- * What names the databases that cannot be reached: it asks all at once. Anyone may ask, so callers that come while an answer
- * is being found, or within a second after it, share it: asking often costs the databases nothing.
+ * Makes the function that names the databases that cannot be reached. It asks all at once. Anyone may call it, so
+ * callers within a second share an answer: asking often costs the databases nothing.
  */
 function createReadiness(databases: () => readonly Database[]): () => Promise<readonly string[]> {
   let latest: Promise<readonly string[]> | undefined;

@@ -51,7 +51,7 @@ export interface TlsWatchOptions {
   readonly logger: Logger;
 }
 
-/** Replaces the certificate when its files change; a pair that does not fit leaves the one in force. */
+/** Replaces the certificate when its files change. A pair that does not fit changes nothing. */
 export async function watchTls(options: TlsWatchOptions): Promise<WatchedFiles> {
   const { tls, section, replace, files, logger } = options;
   const names = `${tls.cert_file} and ${tls.key_file}`;
@@ -119,7 +119,7 @@ function belongTogether(certificate: X509Certificate, key: string, what: string)
   try {
     return certificate.publicKey.export({ type: "spki", format: "pem" }).toString() === ofKey;
   } catch {
-    // of a kind that the runtime does not compare; its TLS does
+    // a kind of key that the runtime cannot compare here; its TLS does
     return true;
   }
 }

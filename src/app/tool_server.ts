@@ -102,8 +102,8 @@ export async function createToolServer(options: ToolServerOptions) {
       return entries.map(({ database }) => database);
     },
     /**
-     * Puts other databases in the place of those there are. One whose options are the same object stays as it is; statements
-     * of one that goes away or changes end as they would have. Returns what is new.
+     * Replaces the databases, and returns the new ones. One whose options are the same object stays as it is.
+     * Statements on one that goes away or changes still finish.
      */
     replaceDatabases(databases: readonly OpenDatabase[]): readonly Database[] {
       const before = new Set(entries.map(({ database }) => database));
@@ -114,7 +114,7 @@ export async function createToolServer(options: ToolServerOptions) {
     endPrincipal(principal: Principal): void {
       inFlight.cancelPrincipal(principal);
       directory.end(principal);
-      // a user's history is there at the next login; a token that has ended has none
+      // a user finds the history at the next login; a token that has ended is never used again
       if (principal.kind === "token") words?.history.forget(historyOwner(principal));
       void pools.closePrincipal(principal);
     },
@@ -126,7 +126,7 @@ export async function createToolServer(options: ToolServerOptions) {
   };
 }
 
-/** What answers requests in words, by a model or by rules; disposing of it stops what it reads of catalogs. */
+/** What answers requests in words, by a model or by rules. Disposing of it stops reading catalogs. */
 function answerQuestions(
   { llm, completion, history }: WordsOptions,
   guard: StatementChecks,
@@ -159,8 +159,8 @@ function answerQuestions(
 }
 
 /**
- * The callers' history: in `data_dir` where there is one, else until the process ends. What has expired is cleared every
- * `clearEveryMs`, though nobody asks.
+ * The callers' history: in `data_dir` if it is set, else in memory. What has expired is cleared every `clearEveryMs`,
+ * whether or not anybody asks.
  */
 export function openHistory(
   { data_dir }: Pick<Config, "data_dir">,
@@ -172,7 +172,7 @@ export function openHistory(
     ? createMemoryHistory({ now })
     : createSqliteHistory({ path: join(data_dir, "turns.sqlite"), now, logger });
   const timer = setInterval(history.clearExpired, clearEveryMs);
-  // it shall not keep a process alive that has nothing else to do
+  // the timer alone does not keep the process alive
   Deno.unrefTimer(timer);
   return {
     ...history,

@@ -12,6 +12,9 @@ import { createVendorExchange, type VendorExchange, versionedUrl } from "../tran
 import { parseItem, replyReader } from "../transport/read_reply.ts";
 import { readVector, vendorEmbedding, wireVector } from "./embeddings.ts";
 
+/** What may be read at no cost. */
+const ping = "/models?pageSize=1";
+
 const wireUsage = z.object({
   promptTokenCount: z.number().nullish(),
   candidatesTokenCount: z.number().nullish(),
@@ -80,9 +83,6 @@ export function createGeminiEmbedding(options: ProviderOptions): EmbeddingProvid
     ping,
   });
 }
-
-/** What may be read at no cost. */
-const ping = "/models?pageSize=1";
 
 function geminiExchange(options: ProviderOptions): VendorExchange {
   return createVendorExchange(options, {

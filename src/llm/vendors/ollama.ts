@@ -14,6 +14,9 @@ import { bearer, createVendorExchange, type VendorExchange } from "../transport/
 import { parseItem, replyReader } from "../transport/read_reply.ts";
 import { readVector, vendorEmbedding, wireVector } from "./embeddings.ts";
 
+/** What may be read at no cost. */
+const ping = "/api/tags";
+
 // a stream's lines have the same shape as the whole answer
 const readChat = replyReader(z.object({
   error: z.string().optional(),
@@ -63,9 +66,6 @@ export function createOllamaEmbedding(options: ProviderOptions): EmbeddingProvid
     ping,
   });
 }
-
-/** What may be read at no cost. */
-const ping = "/api/tags";
 
 function ollamaExchange(options: ProviderOptions): VendorExchange {
   return createVendorExchange(options, {

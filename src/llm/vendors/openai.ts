@@ -14,6 +14,9 @@ import { parseItem, replyReader } from "../transport/read_reply.ts";
 import { readNumberedVectors, vendorEmbedding, wireVector } from "./embeddings.ts";
 import { isOpenaiThinker } from "./longest_answer.ts";
 
+/** What may be read at no cost. */
+const ping = "/models";
+
 const wirePart = z.object({ type: z.string().nullish(), text: z.string().nullish() });
 // in parts where the server shows the model's thoughts too, as Mistral's does
 const wireMessage = z.object({
@@ -96,9 +99,6 @@ export function createOpenaiEmbedding(options: ProviderOptions): EmbeddingProvid
     ping,
   });
 }
-
-/** What may be read at no cost. */
-const ping = "/models";
 
 function openaiExchange(options: ProviderOptions): VendorExchange {
   const { baseUrl = vendorAddresses.openai } = options;
