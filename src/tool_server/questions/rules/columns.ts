@@ -1,11 +1,11 @@
 import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { identifierWords, wordStem } from "../../../text/word_stem.ts";
 import {
-  type Phrase,
+  firstOf,
+  listAt,
   phraseAt,
   type PhraseTable,
   phraseTable,
-  skipWords,
   type Token,
   wordSet,
 } from "./request_tokens.ts";
@@ -81,24 +81,36 @@ function indexNames(columns: readonly CatalogColumn[], tiers: readonly NamesOf[]
   return index;
 }
 
-/** A table's columns by their names first, then by parts of their names, then by what their comments begin with. */
-export function columnNames(table: CatalogTable): PhraseTable<NamedColumns> {
-  return indexNames(table.columns, [
+/**
+ * A table's columns by their names first, then by parts of their names, then by what their comments begin with. What is
+ * ranked, grouped or compared may also be named by a concept; what is grouped or compared, by what it refers to.
+ */
+export function columnIndexes(table: CatalogTable) {
+  const { columns } = table;
+  const orderable = columns.filter(isOrderable);
+  const tiers: readonly NamesOf[] = [
     ({ name }) => [stems(identifierWords(name))],
     (column) => [shortName(column, table)],
     lastWords,
     (column) => [commentHead(column)],
-  ]);
+  ];
+  const concepts = (use: "order" | "compare"): NamesOf => (column) =>
+    [...conceptWords].flatMap(([word, concept]) =>
+      conceptColumn(table, concept, use) === column ? [word] : []
+    );
+  return {
+    columnNames: indexNames(columns, tiers),
+    rankedNames: indexNames(orderable, [...tiers, concepts("order")]),
+    groupedNames: indexNames(orderable, [...tiers, concepts("order"), referenceName]),
+    comparedNames: indexNames(columns, [...tiers, concepts("compare"), referenceName]),
+  };
 }
 
-/** Columns that refer to another table, named without their "id": "customer" for `customer_id`. */
-export function referenceNames({ columns }: CatalogTable): PhraseTable<NamedColumns> {
-  const nameOf = ({ name, reference }: CatalogColumn) => {
-    const words = identifierWords(name);
-    if (words.length > 1 && words.at(-1) === "id") return stems(words.slice(0, -1));
-    return reference === "" ? "" : stems(words);
-  };
-  return indexNames(columns, [() => [], (column) => [nameOf(column)]]);
+/** Without the "id" of a column that refers to another table: "customer" for `customer_id`. */
+function referenceName({ name, reference }: CatalogColumn): string[] {
+  const words = identifierWords(name);
+  if (words.length > 1 && words.at(-1) === "id") return [stems(words.slice(0, -1))];
+  return reference === "" ? [] : [stems(words)];
 }
 
 /** Without the table's own name before it and without "is" or "has" before a flag. */
@@ -158,42 +170,31 @@ export const conceptWords = phraseTable<Concept>(
 
 /** The column that holds a concept; undefined where the table has none. */
 export function conceptColumn(
-  columns: readonly CatalogColumn[],
+  { columns }: CatalogTable,
   concept: Concept,
-  use: "order" | "compare",
+  use: "order" | "compare" = "compare",
 ): CatalogColumn | undefined {
   const [names, orderOnly, comments] = concepts[concept];
   const fitting = columns.filter((column) => columnKind(column) === (concept === "name" ? "text" : "number"));
-  const named = (use === "order" ? `${names} ${orderOnly}` : names).split(" ")
-    .map((name) => fitting.find((column) => column.name.toLowerCase() === name));
+  const named = firstOf(
+    (use === "order" ? `${names} ${orderOnly}` : names).split(" "),
+    (name) => fitting.find((column) => column.name.toLowerCase() === name),
+  );
   const told = fitting.filter((column) => comments.test(column.comment) && !inCents(column));
-  return named.find((column) => column !== undefined) ?? (told.length === 1 ? told[0] : undefined);
-}
-
-/** The labels of an enumeration from a token on, joined by "and", "or" or commas; a quoted one is meant letter by letter. */
-export function labelsAt(
-  tokens: readonly Token[],
-  start: number,
-  { labels }: CatalogColumn,
-): Phrase<readonly string[]> | undefined {
-  const index = new Map(labels.map((label) => [stems(identifierWords(label)), label]));
-  const labelAt = (at: number): Phrase<string> | undefined => {
-    const quoted = tokens[at]?.kind === "quoted" ? tokens[at].key : undefined;
-    if (quoted === undefined) return phraseAt(tokens, at, index, "stem");
-    return labels.includes(quoted) ? { meaning: quoted, end: at + 1 } : undefined;
-  };
-  const found: string[] = [];
-  let end = start;
-  for (let next = labelAt(start); next !== undefined;) {
-    found.push(next.meaning);
-    end = next.end;
-    const after = skipWords(tokens, end, labelJoints);
-    next = after > end ? labelAt(after) : undefined;
-  }
-  return end > start ? { meaning: found, end } : undefined;
+  return named ?? (told.length === 1 ? told[0] : undefined);
 }
 
 const labelJoints = wordSet("and or , &");
+
+/** The labels of an enumeration from a token on, joined by "and", "or" or commas; a quoted one is meant letter by letter. */
+export function labelsAt(tokens: readonly Token[], start: number, { labels }: CatalogColumn) {
+  const index = new Map(labels.map((label) => [stems(identifierWords(label)), label]));
+  return listAt(tokens, start, labelJoints, (at) => {
+    const quoted = tokens[at]?.kind === "quoted" ? tokens[at].key : undefined;
+    if (quoted === undefined) return phraseAt(tokens, at, index, "stem");
+    return labels.includes(quoted) ? { meaning: quoted, end: at + 1 } : undefined;
+  });
+}
 
 const creationNames =
   ("placed_at ordered_at order_date created_at created_on created creation_date created_date date_created inserted_at " +
@@ -206,15 +207,15 @@ const otherEvents = wordSet(
     "until end ended last",
 );
 
-const datesOf = (columns: readonly CatalogColumn[]) =>
-  columns.filter((column) => columnKind(column) === "date");
+const datesOf = ({ columns }: CatalogTable) => columns.filter((column) => columnKind(column) === "date");
 
 /** The column that tells when a row came to be: by its name, else the table's only date that may tell it. */
-export function creationDate(columns: readonly CatalogColumn[]): CatalogColumn | undefined {
-  const dates = datesOf(columns);
-  const named = creationNames.map((name) =>
-    dates.find((column) => identifierWords(column.name).join("_") === name)
-  ).find((column) => column !== undefined);
+export function creationDate(table: CatalogTable): CatalogColumn | undefined {
+  const dates = datesOf(table);
+  const named = firstOf(
+    creationNames,
+    (name) => dates.find((column) => identifierWords(column.name).join("_") === name),
+  );
   const [only] = dates.length === 1 ? dates : [];
   return named ?? (only !== undefined && !hasWord(only, otherEvents) ? only : undefined);
 }
@@ -222,16 +223,12 @@ export function creationDate(columns: readonly CatalogColumn[]): CatalogColumn |
 const birthWords = wordSet("birth born birthday age");
 
 /** Whether the table knows birthdays: then "oldest" could mean an age. */
-export function hasBirthdays(columns: readonly CatalogColumn[]): boolean {
+export function hasBirthdays({ columns }: CatalogTable): boolean {
   return columns.some((column) => hasWord(column, birthWords));
 }
 
-const irregularParticiples = wordSet("sent paid made sold built left done held given taken written won lost");
-
-/** Whether a word can tell that something was done; "due" and "end" cannot. */
-export function isParticiple(word: string): boolean {
-  return word.endsWith("ed") || irregularParticiples.has(word);
-}
+/** What a word can be that tells that something was done; "due" and "end" cannot. */
+export const participle = /ed$|^(?:sent|paid|made|sold|built|left|done|held|given|taken|written|won|lost)$/;
 
 /** Ways in which a thing comes to be that is still there later: a customer of 2025 may have registered before. */
 const lastingBeginnings = wordSet(
@@ -247,8 +244,8 @@ export function beginsWhatLasts(column: CatalogColumn): boolean {
 const dateWords = wordSet("at on date time timestamp day datetime");
 
 /** The column of a participle: `shipped_at` or `shipped_date` for "shipped". */
-export function participleDate(columns: readonly CatalogColumn[], word: string): CatalogColumn | undefined {
-  const found = datesOf(columns).filter(({ name }) =>
+export function participleDate(table: CatalogTable, word: string): CatalogColumn | undefined {
+  const found = datesOf(table).filter(({ name }) =>
     identifierWords(name).includes(word) &&
     identifierWords(name).every((each) => each === word || dateWords.has(each))
   );

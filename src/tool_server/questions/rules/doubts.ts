@@ -66,7 +66,7 @@ function measureDoubt({ aggregate, column }: Measure, table: CatalogTable): stri
   if (isView(table) && (counts.has(first) || counts.has(last))) {
     return `${table.name} may leave out rows that ${name} does not count`;
   }
-  const isUnitPrice = column === conceptColumn(table.columns, "price", "compare") && hasWord(column, prices);
+  const isUnitPrice = column === conceptColumn(table, "price") && hasWord(column, prices);
   const isSold = table.columns.some((other) => hasWord(other, quantities));
   return isUnitPrice && isSold ? `${name} is for one, and ${table.name} has quantities` : undefined;
 }
@@ -94,9 +94,7 @@ function worthDoubt({ tokens, takenBy, table, draft }: Scan): string | undefined
   const said = tokens.find(({ key }, at) =>
     (key === "best" || key === "worst") && ["superlative", "order"].includes(takenBy[at] ?? "")
   );
-  const worth = (["rating", "revenue"] as const).map((concept) =>
-    conceptColumn(table.columns, concept, "order")
-  );
+  const worth = (["rating", "revenue"] as const).map((concept) => conceptColumn(table, concept, "order"));
   const other = [...draft.measures, ...draft.ordering ? [draft.ordering] : []]
     .find(({ column }) => !worth.includes(column));
   return said && other &&

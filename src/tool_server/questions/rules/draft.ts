@@ -1,31 +1,8 @@
 import type { CatalogColumn, CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { isPlural } from "../../../text/word_stem.ts";
-import {
-  type ColumnKind,
-  columnKind,
-  columnNames,
-  conceptColumn,
-  conceptWords,
-  isOrderable,
-  type NamedColumns,
-  referenceNames,
-  tableNames,
-} from "./columns.ts";
-import { phraseAt, type PhraseTable, skipWords, type Token, wordAt, wordSet } from "./request_tokens.ts";
+import { columnIndexes, type ColumnKind, columnKind, tableNames } from "./columns.ts";
+import { phraseAt, skipWords, type Token, wordAt, wordSet } from "./request_tokens.ts";
 import type { Aggregate, Direction, TimeUnit } from "./phrases.ts";
-
-export interface Measure {
-  readonly aggregate: Aggregate;
-  readonly column: CatalogColumn;
-  /** Whether the request said the column's own name. */
-  readonly isExact: boolean;
-}
-
-export interface Grouping {
-  readonly column: CatalogColumn;
-  /** A date's part that its values are cut to. */
-  readonly unit?: TimeUnit;
-}
 
 export interface Ordering {
   readonly column: CatalogColumn;
@@ -35,76 +12,61 @@ export interface Ordering {
 }
 
 /** What has been understood of a request so far; the recognisers fill it in from left to right. */
-export interface Draft {
-  counts: boolean;
-  measures: Measure[];
-  distinct?: CatalogColumn;
-  groups: Grouping[];
-  projection: CatalogColumn[];
-  /** SQL conditions that all hold. */
-  conditions: string[];
-  /** The columns that a period was given for. */
-  periods: Set<CatalogColumn>;
-  ordering?: Ordering;
-  /** "top" or "bottom", until something says by what. */
-  rank?: Direction;
-  limit?: number;
-  /** The date that the request speaks about, where it is not the one of a row's creation. */
-  dateColumn?: CatalogColumn;
-  namesTable: boolean;
-  /** Whether the table is named in the singular, be it once. */
-  isSingular: boolean;
-  /** Whether the row of one key is asked for. */
-  isOneRow: boolean;
-  /** Whether something said that rows came to be, as "placed" does. */
-  saysCreation: boolean;
-  /** The dates that periods and groups of time were taken to be about, where nothing said so. */
-  assumedDates: { column: CatalogColumn; use: "period" | "group"; words: string }[];
-  /** Reasons to refuse although every word is known. */
-  refusals: string[];
+export type Draft = ReturnType<typeof createDraft>;
+export type Measure = Draft["measures"][number];
+export type Grouping = Draft["groups"][number];
+
+function createDraft() {
+  return {
+    counts: false,
+    /** `isExact`: the request said the column's own name. */
+    measures: [] as { aggregate: Aggregate; column: CatalogColumn; isExact: boolean }[],
+    distinct: undefined as CatalogColumn | undefined,
+    /** `unit`: a date's part that its values are cut to. */
+    groups: [] as { column: CatalogColumn; unit?: TimeUnit }[],
+    projection: [] as CatalogColumn[],
+    /** SQL conditions that all hold. */
+    conditions: [] as string[],
+    /** The columns that a period was given for. */
+    periods: new Set<CatalogColumn>(),
+    ordering: undefined as Ordering | undefined,
+    /** "top" or "bottom", until something says by what. */
+    rank: undefined as Direction | undefined,
+    limit: undefined as number | undefined,
+    /** The date that the request speaks about, where it is not the one of a row's creation. */
+    dateColumn: undefined as CatalogColumn | undefined,
+    namesTable: false,
+    /** Whether the table is named in the singular, be it once. */
+    isSingular: false,
+    /** Whether the row of one key is asked for. */
+    isOneRow: false,
+    /** Whether something said that rows came to be, as "placed" does. */
+    saysCreation: false,
+    /** The dates that periods and groups of time were taken to be about, where nothing said so. */
+    assumedDates: [] as { column: CatalogColumn; use: "period" | "group"; words: string }[],
+    /** Reasons to refuse although every word is known. */
+    refusals: [] as string[],
+  };
 }
 
 /** A request being read against one table. */
-export interface Scan {
-  readonly source: string;
-  readonly tokens: readonly Token[];
-  readonly table: CatalogTable;
-  readonly tableNames: PhraseTable<unknown>;
-  readonly columnNames: PhraseTable<NamedColumns>;
-  readonly referenceNames: PhraseTable<NamedColumns>;
-  /** Which recogniser took each token so far; empty for a filler. */
-  readonly takenBy: string[];
-  readonly draft: Draft;
-}
+export type Scan = ReturnType<typeof createScan>;
 
-/** Reads on from a token; returns the token after what it took. Where it does not apply, it changes nothing. */
-export type Recogniser = (scan: Scan, at: number) => number | undefined;
-
-export function createScan(source: string, tokens: readonly Token[], table: CatalogTable): Scan {
+export function createScan(source: string, tokens: readonly Token[], table: CatalogTable) {
   return {
     source,
     tokens,
     table,
     tableNames: tableNames([table]),
-    columnNames: columnNames(table),
-    referenceNames: referenceNames(table),
-    takenBy: [],
-    draft: {
-      counts: false,
-      measures: [],
-      groups: [],
-      projection: [],
-      conditions: [],
-      periods: new Set(),
-      namesTable: false,
-      isSingular: false,
-      isOneRow: false,
-      saysCreation: false,
-      assumedDates: [],
-      refusals: [],
-    },
+    ...columnIndexes(table),
+    /** Which recogniser took each token so far; empty for a filler. */
+    takenBy: [] as string[],
+    draft: createDraft(),
   };
 }
+
+/** Reads on from a token; returns the token after what it took. Where it does not apply, it changes nothing. */
+export type Recogniser = (scan: Scan, at: number) => number | undefined;
 
 /** Whether rows are counted or measured rather than shown. */
 export function isAggregated({ counts, measures, groups }: Draft): boolean {
@@ -112,49 +74,16 @@ export function isAggregated({ counts, measures, groups }: Draft): boolean {
 }
 
 /** The table's name at a token. */
-export function mentionAt(
-  { tokens, tableNames }: Scan,
-  at: number,
-): { end: number; isPlural: boolean } | undefined {
+export function mentionAt({ tokens, tableNames }: Scan, at: number) {
   const found = phraseAt(tokens, at, tableNames, "stem");
   return found && { end: found.end, isPlural: isPlural(wordAt(tokens, found.end - 1)) };
 }
 
-/** A column of the table, and the token after the words that name it. */
-export interface ColumnMatch {
-  readonly column: CatalogColumn;
-  readonly isExact: boolean;
-  readonly end: number;
-}
-
 /** The column that the longest phrase at a token names; undefined where it could name several. */
-export function columnAt({ tokens, columnNames }: Scan, at: number): ColumnMatch | undefined {
-  const found = phraseAt(tokens, at, columnNames, "stem");
+export function columnAt(scan: Scan, at: number, names = scan.columnNames) {
+  const found = phraseAt(scan.tokens, at, names, "stem");
   const [column, other] = found?.meaning.columns ?? [];
   return found && column && !other ? { column, isExact: found.meaning.isExact, end: found.end } : undefined;
-}
-
-/** The column named at a token, be it by its name or by a concept such as "revenue" or "cost". */
-export function measuredColumnAt(scan: Scan, at: number, use: "order" | "compare"): ColumnMatch | undefined {
-  if (phraseAt(scan.tokens, at, scan.columnNames, "stem") !== undefined) {
-    const match = columnAt(scan, at);
-    return match && (use === "compare" || isOrderable(match.column)) ? match : undefined;
-  }
-  const concept = phraseAt(scan.tokens, at, conceptWords, "stem");
-  const column = concept && conceptColumn(scan.table.columns, concept.meaning, use);
-  return column && { column, isExact: false, end: concept.end };
-}
-
-/** The same, or the "customer" that `customer_id` refers to. */
-export function measuredOrReferenceAt(
-  scan: Scan,
-  at: number,
-  use: "order" | "compare",
-): ColumnMatch | undefined {
-  const measured = measuredColumnAt(scan, at, use);
-  const found = measured ? undefined : phraseAt(scan.tokens, at, scan.referenceNames, "stem");
-  const column = found?.meaning.columns[0];
-  return measured ?? (found && column && { column, isExact: false, end: found.end });
 }
 
 const beforeColumn = wordSet("the a an our of");
@@ -163,11 +92,11 @@ const beforeColumn = wordSet("the a an our of");
  * The column that begins at a token, after an article, or in or after the table's name: "average order total" finds
  * `total` of `orders` and of a view `order_totals` alike.
  */
-export function columnNear(scan: Scan, at: number, kinds?: readonly ColumnKind[]): ColumnMatch | undefined {
+export function columnNear(scan: Scan, at: number, kinds?: readonly ColumnKind[]) {
   const first = skipWords(scan.tokens, at, beforeColumn);
   const nameEnd = mentionAt(scan, first)?.end ?? first;
   for (let place = first; place <= nameEnd; place++) {
-    const match = measuredColumnAt(scan, place, "order");
+    const match = columnAt(scan, place, scan.rankedNames);
     const isInsideName = place > first && place < nameEnd;
     if (match === undefined || kinds?.includes(columnKind(match.column)) === false) continue;
     if (!isInsideName || match.isExact) return match;

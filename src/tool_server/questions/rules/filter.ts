@@ -10,18 +10,24 @@ import {
   textEquals,
   textMatches,
   type Value,
-} from "./condition_sql.ts";
-import { columnAt, measuredOrReferenceAt, mentionAt, type Recogniser, type Scan } from "./draft.ts";
+} from "./statement_sql.ts";
+import { columnAt, mentionAt, type Recogniser, type Scan } from "./draft.ts";
 import { timeSpanAt } from "./period.ts";
 import { stateConditionAt } from "./state_condition.ts";
-import { type Phrase, phraseAt, skipWords, type Token, wordAt, wordSet } from "./request_tokens.ts";
+import {
+  firstOf,
+  mapPhrase,
+  type Phrase,
+  phraseAt,
+  skipWords,
+  type Token,
+  wordAt,
+  wordSet,
+} from "./request_tokens.ts";
 import * as phrases from "./phrases.ts";
 
-/** A condition as SQL, and the token after it. */
-export interface Condition {
-  readonly sql: string;
-  readonly end: number;
-}
+/** A condition as SQL. */
+type Condition = Phrase<string> | undefined;
 
 /** What was said before a column. */
 interface Lead {
@@ -39,7 +45,7 @@ export const recogniseFilter: Recogniser = (scan, start) => {
     const found = columnConditionAt(scan, at, lead) ??
       (isOwned ? undefined : impliedConditionAt(scan, at, lead.isNegated));
     if (found !== undefined) {
-      draft.conditions.push(found.sql);
+      draft.conditions.push(found.meaning);
       return found.end;
     }
     const word = wordAt(tokens, at);
@@ -68,8 +74,8 @@ export const recogniseKey: Recogniser = (scan, at) => {
 const beforeValue = wordSet("of a an the");
 
 /** "price over 100", "category is Garden", "status shipped or pending", "customer 42" from a token on. */
-function columnConditionAt(scan: Scan, at: number, lead: Lead): Condition | undefined {
-  const match = measuredOrReferenceAt(scan, at, "compare");
+function columnConditionAt(scan: Scan, at: number, lead: Lead): Condition {
+  const match = columnAt(scan, at, scan.comparedNames);
   if (match === undefined) return undefined;
   const equality = phraseAt(scan.tokens, match.end, phrases.equalityPhrases);
   const next = skipWords(scan.tokens, equality?.end ?? match.end, beforeValue);
@@ -80,51 +86,50 @@ function columnConditionAt(scan: Scan, at: number, lead: Lead): Condition | unde
 }
 
 /** What a column is compared with, from a token on. A date's conditions are periods. */
-function valueConditionAt(scan: Scan, at: number, column: CatalogColumn, lead: Lead): Condition | undefined {
+function valueConditionAt(scan: Scan, at: number, column: CatalogColumn, lead: Lead): Condition {
   const { tokens } = scan;
   const { isNegated, isIntroduced } = lead;
+  const word = wordAt(tokens, at);
+  const token = tokens[at];
   switch (columnKind(column)) {
-    case "number": {
-      const test = numberTestAt(tokens, at, column, isNegated);
-      return test && (test.isComparison || isIntroduced) ? test : undefined;
-    }
+    case "number":
+      return mapPhrase(
+        numberTestAt(tokens, at, isNegated),
+        ({ test, isComparison }) => isComparison || isIntroduced ? `${numberSql(column)} ${test}` : undefined,
+      );
+    case "enum":
+      return mapPhrase(labelsAt(tokens, at, column), (labels) => oneOf(column, labels, isNegated));
+    case "flag":
+      return truths.has(word)
+        ? { meaning: isFlagged(column, truths.get(word) === isNegated), end: at + 1 }
+        : undefined;
+    case "exact":
+      return token?.kind === "quoted"
+        ? { meaning: oneOf(column, [token.key], isNegated), end: at + 1 }
+        : undefined;
     case "text":
     case "list":
       return textConditionAt(scan, at, column, lead);
-    case "exact": {
-      const token = tokens[at];
-      return token?.kind === "quoted"
-        ? { sql: oneOf(column, [token.key], isNegated), end: at + 1 }
-        : undefined;
-    }
-    case "enum": {
-      const labels = labelsAt(tokens, at, column);
-      return labels && { sql: oneOf(column, labels.meaning, isNegated), end: labels.end };
-    }
-    case "flag": {
-      const truth = ["no", "false", "yes", "true"].indexOf(wordAt(tokens, at));
-      return truth < 0 ? undefined : { sql: isFlagged(column, truth > 1 === isNegated), end: at + 1 };
-    }
     default:
       return undefined;
   }
 }
 
-function textConditionAt(scan: Scan, at: number, column: CatalogColumn, lead: Lead): Condition | undefined {
-  const { isNegated, isIntroduced } = lead;
+const truths = new Map([["yes", true], ["true", true], ["no", false], ["false", false]]);
+
+function textConditionAt(scan: Scan, at: number, column: CatalogColumn, lead: Lead): Condition {
   const match = phraseAt(scan.tokens, at, phrases.textMatches);
-  const value = valueAt(scan, match?.end ?? at);
-  if (value === undefined || (match === undefined && !isIntroduced)) return undefined;
-  const { meaning, end } = value;
-  if (columnKind(column) === "list") {
-    const isWhole = match === undefined || match.meaning("") === "%%";
-    return isNegated || !isWhole ? undefined : { sql: hasMember(column, meaning), end };
-  }
-  if (match !== undefined) {
-    return isNegated ? undefined : { sql: textMatches(column, meaning, match.meaning), end };
-  }
-  const sql = textIs(scan, column, meaning, isNegated);
-  return sql === undefined ? undefined : { sql, end };
+  if (match === undefined && !lead.isIntroduced) return undefined;
+  return mapPhrase(valueAt(scan, match?.end ?? at), (value) => {
+    if (match === undefined && columnKind(column) === "text") {
+      return textIs(scan, column, value, lead.isNegated);
+    }
+    if (lead.isNegated) return undefined;
+    if (match !== undefined && columnKind(column) === "text") {
+      return textMatches(column, value, match.meaning);
+    }
+    return match === undefined || match.meaning("") === "%%" ? hasMember(column, value) : undefined;
+  });
 }
 
 /** A word is a part of a name; of other columns it is the whole, and no answer where the column cannot hold it. */
@@ -139,7 +144,7 @@ function textIs(
   const isAllowed = allowedValues.length === 0 ||
     allowedValues.some((each) => each.toLowerCase() === value.text.toLowerCase());
   if (value.text.length > room || !isAllowed) return undefined;
-  const isName = column === conceptColumn(table.columns, "name", "compare");
+  const isName = column === conceptColumn(table, "name");
   if (!isName || value.isQuoted) return textEquals(column, value, isNegated);
   return isNegated ? undefined : isNamed(column, value);
 }
@@ -168,22 +173,43 @@ function isReserved(scan: Scan, at: number): boolean {
 
 /** Where a word ends that holds marks, as "T-shirt" and "snake_case" do. */
 function endOfWord({ tokens, source }: Scan, at: number): number {
-  const isJoined = (index: number) => {
-    const token = tokens[index];
-    return token !== undefined && token.kind !== "symbol" &&
-      /^[-_]?$/.test(source.slice(tokens[index - 1]?.end, token.start));
-  };
-  let end = at + 1;
-  while (isJoined(end)) end += 1;
-  return end;
+  const next = tokens.findIndex((token, index) =>
+    index > at &&
+    (token.kind === "symbol" || !/^[-_]?$/.test(source.slice(tokens[index - 1]?.end, token.start)))
+  );
+  return next < 0 ? tokens.length : next;
 }
 
-/** A test of a column against numbers. */
-interface NumberTest extends Condition {
+/** A comparison as SQL, without its column. */
+interface NumberTest {
+  readonly test: string;
   /** Whether more was said than the number itself. */
   readonly isComparison: boolean;
   /** Whether a currency was named. */
   readonly isMoney: boolean;
+}
+
+/** "over 100", "between 10 and 20", "4 or more", "5" from a token on; only the last can be denied. */
+function numberTestAt(
+  tokens: readonly Token[],
+  at: number,
+  isNegated = false,
+): Phrase<NumberTest> | undefined {
+  const lead = phraseAt(tokens, at, phrases.comparisons);
+  const isRange = wordAt(tokens, at) === "between";
+  const low = amountAt(tokens, isRange ? at + 1 : lead?.end ?? at);
+  const high = isRange && low && wordAt(tokens, low.end) === "and"
+    ? amountAt(tokens, low.end + 1)
+    : undefined;
+  const ending = low && !lead && !isRange ? phraseAt(tokens, low.end, phrases.comparisonEndings) : undefined;
+  const operator = (lead ?? ending)?.meaning;
+  const isComparison = isRange || operator !== undefined;
+  if (!low || (isRange && !high) || (isNegated && isComparison)) return undefined;
+  const test = high
+    ? `BETWEEN ${low.number} AND ${high.number}`
+    : `${operator ?? (isNegated ? "<>" : "=")} ${low.number}`;
+  const isMoney = low.isMoney || high?.isMoney === true;
+  return { meaning: { test, isComparison, isMoney }, end: (high ?? ending ?? low).end };
 }
 
 /** PostgreSQL's numeric takes far more digits; no honest request does. */
@@ -196,49 +222,60 @@ function amountAt(tokens: readonly Token[], at: number) {
   return { number: token.key, end, isMoney: token.kind === "money" || end > at + 1 };
 }
 
-/** "over 100", "between 10 and 20", "4 or more", "5" from a token on; only the last can be denied. */
-function numberTestAt(
-  tokens: readonly Token[],
-  at: number,
-  column: CatalogColumn,
-  isNegated = false,
-): NumberTest | undefined {
-  const value = numberSql(column);
-  const low = wordAt(tokens, at) === "between" ? amountAt(tokens, at + 1) : undefined;
-  const high = low && wordAt(tokens, low.end) === "and" ? amountAt(tokens, low.end + 1) : undefined;
-  if (low && high && !isNegated) {
-    const sql = `${value} BETWEEN ${low.number} AND ${high.number}`;
-    return { sql, end: high.end, isComparison: true, isMoney: low.isMoney || high.isMoney };
-  }
-  const lead = phraseAt(tokens, at, phrases.comparisons);
-  const amount = amountAt(tokens, lead?.end ?? at);
-  if (amount === undefined) return undefined;
-  const ending = lead ? undefined : phraseAt(tokens, amount.end, phrases.comparisonEndings);
-  const said = (lead ?? ending)?.meaning;
-  if (isNegated && said !== undefined) return undefined;
-  return {
-    sql: `${value} ${said ?? (isNegated ? "<>" : "=")} ${amount.number}`,
-    end: ending?.end ?? amount.end,
-    isComparison: said !== undefined,
-    isMoney: amount.isMoney,
-  };
-}
-
 /** A condition that does not name its column. */
-function impliedConditionAt(scan: Scan, at: number, isNegated: boolean): Condition | undefined {
+function impliedConditionAt(scan: Scan, at: number, isNegated: boolean): Condition {
   const state = stateConditionAt(scan, at, isNegated);
-  if (state !== undefined || isNegated) return state;
-  for (const read of [absenceAt, conceptComparisonAt, moneyAt, starsAt, namingAt, taggingAt]) {
-    const found = read(scan, at);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  return isNegated ? state : state ?? firstOf(impliedReaders, (read) => read(scan, at));
 }
 
-type ConditionReader = (scan: Scan, at: number) => Condition | undefined;
+const impliedReaders: readonly ((scan: Scan, at: number) => Condition)[] = [
+  absenceAt,
+  // "cheaper than 20", "rated at least 4"
+  ({ tokens, table }, at) => {
+    const lead = phraseAt(tokens, at, phrases.conceptComparisons);
+    const column = lead && conceptColumn(table, lead.meaning.by);
+    const operator = lead?.meaning.operator;
+    const amount = lead && amountAt(tokens, lead.end);
+    if (!column) return undefined;
+    if (operator) {
+      return amount && { meaning: `${numberSql(column)} ${operator} ${amount.number}`, end: amount.end };
+    }
+    return mapPhrase(numberTestAt(tokens, lead.end), ({ test }) => `${numberSql(column)} ${test}`);
+  },
+  // "under $20", "over 100 euros": money means the price
+  ({ tokens, table }, at) => {
+    const column = conceptColumn(table, "price");
+    return mapPhrase(
+      numberTestAt(tokens, at),
+      ({ test, isMoney, isComparison }) =>
+        column && isMoney && isComparison ? `${numberSql(column)} ${test}` : undefined,
+    );
+  },
+  // "5 star", "4-star"
+  ({ tokens, table }, at) => {
+    const number = tokens[at];
+    const column = conceptColumn(table, "rating");
+    const isSaid = column && number?.kind === "number" && tokens[at + 1]?.stem === "star";
+    return isSaid ? { meaning: `${numberSql(column)} = ${number.key}`, end: at + 2 } : undefined;
+  },
+  // "named Ada", "called 'Desk lamp'"
+  (scan, at) => {
+    const column = conceptColumn(scan.table, "name");
+    const isSaid = phrases.namingWords.has(wordAt(scan.tokens, at));
+    return column && isSaid ? mapPhrase(valueAt(scan, at + 1), (value) => isNamed(column, value)) : undefined;
+  },
+  // "tagged summer"
+  (scan, at) => {
+    const lead = phraseAt(scan.tokens, at, phrases.taggingPhrases);
+    const column = scan.table.columns.find((column) =>
+      columnKind(column) === "list" && /^(tags|labels)$/.test(column.name)
+    );
+    return column && lead && mapPhrase(valueAt(scan, lead.end), (value) => hasMember(column, value));
+  },
+];
 
 /** "without a comment": the column is empty; "without status shipped": it holds something else. */
-const absenceAt: ConditionReader = (scan, at) => {
+function absenceAt(scan: Scan, at: number): Condition {
   const lead = phraseAt(scan.tokens, at, phrases.absencePhrases);
   if (lead === undefined) return undefined;
   const next = skipWords(scan.tokens, lead.end, phrases.articles);
@@ -246,49 +283,5 @@ const absenceAt: ConditionReader = (scan, at) => {
     return columnConditionAt(scan, next, { isIntroduced: true, isNegated: true });
   }
   const match = columnAt(scan, next);
-  const sql = match && isMissing(match.column);
-  return match && sql !== undefined ? { sql, end: match.end } : undefined;
-};
-
-/** "cheaper than 20", "rated at least 4". */
-const conceptComparisonAt: ConditionReader = ({ tokens, table }, at) => {
-  const lead = phraseAt(tokens, at, phrases.conceptComparisons);
-  const column = lead && conceptColumn(table.columns, lead.meaning.by, "compare");
-  if (!column) return undefined;
-  const { operator } = lead.meaning;
-  const amount = operator && amountAt(tokens, lead.end);
-  if (operator === undefined) return numberTestAt(tokens, lead.end, column);
-  return amount && { sql: `${numberSql(column)} ${operator} ${amount.number}`, end: amount.end };
-};
-
-/** "under $20", "over 100 euros": money means the price. */
-const moneyAt: ConditionReader = ({ tokens, table }, at) => {
-  const column = conceptColumn(table.columns, "price", "compare");
-  const test = column && numberTestAt(tokens, at, column);
-  return test?.isMoney && test.isComparison ? test : undefined;
-};
-
-/** "5 star", "4-star". */
-const starsAt: ConditionReader = ({ tokens, table }, at) => {
-  const number = tokens[at];
-  const column = conceptColumn(table.columns, "rating", "compare");
-  if (number?.kind !== "number" || tokens[at + 1]?.stem !== "star" || column === undefined) return undefined;
-  return { sql: `${numberSql(column)} = ${number.key}`, end: at + 2 };
-};
-
-/** "named Ada", "called 'Desk lamp'". */
-const namingAt: ConditionReader = (scan, at) => {
-  const column = conceptColumn(scan.table.columns, "name", "compare");
-  const value = phrases.namingWords.has(wordAt(scan.tokens, at)) ? valueAt(scan, at + 1) : undefined;
-  return column && value && { sql: isNamed(column, value.meaning), end: value.end };
-};
-
-/** "tagged summer". */
-const taggingAt: ConditionReader = (scan, at) => {
-  const lead = phraseAt(scan.tokens, at, phrases.taggingPhrases);
-  const column = scan.table.columns.find((column) =>
-    columnKind(column) === "list" && ["tags", "labels"].includes(column.name)
-  );
-  const value = lead && valueAt(scan, lead.end);
-  return column && value && { sql: hasMember(column, value.meaning), end: value.end };
-};
+  return match && mapPhrase({ meaning: match.column, end: match.end }, isMissing);
+}

@@ -4,6 +4,7 @@ import { identifierWords, wordStem } from "../../../text/word_stem.ts";
 import { columnKind, creationDate, hasBirthdays, labelsAt, participleDate } from "./columns.ts";
 import { columnAt, type Recogniser, type Scan } from "./draft.ts";
 import {
+  firstOf,
   matchAt,
   phraseAt,
   phraseTable,
@@ -23,103 +24,84 @@ interface TimeSpan {
   readonly isBareYear?: boolean;
 }
 
+type Groups = Readonly<Record<string, string | undefined>>;
+
 /** PostgreSQL's intervals know no quarters. */
 function interval(count: number, unit: string): string {
   const [amount, name] = unit === "quarter" ? [count * 3, "month"] : [count, unit];
   return `interval '${amount} ${name}${amount === 1 ? "" : "s"}'`;
 }
 
-function calendar(unit: string, offset: number): TimeSpan {
+/** Counted from this moment. */
+function trailing({ ahead, count = "1", unit = "" }: Groups): TimeSpan {
+  const reach = interval(Number(count), unit);
+  return ahead ? { from: "now()", until: `now() + ${reach}` } : { from: `now() - ${reach}`, until: "now()" };
+}
+
+function calendar({ ahead, back, unit = "day" }: Groups): TimeSpan {
   const shifted = (by: number) =>
     `date_trunc('${unit}', now())${by === 0 ? "" : ` ${by < 0 ? "-" : "+"} ${interval(Math.abs(by), unit)}`}`;
+  const offset = ahead ? 1 : back ? -1 : 0;
   return { from: shifted(offset), until: shifted(offset + 1) };
 }
 
-function isoDay(year: number, month: number, day: number): string | undefined {
-  const date = new Date(Date.UTC(year, month - 1, day));
-  const isReal = year >= 1000 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-  return isReal ? date.toISOString().slice(0, 10) : undefined;
-}
-
-/** A day, or some months from one on. */
-function absolute(
-  year: number,
-  month: number,
-  day: number | undefined,
-  months: number,
-): TimeSpan | undefined {
-  const from = isoDay(year, month, day ?? 1);
-  const end = day === undefined ? Date.UTC(year, month - 1 + months) : Date.UTC(year, month - 1, day + 1);
-  const until = from && new Date(end).toISOString().slice(0, 10);
-  return from && until?.length === 10 ? { from: `'${from}'`, until: `'${until}'` } : undefined;
-}
-
 const monthNames = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-const before = "(?:(?:the|a|an|our) )*";
+
+/** A day, or some months from one on; undefined where there is no such day. */
+function absolute({ year = "", month = "1", day }: Groups, months = 1): TimeSpan | undefined {
+  const first = [
+    Number(year),
+    monthNames.indexOf(month.slice(0, 3)) + 1 || Number(month),
+    parseInt(day ?? "1"),
+  ];
+  const [from, until] = (day === undefined ? [[0, 0], [months, 0]] : [[0, 0], [0, 1]])
+    .map(([months = 0, days = 0]) => {
+      const [year = 0, month = 0, day = 0] = first;
+      return new Date(Date.UTC(year, month - 1 + months, day + days)).toISOString().split("T")[0];
+    });
+  const isReal = from === first.map((part) => String(part).padStart(2, "0")).join("-");
+  return isReal && until?.length === 10 ? { from: `'${from}'`, until: `'${until}'` } : undefined;
+}
+
 const unit = "(?<unit>minute|hour|day|week|month|quarter|year)s?";
-const month =
-  "(?<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|" +
-  "oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
-const dayOfMonth = "\\d{1,2}|\\d+(?:st|nd|rd|th)";
-const year = "(?:(?:,|of) )*(?<year>(?:19|20)\\d\\d)";
+const month = "(?<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|" +
+  "sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
+const day = "(?<day>\\d{1,2}|\\d+(?:st|nd|rd|th))";
+const joint = "(?:(?:,|of) )*";
+const year = `${joint}(?<year>(?:19|20)\\d\\d)`;
 
-type Groups = Readonly<Record<string, string | undefined>>;
-
-/** The first that fits a text and gives a span is taken. A month always needs its year. */
-const spans: readonly (readonly [pattern: RegExp, read: (groups: Groups) => TimeSpan | undefined])[] = ([
-  // "the last 30 days", "past week": counted from this moment, not by the calendar
+const spanPatterns: readonly (readonly [pattern: string, read: (groups: Groups) => TimeSpan | undefined])[] =
   [
-    `(?<way>(?:last|past|previous|next|coming)) (?:(?<count>\\d{1,4}) )?${unit}`,
-    ({ way = "", count, unit = "" }) => {
-      if (count === undefined && way !== "past") return undefined;
-      const reach = interval(Number(count ?? 1), unit);
-      const isAhead = way === "next" || way === "coming";
-      return isAhead
-        ? { from: "now()", until: `now() + ${reach}` }
-        : { from: `now() - ${reach}`, until: "now()" };
-    },
-  ],
-  [
-    "(?<day>yesterday|today|tomorrow)",
-    ({ day = "" }) => calendar("day", ["yesterday", "today", "tomorrow"].indexOf(day) - 1),
-  ],
-  [
-    `(?<way>this|current|last|previous|next) ${unit}`,
-    ({ way = "", unit = "" }) =>
-      calendar(unit, way === "next" ? 1 : way === "last" || way === "previous" ? -1 : 0),
-  ],
-  // "March 2026", "March 5, 2026", "5 March 2026", "the 5th of March 2026"
-  [`(?:(?<day>${dayOfMonth}) (?:(?:,|of) )*)?${month} (?:(?<later>${dayOfMonth}) )?${year}`, (groups) => {
-    const { day, later, month = "", year } = groups;
-    const said = day ?? later;
-    if (day !== undefined && later !== undefined) return undefined;
-    const number = monthNames.indexOf(month.slice(0, 3)) + 1;
-    return absolute(Number(year), number, said === undefined ? undefined : parseInt(said), 1);
-  }],
-  [
-    `q(?<quarter>[1-4]) ${year}`,
-    ({ quarter, year }) => absolute(Number(year), Number(quarter) * 3 - 2, undefined, 3),
-  ],
-  [
-    "(?<year>\\d{4})-(?<month>\\d\\d)(?:-(?<day>\\d\\d))?",
-    ({ year, month, day }) =>
-      absolute(Number(year), Number(month), day === undefined ? undefined : Number(day), 1),
-  ],
-  ["(?<said>year )?(?<year>(?:19|20)\\d\\d)", ({ said, year }) => {
-    const span = absolute(Number(year), 1, undefined, 12);
-    return span && { ...span, isBareYear: said === undefined };
-  }],
-] as const satisfies readonly (readonly [string, (groups: Groups) => TimeSpan | undefined])[])
-  .map(([source, read]) => [wordPattern(before + source), read]);
+    // "the last 30 days", "past week"
+    [`(?:last|past|previous|(?<ahead>next|coming)) (?<count>\\d{1,4}) ${unit}`, trailing],
+    [`past ${unit}`, trailing],
+    ["today|(?<back>yesterday)|(?<ahead>tomorrow)", calendar],
+    [`(?:this|current|(?<back>last|previous)|(?<ahead>next)) ${unit}`, calendar],
+    // "March 2026", "March 5, 2026", "5 March 2026", "the 5th of March 2026"; a month always needs its year
+    [`(?:${day} ${joint})?${month} ${year}`, absolute],
+    [`${month} ${day} ${year}`, absolute],
+    [
+      `q(?<quarter>[1-4]) ${year}`,
+      ({ year, quarter }) => absolute({ year, month: `${Number(quarter) * 3 - 2}` }, 3),
+    ],
+    ["(?<year>\\d{4})-(?<month>\\d\\d)(?:-(?<day>\\d\\d))?", absolute],
+    [`year ${year}`, (groups) => absolute(groups, 12)],
+    ["(?<year>(?:19|20)\\d\\d)", (groups) => {
+      const span = absolute(groups, 12);
+      return span && { ...span, isBareYear: true };
+    }],
+  ];
+const spans = spanPatterns.map(([pattern, read]) =>
+  [wordPattern(`(?:(?:the|a|an|our) )*(?:${pattern})`), read] as const
+);
 
 /** The stretch of time that the words from a token on name. */
 export function timeSpanAt(tokens: readonly Token[], at: number): TimeSpan & { end: number } | undefined {
-  for (const [pattern, read] of spans) {
+  return firstOf(spans, ([pattern, read]) => {
     const found = matchAt(tokens, at, pattern);
     const span = found && read(found.groups);
-    if (span) return { ...span, end: found.end };
-  }
-  return undefined;
+    return span ? { ...span, end: found.end } : undefined;
+  });
 }
 
 /** Bounds of a date as SQL expressions; `until` is not part of the period. */
@@ -180,10 +162,10 @@ function periodColumn({ draft, table }: Scan, words: string): CatalogColumn | un
     );
   }
   if (draft.dateColumn !== undefined) return draft.dateColumn;
-  if (/^(older|newer) than/.test(words) && hasBirthdays(table.columns)) {
+  if (/^(older|newer) than/.test(words) && hasBirthdays(table)) {
     draft.refusals.push(`"${words}" may be the age of somebody`);
   }
-  const column = creationDate(table.columns);
+  const column = creationDate(table);
   if (column !== undefined && !draft.saysCreation) draft.assumedDates.push({ column, use: "period", words });
   return column;
 }
@@ -241,9 +223,9 @@ export const recogniseEvent: Recogniser = ({ tokens, table, draft }, at) => {
   const noun = wordStem(identifierWords(table.name).at(-1) ?? "");
   const end = creation?.end ?? at + 1;
   const word = tokens[at]?.key ?? "";
-  const column = participleDate(table.columns, word);
+  const column = participleDate(table, word);
   if (column !== undefined && speaksOfTime(tokens, end)) {
-    if (draft.saysCreation && draft.periods.size === 0 && column !== creationDate(table.columns)) {
+    if (draft.saysCreation && draft.periods.size === 0 && column !== creationDate(table)) {
       draft.refusals.push(`it is not said which of two events the time of "${word}" is about`);
     }
     draft.dateColumn = column;

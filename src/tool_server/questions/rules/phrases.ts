@@ -7,6 +7,15 @@ export type Operator = "=" | "<" | "<=" | ">" | ">=";
 /** What a request may mean by a word that no column is called by; see `columns.ts`. */
 export type Concept = "price" | "size" | "rating" | "revenue" | "weight" | "length" | "height" | "name";
 
+/** Every phrase of this file: it means something to the reading itself and is no value unless quoted. */
+export const reservedPhrases = new Map<string, unknown>();
+
+function phrases<T>(...rows: readonly (readonly [meaning: T, phrases: string])[]): PhraseTable<T> {
+  const table = phraseTable(...rows);
+  table.forEach((meaning, phrase) => reservedPhrases.set(phrase, meaning));
+  return table;
+}
+
 /** Words that may stand anywhere without changing what is asked. */
 export const fillers = wordSet(
   "the a an of in for from is are was were be been have do does did has had there that which who whose where having " +
@@ -28,7 +37,7 @@ export const uncountable = wordSet(
 );
 
 /** Ways to ask for rows; they say nothing that the rest of the request does not. */
-export const requestVerbs = phraseTable([
+export const requestVerbs = phrases([
   true,
   `show,show me,show us,list,display,give,give me,give us,get,get me,find,find me,fetch,see,view,print,return,select,
    retrieve,look up,tell me,tell me about,what,what is,what's,what are,what was,what were,which,who,who are,
@@ -37,13 +46,13 @@ export const requestVerbs = phraseTable([
    do we have,hello,hi,thanks,thank you,please`,
 ]);
 /** Those of them that may stand anywhere. */
-export const politeWords = phraseTable([true, "please,thanks,thank you,which,who,what"]);
+export const politeWords = phrases([true, "please,thanks,thank you,which,who,what"]);
 
-export const countPhrases = phraseTable([
+export const countPhrases = phrases([
   true,
   "how many,count,count of,number of,total number of,total count of,how many total,the number of",
 ]);
-export const aggregates = phraseTable<Aggregate>(
+export const aggregates = phrases<Aggregate>(
   ["avg", "average,avg,mean,average of,mean of"],
   ["sum", "total,sum,sum of,total of,combined"],
   ["min", "minimum,min,minimum of"],
@@ -54,40 +63,42 @@ export const aggregates = phraseTable<Aggregate>(
 export interface Superlative {
   readonly direction: Direction;
   /** `date` is when a row came to be, `age` the same unless birthdays are known; none: a column is named beside it. */
-  readonly by?: Concept | "date" | "age";
+  readonly by: Concept | "date" | "age" | undefined;
 }
-export const superlatives = phraseTable<Superlative>(
+const rankings: readonly (readonly [by: Superlative["by"], most: string, least: string])[] = [
   [
-    { direction: "DESC", by: "price" },
+    "price",
     "most expensive,priciest,most costly,costliest,dearest,highest priced",
+    "cheapest,least expensive,most affordable,lowest priced",
   ],
-  [{ direction: "ASC", by: "price" }, "cheapest,least expensive,most affordable,lowest priced"],
-  [{ direction: "DESC", by: "date" }, "newest,latest,most recent,recent,last,most recently"],
-  [{ direction: "ASC", by: "date" }, "earliest,first,least recent"],
-  [{ direction: "ASC", by: "age" }, "oldest"],
-  [{ direction: "DESC", by: "rating" }, "best rated,highest rated,top rated,best reviewed"],
-  [{ direction: "ASC", by: "rating" }, "worst rated,lowest rated,least rated,worst reviewed"],
-  [{ direction: "DESC", by: "size" }, "largest,biggest"],
-  [{ direction: "ASC", by: "size" }, "smallest"],
-  [{ direction: "DESC", by: "weight" }, "heaviest"],
-  [{ direction: "ASC", by: "weight" }, "lightest"],
-  [{ direction: "DESC", by: "length" }, "longest"],
-  [{ direction: "ASC", by: "length" }, "shortest"],
-  [{ direction: "DESC", by: "height" }, "tallest"],
-  [{ direction: "DESC" }, "highest,greatest,most,maximum,max,top,best"],
-  [{ direction: "ASC" }, "lowest,least,fewest,minimum,min,bottom,worst"],
+  ["date", "newest,latest,most recent,recent,last,most recently", "earliest,first,least recent"],
+  ["age", "", "oldest"],
+  [
+    "rating",
+    "best rated,highest rated,top rated,best reviewed",
+    "worst rated,lowest rated,least rated,worst reviewed",
+  ],
+  ["size", "largest,biggest", "smallest"],
+  ["weight", "heaviest", "lightest"],
+  ["length", "longest", "shortest"],
+  ["height", "tallest", ""],
+  [undefined, "highest,greatest,most,maximum,max,top,best", "lowest,least,fewest,minimum,min,bottom,worst"],
+];
+export const superlatives = phrases<Superlative>(
+  ...rankings.map(([by, most]) => [{ by, direction: "DESC" }, most] as const),
+  ...rankings.map(([by, , least]) => [{ by, direction: "ASC" }, least] as const),
 );
 /** Superlatives that may wait for a later "by <column>". */
 export const rankWords = wordSet("top bottom highest lowest largest biggest smallest best worst");
 
-export const orderPhrases = phraseTable<"sort" | "sort or group">(
+export const orderPhrases = phrases<"sort" | "sort or group">(
   [
     "sort",
     "sorted by,ordered by,order by,sort by,in order of,ranked by,arranged by,in the order of,sort them by",
   ],
   ["sort or group", "by"],
 );
-export const directions = phraseTable<Direction>(
+export const directions = phrases<Direction>(
   [
     "DESC",
     `descending,desc,highest first,newest first,latest first,largest first,biggest first,most recent first,
@@ -101,7 +112,7 @@ export const directions = phraseTable<Direction>(
      worst first,lowest,smallest,from least to most`,
   ],
 );
-export const groupPhrases = phraseTable<"always" | "aggregated">(
+export const groupPhrases = phrases<"always" | "aggregated">(
   [
     "always",
     "per,for each,for every,in each,in every,by each,each,grouped by,group by,broken down by,split by",
@@ -110,29 +121,26 @@ export const groupPhrases = phraseTable<"always" | "aggregated">(
 );
 
 const units = ["minute", "hour", "day", "week", "month", "quarter", "year"] as const;
-export const timeUnits = phraseTable<TimeUnit>(...units.map((unit) => [unit, `${unit},${unit}s`] as const));
-export const timeAdjectives = phraseTable<TimeUnit>(
-  ["hour", "hourly"],
+export const timeUnits = phrases<TimeUnit>(...units.map((unit) => [unit, `${unit},${unit}s`] as const));
+export const timeAdjectives = phrases<TimeUnit>(
+  ...units.map((unit) => [unit, `${unit}ly`] as const),
   ["day", "daily"],
-  ["week", "weekly"],
-  ["month", "monthly"],
-  ["quarter", "quarterly"],
-  ["year", "yearly,annual"],
+  ["year", "annual"],
 );
 
-export const comparisons = phraseTable<Operator>(
+export const comparisons = phrases<Operator>(
   [">", ">,over,above,more than,greater than,higher than,exceeding,larger than,bigger than,better than"],
   [">=", ">=,at least,no less than,not less than"],
   ["<", "<,under,below,less than,lower than,smaller than,fewer than,worse than"],
   ["<=", "<=,at most,no more than,not more than,up to"],
   ["=", "=,equal to,equals,exactly"],
 );
-export const comparisonEndings = phraseTable<Operator>(
+export const comparisonEndings = phrases<Operator>(
   [">=", "or more,or higher,or above,or over,or better,and up,and above"],
   ["<=", "or less,or lower,or below,or under,or fewer"],
 );
 /** "cheaper than 20", "costing at least 20": a comparison that names its column by the way. */
-export const conceptComparisons = phraseTable<{ readonly by: Concept; readonly operator?: Operator }>(
+export const conceptComparisons = phrases<{ readonly by: Concept; readonly operator?: Operator }>(
   [{ by: "price" }, "costing,priced"],
   [{ by: "price", operator: "=" }, "priced at"],
   [{ by: "price", operator: ">=" }, "priced at least"],
@@ -149,28 +157,28 @@ export const filterLeads = wordSet("with where whose having in of for and & , fr
 export const filterLinks = wordSet(
   "that which who are is was were be been has have had do does only already yet the a an our their its",
 );
-export const absencePhrases = phraseTable([
+export const absencePhrases = phrases([
   true,
   "without,without any,with no,missing,lacking,that have no,which have no,that has no,have no,has no",
 ]);
-export const textMatches = phraseTable<(literal: string) => string>(
+export const textMatches = phrases<(literal: string) => string>(
   [(literal) => `%${literal}%`, "contain,contains,containing,include,including,includes,like,matching"],
   [(literal) => `${literal}%`, "starts with,starting with,start with,beginning with,begins with"],
   [(literal) => `%${literal}`, "ends with,ending with,ending in"],
 );
-export const equalityPhrases = phraseTable<"is" | "not">(
+export const equalityPhrases = phrases<"is" | "not">(
   ["is", "is,are,was,were,=,equals,equal to,is equal to,being,:"],
   ["not", "is not,are not,is not equal to,not,isn't,aren't,was not,were not,!=,<>,other than"],
 );
 /** "named X", "tagged X": a value whose column the word before it implies. */
 export const namingWords = wordSet("named called titled");
-export const taggingPhrases = phraseTable([true, "tagged,tagged with,tagged as,labelled,labeled"]);
+export const taggingPhrases = phrases([true, "tagged,tagged with,tagged as,labelled,labeled"]);
 
 /**
  * Participles that say no more than that a row came to be, and the tables that each says it of; of any, where none
  * are named. "Customers who ordered" did something else than come to be.
  */
-export const creationWords = phraseTable<ReadonlySet<string> | "any">(
+export const creationWords = phrases<ReadonlySet<string> | "any">(
   ["any", "created,added,registered,signed up,joined,recorded,inserted"],
   [wordSet("order purchase booking reservation payment bid donation"), "placed,made"],
   [
@@ -179,23 +187,7 @@ export const creationWords = phraseTable<ReadonlySet<string> | "any">(
   ],
 );
 
-/** Phrases that mean something to the reading itself, so that they cannot pass for a value unless quoted. */
-export const reservedPhrases: PhraseTable<unknown> = new Map<string, unknown>([
-  ...requestVerbs,
-  ...countPhrases,
-  ...aggregates,
-  ...superlatives,
-  ...orderPhrases,
-  ...directions,
-  ...groupPhrases,
-  ...timeUnits,
-  ...timeAdjectives,
-  ...comparisons,
-  ...absencePhrases,
-  ...textMatches,
-  ...equalityPhrases,
-  ...creationWords,
-]);
+/** Other words that cannot pass for a value unless quoted. */
 export const reservedWords = new Set([
   ...fillers,
   ...distinctWords,

@@ -3,7 +3,6 @@ import { isPlural } from "../../../text/word_stem.ts";
 import { beginsWhatLasts, columnKind, conceptColumn, creationDate, hasBirthdays } from "./columns.ts";
 import {
   columnAt,
-  type ColumnMatch,
   columnNear,
   type Draft,
   mentionAt,
@@ -83,17 +82,17 @@ function canRank({ table }: Scan, { by }: Superlative, words: string, column: Ca
   const isTime = by === "date" || by === "age";
   if (columnKind(column) === "date") return isTime || boundWords.has(words);
   return by === undefined || by === "size" ||
-    (!isTime && column === conceptColumn(table.columns, by, "order"));
+    (!isTime && column === conceptColumn(table, by, "order"));
 }
 
 /** The column that a superlative speaks about without naming it. */
 function impliedColumn({ draft, table }: Scan, { by }: Superlative): CatalogColumn | undefined {
   if (by === undefined) return undefined;
-  if (by !== "date" && by !== "age") return conceptColumn(table.columns, by, "order");
-  const column = draft.dateColumn ?? creationDate(table.columns);
+  if (by !== "date" && by !== "age") return conceptColumn(table, by, "order");
+  const column = draft.dateColumn ?? creationDate(table);
   if (by === "date" || column === undefined) return column;
   // the oldest customer need not be the first that registered
-  return hasBirthdays(table.columns) || beginsWhatLasts(column) ? undefined : column;
+  return hasBirthdays(table) || beginsWhatLasts(column) ? undefined : column;
 }
 
 const beforeOrder = wordSet("the their its");
@@ -114,7 +113,7 @@ export const recogniseOrder: Recogniser = (scan, start) => {
     phraseAt(tokens, skipWords(tokens, end, beforeDirection), directions);
   const direction = (ending ?? adjective)?.meaning ?? draft.rank;
   const isCategory = categories.includes(columnKind(column)) &&
-    column !== conceptColumn(table.columns, "name", "order");
+    column !== conceptColumn(table, "name", "order");
   if (direction === undefined && lead.meaning === "sort or group" && isCategory) {
     draft.refusals.push(`"by ${column.name}" may mean sorted by it or counted per it: say which`);
   }
@@ -122,8 +121,8 @@ export const recogniseOrder: Recogniser = (scan, start) => {
   return ending?.end ?? end;
 };
 
-function dateAt({ tokens, table }: Scan, at: number): ColumnMatch | undefined {
-  const column = wordAt(tokens, at) === "date" ? creationDate(table.columns) : undefined;
+function dateAt({ tokens, table }: Scan, at: number) {
+  const column = wordAt(tokens, at) === "date" ? creationDate(table) : undefined;
   return column && { column, isExact: false, end: at + 1 };
 }
 

@@ -2,7 +2,7 @@ import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import { identifierWords, isPlural, wordStem } from "../../../text/word_stem.ts";
 import { conceptColumn, conceptWords } from "./columns.ts";
 import { doubtsOf } from "./doubts.ts";
-import { columnAt, createScan, type Draft, mentionAt, type Recogniser, type Scan } from "./draft.ts";
+import { columnAt, createScan, mentionAt, type Recogniser, type Scan } from "./draft.ts";
 import { recogniseFilter, recogniseKey } from "./filter.ts";
 import { recogniseEvent, recognisePeriod } from "./period.ts";
 import { recogniseLimit, recogniseOrder, recogniseProjection, recogniseSuperlative } from "./ranking.ts";
@@ -13,33 +13,29 @@ import {
   recogniseGroup,
   recogniseTimeAdjective,
 } from "./summary.ts";
-import { phraseAt, type Token, wordAt, wordSet } from "./request_tokens.ts";
+import { firstOf, phraseAt, type Token, wordAt, wordSet } from "./request_tokens.ts";
 import { everything, fillers, politeWords, requestVerbs, uncountable } from "./phrases.ts";
 
 /** What a request says when it is about one table. */
-export interface Reading {
-  readonly table: CatalogTable;
-  readonly draft: Draft;
-  /** Tokens that nothing took. */
-  readonly unknown: readonly Token[];
-  /** Why one of them was not taken although it names columns. */
-  readonly ambiguity: string | undefined;
-}
+export type Reading = ReturnType<typeof readRequest>;
 
-/** Reads a request against one table from left to right; what nothing takes is left as unknown. */
-export function readRequest(source: string, said: readonly Token[], table: CatalogTable): Reading {
+/**
+ * Reads a request against one table from left to right. What nothing takes is left as `unknown`; `ambiguity` says why one
+ * of these was not taken although it names columns.
+ */
+export function readRequest(source: string, said: readonly Token[], table: CatalogTable) {
   const tokens = readCostAsPrice(said, table);
   const scan = createScan(source, tokens, table);
   const unknown: Token[] = [];
   let ambiguity: string | undefined;
   for (let at = 0; at < tokens.length;) {
-    const { name, end } = take(scan, at);
-    if (end === undefined) {
+    const taken = take(scan, at);
+    if (taken === undefined) {
       unknown.push(...tokens.slice(at, at + 1));
       ambiguity ??= ambiguityAt(scan, at);
     }
-    const next = end ?? at + 1;
-    while (scan.takenBy.length < next) scan.takenBy.push(name);
+    const next = taken?.end ?? at + 1;
+    while (scan.takenBy.length < next) scan.takenBy.push(taken?.name ?? "");
     at = next;
   }
   sumRevenue(scan);
@@ -47,15 +43,14 @@ export function readRequest(source: string, said: readonly Token[], table: Catal
   return { table, draft: scan.draft, unknown, ambiguity };
 }
 
-function take(scan: Scan, at: number): { name: string; end: number | undefined } {
-  for (const [name, recognise] of recognisers) {
-    const end = recognise(scan, at);
-    if (end !== undefined) return { name, end };
-  }
+function take(scan: Scan, at: number): { name: string; end: number } | undefined {
   const word = wordAt(scan.tokens, at);
   // a question that begins with "where" asks for a place
   const isFiller = fillers.has(word) && !(at === 0 && word === "where");
-  return { name: "", end: isFiller ? at + 1 : undefined };
+  return firstOf(recognisers, ([name, recognise]) => {
+    const end = recognise(scan, at);
+    return end === undefined ? undefined : { name, end };
+  }) ?? (isFiller ? { name: "", end: at + 1 } : undefined);
 }
 
 const recogniseTable: Recogniser = (scan, at) => {
@@ -106,7 +101,7 @@ function sumRevenue({ draft, table }: Scan): void {
     draft.ordering === undefined && draft.limit === undefined;
   const isSpread = draft.periods.size > 0 || draft.groups.length > 0;
   if (column === undefined || !isAlone || !isSpread || !conceptWords.has(column.name)) return;
-  if (column !== conceptColumn(table.columns, "revenue", "order")) return;
+  if (column !== conceptColumn(table, "revenue", "order")) return;
   draft.measures.push({ aggregate: "sum", column, isExact: true });
   draft.projection = [];
 }
@@ -130,8 +125,8 @@ const costs = wordSet("cost costs costing");
  * What a thing costs is its price, also beside a column `cost` for what the seller pays: in "what does product 5 cost",
  * "cost" is read as the price's name.
  */
-function readCostAsPrice(tokens: readonly Token[], { columns }: CatalogTable): readonly Token[] {
-  const price = identifierWords(conceptColumn(columns, "price", "compare")?.name ?? "");
+function readCostAsPrice(tokens: readonly Token[], table: CatalogTable): readonly Token[] {
+  const price = identifierWords(conceptColumn(table, "price")?.name ?? "");
   if (!price.includes("price")) return tokens;
   return tokens.flatMap((token, at) => {
     const isVerb = at > 0 && costs.has(wordAt(tokens, at)) && !beforeNoun.has(wordAt(tokens, at - 1)) &&

@@ -68,41 +68,36 @@ function wordTokens(source: string, start: number): Token[] {
   });
 }
 
-const ones =
-  ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen " +
-    "seventeen eighteen nineteen").split(" ");
-const tens = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
-const smallNumbers: readonly (readonly [words: string, value: number])[] = [
-  ["", 1],
-  ["dozen", 12],
-  ...ones.map((one, at) => [one, at + 1] as const),
-  ...tens.flatMap((ten, index) =>
-    ["", ...ones.slice(0, 9)].map((one, at) => [`${ten} ${one}`.trim(), (index + 2) * 10 + at] as const)
-  ),
+const ones = [
+  "",
+  ...("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen " +
+    "sixteen seventeen eighteen nineteen").split(" "),
 ];
-const numberWords: PhraseTable<number> = new Map(
-  smallNumbers.flatMap(([words, value]) => [
-    [words, value],
-    [`${words} hundred`.trim(), value * 100],
-    [`${words} thousand`.trim(), value * 1000],
-  ]),
-);
+const tens = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
+const numberWords: PhraseTable<number> = new Map([
+  ...ones.map((one, at) => [one, at] as const),
+  ["dozen", 12] as const,
+  ...tens.flatMap((ten, at) =>
+    ones.slice(0, 10).map((one, unit) => [`${ten} ${one}`, at * 10 + 20 + unit] as const)
+  ),
+].flatMap(([words, value]) => [
+  [words.trim(), value],
+  [`${words.trim()} hundred`.trim(), (value || 1) * 100],
+  [`${words.trim()} thousand`.trim(), (value || 1) * 1000],
+]));
 
 /** Puts one number in place of number words that belong together: "twenty five", "two hundred", "a dozen". */
 function combineNumberWords(tokens: readonly Token[]): Token[] {
-  const combined: Token[] = [];
-  for (let at = 0; at < tokens.length;) {
+  let next = 0;
+  return tokens.flatMap((token, at): Token[] => {
+    if (at < next) return [];
     const found = phraseAt(tokens, at, numberWords);
-    const part = tokens.slice(at, found?.end ?? at + 1);
+    next = found?.end ?? at + 1;
     const key = String(found?.meaning);
-    combined.push(
-      ...part.slice(0, 1).map((first): Token =>
-        found ? { kind: "number", key, stem: key, start: first.start, end: part.at(-1)?.end ?? 0 } : first
-      ),
-    );
-    at += part.length;
-  }
-  return combined;
+    return found
+      ? [{ kind: "number", key, stem: key, start: token.start, end: tokens[next - 1]?.end ?? token.end }]
+      : [token];
+  });
 }
 
 /** Words that are apart by spaces, as a set. */
@@ -131,6 +126,38 @@ export function phraseAt<T>(
     if (words.some(({ kind }) => kind === "quoted")) continue;
     const meaning = table.get(words.map((token) => token[by]).join(" "));
     if (meaning !== undefined) return { meaning, end };
+  }
+  return undefined;
+}
+
+/** What is made of a phrase's meaning, where there is one. */
+export function mapPhrase<T, U>(
+  found: Phrase<T> | undefined,
+  read: (meaning: T) => U | undefined,
+): Phrase<U> | undefined {
+  const meaning = found && read(found.meaning);
+  return found && meaning !== undefined ? { meaning, end: found.end } : undefined;
+}
+
+/** What `read` finds from a token on, again and again, with some of the words between. */
+export function listAt<T>(
+  tokens: readonly Token[],
+  start: number,
+  between: ReadonlySet<string>,
+  read: (at: number) => Phrase<T> | undefined,
+): Phrase<T[]> | undefined {
+  const first = read(start);
+  if (first === undefined) return undefined;
+  const next = skipWords(tokens, first.end, between);
+  const rest = next > first.end ? listAt(tokens, next, between, read) : undefined;
+  return { meaning: [first.meaning, ...rest?.meaning ?? []], end: rest?.end ?? first.end };
+}
+
+/** The first result that one of the items gives. */
+export function firstOf<T, U>(items: readonly T[], read: (item: T) => U | undefined): U | undefined {
+  for (const item of items) {
+    const result = read(item);
+    if (result !== undefined) return result;
   }
   return undefined;
 }

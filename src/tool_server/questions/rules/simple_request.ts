@@ -2,7 +2,7 @@ import type { Catalog, CatalogTable } from "../../../postgres/catalog/catalog.ts
 import { identifierWords, wordStem } from "../../../text/word_stem.ts";
 import { isView, tableNames } from "./columns.ts";
 import { type Reading, readRequest } from "./read_request.ts";
-import { renderStatement } from "./render_statement.ts";
+import { renderStatement } from "./statement_sql.ts";
 import { phraseAt, type Token, tokenise } from "./request_tokens.ts";
 
 /** A statement and the table that it reads, or why there is none. */

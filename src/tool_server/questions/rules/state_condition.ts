@@ -1,7 +1,7 @@
 import type { CatalogColumn } from "../../../postgres/catalog/catalog.ts";
 import { identifierWords, wordStem } from "../../../text/word_stem.ts";
-import { columnKind, hasWord, isParticiple, labelsAt, participleDate } from "./columns.ts";
-import { isFlagged, isKnown, oneOf } from "./condition_sql.ts";
+import { columnKind, hasWord, labelsAt, participle, participleDate } from "./columns.ts";
+import { isFlagged, isKnown, oneOf } from "./statement_sql.ts";
 import { columnAt, type Scan } from "./draft.ts";
 import { speaksOfTime } from "./period.ts";
 import { phraseAt, type Token, wordAt, wordSet } from "./request_tokens.ts";
@@ -35,7 +35,7 @@ function flagConditionAt(scan: Scan, at: number, isNegated: boolean) {
   if (match === undefined || columnKind(match.column) !== "flag") return undefined;
   // "newsletter of customers" asks for the column's values
   if (["of", "for"].includes(wordAt(scan.tokens, match.end))) return undefined;
-  return { sql: isFlagged(match.column, isNegated), end: match.end };
+  return { meaning: isFlagged(match.column, isNegated), end: match.end };
 }
 
 const pastWords = wordSet("was were been have has had wasn't weren't");
@@ -68,8 +68,8 @@ function eventConditionAt(scan: Scan, at: number, isDenied: boolean) {
   if (statesAt(scan, at).some(({ labels }) => labels.length > 1)) return undefined;
   for (const [variant, isNegated] of [[scan, isDenied], [withoutPrefix(scan, at), !isDenied]] as const) {
     const token = variant?.tokens[at];
-    const column = token?.kind === "word" ? participleDate(table.columns, token.key) : undefined;
-    if (!token || !column?.nullable || !isParticiple(token.key)) continue;
+    const column = token?.kind === "word" ? participleDate(table, token.key) : undefined;
+    if (!token || !column?.nullable || !participle.test(token.key)) continue;
     const isLabel = statesAt({ ...scan, tokens: [token] }, 0).length > 0;
     if (speaksOfTime(tokens, at + 1)) return undefined;
     if (!isLabel && table.columns.some((column) => hasWord(column, statusWords))) return undefined;
@@ -79,7 +79,7 @@ function eventConditionAt(scan: Scan, at: number, isDenied: boolean) {
           ` or "were ${token.key}"`,
       );
     }
-    return { sql: isKnown(column, isNegated), end: at + 1 };
+    return { meaning: isKnown(column, isNegated), end: at + 1 };
   }
   return undefined;
 }
@@ -90,7 +90,7 @@ function labelConditionAt(scan: Scan, at: number, isNegated: boolean) {
   const [first] = states;
   if (first === undefined) return undefined;
   const { column, labels, end } = first;
-  const isDated = labels.some((label) => participleDate(table.columns, label)?.nullable);
+  const isDated = labels.some((label) => participleDate(table, label)?.nullable);
   const isTimed = scan.takenBy.includes("table") && speaksOfTime(tokens, end);
   // "shipped last month" beside a column `shipped_at` is told by that
   if (isTimed && isDated && end === at + 1) return undefined;
@@ -110,7 +110,7 @@ function labelConditionAt(scan: Scan, at: number, isNegated: boolean) {
   if (isTimed) {
     draft.refusals.push(`no date column of ${table.name} tells when something was "${labels.at(-1)}"`);
   }
-  return { sql: oneOf(column, labels, isNegated), end };
+  return { meaning: oneOf(column, labels, isNegated), end };
 }
 
 /** What stays true of a thing when its status goes on. */

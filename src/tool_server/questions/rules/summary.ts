@@ -1,18 +1,16 @@
 import { columnKind, creationDate } from "./columns.ts";
-import { isKnown } from "./condition_sql.ts";
+import { isKnown } from "./statement_sql.ts";
 import {
   columnAt,
   columnNear,
   type Grouping,
   isAggregated,
-  measuredOrReferenceAt,
   mentionAt,
   type Recogniser,
   type Scan,
 } from "./draft.ts";
-import { type Phrase, phraseAt, skipWords, wordAt, wordSet } from "./request_tokens.ts";
+import { listAt, type Phrase, phraseAt, skipWords, wordAt, wordSet } from "./request_tokens.ts";
 import {
-  type Aggregate,
   aggregates,
   articles,
   countPhrases,
@@ -46,27 +44,19 @@ export const recogniseDistinct: Recogniser = (scan, at) => {
 
 /** "average price", "total revenue", "minimum and maximum order total". */
 export const recogniseAggregate: Recogniser = (scan, start) => {
-  const said: Aggregate[] = [];
-  let end = start;
-  for (let found = phraseAt(scan.tokens, start, aggregates); found !== undefined;) {
-    said.push(found.meaning);
-    end = found.end;
-    const next = skipWords(scan.tokens, end, joints);
-    found = next > end ? phraseAt(scan.tokens, next, aggregates) : undefined;
-  }
-  if (said.length === 0) return undefined;
-  const own = said.length === 1 ? columnAt(scan, start) : undefined;
-  if (own !== undefined && asksTotal(scan, start, own.end)) {
-    if (columnKind(own.column) === "number") {
-      scan.draft.measures.push({ aggregate: "sum", column: own.column, isExact: true });
-      return own.end;
-    }
+  const said = listAt(scan.tokens, start, joints, (at) => phraseAt(scan.tokens, at, aggregates));
+  if (said === undefined) return undefined;
+  const { meaning: kinds, end } = said;
+  const own = kinds.length === 1 ? columnAt(scan, start) : undefined;
+  if (own !== undefined && columnKind(own.column) === "number" && asksTotal(scan, start, own.end)) {
+    scan.draft.measures.push({ aggregate: "sum", column: own.column, isExact: true });
+    return own.end;
   }
   if (own !== undefined && own.end > end) return undefined;
   const near = columnNear(scan, end, ["number"]);
   if (near === undefined) return undefined;
   const { column, isExact } = near;
-  scan.draft.measures.push(...said.map((aggregate) => ({ aggregate, column, isExact })));
+  scan.draft.measures.push(...kinds.map((aggregate) => ({ aggregate, column, isExact })));
   return near.end;
 };
 
@@ -90,14 +80,9 @@ export const recogniseGroup: Recogniser = (scan, start) => {
   const first = skipWords(tokens, lead.end, articles);
   const isTime = phraseAt(tokens, first, timeUnits) !== undefined;
   if (lead.meaning === "aggregated" && !isAggregated(draft) && !isTime) return undefined;
-  let end: number | undefined;
-  for (let found = groupingAt(scan, first); found !== undefined;) {
-    draft.groups.push(found.meaning);
-    end = found.end;
-    const next = skipWords(tokens, end, betweenGroups);
-    found = next > end ? groupingAt(scan, next) : undefined;
-  }
-  return end;
+  const groups = listAt(tokens, first, betweenGroups, (at) => groupingAt(scan, at));
+  draft.groups.push(...groups?.meaning ?? []);
+  return groups?.end;
 };
 
 /** "monthly". */
@@ -110,7 +95,7 @@ export const recogniseTimeAdjective: Recogniser = (scan, at) => {
 
 /** What rows are grouped by: "month", a column, or the "customer" that `customer_id` refers to. */
 function groupingAt(scan: Scan, at: number): Phrase<Grouping> | undefined {
-  const match = measuredOrReferenceAt(scan, at, "order");
+  const match = columnAt(scan, at, scan.groupedNames);
   const unit = phraseAt(scan.tokens, at, timeUnits);
   if (match !== undefined && (unit === undefined || match.isExact)) {
     const { column, end } = match;
@@ -125,7 +110,7 @@ function timeGrouping({ draft, table }: Scan, unit: TimeUnit): Grouping | undefi
   const event = draft.dateColumn;
   // what was not shipped was shipped in no month
   if (event?.nullable && !draft.periods.has(event)) draft.conditions.push(isKnown(event, false));
-  const column = event ?? creationDate(table.columns);
+  const column = event ?? creationDate(table);
   if (column !== undefined && event === undefined && !draft.saysCreation) {
     draft.assumedDates.push({ column, use: "group", words: `per ${unit}` });
   }
