@@ -1,5 +1,5 @@
 import type { Diagnosis } from "../doctor/doctor.ts";
-import type { CheckResult } from "../rag_server/checks/check.ts";
+import type { NamedResult } from "../rag_server/checks/check.ts";
 import { jsonText, type Print, visible } from "./output.ts";
 
 export interface DoctorSettings {
@@ -23,7 +23,11 @@ export function printDiagnoses(
   const errors = countOf(results, "error");
   const warnings = countOf(results, "warning");
   if (json) {
-    const named = diagnoses.map(({ kind, name, results }) => ({ kind, name, checks: results }));
+    const named = diagnoses.map(({ kind, name, results }) => ({
+      kind,
+      name,
+      checks: results.map(resultJson),
+    }));
     print(jsonText({ errors, warnings, diagnoses: named }));
   } else {
     for (const { kind, name, results } of diagnoses) {
@@ -36,9 +40,15 @@ export function printDiagnoses(
   return errors > 0 ? 1 : 0;
 }
 
-function resultLines(result: CheckResult, plain: boolean): string[] {
+function resultJson(result: NamedResult) {
+  if (result.ok) return result;
+  const { check, ok, severity, message, remedy } = result;
+  return { check, ok, severity, finding: message, remedy };
+}
+
+function resultLines(result: NamedResult, plain: boolean): string[] {
   const mark = (plain ? words : signs)[result.ok ? "ok" : result.severity];
-  const text = result.ok ? result.note : result.finding;
+  const text = result.ok ? result.note : result.message;
   const line = `  ${mark} ${visible(result.check)}${text === undefined ? "" : `: ${visible(text)}`}`;
   const remedy = result.ok ? [] : result.remedy.split("\n").map((part) => `      ${visible(part)}`);
   return [line, ...remedy];
@@ -51,7 +61,7 @@ const signs = {
   error: "\u001b[31m✗\u001b[0m",
 } as const;
 
-function countOf(results: readonly CheckResult[], severity: "error" | "warning"): number {
+function countOf(results: readonly NamedResult[], severity: "error" | "warning"): number {
   return results.filter((result) => !result.ok && result.severity === severity).length;
 }
 

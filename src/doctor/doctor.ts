@@ -2,15 +2,11 @@ import { withDeadline } from "../core/async/deadline.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 import type { Database } from "../postgres/database.ts";
-import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
-import type { Check, CheckResult } from "../rag_server/checks/check.ts";
-import { databaseCheck } from "./database_check.ts";
-import { extensionCheck } from "./extension_check.ts";
-import { keyFileCheck } from "./key_file_check.ts";
-import { completionCheck, embeddingCheck, rerankCheck } from "./provider_checks.ts";
-import { roleCheck } from "./role_check.ts";
-import { runChecks } from "./run_checks.ts";
+import { type Check, type NamedResult, runChecks } from "../rag_server/checks/check.ts";
 import { tableCheck } from "../rag_server/checks/table_check.ts";
+import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
+import { databaseCheck, extensionCheck, roleCheck } from "./database_checks.ts";
+import { completionCheck, embeddingCheck, keyFileCheck, rerankCheck } from "./provider_checks.ts";
 
 /** A pipeline as far as its health goes. */
 export interface DoctorPipeline {
@@ -40,7 +36,7 @@ export interface DoctorOptions {
 export interface Diagnosis {
   readonly kind: "pipeline" | "database";
   readonly name: string;
-  readonly results: readonly CheckResult[];
+  readonly results: readonly NamedResult[];
 }
 
 /**
@@ -70,9 +66,10 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
   })));
 }
 
+/** What is checked of a pipeline; `databaseCheck` and `extensionCheck` go on with what needs them. */
 function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: AbortSignal): Check[] {
   const { name, database, tables, isHybrid, embedding, completions, rerank } = pipeline;
-  const embed = once(async () => {
+  async function embedPing(): Promise<Float32Array> {
     // checks of tables wait for it too, and have something to do after it
     const { vectors: [vector] } = await withDeadline(
       limitMs * 0.8,
@@ -81,7 +78,9 @@ function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: Abort
     );
     if (vector === undefined) throw new ProviderError("provider", "no vector for a text");
     return vector;
-  });
+  }
+  let embedded: Promise<Float32Array> | undefined;
+  const embed = () => embedded ??= embedPing();
   const tableChecks = tables.map((settings, at) =>
     tableCheck({
       pipeline: name,
@@ -102,10 +101,4 @@ function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: Abort
       extensionCheck(database, tableChecks),
     ]),
   ];
-}
-
-/** The same promise for every caller. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => made ??= make();
 }

@@ -1,6 +1,10 @@
+import { AppError } from "../core/app_error.ts";
+import { findOpenFile } from "../core/files/file_access.ts";
+import { readRegularFile } from "../core/files/read_regular_file.ts";
+import { shellWord } from "../core/shell_word.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
 import { ProviderError, type ProviderFault } from "../llm/provider_error.ts";
-import { type Check, error, type Finding, note, type Outcome, warning } from "../rag_server/checks/check.ts";
+import { type Check, type CheckResult, error, note, warning } from "../rag_server/checks/check.ts";
 
 /**
  * Whether the provider embeds a text.
@@ -13,7 +17,7 @@ export function embeddingCheck(
 ): Check {
   return {
     name: `embedding by ${provider.name}`,
-    run: () => outcomeOf(provider.name, "error", async () => note(`${(await embed()).length} dimensions`)),
+    run: () => ask(provider.name, "error", async () => [note(`${(await embed()).length} dimensions`)]),
   };
 }
 
@@ -26,11 +30,11 @@ export function completionCheck(provider: CompletionProvider, isFallback: boolea
   return {
     name: `${isFallback ? "fallback completion" : "completion"} by ${provider.name}`,
     run: (signal) =>
-      outcomeOf(provider.name, isFallback ? "warning" : "error", async () => {
+      ask(provider.name, isFallback ? "warning" : "error", async () => {
         const messages = [{ role: "user", content: "Reply with the word yes." }] as const;
         // the rest of the answer is not paid for
         for await (const _ of provider.stream({ messages, signal })) break;
-        return undefined;
+        return [];
       }),
   };
 }
@@ -40,26 +44,25 @@ export function rerankCheck(provider: RerankProvider): Check {
   return {
     name: `rerank by ${provider.name}`,
     run: (signal) =>
-      outcomeOf(provider.name, "warning", async () => {
+      ask(provider.name, "warning", async () => {
         await provider.rerank({ query: "ping", documents: ["ping"], signal });
-        return undefined;
+        return [];
       }),
   };
 }
 
-async function outcomeOf(
+/** @param attempt what it resolves with is told; what it throws is an error of the provider's */
+async function ask(
   name: string,
   severity: "error" | "warning",
-  attempt: () => Promise<Finding | undefined>,
-): Promise<Outcome> {
+  attempt: () => Promise<CheckResult[]>,
+): Promise<CheckResult[]> {
   try {
-    const finding = await attempt();
-    return { findings: finding === undefined ? [] : [finding] };
+    return await attempt();
   } catch (thrown) {
     const { message, detail, fault } = providerError(thrown);
-    const finding = detail === "" ? message : `${message}: ${detail}`;
-    const make = severity === "error" ? error : warning;
-    return { findings: [make(`${name}: ${finding}`, remedyOf(name, fault))] };
+    const text = `${name}: ${detail === "" ? message : `${message}: ${detail}`}`;
+    return [{ ok: false, severity, message: text, remedy: remedyOf(name, fault) }];
   }
 }
 
@@ -87,4 +90,27 @@ function remedyOf(name: string, fault: ProviderFault): string {
   if (kind !== "ollama") return remedies[fault];
   if (fault === "unreachable") return "ollama serve";
   return fault === "invalid_request" ? `ollama pull ${model.join("/")}` : remedies[fault];
+}
+
+/** Whether a file holds a key, and only for this user. */
+export function keyFileCheck(path: string): Check {
+  return { name: `key file ${path}`, run: () => lookAtKeyFile(path) };
+}
+
+async function lookAtKeyFile(path: string): Promise<CheckResult[]> {
+  const write = `(umask 077; printf %s 'KEY' > ${shellWord(path)})`;
+  try {
+    if ((await readRegularFile(path)).trim() === "") return [error(`${path} is empty`, write)];
+    const open = await findOpenFile(path, { rootMayShareWithGroup: true });
+    return open === undefined ? [] : [warning(open.fault, open.remedy)];
+  } catch (thrown) {
+    if (thrown instanceof AppError) {
+      return [error(`${path} is not a file`, "-- Name the file that holds the key")];
+    }
+    if (thrown instanceof Deno.errors.NotFound) return [error(`There is no file ${path}`, write)];
+    if (thrown instanceof Deno.errors.PermissionDenied) {
+      return [error(`This user may not read ${path}`, `sudo chown "$(id -un)" ${shellWord(path)}`)];
+    }
+    throw thrown;
+  }
 }

@@ -13,14 +13,14 @@ const diagnoses: Diagnosis[] = [
         check: "statistics of docs",
         ok: false,
         severity: "warning",
-        finding: "docs was never analyzed",
+        message: "docs was never analyzed",
         remedy: "ANALYZE docs;",
       },
       {
         check: "table b\u001b[2J",
         ok: false,
         severity: "error",
-        finding: "There is no table or view",
+        message: "There is no table or view",
         remedy: "-- Make it:\nCREATE TABLE b (\n  id int\n);",
       },
     ],
@@ -34,7 +34,7 @@ function printed(given: readonly Diagnosis[], changes: { json?: boolean; plain?:
   return { lines, code };
 }
 
-Deno.test("-doctor prints findings by pipeline, each with its remedy below, and exits 1 for an error", () => {
+Deno.test("-doctor prints results by pipeline, each with its remedy below, and exits 1 for an error", () => {
   const { lines, code } = printed(diagnoses);
   assert.equal(code, 1);
   assert.deepEqual(lines, [

@@ -4,7 +4,7 @@ import { localCompletion } from "../../src/llm/local/local_completion.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { connect } from "../../src/postgres/connect/connect.ts";
 import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
-import type { CheckResult } from "../../src/rag_server/checks/check.ts";
+import type { NamedResult } from "../../src/rag_server/checks/check.ts";
 import { doctor, type DoctorPipeline } from "../../src/doctor/doctor.ts";
 import { buildKeywordIndex } from "../../src/rag_server/keyword/build_keyword_index.ts";
 import type { SearchedTableSettings } from "../../src/rag_server/search/searched_table.ts";
@@ -28,7 +28,7 @@ export async function createDoctorFixture(setUp: string, changes: Partial<Databa
   async function examine(
     table: Table = {},
     pipeline: Partial<DoctorPipeline> = {},
-  ): Promise<readonly CheckResult[]> {
+  ): Promise<readonly NamedResult[]> {
     const settings = { table: "docs", textColumn: "body", vectorColumn: "embedding", ...table };
     const [diagnosis] = await doctor({
       pipelines: [{ ...basePipeline, database, tables: [settings], ...pipeline }],
@@ -47,7 +47,7 @@ export async function createDoctorFixture(setUp: string, changes: Partial<Databa
       check: string,
       table: Table = {},
       pipeline: Partial<DoctorPipeline> = {},
-    ): Promise<CheckResult[]> {
+    ): Promise<NamedResult[]> {
       return (await examine(table, pipeline)).filter((result) => result.check === check);
     },
     /** Does what a remedy of SQL says, statement by statement. */
@@ -92,22 +92,22 @@ const basePipeline = {
 
 /** The one fault among the results; its remedy is returned. */
 export function assertFault(
-  results: readonly CheckResult[],
+  results: readonly NamedResult[],
   severity: "error" | "warning",
-  finding: string | RegExp,
+  message: string | RegExp,
 ): string {
   const faults = results.filter((result) => !result.ok);
   const [fault] = faults;
   assert.equal(faults.length, 1, JSON.stringify(results));
   assert.ok(fault !== undefined && !fault.ok);
-  if (typeof finding === "string") assert.equal(fault.finding, finding);
-  else assert.match(fault.finding, finding);
+  if (typeof message === "string") assert.equal(fault.message, message);
+  else assert.match(fault.message, message);
   assert.equal(fault.severity, severity);
   return fault.remedy;
 }
 
 /** At least one result, and all of them fine. */
-export function assertFine(results: readonly CheckResult[]): void {
+export function assertFine(results: readonly NamedResult[]): void {
   assert.ok(results.length > 0, "the check did not run");
   assert.deepEqual(results.filter((result) => !result.ok), []);
 }

@@ -16,8 +16,8 @@ const keywordIndex = "keyword index of docs";
 testWithPgvector("the doctor finds a missing vector index of a large table", async () => {
   await using fixture = await createDoctorFixture(tableOf(10_000));
   const look = () => fixture.look(vectorIndex);
-  const finding = "There is no vector index, so every question is compared with about 10,000 rows";
-  const remedy = assertFault(await look(), "warning", finding);
+  const message = "There is no vector index, so every question is compared with about 10,000 rows";
+  const remedy = assertFault(await look(), "warning", message);
   assert.equal(remedy, "CREATE INDEX CONCURRENTLY ON public.docs USING hnsw (embedding vector_cosine_ops);");
   await fixture.apply(remedy);
   const results = await look();
@@ -213,19 +213,19 @@ testWithPgvector(
 testWithPgvector("the doctor finds a selective filter on columns without an index", async () => {
   await using fixture = await createDoctorFixture(tableOf(10_000));
   const look = (filter: Parameters<typeof fixture.look>[1] = {}) => fixture.look("filter of docs", filter);
-  const finding = 'The filter picks few of about 10,000 rows by "kind", which no index begins with';
+  const message = 'The filter picks few of about 10,000 rows by "kind", which no index begins with';
   const conditions = [{ column: "kind", operator: "<" as const, value: 50 }, {
     column: "tags",
     operator: "=" as const,
     value: "a",
   }];
-  assertFault(await look({ filter: { conditions, logic: "AND" } }), "warning", finding);
+  assertFault(await look({ filter: { conditions, logic: "AND" } }), "warning", message);
   assertFine(await look({ filter: "kind > 50" }));
   // the primary key finds the few
   assertFine(await look({ filter: "id < 50 AND kind < 50" }));
   const words = 'The filter picks few of about 10,000 rows by "body", which no index begins with';
   assertFault(await look({ filter: "body = 'kind of ''id'''" }), "warning", words);
-  const remedy = assertFault(await look({ filter: '"kind" < 50' }), "warning", finding);
+  const remedy = assertFault(await look({ filter: '"kind" < 50' }), "warning", message);
   assert.equal(remedy, 'CREATE INDEX CONCURRENTLY ON public.docs ("kind");');
   await fixture.apply(remedy);
   assertFine(await look({ filter: "KIND < 50" }));

@@ -56,8 +56,8 @@ testWithPgvector(
     assert.equal(before.length, 3);
     await fixture.admin.query("UPDATE docs SET embedding = NULL WHERE body ~ 'foxes'");
     assert.equal((await fixture.ingest()).unchanged, 2, "a run does not see that vectors are gone");
-    const finding = "Of 3 rows, 2 have no vector: only their words can be found";
-    const remedy = assertFault(await fixture.look("vectors of docs"), "warning", finding);
+    const message = "Of 3 rows, 2 have no vector: only their words can be found";
+    const remedy = assertFault(await fixture.look("vectors of docs"), "warning", message);
     assert.equal(remedy.split("\n").filter((line) => line === "server -ingest handbook FOLDER").length, 1);
     assert.doesNotMatch(remedy, /DELETE|DROP|ALTER|TRUNCATE/);
     await fixture.apply(remedy);

@@ -109,10 +109,10 @@ testWithPgvector("the doctor finds columns that are missing or of another type",
       'Column "words" of public.docs has type text; expected vector, halfvec or sparsevec',
     ]],
   ] as const;
-  for (const [table, findings] of cases) {
+  for (const [table, messages] of cases) {
     const look = () => fixture.look("table docs", table);
     const faults = (await look()).flatMap((result) => result.ok ? [] : [result]);
-    assert.deepEqual(faults.map(({ finding }) => finding), findings);
+    assert.deepEqual(faults.map(({ message }) => message), messages);
     for (const { remedy } of faults) await fixture.apply(remedy);
     assertFine(await look());
   }
@@ -144,9 +144,9 @@ testWithPgvector("the doctor finds what the role may not read", async () => {
 testWithPgvector("the doctor finds a filter that fails", async () => {
   await using fixture = await createDoctorFixture(healthyTable);
   const results = await fixture.look("table docs", { filter: "kind = 'a'" });
-  const finding = 'Cannot search table "docs": its filter fails: column "kind" does not exist';
+  const message = 'Cannot search table "docs": its filter fails: column "kind" does not exist';
   assert.equal(
-    assertFault(results, "error", finding),
+    assertFault(results, "error", message),
     "-- Correct the table's settings in the configuration",
   );
 });
@@ -185,9 +185,9 @@ testWithPgvector(
     INSERT INTO docs VALUES (1, 'a', '[1,2,3,4,5]', '[1,2]', '{1:1}/4')`,
     );
     for (const [vectorColumn, stored] of [["embedding", 5], ["loose", 2], ["sparse", 4]] as const) {
-      const finding = `The vectors in "${vectorColumn}" have ${stored} dimensions, the provider's 3`;
+      const message = `The vectors in "${vectorColumn}" have ${stored} dimensions, the provider's 3`;
       const results = await fixture.look("dimensions of docs", { vectorColumn });
-      assert.deepEqual(assertFault(results, "error", finding).split("\n"), [
+      assert.deepEqual(assertFault(results, "error", message).split("\n"), [
         "-- Set embedding_llm to the model that made the vectors, with its dimensions,",
         "-- or embed every row again, by the model that is configured now, with the tool that wrote the vectors",
       ]);
@@ -241,9 +241,9 @@ testWithPgvector(
     );
     const look = (filter?: string, table = "docs") =>
       fixture.look(`vectors of ${table}`, { table, idColumn: "id", ...(filter !== undefined && { filter }) });
-    const finding = "Of 20 rows, 5 have no vector: only their words can be found";
+    const message = "Of 20 rows, 5 have no vector: only their words can be found";
     for (const table of ["docs", "seen", "kept"]) {
-      const remedy = assertFault(await look(undefined, table), "warning", finding);
+      const remedy = assertFault(await look(undefined, table), "warning", message);
       const select = `SELECT "id" FROM public.${table} AS source WHERE embedding IS NULL;`;
       assert.equal(remedy, `-- Embed these rows with the tool that wrote them:\n${select}`);
       assert.equal((await fixture.admin.query(remedy)).length, 5);

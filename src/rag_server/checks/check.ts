@@ -1,5 +1,11 @@
+import { AppError } from "../../core/app_error.ts";
+import { untilAborted } from "../../core/async/abort.ts";
+import { withDeadline } from "../../core/async/deadline.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { Row } from "../../postgres/read/portal.ts";
+
 /** What a check says of one thing. */
-export type Finding =
+export type CheckResult =
   | {
     readonly ok: true;
     /** What is worth knowing although it is fine. */
@@ -9,35 +15,118 @@ export type Finding =
     readonly ok: false;
     /** `error`: questions fail, or the answers are wrong. */
     readonly severity: "error" | "warning";
-    readonly finding: string;
+    readonly message: string;
     /** What to run, as SQL or for a shell; what is only to be read stands in lines of `-- `. */
     readonly remedy: string;
   };
 
-export interface Outcome {
-  /** None: all is fine. */
-  readonly findings: readonly Finding[];
-  /** Checks that only make sense with what this one found. */
-  readonly next?: readonly Check[];
-}
-
 /** A look at one thing. */
 export interface Check {
   readonly name: string;
-  /** What it throws is a finding too. */
-  run(signal: AbortSignal): Promise<Outcome>;
+  /**
+   * What it found, nothing where all is fine, and then the checks that only make sense with that. What it throws is an
+   * error too.
+   */
+  run(signal: AbortSignal): Promise<readonly (CheckResult | Check)[]>;
 }
 
-export type CheckResult = Finding & { readonly check: string };
+export type NamedResult = CheckResult & { readonly check: string };
 
-export function error(finding: string, remedy: string): Finding {
-  return { ok: false, severity: "error", finding, remedy };
+export function error(message: string, remedy: string): CheckResult {
+  return { ok: false, severity: "error", message, remedy };
 }
 
-export function warning(finding: string, remedy: string): Finding {
-  return { ok: false, severity: "warning", finding, remedy };
+export function warning(message: string, remedy: string): CheckResult {
+  return { ok: false, severity: "warning", message, remedy };
 }
 
-export function note(text: string): Finding {
+export function note(text: string): CheckResult {
   return { ok: true, note: text };
+}
+
+export interface RunChecksOptions {
+  /** For each check. */
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs checks at once, and what follows from one after it. The results are in the order of the checks, each before what
+ * follows from it.
+ *
+ * @throws the signal's reason where that aborts; nothing else
+ */
+export async function runChecks(checks: readonly Check[], options: RunChecksOptions): Promise<NamedResult[]> {
+  const results = await Promise.all(checks.map(async (check): Promise<NamedResult[]> => {
+    const found = await runCheck(check, options);
+    const next = found.filter((item) => "run" in item);
+    const own = found.flatMap((item) => "run" in item ? [] : [{ check: check.name, ...item }]);
+    const told = own.length > 0 ? own : [{ check: check.name, ok: true as const }];
+    return [...told, ...await runChecks(next, options)];
+  }));
+  return results.flat();
+}
+
+async function runCheck(check: Check, { limitMs, signal }: RunChecksOptions) {
+  const run = (inner: AbortSignal) => untilAborted(check.run(inner), inner);
+  try {
+    return await withDeadline(limitMs, signal, run, () => new OverLimit());
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return [errorOf(thrown, limitMs)];
+  }
+}
+
+function errorOf(thrown: unknown, limitMs: number): CheckResult {
+  if (thrown instanceof OverLimit) {
+    return error(
+      `The check took longer than ${limitMs / 1_000} s`,
+      "-- Find out what keeps it waiting: a lock, a slow network, an overloaded server",
+    );
+  }
+  const reason = thrown instanceof AppError ? thrown.message : `The check itself failed: ${String(thrown)}`;
+  return error(reason, "-- Mend what this names and run -doctor again");
+}
+
+class OverLimit extends Error {
+  override readonly name = "OverLimit";
+}
+
+/**
+ * The rows of one of our own statements.
+ *
+ * @throws {AppError} `upstream` with what PostgreSQL says, its SQLSTATE in the data; `unavailable` without a connection
+ */
+export async function readRows(
+  database: Database,
+  signal: AbortSignal,
+  sql: string,
+  parameters: readonly (string | null)[] = [],
+): Promise<readonly Row[]> {
+  const result = await database.read({
+    principal: { kind: "local" },
+    trusted: true,
+    signal,
+    sql,
+    parameters,
+  });
+  if (result.ok) return result.rows;
+  signal.throwIfAborted();
+  const { message, sqlState } = result.error;
+  throw new AppError(
+    "upstream",
+    `Cannot read from database "${database.name}": ${message}`,
+    { ...(sqlState !== undefined && { data: { sqlState } }) },
+  );
+}
+
+/** The value of one row of one column of JSON; undefined where there is none. Its shape is the statement's. */
+export async function readJson<T>(
+  database: Database,
+  signal: AbortSignal,
+  sql: string,
+  parameters: readonly (string | null)[] = [],
+): Promise<T | undefined> {
+  const [row] = await readRows(database, signal, sql, parameters);
+  return JSON.parse(row?.[0] ?? "null") ?? undefined;
 }

@@ -1,8 +1,6 @@
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
-import { type Check, type Finding, note, warning } from "./check.ts";
-import { readRows } from "./read_rows.ts";
-import { addIdColumn } from "./add_id_column.ts";
-import { createIndexOn, type TableSubject } from "./table_subject.ts";
+import { type Check, type CheckResult, note, readRows, warning } from "./check.ts";
+import { addIdColumn, createIndexOn, type TableSubject } from "./table_subject.ts";
 
 const sampleRows = 10_000;
 
@@ -12,22 +10,22 @@ export function idCheck(subject: TableSubject): Check {
   return {
     name: `id of ${settings.table}`,
     async run(signal) {
-      if (!key.isId) return { findings: [missingId(subject)] };
+      if (!key.isId) return [missingId(subject)];
       const index = await indexOf(subject, signal);
-      if (index === "unique") return { findings: [note(`${key.name}, unique`)] };
+      if (index === "unique") return [note(`${key.name}, unique`)];
       const repeated = await repeatedId(subject, signal);
-      if (repeated !== undefined) return { findings: [repeatedIds(subject, repeated)] };
+      if (repeated !== undefined) return [repeatedIds(subject, repeated)];
       if (facts.kind === "p") {
-        return { findings: [index === "other" ? note(`${key.name}, with an index`) : missingIndex(subject)] };
+        return [index === "other" ? note(`${key.name}, with an index`) : missingIndex(subject)];
       }
       // of a view, only the table below it can have an index
       const mayHaveIndex = facts.kind === "r" || facts.kind === "m";
-      return { findings: mayHaveIndex ? [missingUniqueIndex(subject)] : [] };
+      return mayHaveIndex ? [missingUniqueIndex(subject)] : [];
     },
   };
 }
 
-function missingUniqueIndex({ table: { key }, facts }: TableSubject): Finding {
+function missingUniqueIndex({ table: { key }, facts }: TableSubject): CheckResult {
   const create = createIndexOn(facts).replace("CREATE INDEX", "CREATE UNIQUE INDEX");
   return warning(
     `No unique index is on "${key.name}" alone: each answer reads the table to find its documents`,
@@ -36,29 +34,29 @@ function missingUniqueIndex({ table: { key }, facts }: TableSubject): Finding {
 }
 
 /** Of a partitioned table, whose unique indexes must have all columns that it is partitioned by. */
-function missingIndex({ table: { key }, facts }: TableSubject): Finding {
+function missingIndex({ table: { key }, facts }: TableSubject): CheckResult {
   return warning(
     `No index begins with "${key.name}": each answer reads the table to find its documents`,
     `${createIndexOn(facts)} (${quoteIdentifier(key.name)});`,
   );
 }
 
-function missingId({ settings, facts }: TableSubject): Finding {
-  const finding = "The documents have no id: sources come without one, and equal texts count as one document";
+function missingId({ settings, facts }: TableSubject): CheckResult {
+  const message = "The documents have no id: sources come without one, and equal texts count as one document";
   if (facts.kind !== "r" && facts.kind !== "p") {
-    return warning(finding, "-- Set id_column to a column that tells the documents apart");
+    return warning(message, "-- Set id_column to a column that tells the documents apart");
   }
   const column = facts.hasPrimaryKey || facts.columns.some(({ name }) => name === "id")
     ? "document_id"
     : "id";
   return warning(
-    finding,
+    message,
     `-- Set id_column of ${settings.table} to a column that tells the documents apart, or add one and set id_column: ${column}
 ${addIdColumn(facts, column)}`,
   );
 }
 
-function repeatedIds({ table: { key, relation } }: TableSubject, id: string): Finding {
+function repeatedIds({ table: { key, relation } }: TableSubject, id: string): CheckResult {
   const column = quoteIdentifier(key.name);
   return warning(
     `"${key.name}" is not unique (${

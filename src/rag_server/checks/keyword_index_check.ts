@@ -1,11 +1,8 @@
 import { AppError } from "../../core/app_error.ts";
 import { shellWord } from "../../core/shell_word.ts";
-import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
+import { findKeywordIndex, type KeywordIndex, mayReadSql } from "../keyword/find_keyword_index.ts";
 import { indexFormat, indexTable, oldestFormat } from "../keyword/index_record.ts";
-import type { KeywordIndex } from "../keyword/find_keyword_index.ts";
-import { mayReadSql } from "../keyword/find_keyword_index.ts";
-import { type Check, type Finding, note, warning } from "./check.ts";
-import { readJson } from "./read_rows.ts";
+import { type Check, type CheckResult, note, readJson, warning } from "./check.ts";
 import { rowsText, type TableSubject } from "./table_subject.ts";
 
 /** Rows up to which their words are ranked in no time without an index. */
@@ -28,9 +25,14 @@ export function keywordIndexCheck(subject: TableSubject): Check {
     name: `keyword index of ${subject.settings.table}`,
     async run(signal) {
       const record = await readRecord(subject, signal);
-      const finding = record === undefined ? undefined : recordFault(subject, record);
-      if (finding !== undefined) return { findings: [finding] };
-      return { findings: [indexFinding(subject, await findIndex(subject, signal))] };
+      const fault = record === undefined ? undefined : recordFault(subject, record);
+      if (fault !== undefined) return [fault];
+      try {
+        return [indexResult(subject, await findIndex(subject, signal))];
+      } catch (thrown) {
+        if (!(thrown instanceof AppError)) throw thrown;
+        return [warning(thrown.message, commandsFor(subject).make)];
+      }
     },
   };
 }
@@ -43,7 +45,6 @@ async function readRecord(
     database,
     signal,
     `SELECT to_json((${mayReadSql(indexTable)}))`,
-    [],
   );
   if (mayRead === undefined) return undefined;
   if (!mayRead) return "unreadable";
@@ -54,7 +55,7 @@ const recordSql = `SELECT json_build_object('state', state, 'format', format, 'c
     'configColumn', config_column, 'idColumn', id_column)
   FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`;
 
-function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"): Finding | undefined {
+function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"): CheckResult | undefined {
   const { make, remake } = commandsFor(subject);
   if (record === "unreadable") {
     return warning(
@@ -87,29 +88,23 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
   );
 }
 
-async function findIndex(subject: TableSubject, signal: AbortSignal): Promise<KeywordIndex | AppError> {
+async function findIndex(subject: TableSubject, signal: AbortSignal): Promise<KeywordIndex> {
   const { table, settings, facts } = subject;
   const config = settings.textSearchConfig;
   const isColumn = config !== undefined && facts.columns.some(({ name }) => name === config);
-  try {
-    return await findKeywordIndex(subject.database, {
-      table: table.relation,
-      textColumn: settings.textColumn,
-      // a row's place is no column that an index could know
-      idColumn: table.key.name === "ctid" ? settings.textColumn : table.key.name,
-      ...(config !== undefined && !isColumn && { config }),
-      principal: { kind: "local" },
-      signal,
-    });
-  } catch (thrown) {
-    if (thrown instanceof AppError) return thrown;
-    throw thrown;
-  }
+  return await findKeywordIndex(subject.database, {
+    table: table.relation,
+    textColumn: settings.textColumn,
+    // a row's place is no column that an index could know
+    idColumn: table.key.name === "ctid" ? settings.textColumn : table.key.name,
+    ...(config !== undefined && !isColumn && { config }),
+    principal: { kind: "local" },
+    signal,
+  });
 }
 
-function indexFinding(subject: TableSubject, index: KeywordIndex | AppError): Finding {
+function indexResult(subject: TableSubject, index: KeywordIndex): CheckResult {
   const { make } = commandsFor(subject);
-  if (index instanceof AppError) return warning(index.message, make);
   const { facts, settings } = subject;
   if (index.kind === "tsvector") {
     const wanted = settings.textSearchConfig ?? "english";

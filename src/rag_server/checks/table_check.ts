@@ -1,73 +1,206 @@
 import { AppError } from "../../core/app_error.ts";
-import type { Database } from "../../postgres/database.ts";
-import type { SearchedTableSettings } from "../search/searched_table.ts";
+import { type LogFields, type Logger, silentLogger } from "../../core/logger.ts";
+import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { readTable } from "../search/document_table.ts";
-import { type Check, error, type Finding, note } from "./check.ts";
-import { dimensionCheck } from "./dimension_check.ts";
-import { filterCheck } from "./filter_check.ts";
+import { createRetriever } from "../search/retriever.ts";
+import { openSearchedTable, type SearchedTableSettings } from "../search/searched_table.ts";
+import { type Check, type CheckResult, error, note } from "./check.ts";
 import { idCheck } from "./id_check.ts";
 import { keywordIndexCheck } from "./keyword_index_check.ts";
-import { missingVectorsCheck } from "./missing_vectors_check.ts";
-import { searchCheck } from "./search_check.ts";
-import { statisticsCheck } from "./statistics_check.ts";
-import { missingTable, tableFaults } from "./table_faults.ts";
-import { readTableFacts } from "./table_facts.ts";
-import { rowsText, type TableSubject } from "./table_subject.ts";
+import { filterCheck, statisticsCheck } from "./planner_checks.ts";
+import { type ColumnFacts, readTableFacts, relationName, type TableFacts } from "./table_facts.ts";
+import { addIdColumn, isWritable, rowsText, type TableSubject, type TableToCheck } from "./table_subject.ts";
+import { dimensionCheck, missingVectorsCheck } from "./vector_checks.ts";
 import { vectorIndexCheck } from "./vector_index_check.ts";
 
-export interface TableCheckOptions {
-  /** Its name. */
-  readonly pipeline: string;
-  /** Whether it is the pipeline's first, which `-ingest` writes to. */
-  readonly isIngestTarget: boolean;
-  readonly database: Database;
-  readonly settings: SearchedTableSettings;
-  /** Whether its words are searched. */
-  readonly isHybrid: boolean;
-  /** One by the provider; undefined where it gives none. */
-  readonly embedding: () => Promise<Float32Array | undefined>;
-}
-
 /** Whether a table can be searched at all; how well follows. */
-export function tableCheck(options: TableCheckOptions): Check {
-  const { pipeline, isIngestTarget, database, settings, embedding } = options;
+export function tableCheck(given: TableToCheck): Check {
+  const { database, settings, embedding } = given;
   const dimensions = async () => (await embedding())?.length;
   return {
     name: `table ${settings.table}`,
     async run(signal) {
       const facts = await readTableFacts(database, settings.table, signal);
-      if (facts === undefined) return { findings: [missingTable(settings, await dimensions())] };
+      if (facts === undefined) return [missingTable(settings, await dimensions())];
       if (tableFaults(settings, facts).length > 0) {
-        return { findings: tableFaults(settings, facts, await dimensions()) };
+        return tableFaults(settings, facts, await dimensions());
       }
       try {
         const table = await readTable(database, settings, signal);
-        const subject = { pipeline, isIngestTarget, database, settings, table, facts, embedding };
-        return { findings: [note(rowsText(facts.rows))], next: checksOf(subject, options.isHybrid) };
+        return [note(rowsText(facts.rows)), ...checksOf({ ...given, table, facts })];
       } catch (thrown) {
-        if (thrown instanceof AppError && thrown.code === "invalid") {
-          return { findings: [unsearchable(thrown)] };
-        }
-        throw thrown;
+        if (!(thrown instanceof AppError && thrown.code === "invalid")) throw thrown;
+        // what is left is a filter that fails, or a domain over a type that cannot be searched
+        return [error(thrown.message, "-- Correct the table's settings in the configuration")];
       }
     },
   };
 }
 
-function checksOf(subject: TableSubject, isHybrid: boolean): Check[] {
+/** What is checked of a table that can be searched. */
+function checksOf(subject: TableSubject): Check[] {
   return [
     dimensionCheck(subject),
     idCheck(subject),
     missingVectorsCheck(subject),
     vectorIndexCheck(subject),
-    ...(isHybrid ? [keywordIndexCheck(subject)] : []),
+    ...(subject.isHybrid ? [keywordIndexCheck(subject)] : []),
     ...(subject.table.filter === undefined ? [] : [filterCheck(subject)]),
     statisticsCheck(subject),
-    searchCheck(subject, isHybrid),
+    searchCheck(subject),
   ];
 }
 
-// what is left is a filter that fails, or a domain over a type that cannot be searched
-function unsearchable({ message }: AppError): Finding {
-  return error(message, "-- Correct the table's settings in the configuration");
+/** A guess for where the provider does not tell. */
+const usualDimensions = 1_536;
+const vectorTypes = ["vector", "halfvec", "sparsevec"];
+
+/** There is no such table: as it would be made. */
+function missingTable(settings: SearchedTableSettings, dimensions = usualDimensions): CheckResult {
+  const { table, textColumn, vectorColumn, idColumn = "id" } = settings;
+  const message = `There is no table or view "${table}"`;
+  const name = relationName(table);
+  if (name === undefined) {
+    return error(
+      message,
+      `-- No table can have this name: write it as documents, app.documents, or quoted as in "App"."Odd ""Name"""`,
+    );
+  }
+  const schema = name.schema === undefined ? "" : `CREATE SCHEMA IF NOT EXISTS ${name.schema};\n`;
+  return error(
+    message,
+    `-- Correct the table's name in the configuration, or make it:
+${schema}CREATE TABLE ${name.relation} (
+  ${quoteIdentifier(idColumn)} bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  ${quoteIdentifier(textColumn)} text NOT NULL,
+  ${quoteIdentifier(vectorColumn)} vector(${dimensions})
+);`,
+  );
+}
+
+/** What keeps a table that is there from being searched: rights, columns, their types. */
+function tableFaults(
+  settings: SearchedTableSettings,
+  facts: TableFacts,
+  dimensions = usualDimensions,
+): CheckResult[] {
+  const { relation, role, schema, columns } = facts;
+  if (!facts.mayUseSchema) {
+    return [
+      error(`Role ${role} may not use schema ${schema}`, `GRANT USAGE ON SCHEMA ${schema} TO ${role};`),
+    ];
+  }
+  const { textColumn, vectorColumn, idColumn } = settings;
+  const named = [textColumn, vectorColumn, ...(idColumn === undefined ? [] : [idColumn])];
+  const found = columns.filter(({ name }) => named.includes(name));
+  const unreadable = found.filter(({ isReadable }) => !isReadable).map(({ name }) => `"${name}"`);
+  const rights = unreadable.length === 0 ? [] : [error(
+    `Role ${role} may not read ${relation}: ${unreadable.join(", ")}`,
+    `GRANT SELECT ON ${relation} TO ${role};`,
+  )];
+  const find = (column: string) => found.find(({ name }) => name === column);
+  return [
+    ...rights,
+    ...textFaults(facts, textColumn, find(textColumn)),
+    ...vectorFaults(facts, vectorColumn, find(vectorColumn), dimensions),
+    ...(idColumn === undefined || find(idColumn) !== undefined ? [] : [missingIdColumn(facts, idColumn)]),
+  ];
+}
+
+function textFaults(facts: TableFacts, name: string, column: ColumnFacts | undefined): CheckResult[] {
+  if (column === undefined) return [missingColumn(facts, name, "text")];
+  return column.isText || column.isDomain ? [] : [otherType(facts, column, "text", "text")];
+}
+
+function vectorFaults(
+  facts: TableFacts,
+  name: string,
+  column: ColumnFacts | undefined,
+  dimensions: number,
+): CheckResult[] {
+  if (column === undefined) return [missingColumn(facts, name, `vector(${dimensions})`)];
+  if (vectorTypes.includes(column.typeName) || column.isDomain) return [];
+  return [otherType(facts, column, "vector, halfvec or sparsevec", `vector(${dimensions})`)];
+}
+
+function missingColumn({ relation, kind }: TableFacts, name: string, definition: string): CheckResult {
+  const message = `${relation} has no column "${name}"`;
+  if (!isWritable(kind)) {
+    return error(
+      message,
+      `-- Correct the column's name in the configuration, or change what ${relation} reads`,
+    );
+  }
+  return error(
+    message,
+    `-- Correct the column's name in the configuration, or add it:
+ALTER TABLE ${relation} ADD COLUMN ${quoteIdentifier(name)} ${definition};`,
+  );
+}
+
+function missingIdColumn(facts: TableFacts, name: string): CheckResult {
+  return error(
+    `${facts.relation} has no column "${name}"`,
+    `-- Correct the column's name in the configuration, or add it:\n${addIdColumn(facts, name)}`,
+  );
+}
+
+function otherType(
+  { relation, kind }: TableFacts,
+  { name, type }: ColumnFacts,
+  expected: string,
+  better: string,
+): CheckResult {
+  const message = `Column "${name}" of ${relation} has type ${type}; expected ${expected}`;
+  if (!isWritable(kind)) {
+    return error(message, `-- Name another column in the configuration, or change what ${relation} reads`);
+  }
+  const column = quoteIdentifier(name);
+  // a list of numbers is cast as it is, text by way of its own form
+  const value = type.endsWith("[]") || better === "text" ? column : `${column}::text`;
+  return error(
+    message,
+    `-- Name another column in the configuration, or change its type:
+ALTER TABLE ${relation} ALTER COLUMN ${column} TYPE ${better} USING ${value}::${better};`,
+  );
+}
+
+/** Whether a question finds its way through the table: what no look at the catalog would show. */
+function searchCheck({ database, settings, table, isHybrid, embedding }: TableSubject): Check {
+  return {
+    name: `search of ${settings.table}`,
+    async run(signal) {
+      const vector = await embedding();
+      // other checks tell of a provider that fails and of other dimensions
+      if (vector === undefined || vector.length !== (table.vector.dimensions ?? vector.length)) {
+        return [];
+      }
+      const log = reasonLog();
+      try {
+        const searched = await openSearchedTable(database, settings, signal);
+        const search = { hybridEnabled: isHybrid, vectorWeight: 0.5 };
+        const retriever = createRetriever({ database, tables: [searched], search, logger: log.logger });
+        const question = { question: "ping", embedding: vector, limit: 10, hybrid: isHybrid, signal };
+        const startedAt = performance.now();
+        const found = await retriever.retrieve(question);
+        const ms = performance.now() - startedAt;
+        return [note(`${found.length} documents in ${ms.toFixed(0)} ms`)];
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (!(thrown instanceof AppError)) throw thrown;
+        const reason = log.reason();
+        const message = reason === undefined ? thrown.message : `${thrown.message}: ${reason}`;
+        return [error(message, "-- Mend what this and the findings above name, and run -doctor again")];
+      }
+    },
+  };
+}
+
+/** The retriever tells callers little of what the database says, and the log all of it. */
+function reasonLog(): { readonly logger: Logger; reason(): string | undefined } {
+  let reason: string | undefined;
+  const warn = (_message: string, { error }: LogFields = {}) => {
+    if (typeof error === "object" && error !== null && "message" in error) reason = String(error.message);
+  };
+  return { logger: { ...silentLogger, warn }, reason: () => reason };
 }

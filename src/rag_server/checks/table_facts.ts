@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
-import { quoteParts } from "../../postgres/sql_text.ts";
-import { readJson } from "./read_rows.ts";
+import { quoteIdentifier, quoteParts } from "../../postgres/sql_text.ts";
+import { readJson } from "./check.ts";
 
 export interface ColumnFacts {
   readonly name: string;
@@ -100,3 +100,22 @@ SELECT json_build_object(
   'rows', (SELECT coalesce(sum(greatest(s.reltuples, pg_stat_get_live_tuples(s.oid), 0)), 0)::bigint
     FROM stored s WHERE s.relkind <> 'p'))
 FROM named c LIMIT 1`;
+
+/** A table's name for SQL, its schema as well where it has one. */
+export interface RelationName {
+  readonly relation: string;
+  readonly schema?: string;
+}
+
+const part = /"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/u.source;
+const quoted = new RegExp(`^(?:(${part})\\.)?(${part})$`, "u");
+
+/** A name as it is configured, quoted where it is not yet; undefined where it is the name of no table. */
+export function relationName(table: string): RelationName | undefined {
+  const parts = table.includes('"')
+    ? quoted.exec(table)?.slice(1).filter((part) => part !== undefined)
+    : table.split(".").map(quoteIdentifier);
+  if (parts === undefined || parts.length > 2 || parts.includes('""')) return undefined;
+  const [first = "", second] = parts;
+  return second === undefined ? { relation: first } : { relation: `${first}.${second}`, schema: first };
+}

@@ -1,22 +1,29 @@
 import { shellWord } from "../../core/shell_word.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
+import { mayReadSql } from "../keyword/find_keyword_index.ts";
 import type { DocumentTable } from "../search/document_table.ts";
 import type { SearchedTableSettings } from "../search/searched_table.ts";
+import { readJson, readRows } from "./check.ts";
 import type { TableFacts } from "./table_facts.ts";
 
-/** A table with what is known of it once it can be searched. */
-export interface TableSubject {
+export interface TableToCheck {
   /** The pipeline's name. */
   readonly pipeline: string;
   /** Whether `-ingest` writes to it: it is the pipeline's first. */
   readonly isIngestTarget: boolean;
   readonly database: Database;
   readonly settings: SearchedTableSettings;
-  readonly table: DocumentTable;
-  readonly facts: TableFacts;
+  /** Whether its words are searched. */
+  readonly isHybrid: boolean;
   /** One by the provider; undefined where it gives none. */
   readonly embedding: () => Promise<Float32Array | undefined>;
+}
+
+/** A table with what is known of it once it can be searched. */
+export interface TableSubject extends TableToCheck {
+  readonly table: DocumentTable;
+  readonly facts: TableFacts;
 }
 
 /** Rows up to which comparing all of them takes no longer than an index would save. */
@@ -47,4 +54,51 @@ export function selectRows(
 
 export function ingestCommand({ pipeline }: TableSubject): string {
   return `server -ingest ${shellWord(pipeline)} FOLDER`;
+}
+
+/** SQL for a column that numbers the rows of a table, or words where only another relation can have it. */
+export function addIdColumn({ relation, kind, hasPrimaryKey }: TableFacts, name: string): string {
+  const column = quoteIdentifier(name);
+  switch (kind) {
+    case "r":
+      return `ALTER TABLE ${relation} ADD COLUMN ${column} bigint GENERATED ALWAYS AS IDENTITY ${
+        hasPrimaryKey ? "UNIQUE" : "PRIMARY KEY"
+      };`;
+    // before PostgreSQL 17 it takes no identity column, and an index on this column alone is not unique in any version
+    case "p":
+      return `ALTER TABLE ${relation} ADD COLUMN ${column} bigserial;\nCREATE INDEX ON ${relation} (${column});`;
+    default:
+      return `-- To add it, change what ${relation} reads`;
+  }
+}
+
+/** Whether `-ingest` wrote rows of a table: that is on record, it is not, or the role may not read the record. */
+export type IngestKnowledge = "known" | "unknown" | "unreadable";
+
+/** What is on record of a table; nothing where `-ingest` writes to another table of the pipeline. */
+export async function readIngestKnowledge(
+  { database, facts, isIngestTarget }: TableSubject,
+  signal: AbortSignal,
+): Promise<IngestKnowledge> {
+  if (!isIngestTarget || !isWritable(facts.kind)) return "unknown";
+  const mayRead = await readJson<boolean>(
+    database,
+    signal,
+    `SELECT to_json(bool_and(may)) FROM ((${mayReadSql("postern.ingested_files")})
+      UNION ALL (${mayReadSql("postern.ingested_chunks")})) rights(may)`,
+  );
+  if (mayRead === undefined) return "unknown";
+  if (!mayRead) return "unreadable";
+  const [row] = await readRows(
+    database,
+    signal,
+    "SELECT 1 FROM postern.ingested_files WHERE target = $1::oid LIMIT 1",
+    [facts.oid],
+  );
+  return row === undefined ? "unknown" : "known";
+}
+
+/** Whether rows can be put into a relation of a kind, by `pg_class.relkind`. */
+export function isWritable(kind: string): boolean {
+  return kind === "r" || kind === "p";
 }

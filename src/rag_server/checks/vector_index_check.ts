@@ -1,6 +1,5 @@
 import { indexFor, type VectorIndex } from "../search/vector_index.ts";
-import { type Check, type Finding, note, warning } from "./check.ts";
-import { readJson } from "./read_rows.ts";
+import { type Check, type CheckResult, note, readJson, warning } from "./check.ts";
 import { basesSql } from "./table_facts.ts";
 import { createIndexOn, fewRows, rowsText, type TableSubject } from "./table_subject.ts";
 
@@ -27,16 +26,14 @@ export function vectorIndexCheck(subject: TableSubject): Check {
       const dimensions = vector.dimensions ?? (await subject.embedding())?.length;
       const index = indexFor(subject.table, dimensions);
       if (index === undefined) {
-        return { findings: [...broken, ...missingIndex(subject, indexes, broken.length > 0, dimensions)] };
+        return [...broken, ...missingIndex(subject, indexes, broken.length > 0, dimensions)];
       }
-      const findings = [
+      const results = [
         ...broken,
         ...otherDistance(subject, index, dimensions),
         ...unsuitableLists(subject, index),
       ];
-      return {
-        findings: findings.length > 0 ? findings : [note(`${index.method}, ${index.distance}`)],
-      };
+      return results.length > 0 ? results : [note(`${index.method}, ${index.distance}`)];
     },
   };
 }
@@ -53,7 +50,7 @@ const indexSql = `${basesSql}
   WHERE o.opcname ~ '^(vector|halfvec|sparsevec|bit)_[a-z0-9]+_ops$' AND m.amname <> 'btree'
     AND position($2 IN pg_get_indexdef(i.indexrelid, 1, false)) > 0`;
 
-function brokenIndex({ name }: IndexFacts): Finding {
+function brokenIndex({ name }: IndexFacts): CheckResult {
   return warning(
     `Index ${name} is not valid, because the making of it failed: it costs every write and serves no question`,
     `REINDEX INDEX CONCURRENTLY ${name};`,
@@ -65,7 +62,7 @@ function missingIndex(
   indexes: readonly IndexFacts[],
   isBroken: boolean,
   dimensions: number | undefined,
-): Finding[] {
+): CheckResult[] {
   const { rows } = subject.facts;
   const building = indexes.find((index) => index.isBuilding);
   if (building !== undefined) return [note(`${building.name} is being made`)];
@@ -113,7 +110,7 @@ function otherDistance(
   subject: TableSubject,
   { name, distance }: VectorIndex,
   dimensions: number | undefined,
-): Finding[] {
+): CheckResult[] {
   if (distance === "cosine") return [];
   const create = createVectorIndex(subject, dimensions);
   return [warning(
@@ -131,7 +128,7 @@ const tolerance = 4;
 function unsuitableLists(
   { facts: { rows } }: TableSubject,
   { name, method, lists = 100 }: VectorIndex,
-): Finding[] {
+): CheckResult[] {
   if (method !== "ivfflat" || rows < fewRows) return [];
   const suitable = suitableLists(rows);
   if (lists <= suitable * tolerance && lists >= suitable / tolerance) return [];

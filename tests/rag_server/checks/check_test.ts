@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { AppError } from "../../src/core/app_error.ts";
-import { type Check, note, warning } from "../../src/rag_server/checks/check.ts";
-import { runChecks } from "../../src/doctor/run_checks.ts";
+import { AppError } from "../../../src/core/app_error.ts";
+import { type Check, note, warning } from "../../../src/rag_server/checks/check.ts";
+import { runChecks } from "../../../src/rag_server/checks/check.ts";
 
 const options = { limitMs: 60_000, signal: new AbortController().signal };
 
@@ -14,33 +14,30 @@ Deno.test("runChecks() keeps the order of the checks, each before what follows f
   const results = await runChecks([
     check("slow", async () => {
       await first.promise;
-      return {
-        findings: [note("here"), warning("w", "r")],
-        next: [check("child", () => Promise.resolve({ findings: [] }))],
-      };
+      return [note("here"), warning("w", "r"), check("child", () => Promise.resolve([]))];
     }),
     check("fast", () => {
       first.resolve();
-      return Promise.resolve({ findings: [] });
+      return Promise.resolve([]);
     }),
   ], options);
   assert.deepEqual(results, [
     { check: "slow", ok: true, note: "here" },
-    { check: "slow", ok: false, severity: "warning", finding: "w", remedy: "r" },
+    { check: "slow", ok: false, severity: "warning", message: "w", remedy: "r" },
     { check: "child", ok: true },
     { check: "fast", ok: true },
   ]);
 });
 
-Deno.test("runChecks() makes a finding of what a check throws, and of one that does not end", async () => {
+Deno.test("runChecks() makes an error of what a check throws, and of one that does not end", async () => {
   const results = await runChecks([
     check("refused", () => Promise.reject(new AppError("upstream", "Cannot read it: no"))),
     check("broken", () => Promise.reject(new TypeError("x is not a function"))),
     check("stuck", () => new Promise(() => {})),
-    check("fine", () => Promise.resolve({ findings: [] })),
+    check("fine", () => Promise.resolve([])),
   ], { ...options, limitMs: 20 });
-  const findings = results.map((result) => result.ok ? "ok" : `${result.severity}: ${result.finding}`);
-  assert.deepEqual(findings, [
+  const texts = results.map((result) => result.ok ? "ok" : `${result.severity}: ${result.message}`);
+  assert.deepEqual(texts, [
     "error: Cannot read it: no",
     "error: The check itself failed: TypeError: x is not a function",
     "error: The check took longer than 0.02 s",

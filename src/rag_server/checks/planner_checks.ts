@@ -1,6 +1,5 @@
 import { nameOf, quoteIdentifier, renderSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
-import { type Check, warning } from "./check.ts";
-import { readJson, readRows } from "./read_rows.ts";
+import { type Check, type CheckResult, readJson, readRows, warning } from "./check.ts";
 import { basesSql } from "./table_facts.ts";
 import { createIndexOn, fewRows, rowsText, type TableSubject } from "./table_subject.ts";
 
@@ -13,21 +12,19 @@ export function filterCheck(subject: TableSubject): Check {
   return {
     name: `filter of ${settings.table}`,
     async run(signal) {
-      if (filter === undefined || facts.rows < fewRows) return { findings: [] };
-      if (!await scansForFew(subject, filter, signal)) return { findings: [] };
+      if (filter === undefined || facts.rows < fewRows) return [];
+      if (!await scansForFew(subject, filter, signal)) return [];
       const indexed = await readJson<string[]>(database, signal, leadingSql, [facts.oid]) ?? [];
       const bare = namedColumns(settings.filter, [...columns.keys()])
         // what lies in JSON or in an array needs an index that only its owner can choose
         .filter((name) => !["json", "array", "other"].includes(columns.get(name)?.kind ?? "other"))
         .filter((name) => !indexed.includes(name));
-      return {
-        findings: bare.map((name) =>
-          warning(
-            `The filter picks few of ${rowsText(facts.rows)} by "${name}", which no index begins with`,
-            `${createIndexOn(facts)} (${quoteIdentifier(name)});`,
-          )
-        ),
-      };
+      return bare.map((name) =>
+        warning(
+          `The filter picks few of ${rowsText(facts.rows)} by "${name}", which no index begins with`,
+          `${createIndexOn(facts)} (${quoteIdentifier(name)});`,
+        )
+      );
     },
   };
 }
@@ -57,4 +54,61 @@ function namedColumns(filter: TableSubject["settings"]["filter"], columns: reado
   const text = filter.replace(/'(?:[^']|'')*'/g, " ");
   const words = new Set(text.match(/"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu)?.map(nameOf));
   return columns.filter((name) => words.has(name));
+}
+
+interface Activity {
+  /** Qualified and quoted. */
+  readonly relation: string;
+  readonly isAnalyzed: boolean;
+  readonly live: number;
+  readonly changed: number;
+  readonly dead: number;
+}
+
+/** Changes that are too few to matter, whatever the share. */
+const fewChanges = 1_000;
+const manyShare = 0.2;
+
+/** Whether the planner knows the tables as they are, and vacuum keeps up with what was deleted. */
+export function statisticsCheck({ database, settings, facts }: TableSubject): Check {
+  return {
+    name: `statistics of ${settings.table}`,
+    async run(signal) {
+      const tables = await readJson<Activity[]>(database, signal, activitySql, [facts.oid]) ?? [];
+      return tables.flatMap(activityResults);
+    },
+  };
+}
+
+const activitySql = `${basesSql}
+  SELECT json_agg(json_build_object('relation', format('%I.%I', n.nspname, c.relname), 'isAnalyzed', c.reltuples >= 0,
+    'live', pg_stat_get_live_tuples(c.oid), 'changed', pg_stat_get_mod_since_analyze(c.oid),
+    'dead', pg_stat_get_dead_tuples(c.oid)) ORDER BY n.nspname, c.relname)
+  FROM bases JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'm') AND pg_relation_size(c.oid) > 0`;
+
+function activityResults({ relation, isAnalyzed, live, changed, dead }: Activity): CheckResult[] {
+  const isMany = (rows: number) => rows > fewChanges && rows > manyShare * live;
+  // dead rows also fill an hnsw index, whose searches walk over them
+  if (isMany(dead)) {
+    return [warning(
+      `${
+        dead.toLocaleString("en-US")
+      } dead rows are left in ${relation} and its indexes, and searches pass over them`,
+      `VACUUM (ANALYZE) ${relation};`,
+    )];
+  }
+  if (!isAnalyzed) {
+    return [
+      warning(
+        `${relation} was never analyzed: PostgreSQL plans without knowing its size`,
+        `ANALYZE ${relation};`,
+      ),
+    ];
+  }
+  if (!isMany(changed)) return [];
+  return [warning(
+    `${changed.toLocaleString("en-US")} rows of ${relation} changed since it was last analyzed`,
+    `ANALYZE ${relation};`,
+  )];
 }

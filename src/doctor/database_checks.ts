@@ -1,0 +1,121 @@
+import { AppError } from "../core/app_error.ts";
+import type { Database } from "../postgres/database.ts";
+import { type Check, type CheckResult, error, note, readRows, warning } from "../rag_server/checks/check.ts";
+import { type RelationName, relationName } from "../rag_server/checks/table_facts.ts";
+
+/** Whether a database answers, and which of its hosts did; all that needs it follows. */
+export function databaseCheck(database: Database, next: readonly Check[]): Check {
+  return {
+    name: "database",
+    async run(signal) {
+      try {
+        const [row] = await readRows(database, signal, serverSql);
+        const [version, address, port, isStandby] = row ?? [];
+        const place = address ? `at ${address}:${port}` : "over a local socket";
+        const role = isStandby === "t" ? ", a standby" : "";
+        return [note(`PostgreSQL ${version} answers ${place}${role}`), ...next];
+      } catch (thrown) {
+        if (!(thrown instanceof AppError)) throw thrown;
+        return [unreachable(thrown)];
+      }
+    },
+  };
+}
+
+const serverSql = `SELECT current_setting('server_version'), host(inet_server_addr()), inet_server_port(),
+  pg_is_in_recovery()`;
+
+const remedies: Readonly<Record<string, string>> = {
+  "28P01": "-- Correct the password of the database's settings, or the role's: ALTER ROLE … PASSWORD '…'",
+  "28000": "-- Let the role in from this machine: a line in pg_hba.conf, then SELECT pg_reload_conf()",
+  "3D000": "-- Correct the database's name in its settings, or make it: CREATE DATABASE …",
+  "53300": "-- Raise max_connections of the server, or lower pool_max_conns",
+};
+
+function unreachable({ message, data }: AppError): CheckResult {
+  const remedy = remedies[String(data?.["sqlState"])] ??
+    "-- Correct host, port and TLS of the database's settings, and see that PostgreSQL listens there: pg_isready -h HOST -p PORT";
+  return error(message, remedy);
+}
+
+/** Whether pgvector is there, and new enough; what needs vectors follows. */
+export function extensionCheck(database: Database, next: readonly Check[]): Check {
+  return {
+    name: "pgvector",
+    async run(signal) {
+      const [row] = await readRows(database, signal, extensionSql);
+      const [installed, available] = (row ?? []).map((version) => version ?? undefined);
+      if (installed === undefined) return [missing(available)];
+      if (isIterative(installed)) return [note(`pgvector ${installed}`), ...next];
+      const update = available !== undefined && isIterative(available)
+        ? "ALTER EXTENSION vector UPDATE;"
+        : "-- Install pgvector 0.8 or later on the database's server\nALTER EXTENSION vector UPDATE;";
+      const message =
+        `pgvector ${installed} may find too little under a filter; 0.8 looks on until it has enough`;
+      return [warning(message, update), ...next];
+    },
+  };
+}
+
+const extensionSql = `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+  (SELECT default_version FROM pg_available_extensions WHERE name = 'vector')`;
+
+function missing(available: string | undefined) {
+  const install = available === undefined
+    ? "-- Install the package of pgvector on the database's server (Debian: postgresql-NN-pgvector)\n"
+    : "";
+  return error("The database does not have the extension vector", `${install}CREATE EXTENSION vector;`);
+}
+
+/** Whether an index scan can go on where a filter left too little. */
+export function isIterative(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 0 || minor >= 8;
+}
+
+/**
+ * Whether the role may do more than read.
+ *
+ * @param tables as they are configured; all of schema `public` where there are none
+ */
+export function roleCheck(database: Database, tables: readonly string[] = []): Check {
+  return {
+    name: "role",
+    async run(signal) {
+      const warnings = await database.warnings(signal);
+      // the sentence ends with advice; the remedy has it in full
+      return warnings.map((text) => warning(text.replace(/: [^:]*$/, ""), readerSql(tables)));
+    },
+  };
+}
+
+function namesOf(table: string): RelationName[] {
+  const [first = "", second] = table.split(".");
+  // it may be folded to small letters, which quotes would prevent
+  if (/^[\w$.]+$/.test(table)) {
+    return [second === undefined ? { relation: table } : { relation: table, schema: first }];
+  }
+  const name = relationName(table);
+  return name === undefined ? [] : [name];
+}
+
+function readerSql(tables: readonly string[]): string {
+  const names = tables.flatMap(namesOf);
+  const schemas = new Set(names.map(({ schema = "public" }) => schema));
+  const grants = tables.length === 0
+    ? [
+      "GRANT USAGE ON SCHEMA public TO postern_reader;",
+      "GRANT SELECT ON ALL TABLES IN SCHEMA public TO postern_reader;",
+    ]
+    : [
+      ...Array.from(schemas, (schema) => `GRANT USAGE ON SCHEMA ${schema} TO postern_reader;`),
+      ...(names.length === 0
+        ? []
+        : [`GRANT SELECT ON ${names.map(({ relation }) => relation).join(", ")} TO postern_reader;`]),
+    ];
+  return [
+    "CREATE ROLE postern_reader LOGIN PASSWORD '…';",
+    ...grants,
+    "-- Then set it as the database's user. -ingest and -index-pipeline need a role that may write.",
+  ].join("\n");
+}
