@@ -113,7 +113,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   };
 }
 
-interface Attempt {
+interface CheckedReply {
   readonly answer: Answer;
   /** Where there is something that the model can do better. */
   readonly error?: StatementError;
@@ -124,7 +124,7 @@ async function answerFromReply(
   question: Question,
   completion: Completion,
   options: Pick<AnswerByModelOptions, "guard" | "maxPlanCost">,
-): Promise<Attempt> {
+): Promise<CheckedReply> {
   const { principal, signal } = question;
   const reply = await readModelReply(completion, async (sql) => {
     const check = await options.guard.check(sql, { principal, signal });

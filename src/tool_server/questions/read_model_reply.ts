@@ -2,8 +2,8 @@ import type { Completion } from "../../llm/provider.ts";
 import type { HistoryEntry } from "./history.ts";
 
 /**
- * What a model's reply comes to. Where it is neither, `cut` says that it ended too early, and `none` that it did not;
- * `used_up` and `empty` are the same of a reply that says nothing at all, thoughts aside.
+ * What a model's reply holds: a statement, a question back, or neither. Of the latter, `none` is a whole reply and `cut`
+ * one that was cut off; `empty` and `used_up` are the same of a reply without a word beside its thoughts.
  */
 export type Reply = HistoryEntry["reply"] | { readonly kind: "none" | "cut" | "used_up" | "empty" };
 
@@ -14,7 +14,7 @@ export const maxReplyLength = 200_000;
  * Finds the statement or the question back in a model's reply, which is seldom in the very form that was asked for.
  * Thoughts of reasoning models are ignored. Of several statements the last one that parses is taken, since models
  * correct themselves. A statement wins over a question, since models often repeat the request before it. Where there
- * is neither, one with a fault is taken, so that its author gets PostgreSQL's error. Takes linear time.
+ * is neither, a statement with a fault is taken, so that the model gets PostgreSQL's error. Takes linear time.
  *
  * Half a statement may parse and give other rows: of a reply that was cut only blocks with an end are read.
  *
@@ -60,7 +60,7 @@ const maxParsed = 50_000;
 const maxBareStarts = 3;
 
 const readKeyword = /^(?:select|with|values|table)\b/i;
-/** How a statement begins that was meant as one, a write too: its author shall hear what is wrong with it. */
+/** How a text begins that was meant as a statement, a write too: the model is told what is wrong with it. */
 const anyKeyword =
   /^(?:select|with|values|table|explain|show|insert|update|delete|merge|create|alter|drop|truncate|copy)\b/i;
 /** How a read begins where there is no fence to tell it from a sentence. */

@@ -1,3 +1,41 @@
+/** What a text is as a statement: one that runs, one that is never run, or none by PostgreSQL's grammar. */
+export type StatementReading = "runs" | "refused" | "none";
+
+/**
+ * Whether a text is meant as SQL rather than as a request in words. Plain words that happen to parse ("close deals")
+ * are a request where they would not run, unless they have the clear form of a write; a statement with a fault in it
+ * counts as SQL, so that its author gets PostgreSQL's own error.
+ */
+export function looksLikeSql(text: string, reading: StatementReading): boolean {
+  if (isEmptyRequest(text)) return false;
+  if (reading === "none") return hasStatementForm(text);
+  if (!isPlainWords(text)) return true;
+  return reading === "runs" ? !showsNoSetting(text) : hasStatementForm(text);
+}
+
+/** Whether a text that runs as a SELECT may be a request all the same, as "select best customers" is. */
+export function mayBeWords(text: string): boolean {
+  return isPlainWords(text) && /^\s*(?:select|table)\s/i.test(text);
+}
+
+/** Whether nothing is asked: white space and SQL comments alone. */
+export function isEmptyRequest(text: string): boolean {
+  return text.replace(blankStart, "") === "";
+}
+
+/** Several words without a mark of SQL's, the first not in capitals: people write so, and statements can be so. */
+function isPlainWords(text: string): boolean {
+  if (!/^[\p{L}\p{M}\p{N}_\s]+$/u.test(text)) return false;
+  const [verb = "", ...words] = list(text.trim());
+  return words.length > 0 && verb !== verb.toUpperCase();
+}
+
+/** "show customers" would be SHOW of a setting. */
+function showsNoSetting(text: string): boolean {
+  const [verb = "", ...words] = list(text.trim().toLowerCase());
+  return verb === "show" && !isSetting(words.join(" "));
+}
+
 /** Whether what follows a statement's first keyword has the shape that the keyword asks for. */
 type Shape = (rest: string) => boolean;
 
@@ -9,14 +47,8 @@ const startsWith = (pattern: RegExp): Shape => (rest) => pattern.test(rest);
 const sqlMarks = /[*=<>;]|::|\w\(|\(\s*select\b|\$\d|\b[a-z_]\w*\.\w+|"\w+"|\d\s*[-+/]|[-+/]\s*\d/i;
 const sqlClauses =
   /\bfrom\s+[a-z_"][\w."]*|\bgroup\s+by\b|\border\s+by\b|\bwhere\b|\bjoin\b|\bunion\b|\blimit\s+\d|\bhaving\b/gi;
-const sentenceWords = new RegExp(
-  `\\b(?:${
-    list(
-      "the a an me us my our your their please that which who whose what how of most best than every each about were was are",
-    ).join("|")
-  })\\b`,
-  "gi",
-);
+const sentenceWords =
+  /\b(?:the|a|an|me|us|my|our|your|their|please|that|which|who|whose|what|how|of|most|best|than|every|each|about|were|was|are)\b/gi;
 
 /** Words that a SELECT holds in few places, and a sentence in many. */
 const likelyWords =
@@ -75,11 +107,6 @@ const blank = String.raw`\s+|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/`;
 const blankStart = new RegExp(`^(?:${blank})+`);
 const beforeStatement = new RegExp(`^(?:${blank}|\\()+`);
 
-/** Whether nothing is asked: white space and SQL comments alone. */
-export function isEmptyRequest(text: string): boolean {
-  return text.replace(blankStart, "") === "";
-}
-
 /** Whether it starts as a statement does, faults or not, and goes on as one. */
 function hasStatementForm(text: string): boolean {
   const lead = beforeStatement.exec(text)?.[0] ?? "";
@@ -125,37 +152,4 @@ function isSetting(object: string): boolean {
 function setsSetting(rest: string): boolean {
   const [, setting = "", sign] = /^(?:local\s+|session\s+)?([\w.]+)\s*(=|to\b)/i.exec(rest) ?? [];
   return sign === "=" || isSetting(setting.toLowerCase());
-}
-
-/** Several words without a mark of SQL's, the first not in capitals: people write so, and statements can be so. */
-function isPlainWords(text: string): boolean {
-  if (!/^[\p{L}\p{M}\p{N}_\s]+$/u.test(text)) return false;
-  const [verb = "", ...words] = list(text.trim());
-  return words.length > 0 && verb !== verb.toUpperCase();
-}
-
-/** "show customers" would be SHOW of a setting. */
-function showsNoSetting(text: string): boolean {
-  const [verb = "", ...words] = list(text.trim().toLowerCase());
-  return verb === "show" && !isSetting(words.join(" "));
-}
-
-/** What a text is as a statement: one that runs, one that is never run, or none by PostgreSQL's grammar. */
-export type StatementReading = "runs" | "refused" | "none";
-
-/**
- * Whether a text is meant as SQL rather than as a request in words. Plain words that happen to parse ("close deals")
- * are a request where they would not run, unless they have the clear form of a write; a statement with a fault in it
- * counts as SQL, so that its author gets PostgreSQL's own error.
- */
-export function looksLikeSql(text: string, reading: StatementReading): boolean {
-  if (isEmptyRequest(text)) return false;
-  if (reading === "none") return hasStatementForm(text);
-  if (!isPlainWords(text)) return true;
-  return reading === "runs" ? !showsNoSetting(text) : hasStatementForm(text);
-}
-
-/** Whether a text that runs as a SELECT may be a request all the same, as "select best customers" is. */
-export function mayBeWords(text: string): boolean {
-  return isPlainWords(text) && /^\s*(?:select|table)\s/i.test(text);
 }

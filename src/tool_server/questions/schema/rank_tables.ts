@@ -1,5 +1,5 @@
 import { partner } from "./joins.ts";
-import type { Question } from "./read_question.ts";
+import type { QuestionReading } from "./read_question.ts";
 import type { SchemaIndex } from "./schema_index.ts";
 import { scoreTables, type TableScores } from "./score_tables.ts";
 import { emptyFactor } from "./table_weights.ts";
@@ -38,7 +38,7 @@ const mostRanked = 400;
 /** Ranks a catalog's tables by how likely a request needs them, those that connect the best ones included. */
 export function rankTables(
   index: SchemaIndex,
-  question: Question,
+  question: QuestionReading,
   recentStatements: readonly string[],
 ): Ranking {
   const scores = scoreTables(index, question);
@@ -65,7 +65,7 @@ export function rankTables(
 /** What each table scores by itself; only those above 0. */
 function ownScores(
   index: SchemaIndex,
-  question: Question,
+  question: QuestionReading,
   scores: TableScores,
   recentStatements: readonly string[],
 ): Map<number, number> {
@@ -177,7 +177,7 @@ function withBridges(index: SchemaIndex, chosen: readonly number[]): Set<number>
 /** What the tables beside the core ones score. */
 function possibleScores(
   index: SchemaIndex,
-  question: Question,
+  question: QuestionReading,
   scores: TableScores,
   found: { base: ReadonlyMap<number, number>; core: ReadonlySet<number>; chosen: Choice },
 ): Map<number, number> {
@@ -217,7 +217,7 @@ const leastShare = 0.25;
 const pastWords = new Set("ever history historical past former previous earlier before".split(" "));
 
 /** Whether a request is about a named year or an earlier time, so that archives may hold the answer. */
-function looksBack(question: Question): boolean {
+function looksBack(question: QuestionReading): boolean {
   return [...question.stems].some((stem) => pastWords.has(stem) || /^(?:19|20)\d\d$/.test(stem));
 }
 

@@ -24,7 +24,7 @@ export interface WordRun {
   readonly term: number;
 }
 
-export interface Question {
+export interface QuestionReading {
   /** Each stem once. */
   readonly terms: readonly QuestionTerm[];
   /** All its words' stems, those included that are no terms. */
@@ -51,7 +51,7 @@ const quoted = /"([^"\n]{1,128})"|`([^`\n]{1,128})`|“([^”\n]{1,128})”|(?<!
 const underscored = /(?<![\p{L}\p{N}_$])[\p{L}\p{N}$]*_[\p{L}\p{N}_$]*/gu;
 
 /** Reads what a request in words says about tables, columns and values. Takes linear time, and any text. */
-export function readQuestion(text: string, splitCompound: CompoundSplitter): Question {
+export function readQuestion(text: string, splitCompound: CompoundSplitter): QuestionReading {
   const read = text.length <= longestRead
     ? text
     : `${text.slice(0, longestRead - endRead)} ${text.slice(-endRead)}`;

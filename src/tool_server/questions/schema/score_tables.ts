@@ -1,5 +1,5 @@
 import type { Field, SchemaIndex } from "./schema_index.ts";
-import type { Question } from "./read_question.ts";
+import type { QuestionReading } from "./read_question.ts";
 import type { ValuePlace } from "./value_index.ts";
 import type { Candidate } from "./catalog_vocabulary.ts";
 
@@ -44,7 +44,7 @@ interface Hits {
 }
 
 /** Scores tables by the request's words in their names, columns, comments and values, weighted by rarity. */
-export function scoreTables(index: SchemaIndex, question: Question): TableScores {
+export function scoreTables(index: SchemaIndex, question: QuestionReading): TableScores {
   const width = question.terms.length;
   const hits: Hits = {
     width,
@@ -118,7 +118,7 @@ function takeCandidate(
 /** One score for each table and term, and each table's sum. */
 function weigh(
   index: SchemaIndex,
-  question: Question,
+  question: QuestionReading,
   hits: Hits,
 ): { combined: Float32Array; totals: Map<number, number> } {
   const nameShare = nameCoverage(index, hits.nameWords);
@@ -141,7 +141,7 @@ function weigh(
 }
 
 /** A copy counts for less, unless the request has the word that makes it one. */
-function copyFactor(index: SchemaIndex, question: Question, table: number): number {
+function copyFactor(index: SchemaIndex, question: QuestionReading, table: number): number {
   const copy = index.copyMarks[table];
   return copy === undefined || copy.words.some((word) => question.stems.has(word)) ? 1 : copy.factor;
 }
@@ -171,7 +171,7 @@ function nameCoverage(
 }
 
 /** Takes the tables that hold a value which the request names; a longer value covers more terms. */
-function takeValues(index: SchemaIndex, question: Question, hits: Hits): Map<number, ValuePlace[]> {
+function takeValues(index: SchemaIndex, question: QuestionReading, hits: Hits): Map<number, ValuePlace[]> {
   const found = new Map<number, ValuePlace[]>();
   const scale = Math.log(index.tables.length + 1);
   for (const { key, terms } of question.phrases) {
