@@ -87,6 +87,14 @@ export function verbatim(text: string): SqlText {
   return { parts: [text], parameters: [] };
 }
 
+/** As {@linkcode sql}, but texts and numbers are put in as they are, by {@linkcode verbatim}. */
+export function verbatimSql(
+  strings: TemplateStringsArray,
+  ...values: readonly (SqlText | string | number)[]
+): SqlText {
+  return sql(strings, ...values.map((value) => typeof value === "object" ? value : verbatim(String(value))));
+}
+
 /** {@linkcode quoteIdentifier} as a piece. */
 export function identifierSql(name: string): SqlText {
   return verbatim(quoteIdentifier(name));

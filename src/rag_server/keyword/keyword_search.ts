@@ -1,5 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import { literalSql, quoteLiteral, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import { quoteLiteral, sql, type SqlText, verbatim, verbatimSql } from "../../postgres/sql_text.ts";
 import { impactSql, inverseFrequencySql } from "./bm25.ts";
 import type {
   KeywordIndex,
@@ -38,8 +38,12 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
   if (!Number.isInteger(limit) || limit < 1 || limit > longestAnswer) {
     throw new AppError("invalid", `Cannot rank by keywords: the limit is not from 1 to ${longestAnswer}`);
   }
-  // PostgreSQL has no place for it in a text
-  const asked = { ...search, question: search.question.replaceAll("\0", " ") };
+  const asked: AskedWords = {
+    // PostgreSQL has no place for NUL in a text
+    question: sql`${search.question.replaceAll("\0", " ")}`,
+    limit,
+    filter: search.filter,
+  };
   switch (index.kind) {
     case "postern":
       return ownIndexSql(index, asked);
@@ -52,6 +56,13 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
     case "tsvector":
       return plainTextSql(index, asked);
   }
+}
+
+/** A search whose question is a parameter: what is left of texts below is SQL of our own. */
+interface AskedWords {
+  readonly question: SqlText;
+  readonly limit: number;
+  readonly filter: SqlText | undefined;
 }
 
 /** The words of a question that are looked up, the first ones, and of these the ones that rank, the rarest. */
@@ -76,37 +87,32 @@ const exactRows = 5_000;
  * are then scored from their own words, so a document found by one word gets its due for all. What is read is bounded,
  * whatever the size of the corpus. Rows are joined to the source, under its row-level security.
  */
-function ownIndexSql(index: OwnIndex, { question, limit, filter }: KeywordSearch): SqlText {
+function ownIndexSql(index: OwnIndex, { question, limit, filter }: AskedWords): SqlText {
   const condition = filter ?? (index.hasRowSecurity ? verbatim("true") : undefined);
-  return sql`WITH ${
-    verbatim(`statistics AS MATERIALIZED (
+  const candidatesSql = condition === undefined ? bestSql(index) : passingSql(index, condition);
+  const visible = condition === undefined ? sourceRowSql(index, "r.key", verbatim("true")) : "";
+  return verbatimSql`WITH statistics AS MATERIALIZED (
     SELECT greatest(documents, 1)::float8 AS documents, average_length FROM ${indexTable} WHERE id = ${index.id}
-  )`)
-  }, ${wordsSql(index, question)}, ${foundSql(index)}, ${
-    condition === undefined ? bestSql(index) : passingSql(index, condition)
-  }, ${
-    verbatim(`scored AS (
+  ), ${wordsSql(index, question)}, ${foundSql(index)}, ${candidatesSql}, scored AS (
     SELECT c.key, sum(w.weight * ${impactSql("n.count", "c.length", "s.average_length")}) AS score
     FROM candidates c CROSS JOIN statistics s CROSS JOIN words w
     CROSS JOIN LATERAL (SELECT ${countInSql("c.terms", "w.term")}::float8 AS count OFFSET 0) n
     WHERE n.count > 0 GROUP BY c.key
   )
-  SELECT r.key::text AS id, r.score FROM (SELECT key, score FROM scored ORDER BY score DESC, key OFFSET 0) r`)
-  }
-  ${condition === undefined ? sourceRowSql(index, "r.key", verbatim("true")) : sql``}
-  ORDER BY r.score DESC, r.key LIMIT ${verbatim(`${limit}`)}`;
+  SELECT r.key::text AS id, r.score FROM (SELECT key, score FROM scored ORDER BY score DESC, key OFFSET 0) r
+  ${visible}
+  ORDER BY r.score DESC, r.key LIMIT ${limit}`;
 }
 
 /** The question's words as rows of `term`, `weight`, and `expected`: what one that is not on its list may still have. */
-function wordsSql({ id, config }: OwnIndex, question: string): SqlText {
+function wordsSql({ id, config }: OwnIndex, question: SqlText): SqlText {
   const { lists, recent } = indexObjects(id);
   const configs = config === undefined
     ? `(SELECT unnest(configs) AS name FROM ${indexTable} WHERE id = ${id})`
     : `(SELECT ${quoteLiteral(config)}::text AS name)`;
-  return sql`asked AS MATERIALIZED (
+  return verbatimSql`asked AS MATERIALIZED (
     SELECT l.term, l.count
-    FROM (SELECT ${question}::text AS text) q ${
-    verbatim(`CROSS JOIN ${configs} c
+    FROM (SELECT ${question}::text AS text) q CROSS JOIN ${configs} c
     CROSS JOIN LATERAL (${lexemesSql("q.text", "c.name")}) l
     ORDER BY l.place LIMIT ${askedWords}
   ), words AS MATERIALIZED (
@@ -119,37 +125,37 @@ function wordsSql({ id, config }: OwnIndex, question: string): SqlText {
     CROSS JOIN LATERAL (SELECT coalesce(l.df, 0) + count(*) AS df FROM
       (SELECT FROM ${recent} r WHERE r.term = a.term LIMIT ${listLength}) r) f
     WHERE f.df > 0 ORDER BY f.df, a.term LIMIT ${rankingWords}
-  )`)
-  }`;
+  )`;
 }
 
 /** The documents that the words' lists name, with what the lists say of them. */
-function foundSql({ id }: OwnIndex): SqlText {
+function foundSql({ id }: OwnIndex): string {
   const { lists, recent } = indexObjects(id);
-  return verbatim(`found AS MATERIALIZED (
+  return `found AS MATERIALIZED (
     SELECT ${docOf("e.entry")} AS doc, sum(w.weight * (${impactOf("e.entry")} - w.expected)) AS estimate
     FROM words w CROSS JOIN LATERAL (
       SELECT unnest(l.entries[1:w.depth]) AS entry FROM ${lists} l WHERE l.term = w.term
       UNION ALL
       (SELECT r.entry FROM ${recent} r WHERE r.term = w.term ORDER BY r.entry DESC LIMIT w.depth)
     ) e GROUP BY 1
-  )`);
+  )`;
 }
 
 /** The candidates where every row of the source may be found. */
-function bestSql(index: OwnIndex): SqlText {
-  return verbatim(`candidates AS MATERIALIZED (
-    SELECT d.key, d.length, d.terms ${bestFoundSql(index, candidates)}
-  )`);
+function bestSql(index: OwnIndex): string {
+  return `candidates AS MATERIALIZED (
+    SELECT d.key, d.length, d.terms
+    FROM (SELECT doc FROM found ORDER BY estimate DESC, doc LIMIT ${candidates}) f
+    ${documentSql(index, "d.doc = f.doc")}
+  )`;
 }
 
 /** The candidates where a condition holds: the rows that it lets through, where they are few; else the best of them. */
 function passingSql(index: OwnIndex, condition: SqlText): SqlText {
-  return sql`probe AS MATERIALIZED (
-    SELECT ${
-    verbatim(`source.${index.idColumn} AS key FROM ${index.table}`)
-  } AS source WHERE (${condition}) LIMIT ${
-    verbatim(`${exactRows + 1}
+  return verbatimSql`probe AS MATERIALIZED (
+    SELECT source.${index.idColumn} AS key FROM ${index.table} AS source WHERE (${condition}) LIMIT ${
+    exactRows + 1
+  }
   ), passing AS MATERIALIZED (
     SELECT count(*) <= ${exactRows} AS are_few FROM probe
   ), candidates AS MATERIALIZED (
@@ -157,17 +163,13 @@ function passingSql(index: OwnIndex, condition: SqlText): SqlText {
     WHERE (SELECT are_few FROM passing)
     UNION ALL
     SELECT b.key, b.length, b.terms FROM (
-      SELECT d.key, d.length, d.terms ${bestFoundSql(index, examined)}`)
-  }
+      SELECT d.key, d.length, d.terms
+      FROM (SELECT doc FROM found ORDER BY estimate DESC, doc LIMIT ${examined}) f
+      ${documentSql(index, "d.doc = f.doc")}
       ${sourceRowSql(index, "d.key", condition)}
-      LIMIT ${verbatim(`${candidates}`)}
+      LIMIT ${candidates}
     ) b WHERE NOT (SELECT are_few FROM passing)
   )`;
-}
-
-function bestFoundSql(index: OwnIndex, documents: number): string {
-  return `FROM (SELECT doc FROM found ORDER BY estimate DESC, doc LIMIT ${documents}) f
-    ${documentSql(index, "d.doc = f.doc")}`;
 }
 
 // OFFSET 0 and LIMIT keep the planner, which knows no sizes here, to one look-up by index for each row
@@ -178,10 +180,8 @@ function documentSql({ id }: OwnIndex, which: string): string {
 }
 
 function sourceRowSql({ table, idColumn }: OwnIndex, key: string, condition: SqlText): SqlText {
-  return sql`${
-    verbatim(`CROSS JOIN LATERAL (SELECT FROM ${table} AS source
-    WHERE source.${idColumn} = ${key}`)
-  } AND (${condition}) LIMIT 1) source_row`;
+  return verbatimSql`CROSS JOIN LATERAL (SELECT FROM ${table} AS source
+    WHERE source.${idColumn} = ${key} AND (${condition}) LIMIT 1) source_row`;
 }
 
 /** Rows with any word that are read where no index ranks them. Where more have one, the best may not be among them. */
@@ -192,21 +192,19 @@ const matchesAtMost = 10_000;
  * GIN index with the number of matches, up to a bound, and without one with all texts, each of which is analysed anew.
  * Exact while the bound is not met; beyond it the matches stand for the corpus.
  */
-function plainTextSql(source: PlainText, { question, limit, filter }: KeywordSearch): SqlText {
-  const { table, idColumn, textColumn } = source;
+function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords): SqlText {
+  const { table, idColumn } = source;
   const config = quoteLiteral(source.config);
-  const vector = source.vector ?? vectorSql(`source.${textColumn}::text`, config);
-  return sql`WITH words AS MATERIALIZED (
+  const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config);
+  // a text is analysed once; an index is found only without
+  const once = source.vector === undefined ? " OFFSET 0" : "";
+  return verbatimSql`WITH words AS MATERIALIZED (
     SELECT u.lexeme, coalesce(cardinality(u.positions), 1) AS count
-    FROM (SELECT ${question}::text AS text) q ${
-    verbatim(`CROSS JOIN LATERAL unnest(${vectorSql("q.text", config)}) u ORDER BY u.positions[1] LIMIT 64
+    FROM (SELECT ${question}::text AS text) q CROSS JOIN LATERAL unnest(${vectorSql("q.text", config)}) u
+    ORDER BY u.positions[1] LIMIT 64
   ), matches AS MATERIALIZED (
     SELECT v.key, v.vector FROM (SELECT source.${idColumn} AS key, ${vector} AS vector
-    FROM ${table} AS source`)
-  } WHERE (${filter ?? verbatim("true")})${
-    verbatim(`${
-      // a text is analysed once; an index is found only without
-      source.vector === undefined ? " OFFSET 0" : ""}) v
+    FROM ${table} AS source WHERE (${filter ?? "true"})${once}) v
     WHERE v.vector @@ (SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery FROM words)
     LIMIT ${matchesAtMost}
   ), counts AS MATERIALIZED (
@@ -223,48 +221,47 @@ function plainTextSql(source: PlainText, { question, limit, filter }: KeywordSea
   ), frequencies AS MATERIALIZED (
     SELECT c.lexeme, count(*) AS df FROM counts c JOIN words USING (lexeme) GROUP BY 1
   )
-  SELECT c.key::text AS id, sum(w.count * ${inverseFrequencySql("s.documents", "f.df")} * ${
-      impactSql("c.count", "c.length", "s.average_length")
-    })::float8 AS score
+  SELECT c.key::text AS id, sum(w.count * ${inverseFrequencySql("s.documents", "f.df")}
+    * ${impactSql("c.count", "c.length", "s.average_length")})::float8 AS score
   FROM counts c JOIN words w USING (lexeme) JOIN frequencies f USING (lexeme) CROSS JOIN statistics s
-  GROUP BY c.key ORDER BY score DESC, c.key LIMIT ${limit}`)
-  }`;
+  GROUP BY c.key ORDER BY score DESC, c.key LIMIT ${limit}`;
 }
 
 /**
  * Ranks with pg_textsearch (github.com/timescale/pg_textsearch): `<@>` gives the negative score, so that an ascending
  * index scan finds the best first; what has none of the words gets 0.
  */
-function textSearchSql(index: TextSearchIndex, search: KeywordSearch): SqlText {
-  const query = sql`${verbatim(`${index.schema}.to_bm25query`)}(${search.question}, ${
-    literalSql(index.index)
-  })`;
-  const column = verbatim(`source.${index.textColumn} OPERATOR(${index.schema}.<@>)`);
-  return nearestSql(index, sql`${column} ${query}`, search);
+function textSearchSql(index: TextSearchIndex, asked: AskedWords): SqlText {
+  const { schema, textColumn } = index;
+  const query = verbatimSql`${schema}.to_bm25query(${asked.question}, ${quoteLiteral(index.index)})`;
+  return nearestSql(index, verbatimSql`source.${textColumn} OPERATOR(${schema}.<@>) ${query}`, asked);
 }
 
 /**
  * Ranks with vchord_bm25 (github.com/tensorchord/VectorChord-bm25): the question is tokenized as the indexed vectors
  * were, and `<&>` gives the negative score.
  */
-function vchordSql(index: VchordIndex, search: KeywordSearch): SqlText {
-  const tokens = sql`tokenizer_catalog.tokenize(${search.question}, ${
-    literalSql(index.tokenizer)
-  })::bm25_catalog.bm25vector`;
-  const query = sql`bm25_catalog.to_bm25query(${literalSql(index.index)}::regclass, ${tokens})`;
-  const column = verbatim(`source.${index.vectorColumn} OPERATOR(bm25_catalog.<&>)`);
-  return nearestSql(index, sql`${column} ${query}`, search);
+function vchordSql(index: VchordIndex, asked: AskedWords): SqlText {
+  const tokens = verbatimSql`tokenizer_catalog.tokenize(${asked.question}, ${quoteLiteral(index.tokenizer)})`;
+  const query = verbatimSql`bm25_catalog.to_bm25query(${
+    quoteLiteral(index.index)
+  }::regclass, ${tokens}::bm25_catalog.bm25vector)`;
+  return nearestSql(
+    index,
+    verbatimSql`source.${index.vectorColumn} OPERATOR(bm25_catalog.<&>) ${query}`,
+    asked,
+  );
 }
 
 function nearestSql(
   { table, idColumn }: TextSearchIndex | VchordIndex,
   distance: SqlText,
-  { limit, filter = verbatim("true") }: KeywordSearch,
+  { limit, filter }: AskedWords,
 ): SqlText {
   // the index serves an ORDER BY of the operator alone; ties are put in order among the rows that it gave
-  return sql`SELECT r.key::text AS id, r.score FROM (
-    SELECT source.${verbatim(idColumn)} AS key, -(${distance})::float8 AS score
-    FROM ${verbatim(table)} AS source WHERE (${filter}) ORDER BY ${distance} LIMIT ${verbatim(`${limit}`)}
+  return verbatimSql`SELECT r.key::text AS id, r.score FROM (
+    SELECT source.${idColumn} AS key, -(${distance})::float8 AS score
+    FROM ${table} AS source WHERE (${filter ?? "true"}) ORDER BY ${distance} LIMIT ${limit}
   ) r WHERE r.score > 0 ORDER BY r.score DESC, r.key`;
 }
 
@@ -272,18 +269,18 @@ function nearestSql(
  * Ranks with pg_search (docs.paradedb.com): `|||` matches any word of a text that it tokenizes as the column was. Older
  * versions have `paradedb.match` instead.
  */
-function pgSearchSql(
-  index: PgSearchIndex,
-  { question, limit, filter = verbatim("true") }: KeywordSearch,
-): SqlText {
-  const key = verbatim(`source.${index.keyField}`);
-  const matches = index.hasMatchOperator
-    ? sql`source.${verbatim(index.textColumn)} ||| ${question}::text`
-    : sql`${key} @@@ paradedb.match(${literalSql(index.field)}, ${question}::text)`;
-  const score = index.hasMatchOperator ? sql`pdb.score(${key})` : sql`paradedb.score(${key})`;
-  return sql`SELECT r.key::text AS id, r.score FROM (
-    SELECT source.${verbatim(index.idColumn)} AS key, ${score}::float8 AS score
-    FROM ${verbatim(index.table)} AS source WHERE ${matches} AND (${filter})
-    ORDER BY ${score} DESC LIMIT ${verbatim(`${limit}`)}
+function pgSearchSql(index: PgSearchIndex, { question, limit, filter }: AskedWords): SqlText {
+  const { table, idColumn, textColumn, field } = index;
+  const key = `source.${index.keyField}`;
+  const [matches, score] = index.hasMatchOperator
+    ? [verbatimSql`source.${textColumn} ||| ${question}::text`, `pdb.score(${key})`]
+    : [
+      verbatimSql`${key} @@@ paradedb.match(${quoteLiteral(field)}, ${question}::text)`,
+      `paradedb.score(${key})`,
+    ];
+  return verbatimSql`SELECT r.key::text AS id, r.score FROM (
+    SELECT source.${idColumn} AS key, ${score}::float8 AS score
+    FROM ${table} AS source WHERE ${matches} AND (${filter ?? "true"})
+    ORDER BY ${score} DESC LIMIT ${limit}
   ) r ORDER BY r.score DESC, r.key`;
 }
