@@ -44,13 +44,13 @@ export interface Connection {
   cancel(): Promise<void>;
   /**
    * Has the server cancel what runs, again and again: a request that reaches it between two messages is lost. Whether
-   * `settled` has, or the connection closed, within `patienceMs`, which is 2 seconds where absent.
+   * `settled` has, or the connection has closed, within `patienceMs`, 2 seconds where absent.
    */
   cancelUntil(settled: Promise<unknown>, patienceMs?: number): Promise<boolean>;
   /**
-   * Takes no more queries, has the server cancel what runs, says goodbye, and resolves with true when the connection has
-   * closed; not waiting long for a server that does not answer. False where the statement could not be ended: its backend
-   * may run on. Then the connection closes by itself once the server has answered after all, or by `destroy`.
+   * Takes no more queries, has the server cancel what runs, sends Terminate, and resolves with true when the connection
+   * has closed; it does not wait long for a server that does not answer. False where the statement could not be ended: its
+   * backend may run on. Then the connection closes once the server has answered after all, or by `destroy`.
    */
   end(): Promise<boolean>;
   /** Closes at once; what runs in the server runs on. */
@@ -69,14 +69,15 @@ export class LoginError extends Error {
   }
 }
 
-const goodbyeMs = 1_000;
+/** How long a server may take to close after a Terminate message. */
+const terminateMs = 1_000;
 const cancelTimeoutMs = 10_000;
 
-/** How long a statement is asked to end, and how often. */
+/** For how long a server is asked to cancel, and the pause between two requests. */
 const defaultPatienceMs = 2_000;
 const cancelPauseMs = 100;
 
-/** Of an answer that nobody wants any more, what is still taken in, so that the server can come to its end. */
+/** How much is still read of an answer that nobody wants any more, so that the server can come to its end. */
 const maxUnwantedBytes = 64 * 1_048_576;
 
 /**
@@ -143,8 +144,8 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
   let isUnread = false;
   /** It was closed while the statement ran. */
   let isCutOff = false;
-  /** The server was asked to cancel, and did not. */
-  let isDeaf = false;
+  /** The server was asked to cancel for as long as somebody waited, and did not. */
+  let ignoresCancel = false;
   let ended: Promise<boolean> | undefined;
   const closed = new Promise<void>((resolve) => stream.once("close", resolve)).then(() =>
     void (isClosed = true)
@@ -167,18 +168,18 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
     const until = performance.now() + patienceMs;
     const remainingMs = () => Math.max(1, until - performance.now());
     const over = Promise.race([settled, closed]).catch(() => {});
-    while (!isDeaf) {
+    while (!ignoresCancel) {
       // a request under way is waited for: the process may end right after
       await cancel(remainingMs()).catch((error) => logger.debug("cancel request failed", { error }));
       if (await settlesWithin(Math.min(cancelPauseMs, remainingMs()), over)) return true;
-      isDeaf = performance.now() >= until;
+      ignoresCancel = performance.now() >= until;
     }
     return false;
   }
 
-  async function sayGoodbye(): Promise<void> {
+  async function terminate(): Promise<void> {
     client.connection.end();
-    if (!await settlesWithin(goodbyeMs, closed)) stream.destroy();
+    if (!await settlesWithin(terminateMs, closed)) stream.destroy();
     await closed;
   }
 
@@ -190,11 +191,11 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
         ? endUnread()
         : new Promise((resolve) => client.connection.once("readyForQuery", resolve));
       if (!await cancelUntil(answered)) {
-        void answered.then(sayGoodbye);
+        void answered.then(terminate);
         return false;
       }
     }
-    if (!isClosed) await sayGoodbye();
+    if (!isClosed) await terminate();
     return !isCutOff;
   }
 
@@ -221,7 +222,7 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
     });
   }
 
-  // nobody reads where the answer ends; a server closes when it has come to the goodbye after it
+  // nobody reads where the answer ends; a server closes when it has come to the Terminate message after it
   async function endUnread(): Promise<void> {
     await cancel(defaultPatienceMs).catch(() => {});
     if (!isClosed) client.connection.end();

@@ -54,12 +54,6 @@ export interface SqlText {
   readonly parameters: readonly (string | null)[];
 }
 
-/** What a driver takes: parameters are `$1`, `$2`, and so on. */
-export interface RenderedSql {
-  readonly sql: string;
-  readonly parameters: readonly (string | null)[];
-}
-
 /** A template of SQL: a piece is put in as it is, anything else becomes a parameter. */
 export function sql(
   strings: TemplateStringsArray,
@@ -113,8 +107,10 @@ export function joinSql(pieces: readonly SqlText[], separator: string): SqlText 
   );
 }
 
-/** The statement with its parameters numbered. */
-export function renderSql({ parts, parameters }: SqlText): RenderedSql {
+/** The statement as a driver takes it: its parameters are `$1`, `$2`, and so on. */
+export function renderSql(
+  { parts, parameters }: SqlText,
+): { readonly sql: string; readonly parameters: SqlText["parameters"] } {
   const text = parts.reduce((rendered, part, at) => at === 0 ? part : `${rendered}$${at}${part}`, "");
   return { sql: text, parameters };
 }

@@ -1,9 +1,10 @@
-/** Lets in so many at a time, in the order of asking; who has no use for a long queue looks at `waiting` first. */
+/** Lets in so many at a time, in the order of asking. */
 export interface Queue {
   /** Resolves with the function that leaves, to be called once; rejects with the signal's reason where it aborts first. */
   enter(signal?: AbortSignal): Promise<() => void>;
   /** Does the work when its turn has come. @throws what the work throws, or the signal's reason where it aborts before */
   run<T>(work: () => T | Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** How many wait, for who would rather not wait at all than long. */
   readonly waiting: number;
   /** Nobody is in it or waits. */
   readonly isEmpty: boolean;
@@ -60,27 +61,6 @@ export function createQueue({ atOnce = 1 }: { readonly atOnce?: number } = {}): 
     },
     get isEmpty() {
       return inside === 0 && waiting.size === 0;
-    },
-  };
-}
-
-/** A queue for each key, which is forgotten once it is empty. */
-export interface KeyedQueue<K> {
-  /** As a queue's. */
-  run<T>(key: K, work: () => T | Promise<T>): Promise<T>;
-}
-
-export function createKeyedQueue<K>(): KeyedQueue<K> {
-  const queues = new Map<K, Queue>();
-  return {
-    async run(key, work) {
-      const queue = queues.get(key) ?? createQueue();
-      queues.set(key, queue);
-      try {
-        return await queue.run(work);
-      } finally {
-        if (queue.isEmpty) queues.delete(key);
-      }
     },
   };
 }

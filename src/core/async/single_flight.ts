@@ -5,7 +5,7 @@ import { untilAborted } from "./abort.ts";
 export interface SingleFlight<T> {
   /**
    * The result of the work under way, or of `work` where there is none. A caller that aborts leaves the others alone;
-   * when the last has gone, the work's own signal aborts. Where the work was another caller's and failed, which may be
+   * when the last has gone, the work's own signal aborts. Where another caller began the work and it throws, which may be
    * due to that caller's connection, `work` is tried too.
    *
    * @throws what the work throws, or the signal's reason
@@ -13,7 +13,7 @@ export interface SingleFlight<T> {
   join(signal: AbortSignal, work: Work<T>): Promise<T>;
   /** As `join`, but only work that begins after this call, and by this method, will do. */
   joinNext(signal: AbortSignal, work: Work<T>): Promise<T>;
-  /** As `join`, for who stays to the end: all that share it get the same outcome, a failure too. */
+  /** As `join`, for callers that stay to the end: all of them get the same result or the same error. */
   share(work: () => Promise<T>): Promise<T>;
   /** Aborts what is under way. */
   stop(): void;
@@ -21,58 +21,58 @@ export interface SingleFlight<T> {
 
 type Work<T> = (signal: AbortSignal) => Promise<T>;
 
-interface Flight<T> {
+interface Run<T> {
   readonly result: Promise<T>;
   readonly stop: AbortController;
-  /** Of `joinNext`. */
+  /** Begun by `joinNext`. */
   readonly isNew: boolean;
   readonly number: number;
-  passengers: number;
+  callers: number;
 }
 
 export function createSingleFlight<T>(): SingleFlight<T> {
-  let current: Flight<T> | undefined;
+  let current: Run<T> | undefined;
   let lastNumber = 0;
 
-  function start(work: Work<T>, isNew: boolean): Flight<T> {
+  function start(work: Work<T>, isNew: boolean): Run<T> {
     const stop = new AbortController();
-    const flight = { result: work(stop.signal), stop, isNew, number: ++lastNumber, passengers: 0 };
-    current = flight;
+    const run = { result: work(stop.signal), stop, isNew, number: ++lastNumber, callers: 0 };
+    current = run;
     const end = () => {
-      if (current === flight) current = undefined;
+      if (current === run) current = undefined;
     };
-    flight.result.then(end, end);
-    return flight;
+    run.result.then(end, end);
+    return run;
   }
 
-  async function board(flight: Flight<T>, signal: AbortSignal): Promise<T> {
-    flight.passengers++;
+  async function resultOf(run: Run<T>, signal: AbortSignal): Promise<T> {
+    run.callers++;
     try {
-      return await untilAborted(flight.result, signal);
+      return await untilAborted(run.result, signal);
     } finally {
-      flight.passengers--;
-      if (flight.passengers === 0 && current === flight) {
+      run.callers--;
+      if (run.callers === 0 && current === run) {
         current = undefined;
-        flight.stop.abort(signal.reason);
+        run.stop.abort(signal.reason);
       }
     }
   }
 
-  async function boardOrStart(signal: AbortSignal, work: Work<T>, isNew: boolean): Promise<T> {
+  async function joinOrStart(signal: AbortSignal, work: Work<T>, isNew: boolean): Promise<T> {
     const others = current;
-    if (others === undefined) return await board(start(work, isNew), signal);
+    if (others === undefined) return await resultOf(start(work, isNew), signal);
     try {
-      return await board(others, signal);
+      return await resultOf(others, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      return await board(current ?? start(work, isNew), signal);
+      return await resultOf(current ?? start(work, isNew), signal);
     }
   }
 
   return {
-    join: async (signal, work) => {
+    async join(signal, work) {
       signal.throwIfAborted();
-      return await boardOrStart(signal, work, false);
+      return await joinOrStart(signal, work, false);
     },
     async joinNext(signal, work) {
       signal.throwIfAborted();
@@ -80,12 +80,12 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       while (current !== undefined && !(current.isNew && current.number > before)) {
         await untilAborted(current.result.then(() => {}, () => {}), signal);
       }
-      return await boardOrStart(signal, work, true);
+      return await joinOrStart(signal, work, true);
     },
     share(work) {
-      const flight = current ?? start(work, false);
-      flight.passengers = Infinity;
-      return flight.result;
+      const run = current ?? start(work, false);
+      run.callers = Infinity;
+      return run.result;
     },
     stop() {
       current?.stop.abort(new AppError("unavailable", "Cannot finish reading: the server is stopping"));

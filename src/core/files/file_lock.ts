@@ -1,6 +1,6 @@
 import { AppError } from "../app_error.ts";
 import { settlesWithin } from "../async/deadline.ts";
-import { createKeyedQueue } from "../async/queue.ts";
+import { createQueue, type Queue } from "../async/queue.ts";
 
 /**
  * Takes the operating system's advisory lock on an open file. It ends when the file is closed or the process ends,
@@ -30,7 +30,7 @@ const longestWaitMs = 10_000;
 
 // A waiting lock takes one of the runtime's few I/O threads, and a holder needs one of them to finish its work: callers
 // of one process therefore wait for each other here, so that at most one of them waits in the operating system.
-const queues = createKeyedQueue<string>();
+const queues = new Map<string, Queue>();
 
 /**
  * Runs `work` while no other process and no other caller holds the advisory lock of `path`, which is the operating
@@ -45,14 +45,20 @@ export async function withFileLock<T>(
   options: { longestWaitMs?: number } = {},
 ): Promise<T> {
   const lockPath = `${path}.lock`;
-  return await queues.run(lockPath, async () => {
-    const lock = await acquire(path, lockPath, options.longestWaitMs ?? longestWaitMs);
-    try {
-      return await work();
-    } finally {
-      await release(lock, lockPath);
-    }
-  });
+  const queue = queues.get(lockPath) ?? createQueue();
+  queues.set(lockPath, queue);
+  try {
+    return await queue.run(async () => {
+      const lock = await acquire(path, lockPath, options.longestWaitMs ?? longestWaitMs);
+      try {
+        return await work();
+      } finally {
+        await release(lock, lockPath);
+      }
+    });
+  } finally {
+    if (queue.isEmpty) queues.delete(lockPath);
+  }
 }
 
 async function acquire(path: string, lockPath: string, waitMs: number): Promise<Deno.FsFile> {

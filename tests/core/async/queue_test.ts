@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createKeyedQueue, createQueue } from "../../../src/core/async/queue.ts";
+import { createQueue } from "../../../src/core/async/queue.ts";
 
 Deno.test("a queue does one piece of work at a time, in the order of asking, and goes on after one that fails", async () => {
   const queue = createQueue();
@@ -47,16 +47,4 @@ Deno.test("a queue lets in as many at once as it is told", async () => {
   assert.equal(isIn, false);
   leave();
   assert.equal(await third, true);
-});
-
-Deno.test("a keyed queue keeps those of one key apart, and no others", async () => {
-  const queues = createKeyedQueue<string>();
-  const done: string[] = [];
-  const held = Promise.withResolvers<void>();
-  const a = queues.run("a", () => held.promise.then(() => void done.push("a1")));
-  const later = queues.run("a", () => void done.push("a2"));
-  await queues.run("b", () => void done.push("b"));
-  held.resolve();
-  await Promise.all([a, later]);
-  assert.deepEqual(done, ["b", "a1", "a2"]);
 });

@@ -138,6 +138,19 @@ Deno.test("withFileLock() runs one at a time, goes on after a failure, and hands
   assert.equal(await run("d"), "d");
 });
 
+Deno.test("withFileLock() keeps those of one path apart, and no others", async () => {
+  await using folder = await temporaryFolder();
+  const [one, other] = [`${folder.path}/one`, `${folder.path}/other`];
+  const done: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const first = withFileLock(one, () => held.promise.then(() => void done.push("one, first")));
+  const later = withFileLock(one, () => Promise.resolve(void done.push("one, later")));
+  await withFileLock(other, () => Promise.resolve(void done.push("other")));
+  held.resolve();
+  await Promise.all([first, later]);
+  assert.deepEqual(done, ["other", "one, first", "one, later"]);
+});
+
 Deno.test({
   name: "lockWithin() lets readers in together, and gives back what it gets too late",
   // the wait that was given up ends in the operating system, perhaps after the test
