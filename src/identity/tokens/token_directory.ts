@@ -36,7 +36,6 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
   let records = new Map<string, TokenRecord>();
   let index = createTokenIndex([]);
   let faulty: ReadonlySet<string> = new Set();
-  let firstExpiry = Infinity;
 
   function adopt(read: RecordsRead<TokenRecord>): void {
     for (const { message } of read.faults) logger.warn(message);
@@ -44,7 +43,6 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
     const before = records;
     records = new Map(read.records.map((record) => [record.id, record]));
     index = createTokenIndex(read.records);
-    firstExpiry = earliestExpiry(read.records);
     // a token that was replaced under its id is another token
     for (const [id, { hash, database }] of before) {
       const now = records.get(id);
@@ -80,14 +78,15 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
     /** Takes expired tokens out of the file. They are refused from their moment on, whether this ran or not. */
     async sweep(): Promise<void> {
       const time = now();
-      if (time < firstExpiry) return;
-      const expired = [...records.values()].filter((record) => isExpired(record, time));
+      let someExpired = false;
       // out of memory first, so that connections end even where the file cannot be written
-      for (const { id } of expired) {
+      for (const [id, record] of records) {
+        if (!isExpired(record, time)) continue;
+        someExpired = true;
         records.delete(id);
         onEnded(id);
       }
-      firstExpiry = earliestExpiry(records.values());
+      if (!someExpired) return;
       await rewriteCredentialFile(path, async (text) => {
         if (text === undefined) return { result: undefined };
         const swept = await withoutExpired({ path, text }, time);
@@ -125,12 +124,6 @@ export function createTokenIndex(
       return isExpired(found.record, nowMs) ? undefined : found.record;
     },
   };
-}
-
-function earliestExpiry(records: Iterable<TokenRecord>): number {
-  let earliest = Infinity;
-  for (const { expiresAt } of records) earliest = Math.min(earliest, expiresAt ?? Infinity);
-  return earliest;
 }
 
 // what has expired is read from the file and not from memory: an administrator may have changed it since

@@ -4,7 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import { readCredentialText, rewriteCredentialFile } from "../credentials/credential_file.ts";
 import { blankWarning, refuseDamage } from "../credentials/damaged_file.ts";
 import { changeEntries } from "../credentials/entries.ts";
-import { type CredentialFault, readRecords } from "../credentials/read_records.ts";
+import { readRecords, type RecordsRead } from "../credentials/read_records.ts";
 import type { EntryChange } from "../credentials/yaml_entries.ts";
 import { afterLogins, createLoginQueue, failedLogin, type LoginCounts } from "./lockout.ts";
 import { costOf, passwordCost } from "./password_hashing.ts";
@@ -33,9 +33,7 @@ interface Accounts {
   readonly text: string | undefined;
   readonly users: ReadonlyMap<string, UserRecord>;
   readonly highestCost: number;
-  readonly faults: readonly CredentialFault[];
-  /** Of a file that is there and names nobody. */
-  readonly warning: string | undefined;
+  readonly read: RecordsRead<UserRecord>;
 }
 
 /**
@@ -47,8 +45,10 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
   const { path, maxFailedAttempts, now, logger, beforeWrite, onLockout, onReloaded } = options;
   const queue = createQueue();
   const logins = createLoginQueue({ write: (some) => queue.run(() => writeLogins(some)), logger });
-  let accounts = await readAccounts(path, (await readCredentialText(path))?.text);
-  if (accounts.warning !== undefined) logger.warn(accounts.warning);
+  const file = await readCredentialText(path);
+  let accounts = await readAccounts(path, file?.text);
+  const warning = file && blankWarning(userKind, file, accounts.read);
+  if (warning !== undefined) logger.warn(warning);
   logFaults(accounts);
 
   function find(username: string): UserRecord | undefined {
@@ -60,8 +60,8 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
     logFaults(read);
     onReloaded?.();
   }
-  function logFaults({ faults }: Accounts): void {
-    for (const { message } of faults) logger.warn(message);
+  function logFaults({ read }: Accounts): void {
+    for (const { message } of read.faults) logger.warn(message);
   }
   async function writeLogins(some: ReadonlyMap<string, LoginCounts>): Promise<() => void> {
     return await rewriteCredentialFile(path, async (text) => {
@@ -122,18 +122,16 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
 /** @param before what is in force; a file that looks damaged does not take its place */
 async function readAccounts(path: string, text: string | undefined, before?: Accounts): Promise<Accounts> {
   const file = { path, text: text ?? "" };
-  const after = await readRecords(userKind, file);
+  const read = await readRecords(userKind, file);
   if (before !== undefined && text !== undefined) {
-    const faulty = new Set(before.faults.map(({ entry }) => entry));
-    refuseDamage(userKind, file, { records: before.users, faulty }, after);
+    const faulty = new Set(before.read.faults.map(({ entry }) => entry));
+    refuseDamage(userKind, file, { records: before.users, faulty }, read);
   }
-  const { records, faults } = after;
   return {
     text,
-    users: new Map(records.map((user) => [user.username, user])),
-    highestCost: Math.max(passwordCost, ...new Set(records.map((user) => costOf(user.passwordHash)))),
-    faults,
-    warning: text === undefined ? undefined : blankWarning(userKind, file, after),
+    users: new Map(read.records.map((user) => [user.username, user])),
+    highestCost: Math.max(passwordCost, ...new Set(read.records.map((user) => costOf(user.passwordHash)))),
+    read,
   };
 }
 
