@@ -4,7 +4,7 @@ import { commentStatements, insertStatement } from "./table_rows.ts";
 
 /** A page's part under one `##` heading. */
 export interface HandbookSection {
-  /** The file's name without its ending. */
+  /** The file's name without `.md`. */
   readonly page: string;
   readonly title: string;
   readonly section: string;

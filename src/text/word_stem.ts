@@ -36,14 +36,14 @@ export function identifierWords(identifier: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** An ending, how many letters must remain before it, and what it becomes; of those that fit, the first counts. */
-const endings = (
+/** A suffix, how many letters must remain before it, and what it becomes; of those that fit, the first counts. */
+const suffixes = (
   "ization 3 iz,isation 3 iz,ational 3 at,fulness 3 ,iveness 3 iv,ation 3 at,ating 3 at,ator 3 at,ated 3 at,ate 3 at," +
   "ically 4 ,ical 4 ,izing 3 iz,ising 3 iz,ized 3 iz,ised 3 iz,ize 3 iz,ment 4 ,ness 3 ,ing 3 ,edly 3 ,ally 3 al," +
   "ity 4 ,ied 2 y,ion 4 ,ive 4 ,ed 3 ,ly 3 ,er 4 ,al 4 ,ic 4 ,e 3 "
 ).split(",").map((entry) => {
-  const [ending = "", rest, becomes = ""] = entry.split(" ");
-  return { ending, rest: Number(rest), becomes };
+  const [suffix = "", rest, becomes = ""] = entry.split(" ");
+  return { suffix, rest: Number(rest), becomes };
 });
 
 /**
@@ -58,9 +58,9 @@ export function searchStem(word: string): string {
 }
 
 function withoutEnding(word: string): string {
-  for (const { ending, rest, becomes } of endings) {
-    if (word.length - ending.length < rest || !word.endsWith(ending)) continue;
-    const base = word.slice(0, -ending.length) + becomes;
+  for (const { suffix, rest, becomes } of suffixes) {
+    if (word.length - suffix.length < rest || !word.endsWith(suffix)) continue;
+    const base = word.slice(0, -suffix.length) + becomes;
     // "stopped" is "stop", but "filled" is "fill".
     return becomes === "" && /([bdgmnprt])\1$/.test(base) ? base.slice(0, -1) : base;
   }

@@ -121,12 +121,12 @@ function shortName(column: CatalogColumn, table: CatalogTable): string {
   return stems(words).startsWith(tableName) ? stems(words).slice(tableName.length) : "";
 }
 
-const endings = wordSet("id at on by no");
+const lastOnly = wordSet("id at on by no");
 
 /** The name's last words: "price" for `unit_price`. */
 function lastWords({ name }: CatalogColumn): string[] {
   const words = identifierWords(name);
-  return words.slice(1).map((_, at) => stems(words.slice(at + 1))).filter((name) => !endings.has(name));
+  return words.slice(1).map((_, at) => stems(words.slice(at + 1))).filter((name) => !lastOnly.has(name));
 }
 
 const inCents = ({ comment }: CatalogColumn): boolean => /\bcents?\b/i.test(comment);

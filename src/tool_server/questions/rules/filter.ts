@@ -201,15 +201,15 @@ function numberTestAt(
   const high = isRange && low && wordAt(tokens, low.end) === "and"
     ? amountAt(tokens, low.end + 1)
     : undefined;
-  const ending = low && !lead && !isRange ? phraseAt(tokens, low.end, phrases.comparisonEndings) : undefined;
-  const operator = (lead ?? ending)?.meaning;
+  const suffix = low && !lead && !isRange ? phraseAt(tokens, low.end, phrases.comparisonSuffixes) : undefined;
+  const operator = (lead ?? suffix)?.meaning;
   const isComparison = isRange || operator !== undefined;
   if (!low || (isRange && !high) || (isNegated && isComparison)) return undefined;
   const test = high
     ? `BETWEEN ${low.number} AND ${high.number}`
     : `${operator ?? (isNegated ? "<>" : "=")} ${low.number}`;
   const isMoney = low.isMoney || high?.isMoney === true;
-  return { meaning: { test, isComparison, isMoney }, end: (high ?? ending ?? low).end };
+  return { meaning: { test, isComparison, isMoney }, end: (high ?? suffix ?? low).end };
 }
 
 /** PostgreSQL's numeric takes far more digits; no honest request does. */

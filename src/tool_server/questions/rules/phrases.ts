@@ -135,7 +135,7 @@ export const comparisons = phrases<Operator>(
   ["<=", "<=,at most,no more than,not more than,up to"],
   ["=", "=,equal to,equals,exactly"],
 );
-export const comparisonEndings = phrases<Operator>(
+export const comparisonSuffixes = phrases<Operator>(
   [">=", "or more,or higher,or above,or over,or better,and up,and above"],
   ["<=", "or less,or lower,or below,or under,or fewer"],
 );

@@ -109,16 +109,16 @@ export const recogniseOrder: Recogniser = (scan, start) => {
   const near = columnNear(scan, adjective?.end ?? at) ?? dateAt(scan, adjective?.end ?? at);
   if (near === undefined) return undefined;
   const { column, end } = near;
-  const ending = phraseAt(tokens, end, directions) ??
+  const suffix = phraseAt(tokens, end, directions) ??
     phraseAt(tokens, skipWords(tokens, end, beforeDirection), directions);
-  const direction = (ending ?? adjective)?.meaning ?? draft.rank;
+  const direction = (suffix ?? adjective)?.meaning ?? draft.rank;
   const isCategory = categories.includes(columnKind(column)) &&
     column !== conceptColumn(table, "name", "order");
   if (direction === undefined && lead.meaning === "sort or group" && isCategory) {
     draft.refusals.push(`"by ${column.name}" may mean sorted by it or counted per it: say which`);
   }
   setOrdering(draft, { column, direction: direction ?? "ASC", isSuperlative: draft.rank !== undefined });
-  return ending?.end ?? end;
+  return suffix?.end ?? end;
 };
 
 function dateAt({ tokens, table }: Scan, at: number) {

@@ -55,7 +55,7 @@ export function tokenise(text: string): Token[] {
   return combineNumberWords(tokens);
 }
 
-/** An identifier such as `order_lines` is as many words as it holds; a possessive's ending goes. */
+/** An identifier such as `order_lines` is as many words as it holds; a possessive's "s" goes. */
 function wordTokens(source: string, start: number): Token[] {
   const word = source.replace(/['’][sS]$/, "");
   const parts = /['’]/.test(word) ? [word.toLowerCase().replace("’", "'")] : identifierWords(word);

@@ -25,9 +25,9 @@ async function openShop() {
   return {
     catalog: await readCatalog(database, { principal, signal }),
     async page(sql: string, maxRows: number, offset: number) {
-      const outcome = await database.read({ principal, sql, signal, maxRows, offset });
-      assert.ok(outcome.ok, sql);
-      return outcome;
+      const result = await database.read({ principal, sql, signal, maxRows, offset });
+      assert.ok(result.ok, sql);
+      return result;
     },
     async rows(sql: string) {
       const { rows, truncatedBy } = await this.page(sql, 100_000, 0);

@@ -41,6 +41,8 @@ export const refusedRequests: readonly (readonly [request: string, reason: strin
   ["orders 2025", 'not understood: "2025"'],
   ["orders in March", 'not understood: "march"'],
   ["orders on 2025-02-30", 'not understood: "on", "2025-02-30"'],
+  // a year of five digits is no date that PostgreSQL reads
+  ["orders in 9999-12", 'not understood: "9999-12"'],
   ["orders on 31 April 2025", 'not understood: "on", "31"'],
   ["customers with more than 5", 'not understood: "more", "than", "5"'],
   ["show 0 orders", 'not understood: "0"'],
