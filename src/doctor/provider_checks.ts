@@ -3,7 +3,7 @@ import { findOpenFile } from "../core/files/file_access.ts";
 import { readRegularFile } from "../core/files/read_regular_file.ts";
 import { shellWord } from "../core/shell_word.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
-import { ProviderError, type ProviderFault } from "../llm/provider_error.ts";
+import { ProviderError, type ProviderErrorKind } from "../llm/provider_error.ts";
 import { type Check, type CheckResult, error, note, warning } from "../rag_server/checks/check.ts";
 
 /**
@@ -60,9 +60,9 @@ async function ask(
   try {
     return await attempt();
   } catch (thrown) {
-    const { message, detail, fault } = providerError(thrown);
+    const { message, detail, kind } = providerError(thrown);
     const text = `${name}: ${detail === "" ? message : `${message}: ${detail}`}`;
-    return [{ ok: false, severity, message: text, remedy: remedyOf(name, fault) }];
+    return [{ ok: false, severity, message: text, remedy: remedyOf(name, kind) }];
   }
 }
 
@@ -74,7 +74,7 @@ function providerError(thrown: unknown): ProviderError {
   throw thrown;
 }
 
-const remedies: Readonly<Record<ProviderFault, string>> = {
+const remedies: Readonly<Record<ProviderErrorKind, string>> = {
   credentials: "-- Put a valid key into the provider's key file (api_keys) or its environment variable",
   rate_limit: "-- Wait, or raise the account's limit or balance with the provider",
   invalid_request: "-- Correct model, dimensions and base_url of this provider in the configuration",
@@ -85,11 +85,11 @@ const remedies: Readonly<Record<ProviderFault, string>> = {
   internal: "-- Look at the server's log",
 };
 
-function remedyOf(name: string, fault: ProviderFault): string {
+function remedyOf(name: string, errorKind: ProviderErrorKind): string {
   const [kind, ...model] = name.split("/");
-  if (kind !== "ollama") return remedies[fault];
-  if (fault === "unreachable") return "ollama serve";
-  return fault === "invalid_request" ? `ollama pull ${model.join("/")}` : remedies[fault];
+  if (kind !== "ollama") return remedies[errorKind];
+  if (errorKind === "unreachable") return "ollama serve";
+  return errorKind === "invalid_request" ? `ollama pull ${model.join("/")}` : remedies[errorKind];
 }
 
 /** Whether a file holds a key, and only for this user. */

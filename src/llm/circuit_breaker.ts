@@ -7,7 +7,7 @@ import {
   type ProviderOptions,
   type RerankProvider,
 } from "./provider.ts";
-import { ProviderError, type ProviderFault } from "./provider_error.ts";
+import { ProviderError, type ProviderErrorKind } from "./provider_error.ts";
 
 /** So many errors in a row open the circuit. */
 const errorsToOpen = 5;
@@ -23,7 +23,7 @@ const patience = { shortestMs: 20_000, longestMs: 45_000 };
 // Not `invalid_request` and `unsupported`: one caller's bad request must not shut others out. Not `credentials`: that
 // error comes fast and costs nothing, and a key that was replaced has to take effect at once. Not `internal`: that one
 // is ours.
-const countedFaults: ReadonlySet<ProviderFault> = new Set([
+const countedKinds: ReadonlySet<ProviderErrorKind> = new Set([
   "unreachable",
   "timeout",
   "provider",
@@ -84,7 +84,7 @@ export function createCircuitBreaker(
     if (open === undefined && errorsInARow < errorsToOpen) return;
     open = { cause, probeAt: now() + openMs };
     generation++;
-    logger.warn("provider circuit opened", { provider, fault: cause.fault, openMs, detail: cause.detail });
+    logger.warn("provider circuit opened", { provider, fault: cause.kind, openMs, detail: cause.detail });
   }
 
   function createPass(patienceMs: number): CircuitPass {
@@ -103,7 +103,7 @@ export function createCircuitBreaker(
         end(() => {
           if (!(thrown instanceof ProviderError)) return;
           if (thrown.noAnswer !== undefined) countSuccess();
-          else if (countedFaults.has(thrown.fault)) countError(thrown, begunIn);
+          else if (countedKinds.has(thrown.kind)) countError(thrown, begunIn);
         }),
       leave: () =>
         end(() => {
@@ -120,14 +120,14 @@ export function createCircuitBreaker(
 
   /**
    * Begins an operation that is more than one promise, such as a stream; the caller must end the pass.
-   * @throws {ProviderError} at once, with the fault that opened the circuit, while it is open
+   * @throws {ProviderError} at once, with the kind of error that opened the circuit, while it is open
    */
   function enter(patienceMs = patience.shortestMs): CircuitPass {
     if (open === undefined) return createPass(patienceMs);
     if (now() < open.probeAt || probe !== undefined) {
-      const { fault, detail } = open.cause;
+      const { kind, detail } = open.cause;
       throw new ProviderError(
-        fault,
+        kind,
         `not tried, since the provider failed ${errorsToOpen} times in a row: ${detail}`,
       );
     }

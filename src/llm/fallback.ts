@@ -3,7 +3,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Completion, CompletionPart, CompletionProvider, CompletionRequest } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 
-// Every fault leads to the next provider, `invalid_request` too: one may refuse a request as too long, or not know
+// Every error leads to the next provider, `invalid_request` too: one may refuse a request as too long, or not know
 // the model's name, and another may take it. A request that all refuse costs no more than those refusals. A reply
 // without an answer does not lead to the next: a request that one model declines is not passed round until another
 // takes it.
@@ -46,7 +46,7 @@ export function withFallback(
       const shareMs = (deadline - now()) / (providers.length - index);
       if (index > 0) {
         if (shareMs < shortestShareMs) return;
-        const [from, fault] = [providers[index - 1]?.name, errors.at(-1)?.fault];
+        const [from, fault] = [providers[index - 1]?.name, errors.at(-1)?.kind];
         logger.warn("falling back to another provider", { provider: from, next: provider.name, fault });
       }
       yield { provider, asked: Number.isFinite(shareMs) ? { ...request, timeoutMs: shareMs } : request };

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from "../core/app_error.ts";
 
 /** The kinds of error that a caller may tell apart. */
-export type ProviderFault =
+export type ProviderErrorKind =
   | "credentials"
   | "rate_limit"
   | "invalid_request"
@@ -18,7 +18,7 @@ export type ProviderFault =
 export type NoAnswer = "declined" | "empty";
 
 // What callers read in place of the provider's own words, which can echo a part of the server's key.
-const phrases: Readonly<Record<ProviderFault, readonly [ErrorCode, string]>> = {
+const phrases: Readonly<Record<ProviderErrorKind, readonly [ErrorCode, string]>> = {
   credentials: ["upstream", "the provider rejected the server's credentials"],
   rate_limit: ["rate_limited", "the provider's rate limit was exceeded; retry later"],
   invalid_request: ["upstream", "the provider rejected the request as invalid"],
@@ -35,15 +35,15 @@ export class ProviderError extends AppError {
   readonly noAnswer: NoAnswer | undefined;
 
   /**
-   * @param fault decides the phrase
+   * @param kind decides the phrase
    * @param detail what happened, for the log alone; credentials have been taken out of it
    */
   constructor(
-    readonly fault: ProviderFault,
+    readonly kind: ProviderErrorKind,
     readonly detail: string,
     options: { cause?: unknown; noAnswer?: NoAnswer | undefined } = {},
   ) {
-    super(...phrases[fault], options);
+    super(...phrases[kind], options);
     this.noAnswer = options.noAnswer;
   }
 }

@@ -6,8 +6,8 @@ import {
   guardEmbedding,
   guardRerank,
 } from "../../src/llm/circuit_breaker.ts";
-import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
-import { assertFault, faultOf, never } from "./exchange_fixture.ts";
+import { ProviderError, type ProviderErrorKind } from "../../src/llm/provider_error.ts";
+import { assertError, errorOf, never } from "./exchange_fixture.ts";
 import { capturedLogger } from "./raw_server.ts";
 import { end, type Script, scriptedProvider, text } from "./scripted_provider.ts";
 
@@ -25,12 +25,13 @@ function fixture() {
   return { clock, breaker, messages };
 }
 
-const failing = (fault: ProviderFault) => () => Promise.reject(new ProviderError(fault, `it was ${fault}`));
+const failing = (fault: ProviderErrorKind) => () =>
+  Promise.reject(new ProviderError(fault, `it was ${fault}`));
 const succeeding = () => Promise.resolve("fine");
 const unwanted = () => Promise.reject(new Error("must not run"));
 
-async function failTimes(breaker: CircuitBreaker, times: number, fault: ProviderFault = "provider") {
-  for (let count = 0; count < times; count++) await assertFault(breaker.run(failing(fault)), fault);
+async function failTimes(breaker: CircuitBreaker, times: number, fault: ProviderErrorKind = "provider") {
+  for (let count = 0; count < times; count++) await assertError(breaker.run(failing(fault)), fault);
 }
 
 Deno.test("five failures in a row open a circuit: calls then fail at once with the last fault", async () => {
@@ -40,8 +41,8 @@ Deno.test("five failures in a row open a circuit: calls then fail at once with t
   await failTimes(breaker, 4, "timeout");
   assert.deepEqual(messages(), []);
   await failTimes(breaker, 1, "unreachable");
-  const error = await faultOf(breaker.run(unwanted));
-  assert.equal(error.fault, "unreachable");
+  const error = await errorOf(breaker.run(unwanted));
+  assert.equal(error.kind, "unreachable");
   assert.equal(error.detail, "not tried, since the provider failed 5 times in a row: it was unreachable");
   assert.deepEqual(messages(), ["provider circuit opened"]);
 });
@@ -51,7 +52,7 @@ Deno.test("unreachable, timeout, provider and rate_limit open a circuit, and no 
   const others = { credentials: false, invalid_request: false, unsupported: false, internal: false };
   for (const [fault, isCounted] of Object.entries({ ...expected, ...others })) {
     const { breaker } = fixture();
-    await failTimes(breaker, 5, fault as ProviderFault);
+    await failTimes(breaker, 5, fault as ProviderErrorKind);
     let hasRun = false;
     await breaker.run(() => Promise.resolve(hasRun = true)).catch(() => {});
     assert.equal(hasRun, !isCounted, fault);
@@ -69,7 +70,7 @@ Deno.test("a bad request in between neither counts nor starts the row anew", asy
 Deno.test("the caller's abort counts as nothing, whatever it makes the operation throw", async () => {
   const { breaker, messages } = fixture();
   for (let count = 0; count < 9; count++) {
-    await assertFault(breaker.run(failing("timeout"), AbortSignal.abort()), "timeout");
+    await assertError(breaker.run(failing("timeout"), AbortSignal.abort()), "timeout");
     await assert.rejects(breaker.run(() => Promise.reject(new Error("gone"))));
   }
   assert.deepEqual(messages(), []);
@@ -79,13 +80,13 @@ Deno.test("after 30 seconds one probe runs while others fail at once; its succes
   const { breaker, clock, messages } = fixture();
   await failTimes(breaker, 5);
   clock.ms = 29_999;
-  await assertFault(breaker.run(unwanted), "provider");
+  await assertError(breaker.run(unwanted), "provider");
   clock.ms = 30_000;
   const { promise, resolve } = Promise.withResolvers<string>();
   const probe = breaker.run(() => promise);
-  await assertFault(breaker.run(unwanted), "provider");
+  await assertError(breaker.run(unwanted), "provider");
   clock.ms = 90_000;
-  await assertFault(breaker.run(unwanted), "provider");
+  await assertError(breaker.run(unwanted), "provider");
   resolve("back");
   assert.equal(await probe, "back");
   assert.equal(await breaker.run(succeeding), "fine");
@@ -100,7 +101,7 @@ Deno.test("a probe that fails opens the circuit for another 30 seconds, with its
   clock.ms = 30_000;
   await failTimes(breaker, 1, "rate_limit");
   clock.ms = 59_999;
-  await assertFault(breaker.run(unwanted), "rate_limit");
+  await assertError(breaker.run(unwanted), "rate_limit");
   clock.ms = 60_000;
   assert.equal(await breaker.run(succeeding), "fine");
 });
@@ -109,7 +110,7 @@ Deno.test("a probe that is aborted, or tells nothing, leaves its place to the ne
   const { breaker, clock } = fixture();
   await failTimes(breaker, 5);
   clock.ms = 30_000;
-  await assertFault(breaker.run(failing("timeout"), AbortSignal.abort()), "timeout");
+  await assertError(breaker.run(failing("timeout"), AbortSignal.abort()), "timeout");
   await failTimes(breaker, 1, "invalid_request");
   breaker.enter().abandon();
   assert.equal(await breaker.run(succeeding), "fine");
@@ -119,7 +120,7 @@ Deno.test("an operation from before the circuit opened closes it by its success,
   const { breaker, clock, messages } = fixture();
   const [early, late, silent] = [breaker.enter(), breaker.enter(), breaker.enter()];
   await failTimes(breaker, 5);
-  await assertFault(breaker.run(unwanted), "provider");
+  await assertError(breaker.run(unwanted), "provider");
   early.succeed();
   assert.equal(await breaker.run(succeeding), "fine");
   await failTimes(breaker, 5);
@@ -163,12 +164,12 @@ Deno.test("an answer that is none tells that the provider works", async () => {
   const { breaker, clock, messages } = fixture();
   const decline = () => Promise.reject(new ProviderError("provider", "", { noAnswer: "declined" }));
   await failTimes(breaker, 4);
-  for (let count = 0; count < 9; count++) await assertFault(breaker.run(decline), "provider");
+  for (let count = 0; count < 9; count++) await assertError(breaker.run(decline), "provider");
   await failTimes(breaker, 4);
   assert.deepEqual(messages(), []);
   await failTimes(breaker, 1);
   clock.ms = 30_000;
-  await assertFault(breaker.run(decline), "provider");
+  await assertError(breaker.run(decline), "provider");
   assert.deepEqual(messages(), ["provider circuit opened", "provider circuit closed"]);
 });
 
@@ -198,8 +199,8 @@ Deno.test("callers that waited in vain open a circuit, where nobody had a reply 
   assert.equal(await breaker.run(succeeding), "fine");
   clock.ms++;
   leaveAfter(made, 20_000, 5);
-  const error = await faultOf(breaker.run(unwanted));
-  assert.equal(error.fault, "timeout");
+  const error = await errorOf(breaker.run(unwanted));
+  assert.equal(error.kind, "timeout");
   assert.match(error.detail, /: nothing arrived for 20000 ms, then the caller gave up$/);
 });
 
@@ -209,7 +210,7 @@ Deno.test("a probe whose caller waits in vain opens the circuit for another 30 s
   made.clock.ms = 30_000;
   leaveAfter(made, 20_000, 1);
   made.clock.ms = 79_999;
-  await assertFault(made.breaker.run(unwanted), "timeout");
+  await assertError(made.breaker.run(unwanted), "timeout");
   made.clock.ms = 80_000;
   assert.equal(await made.breaker.run(succeeding), "fine");
 });
@@ -227,12 +228,12 @@ Deno.test("a stream that fails after its start counts, one that ends cleanly suc
   const failed = Array.from({ length: 5 }, () => [text("a"), down]);
   const { provider, inner } = guarded(...failed.slice(1), [text("a"), end()], ...failed);
   const all = () => Array.fromAsync(provider.stream(request));
-  for (let count = 0; count < 4; count++) await assertFault(all(), "provider");
+  for (let count = 0; count < 4; count++) await assertError(all(), "provider");
   assert.deepEqual(await all(), [text("a"), end()]);
-  for (let count = 0; count < 5; count++) await assertFault(all(), "provider");
+  for (let count = 0; count < 5; count++) await assertError(all(), "provider");
   assert.equal(inner.calls(), 10);
-  await assertFault(all(), "provider");
-  await assertFault(provider.complete(request), "provider");
+  await assertError(all(), "provider");
+  await assertError(provider.complete(request), "provider");
   assert.equal(inner.calls(), 10);
 });
 
@@ -240,13 +241,13 @@ Deno.test("a probe whose reader stops, goes away or stays for the end leaves the
   const never_ = Promise.withResolvers<void>().promise;
   const failed = Array.from({ length: 5 }, () => [down]);
   const { provider, inner, clock } = guarded(...failed, [text("a"), never_], [text("a"), never_], [end()]);
-  for (let count = 0; count < 5; count++) await assertFault(provider.complete(request), "provider");
+  for (let count = 0; count < 5; count++) await assertError(provider.complete(request), "provider");
   clock.ms = 30_000;
   for await (const _ of provider.stream(request)) break;
   const controller = new AbortController();
   const forgotten = provider.stream({ ...request, signal: controller.signal })[Symbol.asyncIterator]();
   assert.deepEqual((await forgotten.next()).value, text("a"));
-  await assertFault(provider.complete(request), "provider");
+  await assertError(provider.complete(request), "provider");
   controller.abort();
   for await (const part of provider.stream(request)) if (part.type === "end") break;
   assert.equal((await provider.complete(request)).text, "");
@@ -256,12 +257,12 @@ Deno.test("a probe whose reader stops, goes away or stays for the end leaves the
 Deno.test("a ping goes past an open circuit, and does not count", async () => {
   const failed = Array.from({ length: 10 }, () => [down]);
   const { provider, inner } = guarded(...failed, [end()]);
-  for (let count = 0; count < 5; count++) await assertFault(provider.ping(never), "provider");
-  for (let count = 0; count < 5; count++) await assertFault(provider.complete(request), "provider");
+  for (let count = 0; count < 5; count++) await assertError(provider.ping(never), "provider");
+  for (let count = 0; count < 5; count++) await assertError(provider.complete(request), "provider");
   assert.equal(provider.name, "kind/model");
   assert.equal(inner.calls(), 10);
   await provider.ping(never);
-  await assertFault(provider.complete(request), "provider");
+  await assertError(provider.complete(request), "provider");
   assert.equal(inner.calls(), 11);
 });
 
@@ -277,8 +278,8 @@ Deno.test("embedding and reranking are guarded too", async () => {
   const rerank = guardRerank({ name: "r", ping, rerank: fail }, breaker);
   const embed = () => embedding.embed({ texts: [], purpose: "query", signal: never });
   const rank = () => rerank.rerank({ query: "", documents: [], signal: never });
-  for (const ask of [embed, rank, embed, rank, embed]) await assertFault(ask(), "provider");
-  await assertFault(embed(), "provider");
-  await assertFault(rank(), "provider");
+  for (const ask of [embed, rank, embed, rank, embed]) await assertError(ask(), "provider");
+  await assertError(embed(), "provider");
+  await assertError(rank(), "provider");
   assert.equal(calls, 5);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { ProviderOptions } from "../../src/llm/provider.ts";
-import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
+import { ProviderError, type ProviderErrorKind } from "../../src/llm/provider_error.ts";
 import { createVendorExchange, type VendorExchange } from "../../src/llm/transport/exchange.ts";
 import type { VendorInterface } from "../../src/llm/transport/http_attempt.ts";
 
@@ -30,7 +30,7 @@ export function exchangeWith(
 }
 
 /** The error that a promise fails with. */
-export async function faultOf(promise: Promise<unknown>): Promise<ProviderError> {
+export async function errorOf(promise: Promise<unknown>): Promise<ProviderError> {
   try {
     await promise;
   } catch (thrown) {
@@ -40,6 +40,6 @@ export async function faultOf(promise: Promise<unknown>): Promise<ProviderError>
   throw new Error("nothing failed");
 }
 
-export async function assertFault(promise: Promise<unknown>, fault: ProviderFault): Promise<void> {
-  assert.equal((await faultOf(promise)).fault, fault);
+export async function assertError(promise: Promise<unknown>, fault: ProviderErrorKind): Promise<void> {
+  assert.equal((await errorOf(promise)).kind, fault);
 }

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import { withFallback } from "../../src/llm/fallback.ts";
 import type { CompletionRequest } from "../../src/llm/provider.ts";
-import { ProviderError, type ProviderFault } from "../../src/llm/provider_error.ts";
-import { assertFault, faultOf, never } from "./exchange_fixture.ts";
+import { ProviderError, type ProviderErrorKind } from "../../src/llm/provider_error.ts";
+import { assertError, errorOf, never } from "./exchange_fixture.ts";
 import { capturedLogger } from "./raw_server.ts";
 import { end, scriptedProvider, text } from "./scripted_provider.ts";
 
 const request = { messages: [], signal: never };
-const fault = (kind: ProviderFault) => new ProviderError(kind, `it was ${kind}`);
+const fault = (kind: ProviderErrorKind) => new ProviderError(kind, `it was ${kind}`);
 const forever = () => Promise.withResolvers<void>().promise;
 
 Deno.test("the next provider answers where one fails, whatever its fault", async () => {
@@ -38,9 +38,9 @@ Deno.test("where all fail, the first one's fault is thrown", async () => {
     scriptedProvider("b", [fault("credentials")]),
   ];
   const provider = withFallback([first, second], silentLogger);
-  await assertFault(provider.complete(request), "rate_limit");
-  await assertFault(Array.fromAsync(provider.stream(request)), "rate_limit");
-  await assertFault(provider.ping(never), "rate_limit");
+  await assertError(provider.complete(request), "rate_limit");
+  await assertError(Array.fromAsync(provider.stream(request)), "rate_limit");
+  await assertError(provider.ping(never), "rate_limit");
 });
 
 Deno.test("a stream goes to the next provider only before its first text", async () => {
@@ -53,7 +53,7 @@ Deno.test("a stream goes to the next provider only before its first text", async
   const failed = (async () => {
     for await (const part of late.stream(request)) seen.push(part);
   })();
-  assert.equal((await faultOf(failed)).fault, "timeout");
+  assert.equal((await errorOf(failed)).kind, "timeout");
   assert.deepEqual(seen, [text("half")]);
   assert.equal(second.calls(), 1);
 });
@@ -63,7 +63,7 @@ Deno.test("the caller's abort, and what is no provider's fault, end it all", asy
   const controller = new AbortController();
   controller.abort(fault("timeout"));
   const aborted = withFallback([scriptedProvider("a", [fault("timeout")]), second], silentLogger);
-  await assertFault(aborted.complete({ ...request, signal: controller.signal }), "timeout");
+  await assertError(aborted.complete({ ...request, signal: controller.signal }), "timeout");
   const broken = withFallback([scriptedProvider("a", [new RangeError("a bug")]), second], silentLogger);
   await assert.rejects(broken.complete(request), RangeError);
   await assert.rejects(Array.fromAsync(broken.stream(request)), RangeError);
@@ -88,8 +88,8 @@ Deno.test("an answer that is none goes to no other provider", async () => {
     const second = scriptedProvider("b", [text("second"), end()]);
     const first = scriptedProvider("a", [new ProviderError("provider", "", { noAnswer })]);
     const provider = withFallback([first, second], silentLogger);
-    assert.equal((await faultOf(provider.complete(request))).noAnswer, noAnswer);
-    assert.equal((await faultOf(Array.fromAsync(provider.stream(request)))).noAnswer, noAnswer);
+    assert.equal((await errorOf(provider.complete(request))).noAnswer, noAnswer);
+    assert.equal((await errorOf(Array.fromAsync(provider.stream(request)))).noAnswer, noAnswer);
     assert.equal(second.calls(), 0);
   }
 });
@@ -111,11 +111,11 @@ Deno.test("each provider gets at most its share of the time that is left", async
   const all = [takes("a", 20_000), takes("b", 4_000), takes("c", 1_000)];
   const now = () => clock.ms;
   const limited = withFallback(all.map(({ provider }) => provider), silentLogger, { timeoutMs: 60_000, now });
-  await assertFault(limited.complete(request), "timeout");
-  await assertFault(Array.fromAsync(limited.stream(request)), "timeout");
+  await assertError(limited.complete(request), "timeout");
+  await assertError(Array.fromAsync(limited.stream(request)), "timeout");
   assert.deepEqual(all.map(({ asked }) => asked), [[20_000, 20_000], [20_000, 20_000], [36_000, 36_000]]);
   const unlimited = withFallback(all.map(({ provider }) => provider), silentLogger, { timeoutMs: 0 });
-  await assertFault(unlimited.complete(request), "timeout");
+  await assertError(unlimited.complete(request), "timeout");
   assert.deepEqual(all.map(({ asked }) => asked.at(-1)), [undefined, undefined, undefined]);
 });
 
@@ -138,8 +138,8 @@ Deno.test("where the time is up, or nearly, no other provider is asked", async (
     const second = scriptedProvider("b", [end()]);
     const { logger, lines } = capturedLogger();
     const provider = withFallback([first, second], logger, { timeoutMs: 60_000, now: () => clock.ms });
-    await assertFault(provider.complete(request), "rate_limit");
-    await assertFault(Array.fromAsync(provider.stream(request)), "rate_limit");
+    await assertError(provider.complete(request), "rate_limit");
+    await assertError(Array.fromAsync(provider.stream(request)), "rate_limit");
     assert.deepEqual([second.calls(), lines.length], [0, 0]);
   }
 });

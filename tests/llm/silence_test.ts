@@ -4,7 +4,7 @@ import type { ProviderOptions } from "../../src/llm/provider.ts";
 import { sleep as wait } from "../../src/core/async/deadline.ts";
 import { optionsFor } from "./wire/provider_subjects.ts";
 import { waitUntil } from "../support/wait_until.ts";
-import { faultOf, never } from "./exchange_fixture.ts";
+import { errorOf, never } from "./exchange_fixture.ts";
 import {
   capturedLogger,
   chunk,
@@ -68,8 +68,8 @@ Deno.test("five callers that gave up on a silent provider open its circuit", asy
     if (count % 2 === 0) await leave(model, stream(model), count, 20_000);
     else await leave(model, complete(model), count, 27_500);
   }
-  const { fault, detail } = await faultOf(model.completion.complete({ messages, signal: never }));
-  assert.equal(fault, "timeout");
+  const { kind, detail } = await errorOf(model.completion.complete({ messages, signal: never }));
+  assert.equal(kind, "timeout");
   assert.match(
     detail,
     /^not tried, since the provider failed 5 times in a row: nothing arrived for 27500 ms/,

@@ -1,4 +1,4 @@
-import { type NoAnswer, ProviderError, type ProviderFault } from "../provider_error.ts";
+import { type NoAnswer, ProviderError, type ProviderErrorKind } from "../provider_error.ts";
 
 export interface AttemptErrorFacts {
   /** The same request may fare better in a moment. */
@@ -13,22 +13,22 @@ export interface AttemptErrorFacts {
 
 /** The error of one attempt. It does not leave the exchange, since its message still holds what the provider wrote. */
 export class AttemptError extends Error {
-  constructor(readonly fault: ProviderFault, message: string, readonly facts: AttemptErrorFacts = {}) {
+  constructor(readonly kind: ProviderErrorKind, message: string, readonly facts: AttemptErrorFacts = {}) {
     super(message);
   }
 }
 
-/** Gives what was thrown a fault, where it has none yet. */
+/** Gives what was thrown a kind, where it has none yet. */
 export function asAttemptError(
   thrown: unknown,
-  fault: ProviderFault,
+  kind: ProviderErrorKind,
   facts: AttemptErrorFacts = {},
 ): AttemptError {
   if (thrown instanceof AttemptError) return thrown;
   if (thrown instanceof ProviderError) {
-    return new AttemptError(thrown.fault, thrown.detail, { noAnswer: thrown.noAnswer });
+    return new AttemptError(thrown.kind, thrown.detail, { noAnswer: thrown.noAnswer });
   }
-  return new AttemptError(fault, messageOf(thrown), facts);
+  return new AttemptError(kind, messageOf(thrown), facts);
 }
 
 /** For names that do not resolve, refused and broken connections, and failed TLS. */
@@ -44,7 +44,7 @@ function messageOf(thrown: unknown): string {
   return texts.join(": ") || String(thrown);
 }
 
-const faultsByStatus: Readonly<Record<number, ProviderFault>> = {
+const kindsByStatus: Readonly<Record<number, ProviderErrorKind>> = {
   401: "credentials",
   // the account behind the key has no money left, which the operator must mend, as with a key
   402: "credentials",
@@ -68,8 +68,8 @@ const passingStatuses = new Set([408, 409, 425, 429]);
  * What a reply's status says went wrong.
  * @param status any that is no success; redirects too, which are never followed with a key in the headers
  */
-export function faultOfStatus(status: number): ProviderFault {
-  return faultsByStatus[status] ?? (status >= 400 && status < 500 ? "invalid_request" : "provider");
+export function kindOfStatus(status: number): ProviderErrorKind {
+  return kindsByStatus[status] ?? (status >= 400 && status < 500 ? "invalid_request" : "provider");
 }
 
 /** Whether the same request may fare better in a moment. */
@@ -78,7 +78,7 @@ export function isPassingStatus(status: number): boolean {
 }
 
 // Anthropic's and OpenAI's error types and codes, and Google's status names
-const faultsByName = new Map<string, ProviderFault>([
+const kindsByName = new Map<string, ProviderErrorKind>([
   ["authentication_error", "credentials"],
   ["permission_error", "credentials"],
   ["billing_error", "credentials"],
@@ -109,14 +109,14 @@ export function errorWithinReply(
   ...names: readonly (string | number | null | undefined)[]
 ): ProviderError {
   const given = names.filter((name) => name !== undefined && name !== null);
-  const fault = given.map(faultOfName).find((known) => known !== undefined) ?? "provider";
+  const kind = given.map(kindOfName).find((known) => known !== undefined) ?? "provider";
   return new ProviderError(
-    fault,
+    kind,
     `an error within the reply: ${[...given, message ?? ""].join(" ").slice(0, 500)}`,
   );
 }
 
-function faultOfName(name: string | number): ProviderFault | undefined {
-  if (typeof name === "string") return faultsByName.get(name);
-  return name >= 400 && name < 600 ? faultOfStatus(name) : undefined;
+function kindOfName(name: string | number): ProviderErrorKind | undefined {
+  if (typeof name === "string") return kindsByName.get(name);
+  return name >= 400 && name < 600 ? kindOfStatus(name) : undefined;
 }

@@ -28,7 +28,7 @@ export interface ExchangeRequest extends AttemptRequest {
 export interface SendRequest<T> extends ExchangeRequest {
   /** The longest body, in bytes; 64 MiB where absent. */
   readonly maxBytes?: number;
-  /** Takes what is needed from the JSON; what it throws is a `provider` fault, unless it says another. */
+  /** Takes what is needed from the JSON; what it throws becomes an error of kind `provider`, unless it is a ProviderError. */
   readonly read: (json: unknown) => T;
 }
 
@@ -41,8 +41,8 @@ export interface StreamRequest<T> extends ExchangeRequest {
 export type VendorExchange = ReturnType<typeof createVendorExchange>;
 
 /**
- * The exchange with one vendor over HTTP. Replies are bounded in size and time, and what fails becomes one of the eight
- * faults. It tries again where that may help: a reply until it was read, a stream only before its first item. A request
+ * The exchange with one vendor over HTTP. Replies are bounded in size and time, and every error becomes one of the eight
+ * kinds. It tries again where that may help: a reply until it was read, a stream only before its first item. A request
  * that needs a key and has none fails as `credentials` before any network is used.
  */
 export function createVendorExchange(options: ProviderOptions, vendor: VendorInterface) {

@@ -1,7 +1,7 @@
 import { createDeadline } from "../../core/async/deadline.ts";
 import { providerName, type ProviderOptions } from "../provider.ts";
-import { type NoAnswer, ProviderError, type ProviderFault } from "../provider_error.ts";
-import { asBrokenConnection, AttemptError, faultOfStatus, isPassingStatus } from "./attempt_error.ts";
+import { type NoAnswer, ProviderError, type ProviderErrorKind } from "../provider_error.ts";
+import { asBrokenConnection, AttemptError, isPassingStatus, kindOfStatus } from "./attempt_error.ts";
 import { type Incoming, readErrorBody } from "./read_reply.ts";
 import { cutOutEcho, scrubSecrets } from "./scrub_secrets.ts";
 
@@ -18,7 +18,7 @@ export interface VendorInterface {
   /** What an error's text says that its status does not. */
   readonly readError?: (
     detail: string,
-  ) => { readonly fault?: ProviderFault; readonly noAnswer?: NoAnswer } | undefined;
+  ) => { readonly kind?: ProviderErrorKind; readonly noAnswer?: NoAnswer } | undefined;
   /** What may be wrong if an address is not found. */
   readonly notFoundHint?: string | undefined;
 }
@@ -122,25 +122,25 @@ export function startAttempt(
       throw errorOf(response, prepared, body, vendor.notFoundHint);
     },
 
-    fail({ fault: given, message: text, facts }, message) {
+    fail({ kind: given, message: text, facts }, message) {
       const elapsedMs = Math.round(performance.now() - startedAt);
       deadline[Symbol.dispose]();
       if (caller.aborted) return caller.reason;
       const detail = scrub(text, longestDetail);
-      const { fault = given, noAnswer = facts.noAnswer } = vendor.readError?.(detail) ?? {};
+      const { kind = given, noAnswer = facts.noAnswer } = vendor.readError?.(detail) ?? {};
       const fields = {
         provider: providerName(options),
         attempt: number,
         status: facts.status,
         elapsedMs,
-        fault,
+        fault: kind,
         requestId: facts.requestId && scrub(facts.requestId, longestRequestId),
         detail,
       };
       if (noAnswer !== undefined && levels[message] === "warn") {
         options.logger.info("a model gave no answer", fields);
       } else options.logger[levels[message]](message, fields);
-      return new ProviderError(fault, detail, { noAnswer });
+      return new ProviderError(kind, detail, { noAnswer });
     },
 
     end: () => deadline[Symbol.dispose](),
@@ -183,7 +183,7 @@ function errorOf(
   const place = location === null ? "" : ` to ${location}`;
   const hint = (status === 404 || status === 405) && notFoundHint !== "" ? ` (${notFoundHint})` : "";
   return new AttemptError(
-    faultOfStatus(status),
+    kindOfStatus(status),
     `HTTP ${status} for ${method} ${new URL(url).pathname}${place}${hint}${body === "" ? "" : `: ${body}`}`,
     {
       status,

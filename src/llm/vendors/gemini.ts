@@ -90,7 +90,7 @@ function geminiExchange(options: ProviderOptions): VendorExchange {
     needsKey: true,
     authHeaders: (key) => ({ "x-goog-api-key": key }),
     // a key that Google does not know gets the same status as a bad request
-    readError: (detail) => detail.includes("API_KEY_INVALID") ? { fault: "credentials" } : undefined,
+    readError: (detail) => detail.includes("API_KEY_INVALID") ? { kind: "credentials" } : undefined,
   });
 }
 

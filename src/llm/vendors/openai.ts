@@ -237,7 +237,7 @@ function otherThan(name: TokenLimitName): TokenLimitName {
 }
 
 function isRefusal(thrown: unknown): thrown is ProviderError {
-  return thrown instanceof ProviderError && thrown.fault === "invalid_request";
+  return thrown instanceof ProviderError && thrown.kind === "invalid_request";
 }
 
 /** Some servers name the parameter that they want, others only say that they do not know the one that they got. */

@@ -27,7 +27,7 @@ const cases: readonly (readonly [readonly (string | number | null | undefined)[]
 
 for (const [names, fault] of cases) {
   Deno.test(`errorWithinReply() reads ${names.join(", ") || "no name"} as ${fault}`, () => {
-    assert.equal(errorWithinReply("no", ...names).fault, fault);
+    assert.equal(errorWithinReply("no", ...names).kind, fault);
   });
 }
 

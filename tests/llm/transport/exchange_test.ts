@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { sleep as wait } from "../../../src/core/async/deadline.ts";
 import { waitUntil } from "../../support/wait_until.ts";
-import { assertFault, exchangeWith, faultOf, never } from "../exchange_fixture.ts";
+import { assertError, errorOf, exchangeWith, never } from "../exchange_fixture.ts";
 import { capturedLogger, chunk, chunkedHead, reply, startRawServer } from "../raw_server.ts";
 
 const read = (json: unknown) => json;
@@ -72,8 +72,8 @@ for (
     await using server = startRawServer((connection) =>
       connection.write(reply(status, `{"error":"no ${status}"}`, "location: http://127.0.0.1:9/\r\n"))
     );
-    const error = await faultOf(exchangeWith(server.url).send(question));
-    assert.equal(error.fault, fault);
+    const error = await errorOf(exchangeWith(server.url).send(question));
+    assert.equal(error.kind, fault);
     assert.match(error.detail, new RegExp(`^HTTP ${status} .*no ${status}`));
     assert.equal(error.cause, undefined);
     assert.equal(server.requests.length, attempts);
@@ -84,7 +84,7 @@ Deno.test("a vendor's x-should-retry: false ends the attempts", async () => {
   await using server = startRawServer((connection) =>
     connection.write(reply(429, "", "x-should-retry: false\r\n"))
   );
-  await assertFault(exchangeWith(server.url).send(question), "rate_limit");
+  await assertError(exchangeWith(server.url).send(question), "rate_limit");
   assert.equal(server.requests.length, 1);
 });
 
@@ -101,21 +101,21 @@ Deno.test("a reset before the reply, an empty and a broken-off reply are tried a
 
 Deno.test("a connection that breaks each time, or is refused, is unreachable", async () => {
   const server = startRawServer((connection) => connection.close());
-  await assertFault(exchangeWith(server.url).send(question), "unreachable");
+  await assertError(exchangeWith(server.url).send(question), "unreachable");
   assert.equal(server.requests.length, 4);
   await server[Symbol.asyncDispose]();
-  await assertFault(exchangeWith(server.url).send(question), "unreachable");
+  await assertError(exchangeWith(server.url).send(question), "unreachable");
 });
 
 Deno.test("a name that does not resolve is unreachable", async () => {
-  await assertFault(exchangeWith("http://nothing.invalid").send(question), "unreachable");
+  await assertError(exchangeWith("http://nothing.invalid").send(question), "unreachable");
 });
 
 Deno.test("malformed JSON and malformed UTF-8 are the provider's fault, once, and the detail quotes nothing of it", async () => {
   for (const body of [`{"text":"private words`, "<html>private words"]) {
     await using server = startRawServer((connection) => connection.write(reply(200, body)));
-    const error = await faultOf(exchangeWith(server.url).send(question));
-    assert.equal(error.fault, "provider");
+    const error = await errorOf(exchangeWith(server.url).send(question));
+    assert.equal(error.kind, "provider");
     assert.doesNotMatch(error.detail, /private/);
     assert.equal(server.requests.length, 1);
   }
@@ -123,7 +123,7 @@ Deno.test("malformed JSON and malformed UTF-8 are the provider's fault, once, an
     await connection.write("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n");
     await connection.write(new Uint8Array([0x22, 0xff, 0xfe, 0x22]));
   });
-  await assertFault(exchangeWith(server.url).send(question), "provider");
+  await assertError(exchangeWith(server.url).send(question), "provider");
 });
 
 Deno.test("what the reader throws is the provider's fault, unless it says another", async () => {
@@ -132,11 +132,11 @@ Deno.test("what the reader throws is the provider's fault, unless it says anothe
   const failing = (error: Error) => () => {
     throw error;
   };
-  const plain = await faultOf(exchange.send({ ...question, read: failing(new TypeError("no choices")) }));
-  assert.deepEqual([plain.fault, plain.detail], ["provider", "no choices"]);
+  const plain = await errorOf(exchange.send({ ...question, read: failing(new TypeError("no choices")) }));
+  assert.deepEqual([plain.kind, plain.detail], ["provider", "no choices"]);
   const own = new ProviderError("unsupported", "key the-key-of-the-server");
-  const kept = await faultOf(exchange.send({ ...question, read: failing(own) }));
-  assert.deepEqual([kept.fault, kept.detail], ["unsupported", "key [redacted]"]);
+  const kept = await errorOf(exchange.send({ ...question, read: failing(own) }));
+  assert.deepEqual([kept.kind, kept.detail], ["unsupported", "key [redacted]"]);
   assert.equal(server.requests.length, 2);
 });
 
@@ -153,7 +153,7 @@ Deno.test("a reply that is too slow is a timeout, tried again while the request 
 Deno.test("the request's time holds for all attempts together", async () => {
   await using server = startRawServer(() => {});
   const exchange = exchangeWith(server.url, { requestTimeoutMs: 150, perAttemptTimeoutMs: 0 });
-  await assertFault(exchange.send(question), "timeout");
+  await assertError(exchange.send(question), "timeout");
   assert.equal(server.requests.length, 1);
 });
 
@@ -161,8 +161,8 @@ Deno.test("a status whose body stalls keeps its fault", async () => {
   await using server = startRawServer((connection) =>
     connection.write("HTTP/1.1 401 No\r\ncontent-length: 100\r\n\r\nwrong")
   );
-  const error = await faultOf(exchangeWith(server.url, { perAttemptTimeoutMs: 400 }).send(question));
-  assert.deepEqual([error.fault, error.detail], ["credentials", "HTTP 401 for POST /ask: wrong"]);
+  const error = await errorOf(exchangeWith(server.url, { perAttemptTimeoutMs: 400 }).send(question));
+  assert.deepEqual([error.kind, error.detail], ["credentials", "HTTP 401 for POST /ask: wrong"]);
 });
 
 Deno.test("the wait is what Retry-After asks for", async () => {
@@ -184,7 +184,7 @@ Deno.test("the wait doubles from half a second, with full jitter, and is no shor
   const waitsWith = async (random: number) => {
     const waits: number[] = [];
     const sleep = (ms: number) => Promise.resolve(void waits.push(ms));
-    await assertFault(exchangeWith(server.url, { sleep, random: () => random }).send(question), "provider");
+    await assertError(exchangeWith(server.url, { sleep, random: () => random }).send(question), "provider");
     return waits;
   };
   assert.deepEqual(await waitsWith(1), [500, 1000, 2000]);
@@ -196,8 +196,8 @@ Deno.test("a wait that the request has no time for, or over a minute, ends the a
   await using server = startRawServer((connection, number) =>
     connection.write(reply(429, "", `retry-after: ${number === 1 ? 21 : 61}\r\n`))
   );
-  await assertFault(exchangeWith(server.url, { requestTimeoutMs: 20_000 }).send(question), "rate_limit");
-  await assertFault(exchangeWith(server.url, { requestTimeoutMs: 0 }).send(question), "rate_limit");
+  await assertError(exchangeWith(server.url, { requestTimeoutMs: 20_000 }).send(question), "rate_limit");
+  await assertError(exchangeWith(server.url, { requestTimeoutMs: 0 }).send(question), "rate_limit");
   assert.equal(server.requests.length, 2);
 });
 
@@ -240,7 +240,7 @@ Deno.test("a redirect is not followed: its place is named without its query", as
   await using server = startRawServer((connection) =>
     connection.write(reply(307, "", `location: ${other.url}/v2?secret=12345\r\n`))
   );
-  const error = await faultOf(exchangeWith(server.url).send(question));
+  const error = await errorOf(exchangeWith(server.url).send(question));
   assert.equal(error.detail, `HTTP 307 for POST /ask to ${other.url}/v2?[redacted]`);
   assert.equal(other.requests.length, 0);
 });
@@ -248,7 +248,7 @@ Deno.test("a redirect is not followed: its place is named without its query", as
 Deno.test("an address that is not found is told without its query, with what may be wrong about it", async () => {
   await using server = startRawServer((connection) => connection.write(reply(404, "not here")));
   const exchange = exchangeWith(`${server.url}/v2/the-key-of-the-server`, { notFoundHint: "try /v3" });
-  const error = await faultOf(exchange.send({ path: "/models?limit=1", signal: never, read }));
+  const error = await errorOf(exchange.send({ path: "/models?limit=1", signal: never, read }));
   assert.equal(error.detail, "HTTP 404 for GET /v2/[redacted]/models (try /v3): not here");
 });
 
@@ -277,8 +277,8 @@ Deno.test("Google's wait, which stands in the body, is kept like the header's", 
 
 Deno.test("a request's own limit ends its attempts before the exchange's", async () => {
   await using server = startRawServer(() => {});
-  const error = await faultOf(exchangeWith(server.url).send({ ...question, timeoutMs: 30 }));
-  assert.equal(error.fault, "timeout");
+  const error = await errorOf(exchangeWith(server.url).send({ ...question, timeoutMs: 30 }));
+  assert.equal(error.kind, "timeout");
   assert.equal(server.requests.length, 1);
 });
 
@@ -286,10 +286,10 @@ Deno.test("a header or an address that cannot be sent is our own fault", async (
   const bad = exchangeWith("http://127.0.0.1:9", {
     authHeaders: (key) => ({ "x-key": `${key}\n!` }),
   });
-  const error = await faultOf(bad.send(question));
-  assert.equal(error.fault, "internal");
+  const error = await errorOf(bad.send(question));
+  assert.equal(error.kind, "internal");
   assert.doesNotMatch(error.detail, /the-key/);
-  await assertFault(exchangeWith("no address").send(question), "internal");
+  await assertError(exchangeWith("no address").send(question), "internal");
 });
 
 Deno.test("bodies that are not read do not hold their connections", async () => {
@@ -299,7 +299,7 @@ Deno.test("bodies that are not read do not hold their connections", async () => 
     for (let index = 0; index < 4; index++) await connection.write(chunk(part));
   });
   const exchange = exchangeWith(server.url);
-  for (let index = 0; index < 50; index++) await assertFault(exchange.send(question), "invalid_request");
+  for (let index = 0; index < 50; index++) await assertError(exchange.send(question), "invalid_request");
   await waitUntil("the connections are closed", () => server.openConnections() === 0);
 });
 
@@ -309,10 +309,10 @@ Deno.test("a reply without an end is bounded", async () => {
     await connection.write(chunkedHead);
     for (let index = 0; index < 32; index++) await connection.write(part);
   });
-  const error = await faultOf(exchangeWith(server.url).send(question));
-  assert.equal(error.fault, "provider");
+  const error = await errorOf(exchangeWith(server.url).send(question));
+  assert.equal(error.kind, "provider");
   assert.match(error.detail, /over 67108864 bytes/);
-  const bounded = await faultOf(exchangeWith(server.url).send({ ...question, maxBytes: 1_000_000 }));
+  const bounded = await errorOf(exchangeWith(server.url).send({ ...question, maxBytes: 1_000_000 }));
   assert.match(bounded.detail, /over 1000000 bytes/);
 });
 
@@ -322,7 +322,7 @@ Deno.test("each failed attempt is one log line, the last one a warning, and none
     connection.write(reply(503, "down", "x-request-id: r1\r\n"))
   );
   const exchange = exchangeWith(server.url, { logger });
-  await assertFault(exchange.send({ ...question, body: { prompt: "the prompt" } }), "provider");
+  await assertError(exchange.send({ ...question, body: { prompt: "the prompt" } }), "provider");
   const logged = lines.map((line) => JSON.parse(line));
   assert.deepEqual(
     logged.map(({ time: _, elapsedMs, ...line }) => ({ ...line, elapsedMs: typeof elapsedMs })),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { VendorExchange } from "../../../src/llm/transport/exchange.ts";
 import type { StreamItem } from "../../../src/llm/transport/read_reply.ts";
 import { waitUntil } from "../../support/wait_until.ts";
-import { assertFault, exchangeWith, faultOf, never } from "../exchange_fixture.ts";
+import { assertError, errorOf, exchangeWith, never } from "../exchange_fixture.ts";
 import { capturedLogger, chunk, chunkedEnd, chunkedHead, reply, startRawServer } from "../raw_server.ts";
 
 function streamOf(exchange: VendorExchange, format: "events" | "lines" = "events", signal = never) {
@@ -13,7 +13,7 @@ const all = (exchange: VendorExchange, format?: "events" | "lines") =>
   Array.fromAsync(streamOf(exchange, format));
 
 /** The items until the stream ends or fails, and how. */
-async function itemsUntilFault(stream: AsyncIterable<StreamItem>): Promise<[StreamItem[], Promise<unknown>]> {
+async function itemsUntilError(stream: AsyncIterable<StreamItem>): Promise<[StreamItem[], Promise<unknown>]> {
   const items: StreamItem[] = [];
   try {
     for await (const item of stream) items.push(item);
@@ -73,9 +73,9 @@ Deno.test("a stream that breaks after its first item is a fault, and is not trie
     await connection.write(chunk("data: a\n\n"));
     connection.close();
   });
-  const [items, end] = await itemsUntilFault(streamOf(exchangeWith(server.url, { logger })));
+  const [items, end] = await itemsUntilError(streamOf(exchangeWith(server.url, { logger })));
   assert.deepEqual(items, [{ data: "a" }]);
-  await assertFault(end, "unreachable");
+  await assertError(end, "unreachable");
   assert.equal(server.requests.length, 1);
   assert.equal(lines.length, 1);
   assert.equal(JSON.parse(lines[0] ?? "").level, "warn");
@@ -86,11 +86,11 @@ Deno.test("silence after the headers and in the middle is a timeout; the first i
     await connection.write(chunkedHead);
     if (number > 1) await connection.write(chunk("data: a\n\n"));
   });
-  const [items, end] = await itemsUntilFault(
+  const [items, end] = await itemsUntilError(
     streamOf(exchangeWith(server.url, { stallTimeoutMs: 250, perAttemptTimeoutMs: 0 })),
   );
   assert.deepEqual(items, [{ data: "a" }]);
-  await assertFault(end, "timeout");
+  await assertError(end, "timeout");
   assert.equal(server.requests.length, 2);
 });
 
@@ -148,8 +148,8 @@ Deno.test("malformed and cut UTF-8 is the provider's fault", async () => {
       await connection.write(chunk(new Uint8Array([...new TextEncoder().encode("data: "), ...bytes])));
       await connection.write(chunkedEnd);
     });
-    await assertFault(all(exchangeWith(server.url)), "provider");
-    await assertFault(all(exchangeWith(server.url), "lines"), "provider");
+    await assertError(all(exchangeWith(server.url)), "provider");
+    await assertError(all(exchangeWith(server.url), "lines"), "provider");
     assert.equal(server.requests.length, 2);
   }
 });
@@ -162,8 +162,8 @@ Deno.test("an item without an end is bounded", async () => {
     for (let index = 0; index < 8; index++) await connection.write(part);
   });
   for (const format of ["events", "lines"] as const) {
-    const error = await faultOf(all(exchangeWith(server.url), format));
-    assert.equal(error.fault, "provider");
+    const error = await errorOf(all(exchangeWith(server.url), format));
+    assert.equal(error.kind, "provider");
     assert.match(error.detail, /an item of the stream is over 4194304 characters/);
   }
 });
@@ -209,7 +209,7 @@ Deno.test("a reader that stops frees the connection", async () => {
 Deno.test("a stream is not asked for before its first item is wanted", async () => {
   await using server = startRawServer((connection) => connection.write(reply(200, "data: a\n\n")));
   const stream = streamOf(exchangeWith(server.url));
-  await assertFault(
+  await assertError(
     exchangeWith(server.url).send({ path: "/", signal: never, read: () => null }),
     "provider",
   );

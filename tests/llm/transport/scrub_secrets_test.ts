@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { cutOutEcho, scrubSecrets } from "../../../src/llm/transport/scrub_secrets.ts";
-import { exchangeWith, faultOf, never } from "../exchange_fixture.ts";
+import { errorOf, exchangeWith, never } from "../exchange_fixture.ts";
 import { capturedLogger, chunk, chunkedEnd, chunkedHead, reply, startRawServer } from "../raw_server.ts";
 
 const key = "Zk9-qwRTyu_iopLK42jhgfDSAmnbVC";
@@ -216,7 +216,7 @@ Deno.test("a server that quotes the request it refuses puts no prompt in the log
     connection.write(reply(422, JSON.stringify({ detail: [{ msg: "Field required", input: quoted }] })))
   );
   const request = { path: "/", body: quoted, signal: never, read: (json: unknown) => json };
-  const error = await faultOf(exchangeWith(server.url, { logger }).send(request));
+  const error = await errorOf(exchangeWith(server.url, { logger }).send(request));
   assert.match(error.detail, /^HTTP 422 for POST \/: .*Field required.*some-model-of-2026-01-01/);
   assert.doesNotMatch(error.detail + lines.join(""), /Smith|1970|clinic|which were not/);
 });

@@ -106,11 +106,11 @@ Deno.test("embedInBatches() refuses lengths that differ between batches, and tho
   );
 
   await assert.rejects(embedInBatches(request(["0", "1"]), grown), {
-    fault: "provider",
+    kind: "provider",
     detail: "an embedding has 3 dimensions instead of 2",
   });
   await assert.rejects(embedInBatches(request(["0"]), { ...grown, dimensions: 4 }), {
-    fault: "provider",
+    kind: "provider",
     detail: "an embedding has 2 dimensions instead of 4",
   });
 });

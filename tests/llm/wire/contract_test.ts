@@ -59,7 +59,7 @@ for (const subject of subjects) {
     let current = "the-key-of-yesterday";
     const options = optionsFor(vendorName, vendor.url, { apiKey: () => current });
 
-    await assert.rejects(subject.run(options), { fault: "credentials" });
+    await assert.rejects(subject.run(options), { kind: "credentials" });
     current = ` ${key}\n`;
     await subject.run(options);
   });

@@ -78,8 +78,8 @@ Deno.test("a refusal of another kind is not sent again", async () => {
   ) {
     using server = startServer("neither", () => refusal);
     const provider = createCompletionProvider(optionsFor("openai", server.url, { maxTokens: 9 }));
-    await assert.rejects(provider.complete(request()), { fault: "invalid_request" });
-    await assert.rejects(Array.fromAsync(provider.stream(request())), { fault: "invalid_request" });
+    await assert.rejects(provider.complete(request()), { kind: "invalid_request" });
+    await assert.rejects(Array.fromAsync(provider.stream(request())), { kind: "invalid_request" });
     assert.equal(server.names.length, 2, refusal);
   }
 });
@@ -87,7 +87,7 @@ Deno.test("a refusal of another kind is not sent again", async () => {
 Deno.test("a server that refuses both names is told of by its first refusal", async () => {
   using server = startServer("neither", (name) => `${name} is not allowed`);
   const provider = createCompletionProvider(optionsFor("openai", server.url, { maxTokens: 9 }));
-  const refused = { fault: "invalid_request", detail: /max_tokens is not allowed/ };
+  const refused = { kind: "invalid_request", detail: /max_tokens is not allowed/ };
   await assert.rejects(provider.complete(request()), refused);
   await assert.rejects(Array.fromAsync(provider.stream(request())), refused);
   assert.deepEqual(server.names, [

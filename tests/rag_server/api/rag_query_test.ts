@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AppError, type ErrorCode } from "../../../src/core/app_error.ts";
-import { ProviderError, type ProviderFault } from "../../../src/llm/provider_error.ts";
+import { ProviderError, type ProviderErrorKind } from "../../../src/llm/provider_error.ts";
 import type { PipelineEvent } from "../../../src/rag_server/pipeline.ts";
 import { chunk, createHandbook, done, stream } from "./rag_handbook.ts";
 import { script } from "./scripted_pipelines.ts";
@@ -82,7 +82,7 @@ Deno.test("a stream has the document's headers and one line of data for each eve
   );
 });
 
-const phrases: [ProviderFault, string][] = [
+const phrases: [ProviderErrorKind, string][] = [
   ["credentials", "the provider rejected the server's credentials"],
   ["rate_limit", "the provider's rate limit was exceeded; retry later"],
   ["invalid_request", "the provider rejected the request as invalid"],

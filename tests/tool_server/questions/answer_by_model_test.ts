@@ -12,7 +12,7 @@ import {
 } from "../../../src/tool_server/questions/answer_by_model.ts";
 import { createMemoryHistory } from "../../../src/tool_server/questions/history.ts";
 import { createSchemaIndex } from "../../../src/tool_server/questions/schema/schema_index.ts";
-import { assertFault } from "../../llm/exchange_fixture.ts";
+import { assertError } from "../../llm/exchange_fixture.ts";
 import {
   end,
   type Script,
@@ -202,7 +202,7 @@ testWithPostgres("a model's answers", async (t) => {
 
   await t.step("a repair does not outlast the question's time", async () => {
     const model = scriptedProvider("m", block("SELECT cty FROM customers"), [forever()]);
-    await assertFault(asker.with(model, { answerTimeoutMs: 50 })("Which cities?"), "timeout");
+    await assertError(asker.with(model, { answerTimeoutMs: 50 })("Which cities?"), "timeout");
     assert.equal(model.calls(), 2);
   });
 
