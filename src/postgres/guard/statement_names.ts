@@ -77,13 +77,6 @@ export const fillsRow: ReadonlySet<string> = new Set([
   "#=",
 ]);
 
-/** What of a FROM clause a name may stand for. */
-interface Source {
-  readonly name: string;
-  /** Schema and name of a table; a function's name; absent of what is a row without a name. */
-  readonly relation?: readonly string[];
-}
-
 type Fields = SyntaxNode["fields"];
 
 /** Gathers names from the nodes of one statement, parents first. */
@@ -92,7 +85,8 @@ export function createNameCollector() {
   const inFrom = new Set<Fields>();
   /** Stars that only list what the statement gives. */
   const plainStars = new Set<Fields>();
-  const sources: Source[] = [];
+  /** Names in FROM, each with the table or function that it stands for. */
+  const sources: { readonly name: string; readonly relation: readonly string[] }[] = [];
   /** Names of what a function in FROM gives, which need not be a row. */
   const scalars = new Set<string>();
   const bareNames = new Set<string>();
@@ -205,10 +199,11 @@ export function createNameCollector() {
         return;
       case "RangeVar": {
         const relation = relationParts(fields);
-        return addSource({ name: aliasOf(fields) ?? relation.at(-1) ?? "", relation }, fields);
+        sources.push({ name: aliasOf(fields) ?? relation.at(-1) ?? "", relation });
+        return addRenamedColumns(fields);
       }
       case "RangeSubselect":
-        return addSource({ name: aliasOf(fields) ?? "" }, fields);
+        return addRenamedColumns(fields);
       case "JoinExpr":
         return addJoin(fields);
       case "RangeFunction":
@@ -237,8 +232,7 @@ export function createNameCollector() {
     }
   }
 
-  function addSource(source: Source, fields: Fields): void {
-    sources.push(source);
+  function addRenamedColumns(fields: Fields): void {
     if (isRecord(fields["alias"]) && fields["alias"]["colnames"] !== undefined) put("column", ["*"]);
   }
 
@@ -246,7 +240,7 @@ export function createNameCollector() {
     if (fields["isNatural"] === true) put("column", ["*"]);
     for (const name of nameParts(fields["usingClause"])) put("column", [name]);
     if (fields["isNatural"] === true || fields["usingClause"] !== undefined) use("coerce", "compare", "sort");
-    addSource({ name: aliasOf(fields) ?? "" }, fields);
+    addRenamedColumns(fields);
   }
 
   function addRangeFunction(fields: Fields): void {
@@ -282,7 +276,7 @@ export function createNameCollector() {
   function addWhatNamesStandFor(): void {
     for (const { source, field } of qualified) put(scalars.has(source) ? "field" : "row_field", [field]);
     for (const { name, relation } of sources) {
-      if (relation !== undefined && (bareNames.has(name) || starred.has(name))) put("row", relation);
+      if (bareNames.has(name) || starred.has(name)) put("row", relation);
     }
   }
 

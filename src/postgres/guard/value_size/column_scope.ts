@@ -171,14 +171,19 @@ export function alignColumns(columns: readonly Column[], others: readonly Column
   );
 }
 
+/** The shapes of so many columns: those of a stored table fill what the others leave. */
 function spread(columns: readonly Column[], count: number): Shape[] {
   const table = columns.findIndex((column) => column.isTable);
-  const worst = table < 0 || isOnce(columns) ? tableColumn : eitherOf(columns.map((column) => column.shape));
-  const more = count - columns.length;
-  return Array.from({ length: count }, (_, at) => {
-    if (table < 0 || worst === tableColumn && at <= table) return columns[at]?.shape ?? tableColumn;
-    if (worst !== tableColumn || at <= table + more) return worst;
-    return columns[at - more]?.shape ?? tableColumn;
+  const every = Array.from({ length: count }, (_, at) => at);
+  if (!isOnce(columns)) {
+    const worst = eitherOf(columns.map((column) => column.shape));
+    return every.map(() => worst);
+  }
+  // after the table, columns are counted from the end
+  const more = table < 0 ? 0 : count - columns.length;
+  return every.map((at) => {
+    if (table < 0 || at <= table) return columns[at]?.shape ?? tableColumn;
+    return at <= table + more ? tableColumn : columns[at - more]?.shape ?? tableColumn;
   });
 }
 
