@@ -101,12 +101,17 @@ for (const part of ["http", "server"] as const) {
     await waitUntil("the loss is logged", () => /server\.crt: there is no such file/.test(server.stderr()));
     await idle.ask(health);
 
-    // nobody who connects meanwhile is refused
+    // who connects meanwhile gets through, but for one who is just then at the door (docs/operations.md)
     let connected = 0;
+    let brokenOff = 0;
     let goOn = true;
     const clients = Array.from({ length: 3 }, async () => {
       while (goOn) {
-        const client = await open(port, ca);
+        const client = await open(port, ca).catch(() => undefined);
+        if (client === undefined) {
+          brokenOff++;
+          continue;
+        }
         await client.ask(health);
         client.close();
         connected++;
@@ -121,6 +126,7 @@ for (const part of ["http", "server"] as const) {
     goOn = false;
     await Promise.all(clients);
     assert.ok(connected > 6);
+    assert.ok(brokenOff <= 6, `${brokenOff} connections broken off in 6 changes`);
     await idle.ask(health);
     idle.close();
     half.close();
