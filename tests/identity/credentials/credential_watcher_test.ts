@@ -85,7 +85,7 @@ async function watched(
 }
 
 /** Long enough for what has happened to be seen; a test that is too quick misses a fault and does not fail. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, 100));
+const pause = (ms = 100) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const reloaded = (path: string) => `INFO  [AUTH] Reloaded ${path}`;
 const failed = (path: string, reason: string) => `ERROR [AUTH] Failed to reload ${path}: ${reason}`;
@@ -352,7 +352,8 @@ Deno.test("another's change under the server's own write is loaded, and so is a 
 
   watcher.expectWrite("one, another's, own", "own again");
   await replaceFile(path, "own again");
-  await pause();
+  // unseen, it would leave no trace: what follows is the content that is loaded
+  await pause(500);
   await replaceFile(path, "one, another's, own");
   await waitUntil("the older content is loaded", () => file.reloads.length === 2);
 });
