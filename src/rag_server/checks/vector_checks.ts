@@ -58,7 +58,7 @@ async function lengthResult(
     `Of ${seen} vectors that were looked at, ${list} dimensions, the provider's ${provided}: ` +
       "only their rows' words can be found",
     `-- Embed these rows again, by the model that is configured now, with the tool that wrote them:
-${selectRows(subject, `${lengthText(subject)} <> ${provided}`)}`,
+${selectRows(subject, `${lengthSql(subject.table)} <> ${provided}`)}`,
   );
 }
 
@@ -92,17 +92,13 @@ async function storedLengths(subject: TableSubject, signal: AbortSignal): Promis
   const isSampled = ["r", "p", "m"].includes(facts.kind) && share < 100;
   // the condition stands outside, or the search for rows that meet it would read on
   const statement = renderSql(sql`SELECT dimensions, count(*) FROM (
-      SELECT ${verbatim(lengthText(subject))} AS dimensions FROM (
+      SELECT ${verbatim(lengthSql(subject.table))} AS dimensions FROM (
         SELECT * FROM ${verbatim(relation)} ${verbatim(isSampled ? `TABLESAMPLE SYSTEM (${share})` : "")}
         LIMIT ${measuredRows}
       ) source WHERE ${filter ?? verbatim("true")}
     ) sample WHERE dimensions IS NOT NULL GROUP BY dimensions ORDER BY count(*) DESC, dimensions`);
   const rows = await readRows(database, signal, statement.sql, statement.parameters);
   return rows.map(([dimensions, count]) => ({ dimensions: Number(dimensions), count: Number(count) }));
-}
-
-function lengthText({ table }: TableSubject): string {
-  return renderSql(lengthSql(table)).sql;
 }
 
 /** So many rows are looked at for one without a vector. */

@@ -58,7 +58,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
       ORDER BY f.id, t.similarity DESC NULLS LAST
     ), postern_distinct AS MATERIALIZED (
       SELECT DISTINCT ON (digest) * FROM (
-        SELECT *, md5(${trimmedSql(verbatim("content"))}) AS digest FROM postern_found
+        SELECT *, md5(${verbatim(trimmedSql("content"))}) AS digest FROM postern_found
       ) d ORDER BY digest, score DESC, id COLLATE "C"
     )
     SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest, nearest_rank,

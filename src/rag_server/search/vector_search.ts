@@ -1,4 +1,4 @@
-import { identifierSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import { quoteIdentifier, sql, type SqlText, verbatim, verbatimSql } from "../../postgres/sql_text.ts";
 import type { DocumentTable } from "./document_table.ts";
 import { type Distance, indexFor, type VectorIndex } from "./vector_index.ts";
 
@@ -27,16 +27,14 @@ const fewRows = 2_000;
  */
 export function vectorSearch(search: VectorSearch): SqlText {
   const { table, embedding, dimensions, limit, filter } = search;
+  const { relation, vector: { column } } = table;
   const index = indexFor(table, dimensions);
-  const column = verbatim(table.vector.column);
-  const key = identifierSql(table.key.name);
-  const distanceOf = (vector: SqlText) => distanceSql(table, index, vector, embedding);
-  const distance = distanceOf(column);
-  const source = sql`FROM ${verbatim(table.relation)} AS source
-    WHERE ${filter ?? verbatim("true")} AND ${column} IS NOT NULL AND ${
-    hasLengthSql(table, dimensions) ?? verbatim("true")
-  } AND ${saysSomethingSql(table)}`;
-  const rows = sql`SELECT ${key}::text AS id, ${distance} AS distance ${source}`;
+  const key = quoteIdentifier(table.key.name);
+  const distance = distanceSql(table, index, column, embedding);
+  const source = verbatimSql`FROM ${relation} AS source
+    WHERE ${filter ?? "true"} AND ${column} IS NOT NULL AND ${hasLengthSql(table, dimensions) ?? "true"}
+      AND ${saysSomethingSql(table)}`;
+  const rows = verbatimSql`SELECT ${key}::text AS id, ${distance} AS distance ${source}`;
   const order = sql`ORDER BY ${distance} LIMIT ${limit}`;
   if (index === undefined) return sql`${rows} ${order}`;
 
@@ -50,10 +48,11 @@ export function vectorSearch(search: VectorSearch): SqlText {
     SELECT id, distance FROM postern_indexed WHERE ${found} >= ${limit}
     UNION ALL SELECT id, distance FROM postern_compared`;
   if (filter === undefined) return all;
-  const few = sql`SELECT id::text, ${distanceOf(verbatim("embedding"))} AS distance
+  const few = sql`SELECT id::text, ${distanceSql(table, index, "embedding", embedding)} AS distance
     FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${limit}`;
+  const probe = verbatimSql`SELECT ${key} AS id, ${column} AS embedding ${source}`;
   return sql`WITH postern_probe AS MATERIALIZED (
-      SELECT ${key} AS id, ${column} AS embedding ${source} LIMIT ${fewRows + 1}
+      ${probe} LIMIT ${fewRows + 1}
     )
     (${all}) UNION ALL (${few})`;
 }
@@ -62,15 +61,14 @@ export function vectorSearch(search: VectorSearch): SqlText {
 const longestBlankBytes = 2_000;
 
 /** Whether a row has a text with more than blanks in it. */
-function saysSomethingSql({ textColumn }: DocumentTable): SqlText {
-  const text = verbatim(`${textColumn}::text`);
-  const isLong = sql`octet_length(${text}) > ${verbatim(`${longestBlankBytes}`)}`;
-  return sql`(${isLong} OR ${trimmedSql(text)} <> '')`;
+function saysSomethingSql({ textColumn }: DocumentTable): string {
+  const text = `${textColumn}::text`;
+  return `(octet_length(${text}) > ${longestBlankBytes} OR ${trimmedSql(text)} <> '')`;
 }
 
 /** A text without the blanks around it. */
-export function trimmedSql(text: SqlText): SqlText {
-  return sql`btrim(${text}, E' \\t\\n\\v\\f\\r')`;
+export function trimmedSql(text: string): string {
+  return `btrim(${text}, E' \\t\\n\\v\\f\\r')`;
 }
 
 /**
@@ -78,32 +76,31 @@ export function trimmedSql(text: SqlText): SqlText {
  * of one length alone has `vector_dims(column) = 3` for its condition, which PostgreSQL must find in this. Otherwise it
  * would take that for few rows, and rather compare them than walk an index, so it gets a form that it makes no guess of.
  */
-function hasLengthSql(table: DocumentTable, dimensions: number | undefined): SqlText | undefined {
+function hasLengthSql(table: DocumentTable, dimensions: number | undefined): string | undefined {
   if (dimensions === undefined || table.vector.dimensions !== undefined) return undefined;
-  const isEqual = sql`${lengthSql(table)} = ${verbatim(`${dimensions}`)}`;
+  const isEqual = `${lengthSql(table)} = ${dimensions}`;
   const isOfIndex = indexFor(table, dimensions)?.condition?.includes("vector_dims(") ?? false;
-  return isOfIndex ? isEqual : sql`CASE WHEN ${isEqual} THEN true END`;
+  return isOfIndex ? isEqual : `CASE WHEN ${isEqual} THEN true END`;
 }
 
 /** How many dimensions a row's vector has. */
-export function lengthSql({ vector: { column, type }, extension }: DocumentTable): SqlText {
+export function lengthSql({ vector: { column, type }, extension }: DocumentTable): string {
   // sparse vectors have no function for it; their text ends with it, as in {1:2}/3
-  return verbatim(
-    type.endsWith("sparsevec")
-      ? `split_part(${column}::text, '/', 2)::int`
-      : `${extension.schema}.vector_dims(${column})`,
-  );
+  return type.endsWith("sparsevec")
+    ? `split_part(${column}::text, '/', 2)::int`
+    : `${extension.schema}.vector_dims(${column})`;
 }
 
 function distanceSql(
   { extension }: DocumentTable,
   index: VectorIndex | undefined,
-  column: SqlText,
+  column: string,
   embedding: SqlText,
 ): SqlText {
-  const cast = index?.castTo === undefined ? "" : `::${index.castTo}`;
-  const operator = vectorOperator(extension.schema, index?.distance ?? "cosine");
-  return sql`(${column}${verbatim(cast)} ${operator} ${embedding}${verbatim(cast)})`;
+  const { castTo, distance = "cosine" } = index ?? {};
+  const cast = castTo === undefined ? "" : `::${castTo}`;
+  const operator = `OPERATOR(${extension.schema}.${operators[distance]})`;
+  return verbatimSql`(${column}${cast} ${operator} ${embedding}${cast})`;
 }
 
 /**
@@ -112,21 +109,15 @@ function distanceSql(
  * @param dimensions of the embedding: a vector of another length counts as none where they are given
  */
 export function similaritySql(table: DocumentTable, embedding: SqlText, dimensions?: number): SqlText {
-  const { vector, extension } = table;
+  const { column } = table.vector;
   const hasLength = hasLengthSql(table, dimensions);
-  const column = verbatim(vector.column);
-  const operand = hasLength === undefined ? column : sql`CASE WHEN ${hasLength} THEN ${column} END`;
-  const distance = sql`(${operand} ${vectorOperator(extension.schema, "cosine")} ${embedding})`;
-  return sql`(1 - nullif(${distance}, 'NaN'))`;
+  const operand = hasLength === undefined ? column : `CASE WHEN ${hasLength} THEN ${column} END`;
+  return sql`(1 - nullif(${distanceSql(table, undefined, operand, embedding)}, 'NaN'))`;
 }
 
 /** An embedding as SQL of the column's type. */
 export function embeddingSql({ vector, extension }: DocumentTable, embedding: Float32Array): SqlText {
-  return sql`${`[${embedding.join(",")}]`}::${verbatim(extension.schema)}.vector::${verbatim(vector.type)}`;
-}
-
-function vectorOperator(schema: string, distance: Distance): SqlText {
-  return verbatim(`OPERATOR(${schema}.${operators[distance]})`);
+  return sql`${`[${embedding.join(",")}]`}::${verbatim(`${extension.schema}.vector::${vector.type}`)}`;
 }
 
 /** Of `hnsw.ef_search`: of a million rows, 400 finds 96 % of the ten nearest, 100 finds 92 %, and 600 no more than 400. */
