@@ -57,7 +57,7 @@ Deno.test("buildAnswerPrompt() cuts the last document that fits at a sentence, a
   assert.ok((shown[1]?.content.length ?? 0) < long.content.length);
 });
 
-Deno.test("buildAnswerPrompt() gives the newest turns half of what the question leaves, beginning with a user's", () => {
+Deno.test("buildAnswerPrompt() gives the newest messages half of what the question leaves, beginning with a user's", () => {
   const history = [
     { role: "user", content: "first ".repeat(300) },
     { role: "assistant", content: "second" },
@@ -75,8 +75,8 @@ Deno.test("buildAnswerPrompt() never goes beyond its budget, and shows documents
     fc.array(text, { maxLength: 8 }),
     fc.array(text, { maxLength: 4 }),
     fc.integer({ min: 1, max: 600 }),
-    (contents, turns, tokenBudget) => {
-      const history = turns.map((content) => ({ role: "user" as const, content }));
+    (contents, asked, tokenBudget) => {
+      const history = asked.map((content) => ({ role: "user" as const, content }));
       const { shown, messages } = buildAnswerPrompt({
         ...base,
         history,
@@ -94,7 +94,7 @@ Deno.test("buildAnswerPrompt() never goes beyond its budget, and shows documents
   ));
 });
 
-Deno.test("buildAnswerPrompt() leaves blank turns out, and a document that does not fit where a later one does", () => {
+Deno.test("buildAnswerPrompt() leaves blank messages out, and a document that does not fit where a later one does", () => {
   const history = [{ role: "user", content: "a" }, { role: "assistant", content: " \n" }] as const;
   const long = { content: "word ".repeat(500) };
   const short = { content: "It is 28 days." };

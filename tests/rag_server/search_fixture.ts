@@ -48,15 +48,15 @@ export async function createSearchFixture(
       readTable(database, { textColumn: "body", vectorColumn: "embedding", ...settings }, signal),
     /** Rows of one statement of our own; a failure is thrown as PostgreSQL's message. */
     async rows(statement: SqlText, settings: Readonly<Record<string, string>> = {}) {
-      const outcome = await database.read({
+      const result = await database.read({
         principal: { kind: "local" },
         trusted: true,
         signal,
         settings,
         ...renderSql(statement),
       });
-      if (!outcome.ok) throw new Error(outcome.error.message);
-      return outcome.rows;
+      if (!result.ok) throw new Error(result.error.message);
+      return result.rows;
     },
     [Symbol.asyncDispose]: dispose,
   };

@@ -17,9 +17,9 @@ import type {
   RerankProvider,
 } from "../../llm/provider.ts";
 import { type ProviderKind, vendorAddresses } from "../../llm/provider_kinds.ts";
-import type { UsageLedger } from "../../llm/usage_ledger.ts";
+import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
 import type { PipelineUsage } from "../../rag_server/pipeline.ts";
-import { type ApiKey, type ApiKeySources, type KeyedProvider, openProviderKey } from "../provider_key.ts";
+import { type ApiKeySources, openProviderKey } from "../provider_key.ts";
 
 export interface PipelineProvidersOptions {
   readonly vendors: Config["vendors"];
@@ -48,29 +48,63 @@ export async function openPipelineProviders(
   >,
   options: PipelineProvidersOptions,
 ): Promise<PipelineProviders> {
-  const { ledger, logger } = options;
+  const { vendors, ledger, logger } = options;
   await using opening = new AsyncDisposableStack();
-  const counter = (part: Part) => ledger.counter(`${name}/${part}`);
-  const primaries = [embedding_llm, ...rag_llm.slice(0, 1), ...(rerank === undefined ? [] : [rerank])];
-  const open: OpenProvider = (settings, part, more) =>
-    openProvider(settings, primaries, options, opening, { onUsage: counter(part).add, ...more });
+  const withRerank = rerank === undefined ? [] : [rerank];
+  // those that take no other one's place get the keys of their kinds wherever they are
+  const primaries: readonly Settings[] = [embedding_llm, ...rag_llm.slice(0, 1), ...withRerank];
 
-  const embedding = await open(embedding_llm, "embedding");
-  const completions = await openCompletions(rag_llm, open);
-  const reranker = rerank && await open(rerank, "rerank");
+  async function open(settings: Settings, usage: UsageCounter): Promise<ProviderOptions> {
+    const { provider: kind, model, base_url } = settings;
+    const key = await openProviderKey({
+      kind,
+      baseUrl: base_url,
+      own: { file: settings.own_api_key_file },
+      ofKind: kindKeySources(kind, settings.api_key_file, vendors),
+      kindAddresses: [
+        vendorAddresses[kind],
+        ...primaries.flatMap(({ provider, base_url }) => provider === kind ? base_url ?? [] : []),
+      ],
+    }, options);
+    opening.use(key);
+    const baseUrl = base_url ?? (kind === "ollama" ? vendors.ollama_url : undefined);
+    return {
+      kind,
+      model,
+      apiKey: key.read,
+      ...(baseUrl !== undefined && { baseUrl }),
+      headers: mergeHeaders(...settings.headers),
+      requestTimeoutMs: settings.request_timeout,
+      perAttemptTimeoutMs: settings.per_attempt_timeout,
+      onUsage: usage.add,
+      logger,
+    };
+  }
+
+  const usage = {
+    embedding: ledger.counter(`${name}/embedding`),
+    completion: ledger.counter(`${name}/completion`),
+    rerank: ledger.counter(`${name}/rerank`),
+  };
+  const embedding = createEmbeddingProvider(await open(embedding_llm, usage.embedding));
+  const completions: CompletionProvider[] = [];
+  for (const [at, settings] of rag_llm.entries()) {
+    completions.push(createCompletionProvider({
+      ...await open(settings, usage.completion),
+      ...answerOptions(settings),
+      ...(at < rag_llm.length - 1 && { longestAskedDelayMs: longestDelayBeforeFallbackMs }),
+    }));
+  }
+  const reranker = rerank && createRerankProvider(await open(rerank, usage.rerank));
   const stack = opening.move();
   const timeoutMs = rag_llm[0]?.request_timeout ?? 0;
   return {
-    embedding: createEmbeddingProvider(embedding),
+    embedding,
     completion: requireText(withFallback(completions, logger, { timeoutMs }), logger),
     completions,
-    rerank: reranker && createRerankProvider(reranker),
-    usage: {
-      embedding: counter("embedding"),
-      completion: counter("completion"),
-      rerank: reranker && counter("rerank"),
-    },
-    keyFiles: [embedding_llm, ...rag_llm, ...(rerank === undefined ? [] : [rerank])]
+    rerank: reranker,
+    usage: { ...usage, rerank: rerank && usage.rerank },
+    keyFiles: [embedding_llm, ...rag_llm, ...withRerank]
       .flatMap(({ own_api_key_file, api_key_file }) => own_api_key_file ?? api_key_file ?? []),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -78,90 +112,12 @@ export async function openPipelineProviders(
 
 type Settings = ProviderSettings<ProviderKind>;
 
-type Part = "embedding" | "completion" | "rerank";
-type OpenProvider = (
-  settings: Settings,
-  part: Part,
-  more?: Partial<ProviderOptions>,
-) => Promise<ProviderOptions>;
-
-async function openProvider(
-  settings: Settings,
-  primaries: readonly Settings[],
-  options: PipelineProvidersOptions,
-  opening: AsyncDisposableStack,
-  more: Partial<ProviderOptions>,
-): Promise<ProviderOptions> {
-  const keyed: KeyedProvider = {
-    kind: settings.provider,
-    baseUrl: settings.base_url,
-    ...keySourcesOf(settings, primaries, options),
-  };
-  const key = opening.use(await openProviderKey(keyed, options));
-  return providerOptions(settings, key, options, more);
-}
-
-/** The one to ask and its fallbacks, each behind its breaker and counted. */
-async function openCompletions(
-  all: PipelineConfig["rag_llm"],
-  open: OpenProvider,
-): Promise<CompletionProvider[]> {
-  const completions: CompletionProvider[] = [];
-  for (const [at, each] of all.entries()) {
-    const isLast = at === all.length - 1;
-    const options = await open(each, "completion", {
-      ...answerOptions(each),
-      ...(isLast ? {} : { longestAskedDelayMs: longestDelayBeforeFallbackMs }),
-    });
-    completions.push(createCompletionProvider(options));
-  }
-  return completions;
-}
-
 function answerOptions(settings: PipelineConfig["rag_llm"][number]): Partial<ProviderOptions> {
   const { provider, model, max_tokens, context_tokens: contextTokens, temperature } = settings;
   return {
-    ...(max_tokens === undefined ? {} : { maxTokens: longestAnswer(provider, model, max_tokens) }),
-    ...(contextTokens === undefined ? {} : { contextTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-  };
-}
-
-function providerOptions(
-  settings: Settings,
-  key: ApiKey,
-  { vendors, logger }: PipelineProvidersOptions,
-  more: Partial<ProviderOptions>,
-): ProviderOptions {
-  const { provider: kind, model, headers } = settings;
-  const baseUrl = settings.base_url ?? (kind === "ollama" ? vendors.ollama_url : undefined);
-  return {
-    kind,
-    model,
-    apiKey: key.read,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    headers: mergeHeaders(...headers),
-    requestTimeoutMs: settings.request_timeout,
-    perAttemptTimeoutMs: settings.per_attempt_timeout,
-    logger,
-    ...more,
-  };
-}
-
-/** @param primaries the providers that take no other one's place: they get the keys of their kinds wherever they are */
-function keySourcesOf(
-  settings: Settings,
-  primaries: readonly Settings[],
-  { vendors }: PipelineProvidersOptions,
-): Pick<KeyedProvider, "own" | "ofKind" | "kindAddresses"> {
-  const { provider: kind, own_api_key_file, api_key_file } = settings;
-  return {
-    own: { file: own_api_key_file },
-    ofKind: kindKeySources(kind, api_key_file, vendors),
-    kindAddresses: [
-      vendorAddresses[kind],
-      ...primaries.flatMap(({ provider, base_url }) => provider === kind ? base_url ?? [] : []),
-    ],
+    ...(max_tokens !== undefined && { maxTokens: longestAnswer(provider, model, max_tokens) }),
+    ...(contextTokens !== undefined && { contextTokens }),
+    ...(temperature !== undefined && { temperature }),
   };
 }
 

@@ -1,5 +1,5 @@
-import { lexer, type Token, type Tokens } from "marked";
-import type { SourceDocument } from "../../text/chunk_document.ts";
+import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import type { DocumentBlock, SourceDocument } from "../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder } from "./document_builder.ts";
 import { htmlText } from "./read_html.ts";
 import { tableText } from "./document_builder.ts";
@@ -22,55 +22,24 @@ function splitFrontMatter(text: string): { title: string | undefined; body: stri
   return { title: title || undefined, body: text.slice(found[0].length) };
 }
 
+const blockKinds = new Map<string, DocumentBlock["kind"]>([
+  ["code", "code"],
+  ["table", "table"],
+  ["list", "list"],
+  ["blockquote", "quote"],
+]);
+
 function addBlocks(tokens: readonly Token[], builder: DocumentBuilder): void {
-  for (const given of tokens) {
-    // marked's union has a member that is any token of an extension; there are none here
-    const token = given as MarkdownToken;
-    switch (token.type) {
-      case "heading":
-        builder.heading(token.depth, inlineText(token.tokens));
-        break;
-      case "code":
-        builder.block("code", token.text);
-        break;
-      case "table":
-        builder.block("table", tableOf(token));
-        break;
-      case "list":
-        builder.block("list", listText(token, ""));
-        break;
-      case "blockquote":
-        builder.block("quote", blocksText(token.tokens));
-        break;
-      case "html":
-        builder.block("paragraph", htmlText(token.text));
-        break;
-      case "paragraph":
-      case "text":
-        builder.block("paragraph", inlineText(token.tokens ?? [token]));
-        break;
-    }
+  for (const token of tokens.map(marked)) {
+    if (token.type === "heading") builder.heading(token.depth, inlineText(token.tokens));
+    else builder.block(blockKinds.get(token.type) ?? "paragraph", blockText(token, ""));
   }
 }
 
-type MarkdownToken =
-  | Tokens.Blockquote
-  | Tokens.Br
-  | Tokens.Code
-  | Tokens.Codespan
-  | Tokens.Del
-  | Tokens.Em
-  | Tokens.Escape
-  | Tokens.Heading
-  | Tokens.HTML
-  | Tokens.Image
-  | Tokens.Link
-  | Tokens.List
-  | Tokens.Paragraph
-  | Tokens.Strong
-  | Tokens.Table
-  | Tokens.Tag
-  | Tokens.Text;
+/** marked's union has a member that is any token of an extension; there are none here. */
+function marked(token: Token): MarkedToken {
+  return token as MarkedToken;
+}
 
 function tableOf(table: Tokens.Table): string {
   const cells = (row: readonly Tokens.TableCell[]) => row.map((cell) => inlineText(cell.tokens));
@@ -88,29 +57,31 @@ function listText(list: Tokens.List, indent: string): string {
 
 /** Blocks within another block, a line or more each. */
 function blocksText(tokens: readonly Token[], indent = ""): string {
-  const texts = tokens.map((given) => {
-    const token = given as MarkdownToken;
-    switch (token.type) {
-      case "list":
-        return listText(token, indent);
-      case "blockquote":
-        return blocksText(token.tokens, indent);
-      case "table":
-        return tableOf(token);
-      case "code":
-        return indented(token.text, indent);
-      case "html":
-        return indented(htmlText(token.text), indent);
-      case "heading":
-      case "paragraph":
-        return indented(inlineText(token.tokens), indent);
-      case "text":
-        return indented(inlineText(token.tokens ?? [token]), indent);
-      default:
-        return "";
-    }
-  });
+  const texts = tokens.map((token) => blockText(marked(token), indent));
   return texts.filter((text) => text.trim() !== "").join("\n");
+}
+
+/** Nothing for what is no text, such as a rule. */
+function blockText(token: MarkedToken, indent: string): string {
+  switch (token.type) {
+    case "list":
+      return listText(token, indent);
+    case "blockquote":
+      return blocksText(token.tokens, indent);
+    case "table":
+      return tableOf(token);
+    case "code":
+      return indented(token.text, indent);
+    case "html":
+      return indented(htmlText(token.text), indent);
+    case "heading":
+    case "paragraph":
+      return indented(inlineText(token.tokens), indent);
+    case "text":
+      return indented(inlineText(token.tokens ?? [token]), indent);
+    default:
+      return "";
+  }
 }
 
 function indented(text: string, indent: string): string {
@@ -118,20 +89,22 @@ function indented(text: string, indent: string): string {
 }
 
 function inlineText(tokens: readonly Token[]): string {
-  return htmlText(tokens.map((given) => inlineHtml(given as MarkdownToken)).join(""));
+  return htmlText(inlineHtml(tokens));
 }
 
 /** As HTML, since inline HTML and entities may begin in one token and end in another. */
-function inlineHtml(token: MarkdownToken): string {
+function inlineHtml(tokens: readonly Token[]): string {
+  return tokens.map((token) => tokenHtml(marked(token))).join("");
+}
+
+function tokenHtml(token: MarkedToken): string {
   switch (token.type) {
     case "html":
       return token.text;
     case "br":
       return "<br>";
     case "codespan":
-      return escapeHtml(token.text);
     case "escape":
-      return escapeHtml(token.text);
     case "image":
       return escapeHtml(token.text);
     case "link":
@@ -139,18 +112,17 @@ function inlineHtml(token: MarkdownToken): string {
     case "strong":
     case "em":
     case "del":
-      return token.tokens.map((inner) => inlineHtml(inner as MarkdownToken)).join("");
+      return inlineHtml(token.tokens);
     case "text":
-      return token.tokens?.map((inner) => inlineHtml(inner as MarkdownToken)).join("") ??
-        token.text.replaceAll("<", "&lt;");
+      return token.tokens === undefined ? token.text.replaceAll("<", "&lt;") : inlineHtml(token.tokens);
     default:
-      return "raw" in token ? escapeHtml(token.raw) : "";
+      return escapeHtml(token.raw);
   }
 }
 
 /** Whoever writes Markdown links on purpose, so an address that leads somewhere from anywhere is kept. */
 function linkHtml({ href, text, tokens }: Tokens.Link): string {
-  const label = tokens.map((inner) => inlineHtml(inner as MarkdownToken)).join("");
+  const label = inlineHtml(tokens);
   const isAddress = /^(?:https?:\/\/|mailto:)/i.test(href);
   const isShown = text === href || `mailto:${text}` === href;
   return isAddress && !isShown ? `${label} (${escapeHtml(href)})` : label;

@@ -31,7 +31,7 @@ function testServer() {
 
 const posts = ({ requests }: Vendor) => requests.filter(({ method }) => method === "POST").length;
 
-const outcomeOf = ({ status, body: { error } }: RagReply) => [status, error?.code, error?.message];
+const resultOf = ({ status, body: { error } }: RagReply) => [status, error?.code, error?.message];
 
 function assertNoPieceOfTheKey(text: string): void {
   for (let at = 0; at + 8 <= vendorKey.length; at++) {
@@ -74,9 +74,9 @@ testWithPgvector(
     const answers = async (name: string) => (await client.post(name, leave)).status === 200;
 
     await t.step("from the start", async () => {
-      assert.deepEqual(outcomeOf(await client.post("severed", leave)), [500, "EXECUTION_ERROR", internal]);
+      assert.deepEqual(resultOf(await client.post("severed", leave)), [500, "EXECUTION_ERROR", internal]);
       assert.deepEqual(await client.stream("severed", leave), [{ type: "error", error: internal }]);
-      assert.deepEqual(outcomeOf(await client.post("early", leave)), [500, "EXECUTION_ERROR", internal]);
+      assert.deepEqual(resultOf(await client.post("early", leave)), [500, "EXECUTION_ERROR", internal]);
       assert.equal((await client.ask("steady", leave)).answer, "One, two.");
       // the log says what the caller is not told
       assert.match(process.stderr(), /pipeline=early .*later/);
@@ -105,7 +105,7 @@ testWithPgvector(
         return count === "2";
       });
       await proxy.stop();
-      assert.deepEqual(outcomeOf(await asked), [500, "EXECUTION_ERROR", internal]);
+      assert.deepEqual(resultOf(await asked), [500, "EXECUTION_ERROR", internal]);
       assert.deepEqual(await streamed, [{ type: "error", error: internal }]);
       assert.equal((await client.ask("steady", leave)).answer, "One, two.");
       await proxy.start();
@@ -120,7 +120,7 @@ testWithPgvector(
       await proxy.stop();
       gate.resolve();
       assert.equal(answerOf(await Array.fromAsync(events)), "two.");
-      assert.deepEqual(outcomeOf(await client.post("severed", leave)), [500, "EXECUTION_ERROR", internal]);
+      assert.deepEqual(resultOf(await client.post("severed", leave)), [500, "EXECUTION_ERROR", internal]);
       await proxy.start();
       await waitUntil("the pipeline answers", () => answers("severed"));
     });
@@ -175,7 +175,7 @@ testWithPgvector("a provider's fault is told as a phrase, and nothing of the key
       anthropic.fail(fault, { echo });
       // another pipeline's callers notice nothing
       const [reply, good] = await Promise.all([client.post("handbook", leave), client.ask("other", leave)]);
-      assert.deepEqual(outcomeOf(reply), [500, "EXECUTION_ERROR", phrase]);
+      assert.deepEqual(resultOf(reply), [500, "EXECUTION_ERROR", phrase]);
       assert.equal(good.answer, "Quite so.");
       anthropic.mend();
       assert.equal((await client.ask("handbook", leave)).answer, "One, two.");
@@ -190,7 +190,7 @@ testWithPgvector("a provider's fault is told as a phrase, and nothing of the key
         client.post("handbook", leave),
         client.stream("handbook", leave),
       ]);
-      assert.deepEqual(outcomeOf(reply), [500, "EXECUTION_ERROR", phrase]);
+      assert.deepEqual(resultOf(reply), [500, "EXECUTION_ERROR", phrase]);
       assert.deepEqual(events, [{ type: "error", error: phrase }]);
       assert.equal(posts(anthropic), before);
       openai.mend();
@@ -200,7 +200,7 @@ testWithPgvector("a provider's fault is told as a phrase, and nothing of the key
 
   await t.step("vectors of another length than the table's", async () => {
     openai.fail("wrong dimensions", { times: 1 });
-    assert.deepEqual(outcomeOf(await client.post("handbook", leave)), [500, "EXECUTION_ERROR", internal]);
+    assert.deepEqual(resultOf(await client.post("handbook", leave)), [500, "EXECUTION_ERROR", internal]);
     assert.match(process.stderr(), /8 dimensions, the provider's 7/);
   });
 
