@@ -1,4 +1,4 @@
-/** What went wrong, in the closed set that the edges map to HTTP statuses and JSON-RPC numbers. */
+/** The closed set of errors that callers are told of; the edges map them to HTTP statuses and JSON-RPC numbers. */
 export type ErrorCode =
   | "invalid"
   | "unauthorized"

@@ -17,14 +17,14 @@ export type Principal =
     readonly accountSince?: number;
   };
 
-/** The key under which a principal's connections and choices are kept; two principals never share one. */
+/** The key under which a principal's connections and choices are kept. No two principals share one. */
 export function principalKey(principal: Principal): string {
   return principal.kind === "local" ? "local" : `${principal.kind}:${principal.id}`;
 }
 
 /**
- * Whom the connections are counted to that a caller's statements hold for good: the sessions of one user are one, and
- * without authentication the calls from one address.
+ * The key under which bounds count callers, those of connections and of calls at once: all sessions of a user are one
+ * caller, and without authentication all calls from one address.
  */
 export function callerKey(principal: Principal): string {
   switch (principal.kind) {

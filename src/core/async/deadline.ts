@@ -3,20 +3,20 @@ import { AppError } from "../app_error.ts";
 /** The longest that a timer of the runtime waits, 25 days; one for longer would fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
-/** Calls `expire` after so many milliseconds; 0 or more than 25 days: never. Returns what calls it off. */
+/** Calls `expire` after so many milliseconds; 0 or more than 25 days: never. @returns what stops the timer */
 export function startTimer(ms: number, expire: () => void): () => void {
   if (ms === 0 || ms > longestTimerMs) return () => {};
   const timer = setTimeout(expire, ms);
   return () => clearTimeout(timer);
 }
 
-/** The end of the time that something may take. Disposing of it lets go of the caller's signal and of the limit. */
+/** The moment at which work is given up. Disposing of it stops the timer, and lets go of the caller's signal. */
 export interface Deadline extends Disposable {
-  /** Aborts as the caller's does, and with its own reason when a limit passes. */
+  /** Aborts when the caller's does, and with a limit's own reason when that has passed. */
   readonly signal: AbortSignal;
-  /** A further limit from now on, as in `createDeadline`; whoever sets it calls what it returns, which lifts it. */
+  /** Sets a further limit, counted from now as in `createDeadline`. @returns what lifts it, which must be called */
   limit(ms: number, reason: () => unknown): () => void;
-  /** The first limit holds no longer. */
+  /** Lifts the first limit. */
   lift(): void;
 }
 

@@ -21,7 +21,7 @@ export async function lockWithin(
     file.close();
     throw error;
   }
-  // the wait itself cannot be called off; what it gets later goes back at once
+  // the wait itself cannot be stopped; a lock that it gets later is given back at once
   locked.catch(() => {}).finally(() => file.close());
   return false;
 }

@@ -1,7 +1,7 @@
 import { AppError } from "../app_error.ts";
 
 /**
- * A file's text, with what is not UTF-8 replaced. A pipe or a device is not opened: that could take for ever.
+ * A file's text, with what is not UTF-8 replaced. A pipe or a device is not opened, since that could take for ever.
  *
  * @throws AppError `invalid` for what is no regular file, else the runtime's error
  */

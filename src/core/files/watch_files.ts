@@ -1,17 +1,17 @@
 import { settlesWithin } from "../async/deadline.ts";
 
 /**
- * Tells of changes of files, by looking at them. One of these serves a whole process.
+ * Tells of changes of files, by looking at them every 50 ms. One watch serves the whole process.
  *
- * The runtime's own watch is not used, since it can be made to freeze the process: it opens what is named in an event, a
- * pipe that somebody puts into a watched folder is never opened to the end, and the next call waits for that on the
- * event loop's thread. See `docs/adr/0010-files-are-looked-at.md`.
+ * The runtime's own watch is not used, since it can freeze the process: it opens the file that an event names. Where that
+ * is a pipe, which anybody may put into a watched folder, the open never ends, and the next call waits for it on the event
+ * loop's thread. See `docs/adr/0010-files-are-looked-at.md`.
  */
 export interface FileWatch extends Disposable {
   /**
-   * Calls `onChange` and, once that has ended, after each change of what one of the paths leads to: a write, a rename into
-   * its place, a deletion, another target of a symbolic link on the way, a folder on the way replaced. Of a burst of
-   * changes only the end is told. It may be called without a change, so it compares what it reads with what it has.
+   * Calls `onChange` at once, and then after each change of what one of the paths leads to: a write, a rename into its
+   * place, a deletion, another target of a symbolic link on the way, a folder on the way replaced. A burst of changes is
+   * told once, at its end. `onChange` may be called without a change, so it compares what it reads with what it has.
    */
   watch(options: WatchOptions): Promise<WatchedFiles>;
   /** Has every `onChange` called now, whether something has changed or not. */
@@ -21,7 +21,7 @@ export interface FileWatch extends Disposable {
 export interface WatchOptions {
   readonly paths: readonly string[];
   /**
-   * Never called while an earlier call is under way; does not throw. It has to leave alone what is not a regular file: to
+   * Never called while an earlier call is under way. It must not throw, and must not open what is not a regular file: to
    * open a pipe takes until somebody writes to it.
    */
   readonly onChange: (look: Look) => Promise<void>;
@@ -32,7 +32,7 @@ export interface Look {
   /** Whether lookAtAll() is why. */
   readonly asked: boolean;
   /**
-   * Whether the files are still as they were when they were last left alone. Asked after they were read; where they are not,
+   * Whether the files are still as they were when this call began. To be asked after they were read: where they are not,
    * what was read may be half of a write, and another call follows.
    */
   isCurrent(): Promise<boolean>;
@@ -43,13 +43,13 @@ export interface WatchedFiles extends AsyncDisposable {
   end(): Promise<void>;
 }
 
-/** A change is seen after half of this on average. A look is one stat(), which takes some 20 µs. */
+/** How often the files are looked at. A look is one stat() for each, which takes some 20 µs. */
 const lookEveryMs = 50;
-/** What changes again so soon may look as it did: file systems count time in steps of some milliseconds. */
+/** A file that changed so short a time ago may change again unseen: file systems count time in steps of milliseconds. */
 const youngMs = 50;
-/** A file that is never left alone is read all the same. */
+/** A file that changes without a pause is read after so long all the same. */
 const longestBurstMs = 1_000;
-/** A file system that does not answer keeps nobody from stopping. */
+/** How long end() waits for a call that is under way: a file system may not answer. */
 const longestEndMs = 1_000;
 
 /** @param options.settleMs how long files must be left alone before they are read: a program may be writing them still; 75 */

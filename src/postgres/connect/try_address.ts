@@ -66,7 +66,7 @@ export async function tryAddress(attempt: AddressAttempt, signal: AbortSignal): 
 
 interface FailedAttempt {
   readonly error: AttemptError;
-  /** What it came to. */
+  /** What the attempt used in the end: `preferred` becomes one of the others. */
   readonly encryption: Encryption;
 }
 
