@@ -1,20 +1,16 @@
 import { AppError } from "../../core/app_error.ts";
 import type { LogFields, Logger } from "../../core/logger.ts";
 
-/** Says in the log that a database can no longer be reached, and that it can be again: once, not for each call. */
-export interface AvailabilityLog {
-  opened(): void;
-  /** No connection could be opened. */
-  refused(error: unknown): void;
-  /** The server ended a connection, or the network did. */
-  lost(error: Error): void;
-}
+export type AvailabilityLog = ReturnType<typeof createAvailabilityLog>;
 
 /** A database that can be reached only now and then, since it has few connections left, is told of once in this time. */
 const windowMs = 60_000;
 
-/** Before a database's first connection only the end of the wait is logged: who starts the server says that it waits. */
-export function createAvailabilityLog(logger: Logger, now: () => number): AvailabilityLog {
+/**
+ * Says in the log that a database can no longer be reached, and that it can be again: once, not for each call. Before a
+ * database's first connection only the end of the wait is logged: who starts the server says that it waits.
+ */
+export function createAvailabilityLog(logger: Logger, now: () => number) {
   let downSince: number | undefined;
   let toldAt = -Infinity;
   let told: "lost" | "refused" | undefined;
@@ -30,7 +26,7 @@ export function createAvailabilityLog(logger: Logger, now: () => number): Availa
   }
 
   return {
-    opened() {
+    opened(): void {
       const again = hasAnswered ? "again" : "now";
       hasAnswered = true;
       if (downSince !== undefined && told !== undefined) {
@@ -39,13 +35,15 @@ export function createAvailabilityLog(logger: Logger, now: () => number): Availa
       }
       downSince = told = undefined;
     },
-    refused(error) {
+    /** No connection could be opened. */
+    refused(error: unknown): void {
       const sqlState = error instanceof AppError ? error.data?.["sqlState"] : undefined;
       const cause = error instanceof AppError && error.cause instanceof Error
         ? error.cause.message
         : undefined;
       fail("refused", "The database cannot be reached", { error, cause, sqlstate: sqlState });
     },
-    lost: (error) => fail("lost", "A connection to the database was lost", { error }),
+    /** The server ended a connection, or the network did. */
+    lost: (error: Error): void => fail("lost", "A connection to the database was lost", { error }),
   };
 }

@@ -74,15 +74,16 @@ export function createConnectionPools(
     const ofPrincipal = poolsOf.get(key) ?? new Map<DatabaseOptions, PrincipalPool>();
     poolsOf.set(key, ofPrincipal);
     const isShared = principal.kind === "local";
-    const pool = ofPrincipal.get(database) ??
+    const availability = availabilityOf(database);
+    const pool: PrincipalPool = ofPrincipal.get(database) ??
       createPrincipalPool({
         database,
         isShared,
         stuckBackends,
-        availability: availabilityOf(database),
+        availability,
         logger,
         now,
-        onChange,
+        onChange: () => onChange(pool),
       });
     ofPrincipal.set(database, pool);
     pools.add(pool);

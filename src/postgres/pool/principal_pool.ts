@@ -8,60 +8,6 @@ import { type Connection, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { StuckBackends } from "./stuck_backends.ts";
 
-/** A connection of one principal's, for as long as it is not given back. */
-export interface Lease {
-  readonly client: pg.Client;
-  /** Gives it back; it is closed where it is in a transaction, waits for an answer or was cancelled. */
-  release(): void;
-  /** Closes it for good; a statement that still runs is cancelled. */
-  discard(): void;
-  /**
-   * Has the server cancel what runs, until `settled` has or it was asked for `patienceMs`, 2 seconds where absent. Whether
-   * it has settled.
-   */
-  cancelUntil(settled: Promise<unknown>, patienceMs?: number): Promise<boolean>;
-  /**
-   * Bounds the bytes that arrive from now on; undefined lifts the bound, and so does giving back. Crossing it fails the
-   * running query with AppError("invalid", "Cannot read result: it exceeds N bytes"), closes the connection and has the
-   * server cancel the statement.
-   */
-  limitBytes(maxBytes: number | undefined): void;
-}
-
-/** The connections of one principal to one database. Who waits for one is decided by the connection pools. */
-export interface PrincipalPool {
-  readonly database: DatabaseOptions;
-  /** Connections that the server may hold: opening, idle, in use, closing, stuck. */
-  size(): number;
-  /** Whether it may hold one more. */
-  hasRoom(): boolean;
-  closingCount(): number;
-  /** The connections whose statements PostgreSQL does not end, the first to become so first. */
-  stuck(): readonly HeldPlace[];
-  /** Whether every connection that it may hold is stuck. */
-  isStuck(): boolean;
-  inUseCount(caller: string): number;
-  /** When a connection was last given back; Infinity while one is in use, undefined where none is idle. */
-  idleSince(): number | undefined;
-  /** Whether a connection is open that a waiter may get. */
-  hasOpen(): boolean;
-  /** The idle connection that was used last. */
-  takeIdle(caller: string): Lease | undefined;
-  /**
-   * A new connection.
-   *
-   * @throws {AppError} `unavailable` where it cannot be opened; the signal's reason where that aborts
-   */
-  open(caller: string, signal: AbortSignal): Promise<Lease>;
-  /** Starts closing the idle connection that was used first. */
-  closeOldestIdle(): void;
-  /**
-   * Ends idle and opening connections now, those in use when given back, or now too. Resolves when they have closed, and
-   * those that were closing, or cannot be ended.
-   */
-  close(options: { readonly includeInUse: boolean }): Promise<void>;
-}
-
 /** A place that a stuck backend holds. */
 export interface HeldPlace {
   readonly caller: string;
@@ -79,7 +25,7 @@ interface PrincipalPoolOptions {
   readonly logger: Logger;
   readonly now: () => number;
   /** Called when a connection came back, has closed, or is stuck. */
-  readonly onChange: (pool: PrincipalPool) => void;
+  readonly onChange: () => void;
 }
 
 interface IdleConnection {
@@ -87,7 +33,10 @@ interface IdleConnection {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
-export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPool {
+export type PrincipalPool = ReturnType<typeof createPrincipalPool>;
+
+/** The connections of one principal to one database. Who waits for one is decided by the connection pools. */
+export function createPrincipalPool(options: PrincipalPoolOptions) {
   const { database, isShared, stuckBackends, availability, now, onChange } = options;
   const places = database.poolMaxConns;
   const logger = options.logger.with({ database: database.name });
@@ -123,14 +72,14 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
   function forget(connection: Connection): void {
     logger.debug("database connection closed");
     stuck.delete(connection);
-    onChange(pool);
+    onChange();
   }
 
   function keepPlace(connection: Connection, caller: string): void {
     const since = now();
     stuck.set(connection, { caller, since });
     stuckBackends.add({ database, connection, caller, since, onGone: () => forget(connection) });
-    onChange(pool);
+    onChange();
   }
 
   function giveBack(connection: Connection, isReusable: boolean): void {
@@ -143,7 +92,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
       Math.min(database.poolMaxConnIdleTimeMs, longestTimerMs),
     );
     idle.push({ connection, timer: timer.unref() });
-    onChange(pool);
+    onChange();
   }
 
   function lend(connection: Connection, caller: string): Lease {
@@ -152,23 +101,35 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
   }
 
   const size = () => opening + idle.length + inUse.size + closing.size + stuck.size;
-  const pool: PrincipalPool = {
+  return {
     database,
+    /** Connections that the server may hold: opening, idle, in use, closing, stuck. */
     size,
+    /** Whether it may hold one more. */
     hasRoom: () => size() < places + (isShared ? Math.min(stuck.size, places) : 0),
     closingCount: () => closing.size,
-    stuck: () => [...stuck.values()],
+    /** The connections whose statements PostgreSQL does not end, the first to become so first. */
+    stuck: (): readonly HeldPlace[] => [...stuck.values()],
+    /** Whether every connection that it may hold is stuck. */
     isStuck: () => stuck.size >= (isShared ? 2 * places : places),
-    inUseCount: (caller) => [...inUse.values()].filter((other) => other === caller).length,
+    inUseCount: (caller: string) => [...inUse.values()].filter((other) => other === caller).length,
+    /** When a connection was last given back; Infinity while one is in use, undefined where none is idle. */
     idleSince: () => idle.length === 0 ? undefined : inUse.size > 0 ? Infinity : lastUsedAt,
+    /** Whether a connection is open that a waiter may get. */
     hasOpen: () => idle.length + inUse.size > 0,
-    takeIdle(caller) {
+    /** The idle connection that was used last. */
+    takeIdle(caller: string): Lease | undefined {
       const entry = idle.at(-1);
       if (entry === undefined) return undefined;
       removeIdle(entry.connection);
       return lend(entry.connection, caller);
     },
-    async open(caller, signal) {
+    /**
+     * A new connection.
+     *
+     * @throws {AppError} `unavailable` where it cannot be opened; the signal's reason where that aborts
+     */
+    async open(caller: string, signal: AbortSignal): Promise<Lease> {
       opening++;
       try {
         const connection = await connect(database, {
@@ -189,11 +150,16 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
         opening--;
       }
     },
+    /** Starts closing the idle connection that was used first. */
     closeOldestIdle() {
       const [entry] = idle;
       if (entry !== undefined) void close(entry.connection);
     },
-    async close({ includeInUse }) {
+    /**
+     * Ends idle and opening connections now, those in use when given back, or now too. Resolves when they have closed, and
+     * those that were closing, or cannot be ended.
+     */
+    async close({ includeInUse }: { readonly includeInUse: boolean }): Promise<void> {
       ended.abort(poolEnded(database.name));
       const connections = [
         ...idle.map((entry) => entry.connection),
@@ -203,11 +169,13 @@ export function createPrincipalPool(options: PrincipalPoolOptions): PrincipalPoo
       await Promise.all([...connections.map(close), ...alreadyClosing]);
     },
   };
-  return pool;
 }
 
+/** A connection of one principal's, for as long as it is not given back. */
+export type Lease = ReturnType<typeof createLease>;
+
 /** Lends a connection; `giveBack` is called once, with whether it may serve again. */
-function createLease(connection: Connection, giveBack: (isReusable: boolean) => void): Lease {
+function createLease(connection: Connection, giveBack: (isReusable: boolean) => void) {
   let isCancelled = false;
   let isReturned = false;
   const end = (isReusable: boolean) => {
@@ -218,15 +186,28 @@ function createLease(connection: Connection, giveBack: (isReusable: boolean) => 
   };
   return {
     client: connection.client,
-    // the signal of a cancelled connection may reach the server's process late
-    release: () => end(!isCancelled && connection.isReady()),
-    discard: () => end(false),
-    async cancelUntil(settled, patienceMs) {
+    /** Gives it back; it is closed where it is in a transaction, waits for an answer or was cancelled. */
+    release(): void {
+      // the signal of a cancelled connection may reach the server's process late
+      end(!isCancelled && connection.isReady());
+    },
+    /** Closes it for good; a statement that still runs is cancelled. */
+    discard: (): void => end(false),
+    /**
+     * Has the server cancel what runs, until `settled` has or it was asked for `patienceMs`, 2 seconds where absent.
+     * Whether it has settled.
+     */
+    async cancelUntil(settled: Promise<unknown>, patienceMs?: number): Promise<boolean> {
       if (isReturned) return true;
       isCancelled = true;
       return await connection.cancelUntil(settled, patienceMs);
     },
-    limitBytes(maxBytes) {
+    /**
+     * Bounds the bytes that arrive from now on; undefined lifts the bound, and so does giving back. Crossing it fails the
+     * running query with AppError("invalid", "Cannot read result: it exceeds N bytes"), closes the connection and has the
+     * server cancel the statement.
+     */
+    limitBytes(maxBytes: number | undefined): void {
       if (!isReturned) connection.limitBytes(maxBytes);
     },
   };

@@ -21,10 +21,7 @@ interface StuckBackend {
   readonly onGone: () => void;
 }
 
-/** The stuck backends of all pools, watched until each is gone. Disposing of it closes their connections at once. */
-export interface StuckBackends extends Disposable {
-  add(backend: StuckBackend): void;
-}
+export type StuckBackends = ReturnType<typeof createStuckBackends>;
 
 interface StuckBackendsOptions {
   readonly logger: Logger;
@@ -48,11 +45,13 @@ interface Watched extends StuckBackend {
 }
 
 /**
+ * The stuck backends of all pools, watched until each is gone. Disposing of it closes their connections at once.
+ *
  * Looks at each database's stuck backends one after another, each over a further connection with the same login, which is
  * closed after it. A backend that still runs is told to end again: its role may do that, and a backend that waits for its
  * client heeds nothing else.
  */
-export function createStuckBackends(options: StuckBackendsOptions): StuckBackends {
+export function createStuckBackends(options: StuckBackendsOptions) {
   const { now, logger, lookAfterMs = calmly } = options;
   const ended = new AbortController();
   const watches = new Map<DatabaseOptions, ReturnType<typeof watchDatabase>>();
@@ -137,13 +136,13 @@ export function createStuckBackends(options: StuckBackendsOptions): StuckBackend
   }
 
   return {
-    add(backend) {
+    add(backend: StuckBackend): void {
       if (ended.signal.aborted) return backend.connection.destroy();
       const watch = watches.get(backend.database) ?? watchDatabase(backend.database);
       watches.set(backend.database, watch);
       watch.add({ ...backend, seenAt: backend.since, isLogged: false });
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       ended.abort();
       for (const watch of watches.values()) watch.stop();
     },
