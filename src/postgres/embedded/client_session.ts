@@ -18,7 +18,7 @@ import {
   type TransactionStatus,
 } from "./wire_protocol.ts";
 
-export interface ClientSessionOptions {
+interface ClientSessionOptions {
   readonly stream: ClientStream;
   /** The startup packet's. */
   readonly parameters: ReadonlyMap<string, string>;

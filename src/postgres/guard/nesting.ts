@@ -105,7 +105,7 @@ const commentEdge = /\/\*|\*\//g;
  * Stands for a comment that nests deeper than anyone writes, or is one too many: the scanner's time grows with the
  * square of either, to a second for a thousand levels or ten thousand comments.
  */
-export const endlessComments = "/*";
+const endlessComments = "/*";
 export const maxCommentDepth = 50;
 export const maxComments = 500;
 

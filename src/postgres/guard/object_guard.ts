@@ -64,7 +64,7 @@ export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGu
      */
     async check(names: StatementNames, cacheKey: string, lookUp: LookUp): Promise<string | undefined> {
       if (names.length === 0) return undefined;
-      const wanted = JSON.stringify(names.map(({ kind, schema, name }) => ({ kind, schema, name })));
+      const wanted = JSON.stringify(names);
       const key = `${cacheKey}\n${wanted}`;
       const known = remembered.get(key);
       if (known !== undefined && known.until > now()) return known.reason;

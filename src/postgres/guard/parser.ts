@@ -8,7 +8,7 @@ export const maxStatementLength = 100_000;
 /** A statement this short cannot nest deep enough to overflow the parser, so its tokens are not counted. */
 const alwaysShallowLength = 2_000;
 
-export type ParseResult =
+type ParseResult =
   | { readonly ok: true; readonly statements: readonly SyntaxNode[] }
   /** `position` counts characters from 1; `sqlState` is there where PostgreSQL itself would say so. */
   | { readonly ok: false; readonly reason: string; readonly sqlState?: string; readonly position?: number };

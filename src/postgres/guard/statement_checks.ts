@@ -6,7 +6,7 @@ import { maxStatementLength } from "./parser.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 
 /** Whom a check is for, and until when: one that has begun goes on to its end. */
-export interface Asker {
+interface Asker {
   readonly principal: Principal;
   readonly signal: AbortSignal;
 }
