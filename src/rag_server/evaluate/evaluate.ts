@@ -17,7 +17,7 @@ import {
 } from "./metrics.ts";
 
 /** Both searches alone, and their fusion. */
-export type SearchName = "vector" | "keyword" | "hybrid";
+type SearchName = "vector" | "keyword" | "hybrid";
 
 /** One way to find documents. */
 export interface MeasuredSearch {
@@ -38,7 +38,7 @@ export interface EvaluateOptions {
 }
 
 /** Means over all questions. */
-export interface SearchFigures {
+interface SearchFigures {
   readonly search: SearchName;
   readonly ndcgAt10: number;
   readonly recallAt10: number;

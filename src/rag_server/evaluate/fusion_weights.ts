@@ -4,20 +4,20 @@ import type { Judgements } from "./judged_questions.ts";
 import { mean, ndcgAt, type PairedDifference, pairedDifference } from "./metrics.ts";
 
 /** What the two searches found for one question, the best first. */
-export interface FoundLists {
+interface FoundLists {
   readonly nearest: readonly string[];
   readonly matching: readonly string[];
   readonly judgements: Judgements;
 }
 
 /** What a weight of the vector search would give, from 0 to 1. */
-export interface WeighedFusion {
+interface WeighedFusion {
   readonly vectorWeight: number;
   readonly ndcgAt10: number;
 }
 
 /** The weight that does best, and what it is worth over the configured one, in nDCG@10. */
-export interface BestWeight extends WeighedFusion {
+interface BestWeight extends WeighedFusion {
   readonly configured: number;
   readonly difference: PairedDifference;
 }

@@ -67,7 +67,7 @@ async function checkColumns(
   for (const [index, { column, operator }] of filter.conditions.entries()) {
     const type = table.columns.get(column);
     if (type === undefined || builtIn.test(type.sqlType) || operator.endsWith("NULL")) continue;
-    const outcome = await database.read({
+    const result = await database.read({
       principal: { kind: "local", ...address },
       trusted: true,
       names: namesOf(table.relation, column),
@@ -75,8 +75,8 @@ async function checkColumns(
       signal,
     });
     signal.throwIfAborted();
-    if (outcome.ok || outcome.error.kind !== "refused") continue;
-    throw new AppError("invalid", `filter.conditions[${index}].column: ${outcome.error.message}`);
+    if (result.ok || result.error.kind !== "refused") continue;
+    throw new AppError("invalid", `filter.conditions[${index}].column: ${result.error.message}`);
   }
 }
 
@@ -118,17 +118,17 @@ async function isRefused(
   conditions: readonly UncheckedCondition[],
   { signal, ...address }: SearchCaller,
 ): Promise<boolean> {
-  const outcome = await database.read({
+  const result = await database.read({
     principal: { kind: "local", ...address },
     trusted: true,
     signal,
     ...renderSql(overNothing(conditions)),
   });
   signal.throwIfAborted();
-  if (outcome.ok || outcome.error.kind !== "failed") return false;
+  if (result.ok || result.error.kind !== "failed") return false;
   // data and its bounds, names that a value stands for, what does not exist, what an extension's type calls an internal
   // error; others, such as a right that is missing, are for the search itself to meet
-  const { sqlState = "" } = outcome.error;
+  const { sqlState = "" } = result.error;
   return /^(22|23|42|54|0A|3F|XX)/.test(sqlState) && sqlState !== "42501";
 }
 

@@ -15,7 +15,7 @@ export interface UncheckedCondition {
   readonly condition: SqlText;
 }
 
-export interface CompiledFilter {
+interface CompiledFilter {
   /** In parentheses; refers to columns by their bare names. */
   readonly condition: SqlText;
   /** Where a statement fails, one of these may be the cause. */

@@ -5,9 +5,9 @@
  */
 
 /** How soon more of a word stops to count; of the usual range, 1.2 to 2, what is best on Cranfield. */
-export const k1 = 2;
+const k1 = 2;
 /** How much a long text is held against its words. */
-export const b = 0.75;
+const b = 0.75;
 
 /** A word's impact in a text: SQL over the count of the word, the text's length and the average length, in words. */
 export function impactSql(count: string, length: string, averageLength: string): string {

@@ -4,7 +4,7 @@ import { createSqlSession, lockingTransaction, type SqlSession } from "../../pos
 import { asOnlyBuilder } from "./build_keyword_index.ts";
 import { findRecord, hasIndexTable, indexObjects, indexTable, ownSchema } from "./index_record.ts";
 
-export interface DropKeywordIndexOptions {
+interface DropKeywordIndexOptions {
   readonly connection: Connection;
   readonly signal: AbortSignal;
   /** As in a FROM clause. */

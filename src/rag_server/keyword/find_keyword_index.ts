@@ -88,15 +88,15 @@ export async function findKeywordIndex(
 ): Promise<KeywordIndex> {
   const { table, textColumn, idColumn } = options;
   const read = async <T>(sql: string, parameters: readonly (string | null)[]): Promise<T | undefined> => {
-    const outcome = await database.read({
+    const result = await database.read({
       principal: options.principal,
       signal: options.signal,
       sql,
       parameters,
       trusted: true,
     });
-    if (outcome.ok) return JSON.parse(outcome.rows[0]?.[0] ?? "null") ?? undefined;
-    throw new AppError("upstream", `Cannot find the keyword index of "${table}": ${outcome.error.message}`);
+    if (result.ok) return JSON.parse(result.rows[0]?.[0] ?? "null") ?? undefined;
+    throw new AppError("upstream", `Cannot find the keyword index of "${table}": ${result.error.message}`);
   };
   const facts = await read<TableFacts>(factsSql, [table, textColumn, idColumn]);
   if (facts === undefined) {

@@ -46,7 +46,7 @@ export function indexObjects(id: number): IndexObjects {
 }
 
 /** How far the making of an index has come; a broken one no longer follows its source. */
-export type IndexState = "new" | "documents" | "lists" | "ready" | "broken";
+type IndexState = "new" | "documents" | "lists" | "ready" | "broken";
 
 /** The row of {@linkcode indexTable} that an index is known by. */
 export interface IndexRecord {

@@ -32,7 +32,7 @@ export interface ColumnType {
 }
 
 /** A type as PostgreSQL's catalog has it. */
-export interface CatalogType {
+interface CatalogType {
   /** Absent for a type from outside of `pg_catalog`, whatever it is called. */
   readonly name?: string;
   readonly sqlType: string;

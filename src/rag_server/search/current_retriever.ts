@@ -1,15 +1,16 @@
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { settlesWithin, withDeadline } from "../../core/async/deadline.ts";
+import { createSingleFlight } from "../../core/async/single_flight.ts";
 import type { Logger } from "../../core/logger.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
-import { createSingleFlight } from "../../core/async/single_flight.ts";
+import { sqlStateOf } from "../../postgres/sql_session.ts";
+import type { SearchCaller } from "../filter/check_filter.ts";
 import type { Filter } from "../query.ts";
 import type { RetrievedDocument } from "./fusion.ts";
 import type { Retriever, RetrieveRequest } from "./retriever.ts";
-import type { SearchCaller } from "../filter/check_filter.ts";
 
-export interface CurrentRetrieverOptions {
+interface CurrentRetrieverOptions {
   /** For the log. */
   readonly pipeline: string;
   /** Looks at the tables and their indexes. */
@@ -19,11 +20,11 @@ export interface CurrentRetrieverOptions {
   readonly logger: Logger;
 }
 
-/** What has become of a table since may be a minute old; a new index is not missed for longer. */
+/** What is known of a table may be a minute old; a new index goes unused for no longer. */
 const maxAgeMs = 60_000;
 
-/** A filter may name a column that is newer than the last look; whoever invents columns has no more looks than this. */
-const doubtMs = 5_000;
+/** A filter may name a column that is newer than the last look. Whoever invents columns causes no more looks than this. */
+const freshMs = 5_000;
 
 /** What a query waits for a new look while there is an old one. */
 const patienceMs = 1_000;
@@ -35,11 +36,13 @@ const patienceMs = 1_000;
 const absentStates: readonly unknown[] = ["42P01", "42703", "42883", "42704"];
 
 /**
- * A pipeline's retriever over its tables as they are. They are looked at when they are first needed, so that a database
- * which is down at the start stops only the queries that come before it is back; again once that is a minute ago, for
- * which a query waits a second at most; where a filter does not fit them, for as long, unless that look is fresh; and
- * where a search has failed, since a table may have changed: at once, to search it again, where something is no longer
- * there, else before the next query.
+ * A pipeline's retriever over its tables as they are. The tables are looked at
+ *
+ * - when they are first needed: a database that is down at the start stops only the queries that come before it is back;
+ * - again, once the last look is a minute old. A query waits a second at most for that;
+ * - where a filter does not fit them, unless the last look is fresh. A query waits as long for that;
+ * - where a search ended in an error, as a table may have changed: at once, to search it again, where something no longer
+ *   exists, else before the next query.
  */
 export function createCurrentRetriever(
   { pipeline, open, now, logger }: CurrentRetrieverOptions,
@@ -49,19 +52,13 @@ export function createCurrentRetriever(
   let openedAt = 0;
   let look = Promise.resolve();
 
-  async function openTables(signal: AbortSignal): Promise<Retriever> {
-    try {
-      return await open(signal);
-    } catch (error) {
+  async function reopen(signal: AbortSignal): Promise<Retriever> {
+    const startedAt = now();
+    const opened = await open(signal).catch((error: unknown) => {
       // what does not fit here is the configuration, and no caller is to blame for it or told of it
       if (!(error instanceof AppError) || error.code !== "invalid") throw error;
       throw new AppError("upstream", error.message, { cause: error });
-    }
-  }
-
-  async function reopen(signal: AbortSignal): Promise<Retriever> {
-    const startedAt = now();
-    const opened = await openTables(signal);
+    });
     openedAt = startedAt;
     current = opened;
     return opened;
@@ -72,8 +69,7 @@ export function createCurrentRetriever(
       return await opened.retrieve(request);
     } catch (error) {
       const isOfTables = error instanceof AppError && !(error instanceof ProviderError);
-      const isDoubtful = isOfTables && error.code === "upstream";
-      if (isDoubtful && current === opened) current = undefined;
+      if (isOfTables && error.code === "upstream" && current === opened) current = undefined;
       throw error;
     }
   }
@@ -85,7 +81,7 @@ export function createCurrentRetriever(
     try {
       return await search(opened, request);
     } catch (error) {
-      if (!isOfAbsence(error)) throw error;
+      if (!absentStates.includes(sqlStateOf(error))) throw error;
       logger.warn("A pipeline's tables have changed; they are looked at again", { pipeline });
       return await search(current ?? await flight.join(request.signal, reopen), request);
     }
@@ -108,7 +104,7 @@ export function createCurrentRetriever(
       return opened;
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "invalid") throw error;
-      if (now() - openedAt >= doubtMs) look = lookAgain();
+      if (now() - openedAt >= freshMs) look = lookAgain();
       await untilAborted(look, caller.signal);
       if (current === undefined || current === opened) throw error;
       await current.checkFilter(filter, caller);
@@ -127,8 +123,4 @@ export function createCurrentRetriever(
       retrieve: (request) => retrieve(opened, request),
     };
   };
-}
-
-function isOfAbsence(error: unknown): boolean {
-  return error instanceof AppError && absentStates.includes(error.data?.["sqlState"]);
 }

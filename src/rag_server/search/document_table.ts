@@ -31,7 +31,7 @@ export interface DocumentTable extends VectorTable {
 }
 
 /** What tells the rows of a table apart within one statement. */
-export interface RowKey {
+interface RowKey {
   /** Of a column, not quoted; `ctid` for a row's place. */
   readonly name: string;
   /** As SQL. */
@@ -172,7 +172,7 @@ async function planWith(
 ): Promise<void> {
   const fail = (reason: string) =>
     new AppError("invalid", `Cannot search table "${table.name}": its filter fails: ${reason}`);
-  const outcome = await database.read({
+  const result = await database.read({
     principal: { kind: "local" },
     trusted: true,
     signal,
@@ -180,9 +180,9 @@ async function planWith(
   }).catch((error: unknown) => {
     throw hasTooFewValues(error) ? fail("it has a parameter such as $1") : error;
   });
-  if (outcome.ok) return;
+  if (result.ok) return;
   signal.throwIfAborted();
-  throw fail(outcome.error.message);
+  throw fail(result.error.message);
 }
 
 /** A statement with more parameters than it is given values is a violation of the protocol to PostgreSQL. */
@@ -200,18 +200,18 @@ async function readRows(
   parameters: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Row[]> {
-  const outcome = await database.read({
+  const result = await database.read({
     principal: { kind: "local" },
     trusted: true,
     signal,
     sql: text,
     parameters,
   });
-  if (outcome.ok) return outcome.rows;
+  if (result.ok) return result.rows;
   signal.throwIfAborted();
-  if (text === relationSql && noRelationsName.includes(outcome.error.sqlState ?? "")) return [];
+  if (text === relationSql && noRelationsName.includes(result.error.sqlState ?? "")) return [];
   throw new AppError(
     "unavailable",
-    `Cannot read the catalog of database "${database.name}": ${outcome.error.message}`,
+    `Cannot read the catalog of database "${database.name}": ${result.error.message}`,
   );
 }

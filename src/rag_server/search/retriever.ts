@@ -155,7 +155,7 @@ export function createRetriever(
       maxCharacters,
       minSimilarity: search.minSimilarity,
     });
-    const outcome = await database.read({
+    const result = await database.read({
       principal: { kind: "local", ...(address !== undefined && { address }) },
       trusted: true,
       settings: vectorSettings({ table, limit: depth, filter }),
@@ -164,8 +164,8 @@ export function createRetriever(
       ...(keywordSearch !== undefined && { timeoutMs: hybridTimeoutMs }),
       ...renderSql(statement),
     });
-    if (outcome.ok) {
-      const { rows } = outcome;
+    if (result.ok) {
+      const { rows } = result;
       // only an embedding can tell which of several rows with one id is meant
       if (rows.some((row) => row[7] === "t")) {
         return await run(await withEmbedding(planned, request), request, isThorough, signal);
@@ -175,8 +175,8 @@ export function createRetriever(
       return { planned, candidates, isCrowded: rows.some((row) => row[6] === "t") };
     }
     signal.throwIfAborted();
-    if (outcome.error.kind !== "timeout" || keywordSearch === undefined) {
-      throw searchError(planned, outcome.error);
+    if (result.error.kind !== "timeout" || keywordSearch === undefined) {
+      throw searchError(planned, result.error);
     }
     logger.warn("search by words took too long; the vectors alone are searched", {
       database: database.name,

@@ -59,7 +59,7 @@ export async function openSearchedTable(
 
 /** How much there is to read of a relation; 0 where that cannot be told. */
 async function volumeOf(database: Database, relation: string, signal: AbortSignal) {
-  const outcome = await database.read({
+  const result = await database.read({
     principal: { kind: "local" },
     trusted: true,
     signal,
@@ -68,7 +68,7 @@ async function volumeOf(database: Database, relation: string, signal: AbortSigna
   });
   signal.throwIfAborted();
   // what cannot be told is tried; a search that takes too long goes on without the words
-  const [rows, bytes] = outcome.ok ? outcome.rows[0] ?? [] : [];
+  const [rows, bytes] = result.ok ? result.rows[0] ?? [] : [];
   return { rows: Number(rows ?? 0), bytes: Number(bytes ?? 0) };
 }
 

@@ -137,7 +137,7 @@ function castIn(key: string, column: string): string | undefined {
   return type && `${type})`;
 }
 
-export interface BuildVectorIndexOptions {
+interface BuildVectorIndexOptions {
   /** Of a role that owns the table. Not used by others meanwhile. */
   readonly connection: Connection;
   readonly table: VectorTable;
@@ -146,7 +146,7 @@ export interface BuildVectorIndexOptions {
   readonly signal: AbortSignal;
 }
 
-export type BuiltVectorIndex = "built" | "was there" | "too many dimensions" | "not a table";
+type BuiltVectorIndex = "built" | "was there" | "too many dimensions" | "not a table";
 
 /** pgvector's bounds of an HNSW index, in dimensions. */
 const maxDimensions = { vector: 2_000, halfvec: 4_000 } as const;

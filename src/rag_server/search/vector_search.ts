@@ -2,7 +2,7 @@ import { quoteIdentifier, sql, type SqlText, verbatim, verbatimSql } from "../..
 import type { DocumentTable } from "./document_table.ts";
 import { type Distance, indexFor, type VectorIndex } from "./vector_index.ts";
 
-export interface VectorSearch {
+interface VectorSearch {
   readonly table: DocumentTable;
   /** SQL of the column's type that reads no row of the table, such as a parameter or a scalar subquery. */
   readonly embedding: SqlText;
