@@ -34,7 +34,7 @@ async function failTimes(breaker: CircuitBreaker, times: number, fault: Provider
   for (let count = 0; count < times; count++) await assertError(breaker.run(failing(fault)), fault);
 }
 
-Deno.test("five failures in a row open a circuit: calls then fail at once with the last fault", async () => {
+Deno.test("five errors in a row open a circuit: calls then fail at once with the last one", async () => {
   const { breaker, messages } = fixture();
   await failTimes(breaker, 4, "timeout");
   assert.equal(await breaker.run(succeeding), "fine");
@@ -47,7 +47,7 @@ Deno.test("five failures in a row open a circuit: calls then fail at once with t
   assert.deepEqual(messages(), ["provider circuit opened"]);
 });
 
-Deno.test("unreachable, timeout, provider and rate_limit open a circuit, and no other fault", async () => {
+Deno.test("unreachable, timeout, provider and rate_limit open a circuit, and no other kind", async () => {
   const expected = { unreachable: true, timeout: true, provider: true, rate_limit: true };
   const others = { credentials: false, invalid_request: false, unsupported: false, internal: false };
   for (const [fault, isCounted] of Object.entries({ ...expected, ...others })) {
@@ -95,7 +95,7 @@ Deno.test("after 30 seconds one probe runs while others fail at once; its succes
   assert.equal(await breaker.run(succeeding), "fine");
 });
 
-Deno.test("a probe that fails opens the circuit for another 30 seconds, with its fault", async () => {
+Deno.test("a probe that fails opens the circuit for another 30 seconds, with its kind", async () => {
   const { breaker, clock } = fixture();
   await failTimes(breaker, 5);
   clock.ms = 30_000;
@@ -116,7 +116,7 @@ Deno.test("a probe that is aborted, or tells nothing, leaves its place to the ne
   assert.equal(await breaker.run(succeeding), "fine");
 });
 
-Deno.test("an operation from before the circuit opened closes it by its success, and no failure of it counts", async () => {
+Deno.test("an operation from before the circuit opened closes it by its success, and no error of it counts", async () => {
   const { breaker, clock, messages } = fixture();
   const [early, late, silent] = [breaker.enter(), breaker.enter(), breaker.enter()];
   await failTimes(breaker, 5);
@@ -160,7 +160,7 @@ Deno.test("only the first end of a pass counts", async () => {
   assert.deepEqual(messages(), ["provider circuit opened"]);
 });
 
-Deno.test("an answer that is none tells that the provider works", async () => {
+Deno.test("a reply without an answer tells that the provider works", async () => {
   const { breaker, clock, messages } = fixture();
   const decline = () => Promise.reject(new ProviderError("provider", "", { noAnswer: "declined" }));
   await failTimes(breaker, 4);

@@ -11,7 +11,7 @@ const request = { messages: [], signal: never };
 const fault = (kind: ProviderErrorKind) => new ProviderError(kind, `it was ${kind}`);
 const forever = () => Promise.withResolvers<void>().promise;
 
-Deno.test("the next provider answers where one fails, whatever its fault", async () => {
+Deno.test("the next provider answers where one fails, whatever its kind of error", async () => {
   for (const kind of ["credentials", "rate_limit", "invalid_request", "unsupported", "timeout"] as const) {
     const { logger, lines } = capturedLogger();
     const first = scriptedProvider("a/first", [fault(kind)]);
@@ -32,7 +32,7 @@ Deno.test("a provider that answers is the only one that is asked", async () => {
   assert.equal(second.calls(), 0);
 });
 
-Deno.test("where all fail, the first one's fault is thrown", async () => {
+Deno.test("where all fail, the first one's error is thrown", async () => {
   const [first, second] = [
     scriptedProvider("a", [fault("rate_limit")]),
     scriptedProvider("b", [fault("credentials")]),
@@ -58,7 +58,7 @@ Deno.test("a stream goes to the next provider only before its first text", async
   assert.equal(second.calls(), 1);
 });
 
-Deno.test("the caller's abort, and what is no provider's fault, end it all", async () => {
+Deno.test("the caller's abort, and what no provider threw, end it all", async () => {
   const second = scriptedProvider("b", [end()]);
   const controller = new AbortController();
   controller.abort(fault("timeout"));
@@ -83,7 +83,7 @@ Deno.test("no providers at all are refused", () => {
   });
 });
 
-Deno.test("an answer that is none goes to no other provider", async () => {
+Deno.test("a reply without an answer goes to no other provider", async () => {
   for (const noAnswer of ["declined", "empty"] as const) {
     const second = scriptedProvider("b", [text("second"), end()]);
     const first = scriptedProvider("a", [new ProviderError("provider", "", { noAnswer })]);

@@ -7,7 +7,7 @@ const exampleVectors = (text: string) => text === "one" ? [0.5, -0.25, 1] : [0.1
 
 const noCache = { cacheCreationInputTokens: 0, cacheReadInputTokens: 0 };
 
-function expectedOutcome({ vendor, operation }: Subject): unknown {
+function expectedResult({ vendor, operation }: Subject): unknown {
   if (operation === "embedding") {
     const usage = { promptTokens: 6, completionTokens: 0, ...noCache };
     return { vectors: [[0.5, -0.25, 1], [0.125, 2, -3]], usage };
@@ -34,14 +34,14 @@ for (const subject of subjects) {
     await using vendor = createVendor(vendorName, vendorOptions);
     const options = optionsFor(vendorName, vendor.url);
 
-    assert.deepEqual(await subject.run(options), expectedOutcome(subject));
+    assert.deepEqual(await subject.run(options), expectedResult(subject));
     assert.equal(vendor.requests.length, 1);
   });
 
   Deno.test(`${name}: a body cut anywhere, inside characters too, reads the same`, async () => {
     await using vendor = createVendor(vendorName, { ...vendorOptions, bytesPerWrite: 7 });
 
-    assert.deepEqual(await subject.run(optionsFor(vendorName, vendor.url)), expectedOutcome(subject));
+    assert.deepEqual(await subject.run(optionsFor(vendorName, vendor.url)), expectedResult(subject));
   });
 
   Deno.test(`${name}: ping answers where the key is right and refuses a wrong one`, async () => {

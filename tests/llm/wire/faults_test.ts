@@ -87,10 +87,10 @@ function assertNoPieceOfTheKey(texts: readonly string[]): void {
   }
 }
 
-async function failure(running: Promise<unknown>): Promise<ProviderError> {
-  const outcome = await running.then((value) => value, (error: unknown) => error);
-  assert.ok(outcome instanceof ProviderError, `expected a ProviderError, got ${Deno.inspect(outcome)}`);
-  return outcome;
+async function errorOf(running: Promise<unknown>): Promise<ProviderError> {
+  const result = await running.then((value) => value, (error: unknown) => error);
+  assert.ok(result instanceof ProviderError, `expected a ProviderError, got ${Deno.inspect(result)}`);
+  return result;
 }
 
 const shortTimes = { requestTimeoutMs: 150, perAttemptTimeoutMs: 60, stallTimeoutMs: 60 };
@@ -105,7 +105,7 @@ for (const subject of subjects) {
       const options = optionsFor(subject.vendor, vendor.url, { ...texts.options, dimensions: 8 });
       vendor.fail(fault, { echo: `the key ${key} is not "${key.slice(0, 12)}…"` });
 
-      const error = await failure(subject.run({ ...options, ...(isStall && shortTimes) }));
+      const error = await errorOf(subject.run({ ...options, ...(isStall && shortTimes) }));
       assert.equal(error.message, message);
       assert.notEqual(error.detail, "");
       assertNoPieceOfTheKey(texts.of(error));
@@ -138,7 +138,7 @@ for (const subject of subjects) {
   Deno.test(`${subject.name}: what a vendor names odd in a reply is shown by its place alone`, async () => {
     await using vendor = createVendor(subject.vendor, { key });
     vendor.fail("unexpected shape");
-    const error = await failure(subject.run(optionsFor(subject.vendor, vendor.url)));
+    const error = await errorOf(subject.run(optionsFor(subject.vendor, vendor.url)));
 
     assert.match(error.detail, /^the reply has an unexpected shape: /);
   });
@@ -146,7 +146,7 @@ for (const subject of subjects) {
   Deno.test(`${subject.name}: nobody listens`, async () => {
     const vendor = createVendor(subject.vendor);
     await vendor[Symbol.asyncDispose]();
-    const error = await failure(subject.run(optionsFor(subject.vendor, vendor.url)));
+    const error = await errorOf(subject.run(optionsFor(subject.vendor, vendor.url)));
 
     assert.equal(error.message, unreachable);
   });

@@ -10,7 +10,7 @@ interface OddReply {
   /** JSON, or the text of a stream. */
   readonly reply: unknown;
   /** What comes of it, or the detail of the error. */
-  readonly outcome: Record<string, unknown> | RegExp;
+  readonly result: Record<string, unknown> | RegExp;
 }
 
 function events(...values: readonly unknown[]): string {
@@ -34,7 +34,7 @@ const hugeReplies = ["openai", "anthropic", "gemini", "ollama"].map((vendor): Od
   title: "more than any model writes",
   subject: `${vendor} completion`,
   reply: { padding: "x".repeat(4 * 1024 * 1024) },
-  outcome: /^the reply is over 4194304 bytes$/,
+  result: /^the reply is over 4194304 bytes$/,
 }));
 
 const replies: readonly OddReply[] = [
@@ -46,49 +46,49 @@ const replies: readonly OddReply[] = [
       choices: [{ message: { content: null, refusal: "I will not." }, finish_reason: "stop" }],
       usage: { prompt_tokens: 3, completion_tokens: 2 },
     },
-    outcome: { text: "I will not.", isCut: false, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "I will not.", isCut: false, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "a server that counts no tokens",
     subject: "openai completion",
     reply: { choices: [{ message: { content: "Yes." } }] },
-    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0 } },
+    result: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0 } },
   },
   {
     title: "what the content filter left",
     subject: "openai completion",
     reply: { choices: [{ message: { content: "Half" }, finish_reason: "content_filter" }] },
-    outcome: /^the answer was broken off: content_filter$/,
+    result: /^the answer was broken off: content_filter$/,
   },
   {
     title: "no choices",
     subject: "openai completion",
     reply: { choices: [] },
-    outcome: /^the answer is empty: it holds no text$/,
+    result: /^the answer is empty: it holds no text$/,
   },
   {
     title: "an error with a status of success",
     subject: "openai completion",
     reply: { error: { code: 429, message: "Slow down" } },
-    outcome: /^an error within the reply: 429 Slow down$/,
+    result: /^an error within the reply: 429 Slow down$/,
   },
   {
     title: "a choice of another shape",
     subject: "openai completion",
     reply: { choices: [{ message: { content: 42 } }] },
-    outcome: /^the reply has an unexpected shape: choices\.0\.message\.content: /,
+    result: /^the reply has an unexpected shape: choices\.0\.message\.content: /,
   },
   {
     title: "the longest answer used up by thinking",
     subject: "openai completion",
     reply: { choices: [{ message: { content: "" }, finish_reason: "length" }] },
-    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 0 } },
+    result: { text: "", isCut: true, usage: { ...usage, promptTokens: 0 } },
   },
   {
     title: "the longest answer used up by thinking",
     subject: "openai stream",
     reply: events({ choices: [{ delta: { reasoning_content: "Hm" }, finish_reason: "length" }] }, "[DONE]"),
-    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 0 } },
+    result: { text: "", isCut: true, usage: { ...usage, promptTokens: 0 } },
   },
   {
     title: "the longest answer used up by thinking",
@@ -98,7 +98,7 @@ const replies: readonly OddReply[] = [
       stop_reason: "max_tokens",
       usage: { input_tokens: 3, output_tokens: 2 },
     },
-    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "the longest answer used up by thinking",
@@ -109,7 +109,7 @@ const replies: readonly OddReply[] = [
       { type: "message_delta", delta: { stop_reason: "max_tokens" }, usage: { output_tokens: 2 } },
       stop,
     ),
-    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "the longest answer used up by thinking",
@@ -118,7 +118,7 @@ const replies: readonly OddReply[] = [
       candidates: [{ content: { parts: [{ text: "Hm.", thought: true }] }, finishReason: "MAX_TOKENS" }],
       usageMetadata: { promptTokenCount: 3, thoughtsTokenCount: 2 },
     },
-    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "the longest answer used up by thinking",
@@ -130,7 +130,7 @@ const replies: readonly OddReply[] = [
       prompt_eval_count: 3,
       eval_count: 2,
     },
-    outcome: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "an answer in parts, with thoughts among them",
@@ -149,7 +149,7 @@ const replies: readonly OddReply[] = [
         finish_reason: "stop",
       }],
     },
-    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0 } },
+    result: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0 } },
   },
   {
     title: "a stream in parts, with thoughts among them",
@@ -162,20 +162,20 @@ const replies: readonly OddReply[] = [
       { choices: [{ delta: { content: "." }, finish_reason: "stop" }] },
       "[DONE]",
     ),
-    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0 } },
+    result: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0 } },
   },
   {
     title: "a stream whose last chunk has no choices, and comments between its events",
     subject: "openai stream",
     reply: events({ choices: [{ delta: { content: "Yes." } }] }) + ": keep-alive\r\n\r\n" +
       events({ choices: null, usage: { prompt_tokens: 3, completion_tokens: 2 } }, "[DONE]"),
-    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "a stream that the content filter ended",
     subject: "openai stream",
     reply: events({ choices: [{ delta: { content: "Half" }, finish_reason: "content_filter" }] }, "[DONE]"),
-    outcome: /^the answer was broken off: content_filter$/,
+    result: /^the answer was broken off: content_filter$/,
   },
   {
     title: "thinking is no part of the answer",
@@ -193,7 +193,7 @@ const replies: readonly OddReply[] = [
         service_tier: "standard",
       },
     },
-    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "the whole context window was used",
@@ -203,19 +203,19 @@ const replies: readonly OddReply[] = [
       stop_reason: "model_context_window_exceeded",
       usage: { input_tokens: 3, output_tokens: 2 },
     },
-    outcome: { text: "Yes", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "Yes", isCut: true, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "the model declined",
     subject: "anthropic completion",
     reply: { content: [], stop_reason: "refusal", usage: { input_tokens: 3, output_tokens: 0 } },
-    outcome: /^the model declined to answer: refusal$/,
+    result: /^the model declined to answer: refusal$/,
   },
   {
     title: "the model declined after it had begun",
     subject: "anthropic stream",
     reply: events(start, text("Half"), { type: "message_delta", delta: { stop_reason: "refusal" } }, stop),
-    outcome: /^the model declined to answer: refusal$/,
+    result: /^the model declined to answer: refusal$/,
   },
   {
     title: "later counts are totals, and nulls among them change nothing",
@@ -232,7 +232,7 @@ const replies: readonly OddReply[] = [
       },
       stop,
     ),
-    outcome: {
+    result: {
       text: "Yes.",
       isCut: false,
       usage: { ...usage, promptTokens: 13, completionTokens: 5, cacheReadInputTokens: 10 },
@@ -245,19 +245,19 @@ const replies: readonly OddReply[] = [
       type: "error",
       error: { type: "rate_limit_error", message: "Slow down" },
     }),
-    outcome: /^an error within the reply: rate_limit_error Slow down$/,
+    result: /^an error within the reply: rate_limit_error Slow down$/,
   },
   {
     title: "a blocked prompt",
     subject: "gemini completion",
     reply: { promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 3 } },
-    outcome: /^the prompt was blocked: SAFETY$/,
+    result: /^the prompt was blocked: SAFETY$/,
   },
   {
     title: "an answer that was broken off for safety",
     subject: "gemini completion",
     reply: { candidates: [{ content: { parts: [{ text: "Half" }] }, finishReason: "SAFETY" }] },
-    outcome: /^the answer was broken off: SAFETY$/,
+    result: /^the answer was broken off: SAFETY$/,
   },
   {
     title: "a stream whose last item holds counts alone",
@@ -269,7 +269,7 @@ const replies: readonly OddReply[] = [
         usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 },
       },
     ),
-    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
+    result: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 3, completionTokens: 2 } },
   },
   {
     title: "a stream that was broken off for what it recites",
@@ -278,67 +278,67 @@ const replies: readonly OddReply[] = [
       { candidates: [{ content: { parts: [{ text: "Half" }] } }] },
       { candidates: [{ finishReason: "RECITATION" }] },
     ),
-    outcome: /^the answer was broken off: RECITATION$/,
+    result: /^the answer was broken off: RECITATION$/,
   },
   {
     title: "an error on the last line",
     subject: "ollama stream",
     reply: lines({ message: { content: "Half" }, done: false }, { error: "the model crashed" }),
-    outcome: /^an error within the reply: the model crashed$/,
+    result: /^an error within the reply: the model crashed$/,
   },
   {
     title: "a prompt that was in memory is not counted",
     subject: "ollama completion",
     reply: { message: { content: "Yes.", thinking: "Hm." }, done: true, done_reason: "stop", eval_count: 2 },
-    outcome: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0, completionTokens: 2 } },
+    result: { text: "Yes.", isCut: false, usage: { ...usage, promptTokens: 0, completionTokens: 2 } },
   },
   {
     title: "numbers put the vectors in order",
     subject: "openai embedding",
     reply: { data: [{ index: 1, embedding: [3, 4] }, { index: 0, embedding: [1, 2] }] },
-    outcome: { vectors: [[1, 2], [3, 4]], usage: { ...usage, promptTokens: 0 } },
+    result: { vectors: [[1, 2], [3, 4]], usage: { ...usage, promptTokens: 0 } },
   },
   {
     title: "one number twice",
     subject: "openai embedding",
     reply: { data: [{ index: 0, embedding: [3, 4] }, { index: 0, embedding: [1, 2] }] },
-    outcome: /^the reply numbers an embedding 0 among 2$/,
+    result: /^the reply numbers an embedding 0 among 2$/,
   },
   {
     title: "vectors of two lengths",
     subject: "ollama embedding",
     reply: { embeddings: [[1, 2], [3]] },
-    outcome: /^an embedding has 1 dimensions instead of 2$/,
+    result: /^an embedding has 1 dimensions instead of 2$/,
   },
   {
     title: "vectors of no length",
     subject: "ollama embedding",
     reply: { embeddings: [[], []] },
-    outcome: /^an embedding has 0 dimensions instead of 0$/,
+    result: /^an embedding has 0 dimensions instead of 0$/,
   },
   {
     title: "a number beyond 32 bits",
     subject: "gemini embedding",
     reply: { embeddings: [{ values: [1, 1e300] }, { values: [1, 2] }] },
-    outcome: /^an embedding holds something that is no finite number$/,
+    result: /^an embedding holds something that is no finite number$/,
   },
   {
     title: "numbers in quotes",
     subject: "gemini embedding",
     reply: { embeddings: [{ values: ["1", "2"] }, { values: [1, 2] }] },
-    outcome: /^an embedding holds something that is no finite number$/,
+    result: /^an embedding holds something that is no finite number$/,
   },
   {
     title: "base64 of half a number",
     subject: "voyage embedding",
     reply: { data: [{ index: 0, embedding: "AAA=" }, { index: 1, embedding: "AACAPw==" }] },
-    outcome: /^an embedding of 2 bytes is no list of floats$/,
+    result: /^an embedding of 2 bytes is no list of floats$/,
   },
   {
     title: "a list where base64 was asked for",
     subject: "voyage embedding",
     reply: { data: [{ index: 0, embedding: [0.5] }, { index: 1, embedding: "AACAPw==" }] },
-    outcome: { vectors: [[0.5], [1]], usage: { ...usage, promptTokens: 0 } },
+    result: { vectors: [[0.5], [1]], usage: { ...usage, promptTokens: 0 } },
   },
   {
     title: "more results than were wanted, and out of order",
@@ -351,7 +351,7 @@ const replies: readonly OddReply[] = [
       ],
       usage: { total_tokens: 21 },
     },
-    outcome: {
+    result: {
       results: [{ index: 2, score: 0.9 }, { index: 1, score: 0.5 }],
       usage: { ...usage, promptTokens: 21 },
     },
@@ -360,30 +360,30 @@ const replies: readonly OddReply[] = [
     title: "a document that was not sent",
     subject: "rerank rerank",
     reply: { results: [{ index: 3, relevance_score: 0.1 }, { index: 2, relevance_score: 0.9 }] },
-    outcome: /^the reply ranks a document 3 among 3$/,
+    result: /^the reply ranks a document 3 among 3$/,
   },
   {
     title: "one document twice",
     subject: "voyage rerank",
     reply: { data: [{ index: 1, relevance_score: 0.1 }, { index: 1, relevance_score: 0.9 }] },
-    outcome: /^the reply ranks a document 1 among 3$/,
+    result: /^the reply ranks a document 1 among 3$/,
   },
   {
     title: "fewer results than were wanted",
     subject: "voyage rerank",
     reply: { data: [{ index: 1, relevance_score: 0.1 }] },
-    outcome: /^the reply ranks 1 documents instead of 2$/,
+    result: /^the reply ranks 1 documents instead of 2$/,
   },
 ];
 
-for (const { title, subject, reply, outcome } of replies) {
+for (const { title, subject, reply, result } of replies) {
   Deno.test(`${subject}: ${title}`, async () => {
     const asked = subjectNamed(subject);
     await using server = serve(reply);
     const running = asked.run(optionsFor(asked.vendor, `http://127.0.0.1:${server.addr.port}`));
 
-    if (outcome instanceof RegExp) await assert.rejects(running, { name: "AppError", detail: outcome });
-    else assert.deepEqual(await running, outcome);
+    if (result instanceof RegExp) await assert.rejects(running, { name: "AppError", detail: result });
+    else assert.deepEqual(await running, result);
   });
 }
 

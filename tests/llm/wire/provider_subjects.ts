@@ -11,7 +11,7 @@ import type { VendorName } from "./vendor.ts";
 // no prefix of a well-known vendor: what hides it must know it, not guess it
 export const key = "zq7WvK2mXr9TbL4nYd8HcJ3pGf6SaE5u";
 
-export interface Outcome {
+export interface SubjectResult {
   readonly usage: Usage;
   readonly text?: string;
   readonly isCut?: boolean;
@@ -24,7 +24,7 @@ export interface Subject {
   readonly name: string;
   readonly vendor: VendorName;
   readonly operation: "completion" | "stream" | "embedding" | "rerank";
-  run(options: ProviderOptions, signal?: AbortSignal): Promise<Outcome>;
+  run(options: ProviderOptions, signal?: AbortSignal): Promise<SubjectResult>;
   ping(options: ProviderOptions): Promise<void>;
 }
 

@@ -46,7 +46,7 @@ export interface Vendor extends AsyncDisposable {
   openConnections(): number;
 }
 
-interface Failure {
+interface PlannedFault {
   readonly fault: VendorFault;
   readonly retryAfter?: string;
   readonly echo?: string;
@@ -56,15 +56,15 @@ interface Failure {
 export function createVendor(name: VendorName, options: VendorOptions = {}): Vendor {
   const wire: VendorWire = wires[name];
   const requests: WireRequest[] = [];
-  let failure: Failure | undefined;
+  let planned: PlannedFault | undefined;
 
-  function takeFailure(): Failure | undefined {
-    if (failure === undefined || failure.left <= 0) return undefined;
-    failure.left--;
-    return failure;
+  function takeFault(): PlannedFault | undefined {
+    if (planned === undefined || planned.left <= 0) return undefined;
+    planned.left--;
+    return planned;
   }
 
-  function answerTo(request: WireRequest, taken: Failure | undefined): VendorReply {
+  function answerTo(request: WireRequest, taken: PlannedFault | undefined): VendorReply {
     if (typeof taken?.fault === "number") {
       const json = wire.errorBody(taken.fault, taken.echo ?? "something went wrong");
       return { status: taken.fault, json, ...(taken.retryAfter && { retryAfter: taken.retryAfter }) };
@@ -79,7 +79,7 @@ export function createVendor(name: VendorName, options: VendorOptions = {}): Ven
 
   const server = serveWire(async (request, reply) => {
     requests.push(request);
-    const taken = takeFailure();
+    const taken = takeFault();
     await sendReply(reply, answerTo(request, taken), {
       ...options,
       fault: taken?.fault,
@@ -90,8 +90,8 @@ export function createVendor(name: VendorName, options: VendorOptions = {}): Ven
   return {
     url: `http://127.0.0.1:${server.port}${wire.basePath}`,
     requests,
-    fail: (fault, { times = Infinity, ...rest } = {}) => void (failure = { fault, left: times, ...rest }),
-    mend: () => void (failure = undefined),
+    fail: (fault, { times = Infinity, ...rest } = {}) => void (planned = { fault, left: times, ...rest }),
+    mend: () => void (planned = undefined),
     openConnections: server.openConnections,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
