@@ -4,9 +4,9 @@ import type { Logger } from "../core/logger.ts";
 import { createCompletionProvider } from "../llm/create_provider.ts";
 import { longestDelayBeforeFallbackMs, withFallback } from "../llm/fallback.ts";
 import { longestAnswer } from "../llm/vendors/longest_answer.ts";
-import type { CompletionProvider, OnUsage, ProviderOptions } from "../llm/provider.ts";
+import type { CompletionProvider, OnUsage } from "../llm/provider.ts";
 import { vendorAddresses } from "../llm/provider_kinds.ts";
-import { type ApiKey, type ApiKeySources, type KeyedProvider, openProviderKey } from "./provider_key.ts";
+import { type ApiKeySources, type KeyedProvider, openProviderKey } from "./provider_key.ts";
 
 type LlmConfig = Config["llm"];
 type ModelKind = NonNullable<LlmConfig["fallback"]>[number]["provider"];
@@ -28,17 +28,30 @@ const defaultAnthropicModel = "claude-sonnet-5-5";
 
 /** The models that the tool server asks, each behind a breaker of its own; undefined where `llm` names none. */
 export async function openCompletion(options: OpenCompletionOptions): Promise<OpenCompletion | undefined> {
-  const { config: { llm }, logger } = options;
+  const { config: { llm }, onUsage, logger } = options;
   const { provider, model = defaultAnthropicModel } = llm;
   if (!llm.enabled || provider === undefined || provider === "local") return undefined;
   await using opening = new AsyncDisposableStack();
   const entries: ProviderEntry[] = [{ provider, model, headers: llm.headers }, ...llm.fallback ?? []];
   const providers: CompletionProvider[] = [];
   for (const [at, entry] of entries.entries()) {
-    const key = opening.use(await openProviderKey(keyed(entry, options.config), options));
+    const { provider: kind, model } = entry;
+    const keyed = keyedProvider(entry, options.config);
+    const key = opening.use(await openProviderKey(keyed, options));
     providers.push(createCompletionProvider({
-      ...providerOptions(entry, key, options),
-      ...(at < entries.length - 1 ? { longestAskedDelayMs: longestDelayBeforeFallbackMs } : {}),
+      kind,
+      model,
+      baseUrl: keyed.baseUrl,
+      apiKey: key.read,
+      headers: entry.headers,
+      maxTokens: longestAnswer(kind, model, llm.max_tokens),
+      contextTokens: entry.context_tokens ?? llm.context_tokens,
+      temperature: llm.temperature,
+      requestTimeoutMs: llm.request_timeout,
+      perAttemptTimeoutMs: llm.per_attempt_timeout,
+      longestAskedDelayMs: at < entries.length - 1 ? longestDelayBeforeFallbackMs : undefined,
+      onUsage,
+      logger,
     }));
   }
   const stack = opening.move();
@@ -58,30 +71,6 @@ interface ProviderEntry {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-function providerOptions(
-  { provider, model, base_url, headers, context_tokens }: ProviderEntry,
-  key: ApiKey,
-  { config, onUsage, logger }: OpenCompletionOptions,
-): ProviderOptions {
-  const { llm } = config;
-  const baseUrl = base_url ?? ownAddress(config, provider);
-  const contextTokens = context_tokens ?? llm.context_tokens;
-  return {
-    kind: provider,
-    model,
-    apiKey: key.read,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(headers === undefined ? {} : { headers }),
-    maxTokens: longestAnswer(provider, model, llm.max_tokens),
-    ...(contextTokens === undefined ? {} : { contextTokens }),
-    ...(llm.temperature === undefined ? {} : { temperature: llm.temperature }),
-    requestTimeoutMs: llm.request_timeout,
-    perAttemptTimeoutMs: llm.per_attempt_timeout,
-    ...(onUsage === undefined ? {} : { onUsage }),
-    logger,
-  };
-}
-
 /** The address that `llm` or the environment names for a kind of provider; undefined: the vendor's own. */
 function ownAddress({ llm, vendors }: Config, kind: ModelKind): string | undefined {
   switch (kind) {
@@ -96,7 +85,7 @@ function ownAddress({ llm, vendors }: Config, kind: ModelKind): string | undefin
   }
 }
 
-function keyed(entry: ProviderEntry, config: Config): KeyedProvider {
+function keyedProvider(entry: ProviderEntry, config: Config): KeyedProvider {
   const { provider: kind, base_url, api_key: text, api_key_file: file } = entry;
   return {
     kind,

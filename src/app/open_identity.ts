@@ -29,7 +29,7 @@ export interface IdentityOptions {
   readonly files: FileWatch;
   /** Told of each API token that ends. */
   readonly onEnded: (principal: Principal) => void;
-  readonly audit?: AuditTrail;
+  readonly audit: AuditTrail | undefined;
   /** Told of each attempt to log in. */
   readonly onLogin: (report: LoginReport) => void;
   readonly logger: Logger;

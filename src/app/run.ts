@@ -121,10 +121,10 @@ async function runToolServer(running: Running): Promise<void> {
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
-    ...(byRules || completion !== undefined ? { words: { llm: config.llm, history, ...completion } } : {}),
+    words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
     offers: (tool) => offersTool(config.builtins, tool),
     endSession: sessions.end,
-    ...(audit === undefined ? {} : { audit }),
+    audit,
     onCall: incidents.called,
     serverInfo: running.serverInfo,
     logger,
@@ -160,7 +160,7 @@ async function runHttp(serving: Serving): Promise<void> {
       sessions,
       files,
       onEnded: toolServer.endPrincipal,
-      ...(audit === undefined ? {} : { audit }),
+      audit,
       onLogin: incidents.loggedIn,
       logger,
     })
@@ -169,13 +169,11 @@ async function runHttp(serving: Serving): Promise<void> {
     http,
     toolServer,
     files,
-    ...(identity === undefined ? {} : {
-      authentication: {
-        authenticator: identity.authenticator,
-        ...(offersTool(builtins, "authenticate_user") ? { login: identity.login } : {}),
-        onRefusal: incidents.refused,
-      },
-    }),
+    authentication: identity && {
+      authenticator: identity.authenticator,
+      ...(offersTool(builtins, "authenticate_user") ? { login: identity.login } : {}),
+      onRefusal: incidents.refused,
+    },
     logger,
   });
   serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
@@ -190,7 +188,7 @@ async function runDemo({ config, toolServer, incidents, print, files, logger }: 
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
     toolServer,
     files,
-    ...(auth.enabled ? { authentication: { authenticator, onRefusal: incidents.refused } } : {}),
+    authentication: auth.enabled ? { authenticator, onRefusal: incidents.refused } : undefined,
     logger,
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));

@@ -35,7 +35,7 @@ const freshForMs = 1_000;
 export async function serveHttp(options: {
   http: Config["http"];
   toolServer: ToolServer;
-  authentication?: Authentication;
+  authentication: Authentication | undefined;
   files: FileWatch;
   logger: Logger;
 }): Promise<ReloadingHttpServer> {

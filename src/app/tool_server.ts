@@ -36,12 +36,12 @@ export interface ToolServerOptions {
   readonly databases: readonly OpenDatabase[];
   readonly maxConnections: number;
   /** Absent where requests in words are not answered. */
-  readonly words?: WordsOptions;
+  readonly words: WordsOptions | undefined;
   /** Says whether a tool is listed and may be called. */
   readonly offers: (tool: string) => boolean;
   /** Ends the session that asks for it. */
-  readonly endSession?: (id: string) => void;
-  readonly audit?: AuditTrail;
+  readonly endSession: (id: string) => void;
+  readonly audit: AuditTrail | undefined;
   /** Told of each call that has ended. */
   readonly onCall: (report: CallReport) => void;
   readonly serverInfo: ServerInfo;
@@ -87,7 +87,7 @@ export async function createToolServer(options: ToolServerOptions) {
       listDatabases({ directory }),
       selectDatabase({ directory }),
       ...(words === undefined ? [] : [forget({ history: words.history })]),
-      ...(options.endSession === undefined ? [] : [logout({ endSession: options.endSession })]),
+      logout({ endSession: options.endSession }),
     ].filter((tool) => options.offers(tool.description.name)),
     onCall(report) {
       options.onCall(report);

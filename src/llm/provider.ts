@@ -122,20 +122,20 @@ export interface ProviderOptions {
   readonly kind: ProviderKind;
   readonly model: string;
   /** The vendor's own address where absent. */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
   /** Asked for each request, so that a key that changes needs no new provider. */
   readonly apiKey: () => string | undefined;
   /** Sent with every request, in place of others of the same name. Their values count as secrets: gateways have keys too. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * The longest answer, in tokens, thoughts included; where absent what the vendor takes for it, and with `anthropic`, which
    * demands a number, what its model is good for.
    */
-  readonly maxTokens?: number;
+  readonly maxTokens?: number | undefined;
   /** Of `ollama`, the context window in tokens; where absent as many as the prompts need. */
-  readonly contextTokens?: number;
+  readonly contextTokens?: number | undefined;
   /** Not sent where absent: some models refuse it. */
-  readonly temperature?: number;
+  readonly temperature?: number | undefined;
   /** How long embeddings must be; asked for and checked where given. */
   readonly dimensions?: number;
   /** For one request with all its attempts; of a stream: until its first item. 0: no limit. */
@@ -150,9 +150,9 @@ export interface ProviderOptions {
   /**
    * The longest wait that the vendor may ask for; if it asks for more, the request fails at once. 60,000 where absent.
    */
-  readonly longestAskedDelayMs?: number;
+  readonly longestAskedDelayMs?: number | undefined;
   /** Told what each request used, including failed ones and pings. */
-  readonly onUsage?: OnUsage;
+  readonly onUsage?: OnUsage | undefined;
   /** Told of each piece of a reply to a POST. Replies to a GET say little about POSTs. */
   readonly onReply?: () => void;
   readonly logger: Logger;
