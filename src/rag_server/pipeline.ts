@@ -100,7 +100,7 @@ export interface PipelineOptions {
 /** What a reranker sees for each document that is wanted: it can only raise what it is shown. */
 const rerankDepth = 4;
 
-/** Said in place of an answer that would have nothing to stand on. */
+/** The answer where no document was found; no model is asked. */
 const nothingFound = "No relevant information was found in the documents.";
 
 export function createPipeline(options: PipelineOptions): Pipeline {

@@ -35,6 +35,64 @@ export interface Filter {
   readonly logic: Logic;
 }
 
+export type QueryRead =
+  | {
+    readonly kind: "query";
+    readonly query: Omit<PipelineQuery, "signal">;
+    readonly stream: boolean;
+    /** Whether sources are asked for. */
+    readonly includeSources: boolean;
+  }
+  /** Names each field at fault and what was expected of it. */
+  | { readonly kind: "fault"; readonly message: string };
+
+/** Reads the body of a query, within all the bounds that can be checked without a database. */
+export function readQuery(text: string): QueryRead {
+  const excess = findExcess(text);
+  if (excess !== undefined) return { kind: "fault", message: `the body: ${excess}` };
+  let body: unknown;
+  try {
+    body = parseExactJson(text);
+  } catch {
+    return { kind: "fault", message: "the body: expected JSON" };
+  }
+  const result = queryRequest.safeParse(body);
+  if (!result.success) return { kind: "fault", message: faultText(result.error.issues) };
+  const { query, stream, top_n: topN, filter, include_sources, disable_hybrid, messages } = result.data;
+  return {
+    kind: "query",
+    query: {
+      query,
+      ...(topN !== undefined && { topN }),
+      ...(filter !== undefined &&
+        { filter: { conditions: filter.conditions.map(compact), logic: filter.logic ?? "AND" } }),
+      disableHybrid: disable_hybrid ?? false,
+      messages: messages ?? [],
+    },
+    stream: stream ?? false,
+    includeSources: include_sources ?? false,
+  };
+}
+
+/** Without the value that an operator does not look at. */
+function compact({ column, operator, value }: Condition): Condition {
+  const hasValue = operator !== "IS NULL" && operator !== "IS NOT NULL";
+  return hasValue ? { column, operator, value } : { column, operator };
+}
+
+const faultsShown = 5;
+
+function faultText(issues: readonly z.core.$ZodIssue[]): string {
+  const shown = issues.slice(0, faultsShown).map(({ path, message }) => `${placeOf(path)}: ${message}`);
+  const rest = issues.length - shown.length;
+  return shown.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
+}
+
+function placeOf(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return "the body";
+  return path.map((key) => typeof key === "number" ? `[${key}]` : `.${String(key)}`).join("").slice(1);
+}
+
 // null stands for a field that is left out: programs that serialise optional fields send it
 const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => value ?? undefined, schema.optional());
@@ -143,65 +201,6 @@ export const queryRequest = z.object({
     description: "Earlier turns of the conversation, oldest first",
   }),
 }, { error: "expected a JSON object" }).openapi("QueryRequest");
-
-export type QueryRead =
-  | {
-    readonly kind: "query";
-    readonly query: Omit<PipelineQuery, "signal">;
-    readonly stream: boolean;
-    /** Whether sources are asked for. */
-    readonly includeSources: boolean;
-  }
-  /** Names each field at fault and what was expected of it. */
-  | { readonly kind: "fault"; readonly message: string };
-
-/** Reads the body of a query, within all the bounds that can be checked without a database. */
-export function readQuery(text: string): QueryRead {
-  const excess = findExcess(text);
-  if (excess !== undefined) return { kind: "fault", message: `the body: ${excess}` };
-  let body: unknown;
-  try {
-    body = parseExactJson(text);
-  } catch {
-    return { kind: "fault", message: "the body: expected JSON" };
-  }
-  const result = queryRequest.safeParse(body);
-  if (!result.success) return { kind: "fault", message: faultText(result.error.issues) };
-  const { query, stream, top_n: topN, filter, include_sources, disable_hybrid, messages } = result.data;
-  return {
-    kind: "query",
-    query: {
-      query,
-      ...(topN !== undefined && { topN }),
-      ...(filter !== undefined &&
-        { filter: { conditions: filter.conditions.map(compact), logic: filter.logic ?? "AND" } }),
-      disableHybrid: disable_hybrid ?? false,
-      messages: messages ?? [],
-    },
-    stream: stream ?? false,
-    includeSources: include_sources ?? false,
-  };
-}
-
-type Parsed = NonNullable<z.output<typeof queryRequest>["filter"]>["conditions"][number];
-
-function compact({ column, operator, value }: Parsed): Condition {
-  const hasValue = operator !== "IS NULL" && operator !== "IS NOT NULL";
-  return hasValue ? { column, operator, value } : { column, operator };
-}
-
-const faultsShown = 5;
-
-function faultText(issues: readonly z.core.$ZodIssue[]): string {
-  const shown = issues.slice(0, faultsShown).map(({ path, message }) => `${placeOf(path)}: ${message}`);
-  const rest = issues.length - shown.length;
-  return shown.join("; ") + (rest > 0 ? `; and ${rest} more` : "");
-}
-
-function placeOf(path: readonly PropertyKey[]): string {
-  if (path.length === 0) return "the body";
-  return path.map((key) => typeof key === "number" ? `[${key}]` : `.${String(key)}`).join("").slice(1);
-}
 
 /**
  * Reads JSON as `JSON.parse` does, but gives a number that JavaScript's numbers do not hold as the text that it was

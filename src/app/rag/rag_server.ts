@@ -25,7 +25,7 @@ export interface RagServerOptions {
   readonly logger: Logger;
 }
 
-/** Beyond the longest query: what it held on to is let go a moment after. */
+/** A replaced set of pipelines ends so long after the longest time that its queries may take. */
 const retireMarginMs = 1_000;
 /** How long a stop lets queries under way go on. */
 const graceMs = 10_000;
