@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { VendorInterface } from "../../../src/llm/transport/http_attempt.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { sleep as wait } from "../../../src/core/async/deadline.ts";
 import { waitUntil } from "../../support/wait_until.ts";
@@ -338,4 +339,24 @@ Deno.test("each failed attempt is one log line, the last one a warning, and none
       elapsedMs: "number",
     })),
   );
+});
+
+Deno.test("what an error's text says decides its kind, in the log too", async () => {
+  await using server = startRawServer((connection) => connection.write(reply(400, "KEY_UNKNOWN")));
+  const told = async (said: ReturnType<NonNullable<VendorInterface["readError"]>>) => {
+    const { logger, lines } = capturedLogger();
+    const exchange = exchangeWith(server.url, {
+      logger,
+      readError: (detail) => detail.includes("KEY_UNKNOWN") ? said : undefined,
+    });
+    const error = await errorOf(exchange.send(question));
+    const { level, message, fault } = JSON.parse(lines[0] ?? "");
+    assert.equal(fault, error.kind);
+    return [error.kind, error.noAnswer, level, message];
+  };
+  const failed = ["warn", "provider request failed"];
+  assert.deepEqual(await told(undefined), ["invalid_request", undefined, ...failed]);
+  assert.deepEqual(await told({ kind: "credentials" }), ["credentials", undefined, ...failed]);
+  const declined = ["invalid_request", "declined", "info", "a model gave no answer"];
+  assert.deepEqual(await told({ noAnswer: "declined" }), declined);
 });
