@@ -1,5 +1,5 @@
-import type { Principal } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
+import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../database.ts";
 
 const timeoutMs = 15_000;
@@ -21,20 +21,20 @@ export async function readFingerprint(
     trusted: true,
     timeoutMs,
   });
-  const fingerprint = result.ok ? result.rows[0]?.[0] : undefined;
-  if (fingerprint !== undefined && fingerprint !== null) return fingerprint;
-  const [code, reason] = result.ok
-    ? ["upstream", "there is no answer"] as const
-    : [result.error.kind === "timeout" ? "timeout" : "upstream", result.error.message] as const;
-  throw new AppError(code, `Cannot check the catalog of database "${database.name}" for changes: ${reason}`);
+  if (result.ok) return result.rows[0]?.[0] ?? "";
+  const { kind, message } = result.error;
+  throw new AppError(
+    kind === "timeout" ? "timeout" : "upstream",
+    `Cannot check the catalog of database "${database.name}" for changes: ${message}`,
+  );
 }
 
 // What changes all the time without meaning anything stays out: temporary tables and their types, statistics, the
-// storage of a table (TRUNCATE, REFRESH MATERIALIZED VIEW and VACUUM FULL give it a new one). So pg_class goes in by
-// its columns, as those statements write a new version of its rows, and so do pg_attribute and pg_namespace, which then
-// also stand a failover that lost transactions and gives their numbers out again. Of the rest, whose contents are
-// long, a row's version is told by xmin: freezing keeps it, and every row is counted, since a maximum of xmin would
-// not see a transaction that began first and committed last.
+// storage of a table. TRUNCATE, REFRESH MATERIALIZED VIEW and VACUUM FULL give a table new storage, and write a new version
+// of its row in pg_class. So pg_class goes in by its columns, and not by xmin. So do pg_attribute and pg_namespace: their
+// columns tell a change even after a failover that lost transactions, where numbers of transactions are used again. Of the
+// other tables, whose contents are long, xmin tells a row's version: freezing keeps it. Every row is counted, since a
+// maximum of xmin would not see a transaction that began first and committed last.
 // Rights are the roles that the current one has the privileges of, and not pg_auth_members: roles of others come and
 // go. A superuser needs none.
 const rows = (columns: string, from: string) =>
