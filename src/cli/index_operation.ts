@@ -84,7 +84,7 @@ async function indexKeywords(
     return print(`${name}: no keyword index, since it has no id column`);
   }
   const source = { table: table.relation, textColumn, idColumn, signal };
-  const found = await findKeywordIndex(database, { ...source, principal: { kind: "local" } });
+  const found = await findKeywordIndex(database, source);
   if (found.kind !== "postern" && found.kind !== "tsvector") {
     return print(`${name}: ${found.kind} has a keyword index`);
   }

@@ -1,7 +1,8 @@
 import { AppError } from "../../core/app_error.ts";
 import { shellWord } from "../../core/shell_word.ts";
-import { findKeywordIndex, type KeywordIndex, mayReadSql } from "../keyword/find_keyword_index.ts";
+import { type KeywordIndex, mayReadSql } from "../keyword/find_keyword_index.ts";
 import { indexFormat, indexTable, oldestFormat } from "../keyword/index_record.ts";
+import { keywordIndexOf } from "../search/searched_table.ts";
 import { type Check, type CheckResult, note, readJson, warning } from "./check.ts";
 import { rowsText, type TableSubject } from "./table_subject.ts";
 
@@ -28,7 +29,12 @@ export function keywordIndexCheck(subject: TableSubject): Check {
       const fault = record === undefined ? undefined : recordFault(subject, record);
       if (fault !== undefined) return [fault];
       try {
-        return [indexResult(subject, await findIndex(subject, signal))];
+        return [
+          indexResult(
+            subject,
+            await keywordIndexOf(subject.database, subject.table, subject.settings, signal),
+          ),
+        ];
       } catch (thrown) {
         if (!(thrown instanceof AppError)) throw thrown;
         return [warning(thrown.message, commandsFor(subject).make)];
@@ -86,21 +92,6 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
     "The keyword index was made by an earlier version, and knows no word inside of compounds such as input/output",
     make,
   );
-}
-
-async function findIndex(subject: TableSubject, signal: AbortSignal): Promise<KeywordIndex> {
-  const { table, settings, facts } = subject;
-  const config = settings.textSearchConfig;
-  const isColumn = config !== undefined && facts.columns.some(({ name }) => name === config);
-  return await findKeywordIndex(subject.database, {
-    table: table.relation,
-    textColumn: settings.textColumn,
-    // a row's place is no column that an index could know
-    idColumn: table.key.name === "ctid" ? settings.textColumn : table.key.name,
-    ...(config !== undefined && !isColumn && { config }),
-    principal: { kind: "local" },
-    signal,
-  });
 }
 
 function indexResult(subject: TableSubject, index: KeywordIndex): CheckResult {

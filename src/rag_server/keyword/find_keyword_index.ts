@@ -1,5 +1,4 @@
 import { AppError } from "../../core/app_error.ts";
-import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 import { indexFormat, indexTable, oldestFormat } from "./index_record.ts";
@@ -71,7 +70,6 @@ export interface FindKeywordIndexOptions {
   readonly idColumn: string;
   /** For a table without an index by relevance; `english` where there is none. */
   readonly config?: string;
-  readonly principal: Principal;
   readonly signal: AbortSignal;
 }
 
@@ -89,7 +87,7 @@ export async function findKeywordIndex(
   const { table, textColumn, idColumn } = options;
   const read = async <T>(sql: string, parameters: readonly (string | null)[]): Promise<T | undefined> => {
     const result = await database.read({
-      principal: options.principal,
+      principal: { kind: "local" },
       signal: options.signal,
       sql,
       parameters,

@@ -1,5 +1,5 @@
 import type { Database } from "../../postgres/database.ts";
-import { findKeywordIndex } from "../keyword/find_keyword_index.ts";
+import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
 import { keywordSearch, type SearchByWords } from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
 import { basesSql } from "./vector_index.ts";
@@ -37,24 +37,35 @@ export async function openSearchedTable(
   signal: AbortSignal,
 ): Promise<SearchedTable> {
   const table = await readTable(database, settings, signal);
-  const { textColumn, textSearchConfig } = settings;
-  const isColumn = textSearchConfig !== undefined && table.columns.has(textSearchConfig);
-  const hasPlaceForKey = table.key.name === "ctid";
-  const index = await findKeywordIndex(database, {
-    table: table.relation,
-    textColumn,
-    // a row's place is no column that an index could know
-    idColumn: hasPlaceForKey ? textColumn : table.key.name,
-    ...(textSearchConfig !== undefined && !isColumn && { config: textSearchConfig }),
-    principal: { kind: "local" },
-    signal,
-  });
-  const keyed = hasPlaceForKey ? { ...index, idColumn: "ctid" } : index;
+  const index = await keywordIndexOf(database, table, settings, signal);
+  const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
   const searched: SearchedTable = { table, keywordSearch: (search) => keywordSearch(keyed, search) };
   if (index.kind !== "tsvector" || index.vector !== undefined) return searched;
   const { rows, bytes } = await volumeOf(database, table.relation, signal);
   if (rows > maxScannedRows || bytes > maxScannedBytes) return { table, needsKeywordIndex: true };
   return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
+}
+
+/**
+ * What can rank a table's rows by words.
+ *
+ * @throws {AppError} as `findKeywordIndex` does
+ */
+export function keywordIndexOf(
+  database: Database,
+  table: DocumentTable,
+  { textColumn, textSearchConfig }: SearchedTableSettings,
+  signal: AbortSignal,
+): Promise<KeywordIndex> {
+  const isColumn = textSearchConfig !== undefined && table.columns.has(textSearchConfig);
+  return findKeywordIndex(database, {
+    table: table.relation,
+    textColumn,
+    // a row's place is no column that an index could know
+    idColumn: table.key.name === "ctid" ? textColumn : table.key.name,
+    ...(textSearchConfig !== undefined && !isColumn && { config: textSearchConfig }),
+    signal,
+  });
 }
 
 /** How much there is to read of a relation; 0 where that cannot be told. */

@@ -56,7 +56,7 @@ export async function createKeywordFixture(setUp: string): Promise<KeywordFixtur
   const columns = { table: "docs", textColumn: "body", idColumn: "id" };
 
   const find: KeywordFixture["find"] = (changes) =>
-    findKeywordIndex(database, { ...columns, principal, signal, ...changes });
+    findKeywordIndex(database, { ...columns, signal, ...changes });
 
   const ask: KeywordFixture["ask"] = async (index, question, changes) => {
     const rendered = renderSql(keywordSearch(index, { question, limit: 10, ...changes }));
