@@ -14,7 +14,7 @@ import type { ApplyConfig } from "../config_reload.ts";
 import { logStartupWarnings } from "../open_databases.ts";
 import type { HttpServer } from "../serve_http.ts";
 import { readTls, watchTls } from "../tls_files.ts";
-import { openPipelines } from "./open_pipelines.ts";
+import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 
 export interface RagServerOptions {
   readonly config: Config;
@@ -58,14 +58,24 @@ export async function startRagServer(
     logger.warn("The configuration has no pipelines: there is nothing to ask");
   }
   let served = JSON.stringify([config.pipelines, config.vendors]);
+  // opened for a configuration that was not put in force, since another server could not take it
+  let unused: OpenPipelines | undefined;
+  async function closeUnused(): Promise<void> {
+    const set = unused;
+    unused = undefined;
+    await set?.[Symbol.asyncDispose]();
+  }
+  opening.defer(closeUnused);
   async function prepare(next: Config): Promise<() => void> {
+    await closeUnused();
     const wanted = JSON.stringify([next.pipelines, next.vendors]);
     if (wanted === served) return () => server.reload(next.server);
     if (next.pipelines.length === 0) {
       throw new AppError("invalid", "Cannot serve a configuration without pipelines");
     }
-    const set = await open(next);
+    const set = unused = await open(next);
     return () => {
+      unused = undefined;
       server.reload(next.server);
       pipelines.replace(set);
       served = wanted;
