@@ -35,24 +35,24 @@ await using opened = await openCompletion({ config, files, onUsage: counter.add,
 if (opened === undefined) throw new Error(`${configPath} names no provider that is a model`);
 await using fixture = await createQuestionFixture();
 
-const outcomes = await askAll(fixture, opened.completion);
-report(outcomes, counter.read(), opened.completion.name);
+const results = await askAll(fixture, opened.completion);
+report(results, counter.read(), opened.completion.name);
 
-interface Outcome {
+interface Result {
   readonly question: Question;
   readonly isRight: boolean;
   readonly elapsedMs: number;
   readonly what: string;
 }
 
-async function askAll(fixture: QuestionFixture, completion: CompletionProvider): Promise<Outcome[]> {
+async function askAll(fixture: QuestionFixture, completion: CompletionProvider): Promise<Result[]> {
   const answer = fixture.answerer({
     completion,
     schemas: fixture.schemas({ sampleValues: config.llm.sample_values }),
     schemaTokens: config.llm.schema_token_budget,
   });
   const asked = questions.filter(({ schema }) => schemas.length === 0 || schemas.includes(schema));
-  const outcomes: Outcome[] = [];
+  const results: Result[] = [];
   for (const question of asked) {
     const startedAt = performance.now();
     const answered = await answer(question.schema, question.question).catch((error: Error) => ({
@@ -63,10 +63,10 @@ async function askAll(fixture: QuestionFixture, completion: CompletionProvider):
       ? await hasGoldRows(fixture, question, answered.result.rows)
       : answered.kind === question.expects;
     const what = answered.kind === "rows" ? answered.sql : JSON.stringify(answered);
-    outcomes.push({ question, isRight, elapsedMs: performance.now() - startedAt, what });
+    results.push({ question, isRight, elapsedMs: performance.now() - startedAt, what });
     print(`${isRight ? "right" : "WRONG"} ${question.id}`, isRight ? "" : what.replaceAll(/\s+/g, " "));
   }
-  return outcomes;
+  return results;
 }
 
 async function hasGoldRows(
@@ -84,17 +84,17 @@ async function hasGoldRows(
     sameResult(gold.rows, rows, { ordered: question.ordered ?? false, extraColumns: "ignored" });
 }
 
-function report(outcomes: readonly Outcome[], usage: Usage, model: string): void {
+function report(results: readonly Result[], usage: Usage, model: string): void {
   print("model", model);
-  const accuracy = (of: readonly Outcome[]) =>
+  const accuracy = (of: readonly Result[]) =>
     `${of.filter(({ isRight }) => isRight).length} of ${of.length} right`;
-  print("execution accuracy", accuracy(outcomes));
+  print("execution accuracy", accuracy(results));
   for (const schema of ["shop", "hospital", "erp"] as const) {
-    print(`  ${schema}`, accuracy(outcomes.filter(({ question }) => question.schema === schema)));
+    print(`  ${schema}`, accuracy(results.filter(({ question }) => question.schema === schema)));
   }
-  const tags = new Set(outcomes.flatMap(({ question }) => question.tags ?? []));
-  const tagged = (tag: QuestionTag) => outcomes.filter(({ question }) => question.tags?.includes(tag));
+  const tags = new Set(results.flatMap(({ question }) => question.tags ?? []));
+  const tagged = (tag: QuestionTag) => results.filter(({ question }) => question.tags?.includes(tag));
   for (const tag of tags) print(`  ${tag}`, accuracy(tagged(tag)));
-  print("median time", `${Math.round(median(outcomes.map(({ elapsedMs }) => elapsedMs)))} ms`);
+  print("median time", `${Math.round(median(results.map(({ elapsedMs }) => elapsedMs)))} ms`);
   print("tokens, prompts and completions", `${usage.promptTokens} + ${usage.completionTokens}`);
 }

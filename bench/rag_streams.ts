@@ -75,7 +75,7 @@ export async function measureManyStreams({ running, questions }: ManyStreamsOpti
   for (let round = 1; round <= rounds; round++) {
     const startedAt = performance.now();
     await Promise.all(Array.from({ length: streams }, async () => {
-      for (let turn = 0; turn < perRound; turn++) await one();
+      for (let round = 0; round < perRound; round++) await one();
     }));
     const seconds = (performance.now() - startedAt) / 1_000;
     const megabytes = await residentBytes(process.pid) / 2 ** 20;

@@ -95,7 +95,7 @@ async function guardTime(): Promise<void> {
   print("guard per statement, slowest", `${Math.max(...times).toFixed(3)} ms`);
 }
 
-async function memoryGrowth(): Promise<void> {
+async function memoryAdded(): Promise<void> {
   const bytes = async (calls: number) => {
     await selectOne(calls);
     return await residentBytes(server.pid);
@@ -105,7 +105,7 @@ async function memoryGrowth(): Promise<void> {
   print("memory after 100,000 calls / after 10,000", (late / warm).toFixed(2));
 }
 
-const measurements = { query: queryRatio, list: listRatio, guard: guardTime, memory: memoryGrowth };
+const measurements = { query: queryRatio, list: listRatio, guard: guardTime, memory: memoryAdded };
 for (const [name, measure] of Object.entries(measurements)) {
   if (Deno.args.length === 0 || Deno.args.includes(name)) await measure();
 }

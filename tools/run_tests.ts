@@ -62,13 +62,13 @@ function test(): Promise<number> {
 /** Runs Deno to its end, and resolves with its exit code. What ends this program ends it first. */
 async function deno(args: readonly string[]): Promise<number> {
   const child = new Deno.Command(Deno.execPath(), { args: [...args], cwd: root }).spawn();
-  const endings = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) => {
+  const removals = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((signal) => {
     const end = () => child.kill(signal);
     Deno.addSignalListener(signal, end);
     return () => Deno.removeSignalListener(signal, end);
   });
   const { code } = await child.status;
-  for (const remove of endings) remove();
+  for (const remove of removals) remove();
   return code;
 }
 

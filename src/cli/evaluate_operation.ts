@@ -107,7 +107,7 @@ const tooFew =
 
 function differenceLine({ search, against, mean, interval }: NonNullable<Evaluation["difference"]>): string {
   return `${search} against ${against}: nDCG@10 ${signed(mean)}${
-    verdictOn(interval, "it is better", "it is worse")
+    intervalText(interval, "it is better", "it is worse")
   }.`;
 }
 
@@ -115,19 +115,19 @@ function bestWeightLine({ vectorWeight, ndcgAt10, configured, difference }: Fusi
   const line = `For these questions vector_weight ${vectorWeight} does best: nDCG@10 ${ndcgAt10.toFixed(4)}`;
   if (vectorWeight === configured) return `${line}, and it is the configured one.`;
   // the best of many weights for some questions is a little less good for others
-  const verdict = verdictOn(
+  const meaning = intervalText(
     difference.interval,
     "it is better, if a little less for other questions",
     "it is worse",
   );
-  return `${line}, ${signed(difference.mean)} against ${configured}${verdict}.`;
+  return `${line}, ${signed(difference.mean)} against ${configured}${meaning}.`;
 }
 
-function verdictOn(interval: PairedDifference["interval"], better: string, worse: string): string {
+function intervalText(interval: PairedDifference["interval"], better: string, worse: string): string {
   if (interval === undefined) return "";
   const { low, high } = interval;
-  const verdict = low > 0 ? better : high < 0 ? worse : "that may be chance";
-  return ` (95 % interval ${signed(low)} to ${signed(high)}): ${verdict}`;
+  const meaning = low > 0 ? better : high < 0 ? worse : "that may be chance";
+  return ` (95 % interval ${signed(low)} to ${signed(high)}): ${meaning}`;
 }
 
 function signed(value: number): string {

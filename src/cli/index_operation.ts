@@ -39,14 +39,14 @@ async function forEachTable(
   { named, progress, print, signal }: IndexOperation,
   work: (settings: SearchedTableSettings, connection: Connection, attempt: Attempt) => Promise<void>,
 ): Promise<void> {
-  const failures: AppError[] = [];
+  const errors: AppError[] = [];
   const attempt: Attempt = async (step) => {
     try {
       await step();
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof AppError)) throw error;
-      failures.push(error);
+      errors.push(error);
     } finally {
       progress.end();
     }
@@ -63,13 +63,13 @@ async function forEachTable(
   } finally {
     await connection.close();
   }
-  const [first] = failures;
+  const [first] = errors;
   if (first === undefined) return;
-  throw failures.length === 1
+  throw errors.length === 1
     ? first
-    : new AppError(first.code, failures.map(({ message }) => message).join("; "), {
-      cause: failures,
-      data: failures.find(isOfRights)?.data ?? {},
+    : new AppError(first.code, errors.map(({ message }) => message).join("; "), {
+      cause: errors,
+      data: errors.find(isOfRights)?.data ?? {},
     });
 }
 

@@ -53,11 +53,11 @@ const suffixes = (
  */
 export function searchStem(word: string): string {
   if (!/^[a-z]{3,40}$/.test(word)) return word;
-  const stem = withoutEnding(wordStem(word));
+  const stem = withoutSuffix(wordStem(word));
   return stem.length > 3 && stem.endsWith("y") ? `${stem.slice(0, -1)}i` : stem;
 }
 
-function withoutEnding(word: string): string {
+function withoutSuffix(word: string): string {
   for (const { suffix, rest, becomes } of suffixes) {
     if (word.length - suffix.length < rest || !word.endsWith(suffix)) continue;
     const base = word.slice(0, -suffix.length) + becomes;

@@ -314,8 +314,8 @@ Deno.test("several processes and trails that write at once keep one chain and ev
       if (i % 50 === 0) await rotate(`${file}.${name}.${i}`);
     }
   };
-  const outcomes = await Promise.all([spawn("a"), spawn("b"), own("c"), own("d")]);
-  for (const outcome of outcomes) assert.ok(outcome === undefined || outcome.success);
+  const results = await Promise.all([spawn("a"), spawn("b"), own("c"), own("d")]);
+  for (const result of results) assert.ok(result === undefined || result.success);
 
   const files = await Array.fromAsync(Deno.readDir(folder.path), ({ name }) => `${folder.path}/${name}`);
   const trails = files.filter((path) => /audit\.jsonl($|\.[cd])/.test(path));

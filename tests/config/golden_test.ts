@@ -22,7 +22,7 @@ for (const name of cases.toSorted()) {
     const expected: Expectation = JSON.parse(
       await Deno.readTextFile(new URL(name.replace(".yaml", ".json"), folder)),
     );
-    const actual = await outcome(text, expected);
+    const actual = await resultOf(text, expected);
     assert.deepEqual(actual.faults, expected.faults ?? []);
     assert.deepEqual(actual.warnings, expected.warnings ?? []);
     for (const [part, value] of Object.entries(expected.config ?? {})) {
@@ -31,7 +31,7 @@ for (const name of cases.toSorted()) {
   });
 }
 
-async function outcome(text: string, { env = {}, args = [] }: Expectation) {
+async function resultOf(text: string, { env = {}, args = [] }: Expectation) {
   try {
     const { config, warnings } = await loadConfig(optionsFor(text, { env, flags: parseFlags(args) }));
     return { faults: [], warnings, config: JSON.parse(JSON.stringify(config)) };

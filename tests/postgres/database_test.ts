@@ -13,17 +13,17 @@ const local = { kind: "local" } as const;
 
 testWithPostgres("read() returns columns and rows as PostgreSQL writes them", async () => {
   await using fixture = await createFixture();
-  const outcome = await fixture.read("SELECT 1 AS a, NULL AS b, '{1,2}'::int[] AS c, 1.50 AS d, true AS e");
-  assert.ok(outcome.ok);
-  assert.deepEqual(outcome.columns, [
+  const read = await fixture.read("SELECT 1 AS a, NULL AS b, '{1,2}'::int[] AS c, 1.50 AS d, true AS e");
+  assert.ok(read.ok);
+  assert.deepEqual(read.columns, [
     { name: "a", typeOid: 23 },
     { name: "b", typeOid: 25 },
     { name: "c", typeOid: 1007 },
     { name: "d", typeOid: 1700 },
     { name: "e", typeOid: 16 },
   ]);
-  assert.deepEqual(outcome.rows, [["1", null, "{1,2}", "1.50", "t"]]);
-  assert.equal(outcome.truncatedBy, undefined);
+  assert.deepEqual(read.rows, [["1", null, "{1,2}", "1.50", "t"]]);
+  assert.equal(read.truncatedBy, undefined);
 });
 
 testWithPostgres("read() returns the rows of SHOW, EXPLAIN and a query without columns or rows", async () => {
@@ -51,8 +51,8 @@ testWithPostgres("read() stops at the bound on rows, and says so only where ther
       "rows",
     ]] as const
   ) {
-    const outcome = await fixture.read(`SELECT generate_series(1, ${rows})`);
-    assert.deepEqual(outcome.ok && [outcome.rows.length, outcome.truncatedBy], [kept, truncatedBy]);
+    const read = await fixture.read(`SELECT generate_series(1, ${rows})`);
+    assert.deepEqual(read.ok && [read.rows.length, read.truncatedBy], [kept, truncatedBy]);
   }
   const few = await fixture.read("SELECT generate_series(1, 10)", { maxRows: 3 });
   assert.deepEqual(few.ok && [few.rows, few.truncatedBy], [[["1"], ["2"], ["3"]], "rows"]);
@@ -62,8 +62,8 @@ testWithPostgres("read() stops at the bound on rows, and says so only where ther
 
 testWithPostgres("read() leaves out the rows before the offset", async () => {
   await using fixture = await createFixture({ maxRows: 100 });
-  const outcome = await fixture.read("SELECT generate_series(1, 5000)", { offset: 4_950 });
-  assert.deepEqual(outcome.ok && [outcome.rows.length, outcome.rows[0], outcome.truncatedBy], [
+  const read = await fixture.read("SELECT generate_series(1, 5000)", { offset: 4_950 });
+  assert.deepEqual(read.ok && [read.rows.length, read.rows[0], read.truncatedBy], [
     50,
     ["4951"],
     undefined,
@@ -124,23 +124,23 @@ testWithPostgres("read() refuses what is no read, before and after looking at th
     "CREATE FUNCTION touch() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'",
   );
   for (const sql of ["DELETE FROM t", "SELECT touch()"]) {
-    const outcome = await fixture.read(sql);
-    assert.equal(outcome.ok ? "ran" : outcome.error.kind, "refused");
+    const read = await fixture.read(sql);
+    assert.equal(read.ok ? "ran" : read.error.kind, "refused");
   }
 });
 
 testWithPostgres("read() runs our own statements with parameters, read-only all the same", async () => {
   await using fixture = await createFixture();
-  const outcome = await fixture.read("SELECT $1::text || $2", { trusted: true, parameters: ["a", "b"] });
-  assert.deepEqual(outcome.ok && outcome.rows, [["ab"]]);
+  const read = await fixture.read("SELECT $1::text || $2", { trusted: true, parameters: ["a", "b"] });
+  assert.deepEqual(read.ok && read.rows, [["ab"]]);
   const write = await fixture.read("CREATE TABLE t (a int)", { trusted: true });
   assert.equal(write.ok ? "ran" : write.error.sqlState, "25006");
 });
 
 testWithPostgres("read() ends a statement at the timeout", async () => {
   await using fixture = await createFixture({ statementTimeoutMs: 200 });
-  const outcome = await fixture.read("SELECT count(*) FROM generate_series(1, 1000000000)");
-  assert.deepEqual(outcome, {
+  const read = await fixture.read("SELECT count(*) FROM generate_series(1, 1000000000)");
+  assert.deepEqual(read, {
     ok: false,
     error: { kind: "timeout", message: "canceling statement due to statement timeout", sqlState: "57014" },
   });
@@ -161,8 +161,8 @@ testWithPostgres("read() cancels the statement in the server when its caller goe
     "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%find me%' AND state = 'active' AND pid <> pg_backend_pid()";
   await waitUntil("it runs", async () => (await fixture.database.query(running)).length === 1);
   caller.abort();
-  const outcome = await reading;
-  assert.equal(outcome.ok ? "" : outcome.error.kind, "cancelled");
+  const read = await reading;
+  assert.equal(read.ok ? "" : read.error.kind, "cancelled");
   await waitUntil("nothing runs", async () => (await fixture.database.query(running)).length === 0);
   assert.ok((await fixture.read("SELECT 1")).ok);
   const gone = await fixture.read("SELECT 1", { signal: AbortSignal.abort() });
@@ -201,10 +201,10 @@ testWithPostgres(
     CREATE TABLE loot (a int);
     ALTER DATABASE ${fixture.database.name} SET standard_conforming_strings = off;
     ALTER DATABASE ${fixture.database.name} SET client_encoding = 'SJIS'`);
-    const outcome = await fixture.read(
+    const read = await fixture.read(
       "SELECT '\\', 'é', current_setting('standard_conforming_strings'), length('表')",
     );
-    assert.deepEqual(outcome.ok && outcome.rows, [["\\", "é", "on", "1"]]);
+    assert.deepEqual(read.ok && read.rows, [["\\", "é", "on", "1"]]);
   },
 );
 

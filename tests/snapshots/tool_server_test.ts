@@ -215,13 +215,13 @@ log: { level: debug, format: json }
       await assertSnapshot(name, mask(text, masks));
     }
     await assertSnapshot("files.txt", await listFiles(folder.path));
-    const turns = new DatabaseSync(join(folder.path, "data/turns.sqlite"), { readOnly: true });
-    const statements = turns.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+    const history = new DatabaseSync(join(folder.path, "data/turns.sqlite"), { readOnly: true });
+    const statements = history.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
       .all();
     const layout = statements.map(({ sql }) => `${String(sql).replaceAll(/\s+/g, " ")};\n`).join("");
-    const { user_version } = turns.prepare("PRAGMA user_version").get() ?? {};
+    const { user_version } = history.prepare("PRAGMA user_version").get() ?? {};
     await assertSnapshot("turns.sql", `${layout}PRAGMA user_version = ${user_version};\n`);
-    turns.close();
+    history.close();
   });
 });
 

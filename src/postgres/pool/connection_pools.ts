@@ -202,9 +202,9 @@ export function createConnectionPools(
     }
   }
 
-  async function end(ending: readonly PrincipalPool[], includeInUse: boolean): Promise<void> {
-    for (const pool of ending) refuse(poolEnded(pool.database.name), (waiter) => waiter.pool === pool);
-    await Promise.all(ending.map((pool) => pool.close({ includeInUse })));
+  async function end(ended: readonly PrincipalPool[], includeInUse: boolean): Promise<void> {
+    for (const pool of ended) refuse(poolEnded(pool.database.name), (waiter) => waiter.pool === pool);
+    await Promise.all(ended.map((pool) => pool.close({ includeInUse })));
   }
 
   async function close(): Promise<void> {
@@ -233,9 +233,9 @@ export function createConnectionPools(
     },
     async closePrincipal(principal) {
       const key = principalKey(principal);
-      const ending = [...poolsOf.get(key)?.values() ?? []];
+      const ended = [...poolsOf.get(key)?.values() ?? []];
       poolsOf.delete(key);
-      await end(ending, false);
+      await end(ended, false);
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -132,8 +132,8 @@ Deno.test("withFileLock() runs one at a time, goes on after a failure, and hands
       if (name === "b") throw new Error("b failed");
       return name;
     });
-  const outcomes = await Promise.allSettled([run("a"), run("b"), run("c")]);
-  assert.deepEqual(outcomes.map((outcome) => outcome.status), ["fulfilled", "rejected", "fulfilled"]);
+  const results = await Promise.allSettled([run("a"), run("b"), run("c")]);
+  assert.deepEqual(results.map((result) => result.status), ["fulfilled", "rejected", "fulfilled"]);
   assert.deepEqual(steps, ["a in", "a out", "b in", "b out", "c in", "c out"]);
   assert.equal(await run("d"), "d");
 });

@@ -132,11 +132,15 @@ testWithPgvector("from a folder of files to answers", async (t) => {
     const flags = ["-evaluate", "handbook", "-queries", queries, "-qrels", qrels];
     const { code, stdout, stderr } = await operate(...flags, "-json");
     assert.equal(code, 0, stderr);
-    const { queries: count, arms } = JSON.parse(stdout);
+    const { queries: count, arms: searches } = JSON.parse(stdout);
     assert.equal(count, 2);
-    assert.deepEqual(arms.map(({ arm }: { arm: string }) => arm).toSorted(), ["hybrid", "keyword", "vector"]);
-    for (const { arm, mrr, recall_at_10 } of arms) {
-      if (arm === "keyword") assert.deepEqual([mrr, recall_at_10], [1, 1]);
+    assert.deepEqual(searches.map((search: { arm: string }) => search.arm).toSorted(), [
+      "hybrid",
+      "keyword",
+      "vector",
+    ]);
+    for (const { arm: search, mrr, recall_at_10 } of searches) {
+      if (search === "keyword") assert.deepEqual([mrr, recall_at_10], [1, 1]);
     }
     assert.match((await operate(...flags)).stdout, /^ARM +NDCG@10 +RECALL@10/im);
 

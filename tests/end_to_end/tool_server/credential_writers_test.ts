@@ -85,7 +85,7 @@ Deno.test("administrators and failing logins that write together lose nothing", 
     const leastMs = enabled.size > 0 ? seconds * 1000 : 60_000;
     return performance.now() - started < leastMs;
   };
-  const failures = new Map<string, number>();
+  const errors = new Map<string, number>();
   const locked: string[] = [];
   const users = new Set<string>();
   const tokens = new Set<string>();
@@ -98,7 +98,7 @@ Deno.test("administrators and failing logins that write together lose nothing", 
       const name = accountName(index);
       const count = index % 4 < 2 ? threshold : threshold - 1;
       for (let n = 0; n < count; n++) await logIn(name);
-      failures.set(name, count);
+      errors.set(name, count);
       if (count === threshold) locked.push(name);
     }
   };
@@ -143,14 +143,14 @@ Deno.test("administrators and failing logins that write together lose nothing", 
   assert.deepEqual(others, [...users]);
   for (let index = 0; index < accounts; index++) {
     const name = accountName(index);
-    const count = enabled.has(name) ? 0 : failures.get(name) ?? 0;
+    const count = enabled.has(name) ? 0 : errors.get(name) ?? 0;
     const user = found.get(name);
     assert.deepEqual(
       [name, user?.failedAttempts, user?.enabled, user?.disabledReason],
       [name, count, count < threshold, count < threshold ? null : "lockout"],
     );
   }
-  assert.ok(failures.size > 0 && enabled.size > 0, "too few logins to show anything");
+  assert.ok(errors.size > 0 && enabled.size > 0, "too few logins to show anything");
   const listed: { id: string }[] = JSON.parse(await administer(folder, "-list-tokens", "-json"));
   assert.deepEqual(listed.map(({ id }) => id), [...tokens]);
   const tokenText = await Deno.readTextFile(folder.tokenFile);
@@ -167,7 +167,7 @@ Deno.test("an administrator's command killed at any moment leaves a whole file, 
   const started = performance.now();
   await administer(folder, ...flags.slice(2), "round -1");
   const wholeMs = performance.now() - started;
-  const endings = { done: 0, killed: 0 };
+  const ends = { done: 0, killed: 0 };
   for (let round = 0; round < kills; round++) {
     const before = (await readWhole(folder.userFile)).get("alice")?.annotation;
     const child = command([...flags, `round ${round}`], { stdout: "null", stderr: "null" }).spawn();
@@ -181,9 +181,9 @@ Deno.test("an administrator's command killed at any moment leaves a whole file, 
     const { success } = await child.status;
     const after = (await readWhole(folder.userFile)).get("alice")?.annotation ?? "";
     assert.ok(success ? after === `round ${round}` : [before, `round ${round}`].includes(after), after);
-    endings[success ? "done" : "killed"]++;
+    ends[success ? "done" : "killed"]++;
   }
-  assert.ok(endings.killed > 0, JSON.stringify(endings));
+  assert.ok(ends.killed > 0, JSON.stringify(ends));
   await administer(folder, ...flags.slice(2), "the last");
   assert.equal((await readWhole(folder.userFile)).get("alice")?.annotation, "the last");
   await assert.rejects(Deno.stat(`${folder.userFile}.tmp`), Deno.errors.NotFound);

@@ -95,7 +95,7 @@ testWithPostgres(
     assert.doesNotMatch(server.stderr(), /my-literal|absent_table|pg_class/);
     const audited = (await Deno.readTextFile(auditFile)).trim().split("\n").map((line) => JSON.parse(line))
       .filter(({ event }) => event === "tool_call")
-      .map(({ outcome, sqlstate, reason }) => [outcome, sqlstate, reason]);
+      .map((event) => [event.outcome, event.sqlstate, event.reason]);
     assert.deepEqual(audited, [
       ["failed", "22P02", "failed"],
       ...Array(6).fill(["failed", "42P01", "failed"]),

@@ -67,7 +67,7 @@ async function startCall(database: TestDatabase, port: number) {
 
 type Call = Awaited<ReturnType<typeof startCall>>;
 
-const endings: readonly [string, (call: Call) => Promise<void>][] = [
+const ends: readonly [string, (call: Call) => Promise<void>][] = [
   ["closes its end", (call) => call.leave()],
   ["cancels and closes its end", async (call) => {
     await call.send({ method: "notifications/cancelled", params: { requestId: 2 } });
@@ -76,8 +76,8 @@ const endings: readonly [string, (call: Call) => Promise<void>][] = [
   ["stops the program", (call) => Promise.resolve(call.child.kill("SIGTERM"))],
 ];
 
-for (const [ending, end] of endings) {
-  testWithPostgres(`a client over stdio that ${ending} leaves no statement running`, async () => {
+for (const [what, end] of ends) {
+  testWithPostgres(`a client over stdio that ${what} leaves no statement running`, async () => {
     await using database = await createTestDatabase();
     await using relay = await startSlowRelay(new URL(requireTestDatabaseUrl()), { connectMs: 300 });
     await using call = await startCall(database, relay.port);

@@ -94,11 +94,11 @@ Deno.test("localEmbedding() lets others work during a big batch and within a lon
       "some words ".repeat(20_000),
     ]]
   ) {
-    let turns = 0;
-    const timer = setInterval(() => turns++, 0);
+    let rounds = 0;
+    const timer = setInterval(() => rounds++, 0);
     await embed(...texts);
     clearInterval(timer);
-    assert.ok(turns > 3, `${turns}`);
+    assert.ok(rounds > 3, `${rounds}`);
   }
 });
 

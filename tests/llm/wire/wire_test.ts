@@ -4,13 +4,13 @@ import type { ProviderOptions } from "../../../src/llm/provider.ts";
 import { key, neverAborted, optionsFor, type Subject, subjects } from "./provider_subjects.ts";
 import { createVendor, type Vendor, type VendorName } from "./vendor.ts";
 
-const turns = [
+const messages = [
   { role: "user", content: "Hello?" },
   { role: "assistant", content: "Yes." },
   { role: "user", content: "What is it?" },
 ];
 const system = { role: "system", content: "Be brief." };
-const geminiTurns = [
+const geminiMessages = [
   { role: "user", parts: [{ text: "Hello?" }] },
   { role: "model", parts: [{ text: "Yes." }] },
   { role: "user", parts: [{ text: "What is it?" }] },
@@ -36,16 +36,16 @@ const expected: Readonly<Record<string, Expected>> = {
   "openai completion": {
     path: "/v1/chat/completions",
     headers: bearer,
-    body: { model, messages: [system, ...turns] },
-    configured: { model, messages: [system, ...turns], max_tokens: 9, temperature: 0.5 },
+    body: { model, messages: [system, ...messages] },
+    configured: { model, messages: [system, ...messages], max_tokens: 9, temperature: 0.5 },
   },
   "openai stream": {
     path: "/v1/chat/completions",
     headers: bearer,
-    body: { model, messages: [system, ...turns], stream: true, stream_options: { include_usage: true } },
+    body: { model, messages: [system, ...messages], stream: true, stream_options: { include_usage: true } },
     configured: {
       model,
-      messages: [system, ...turns],
+      messages: [system, ...messages],
       max_tokens: 9,
       temperature: 0.5,
       stream: true,
@@ -61,18 +61,18 @@ const expected: Readonly<Record<string, Expected>> = {
   "anthropic completion": {
     path: "/v1/messages",
     headers: anthropicHeaders,
-    body: { model, max_tokens: 16_000, system: "Be brief.", messages: turns },
-    configured: { model, max_tokens: 9, system: "Be brief.", messages: turns, temperature: 0.5 },
+    body: { model, max_tokens: 16_000, system: "Be brief.", messages },
+    configured: { model, max_tokens: 9, system: "Be brief.", messages, temperature: 0.5 },
   },
   "anthropic stream": {
     path: "/v1/messages",
     headers: anthropicHeaders,
-    body: { model, max_tokens: 16_000, system: "Be brief.", messages: turns, stream: true },
+    body: { model, max_tokens: 16_000, system: "Be brief.", messages, stream: true },
     configured: {
       model,
       max_tokens: 9,
       system: "Be brief.",
-      messages: turns,
+      messages,
       temperature: 0.5,
       stream: true,
     },
@@ -80,20 +80,20 @@ const expected: Readonly<Record<string, Expected>> = {
   "gemini completion": {
     path: "/v1beta/models/model-1:generateContent",
     headers: geminiHeaders,
-    body: { systemInstruction: geminiSystem, contents: geminiTurns },
+    body: { systemInstruction: geminiSystem, contents: geminiMessages },
     configured: {
       systemInstruction: geminiSystem,
-      contents: geminiTurns,
+      contents: geminiMessages,
       generationConfig: { maxOutputTokens: 9, temperature: 0.5 },
     },
   },
   "gemini stream": {
     path: "/v1beta/models/model-1:streamGenerateContent?alt=sse",
     headers: geminiHeaders,
-    body: { systemInstruction: geminiSystem, contents: geminiTurns },
+    body: { systemInstruction: geminiSystem, contents: geminiMessages },
     configured: {
       systemInstruction: geminiSystem,
-      contents: geminiTurns,
+      contents: geminiMessages,
       generationConfig: { maxOutputTokens: 9, temperature: 0.5 },
     },
   },
@@ -143,10 +143,10 @@ const expected: Readonly<Record<string, Expected>> = {
   "ollama completion": {
     path: "/api/chat",
     headers: bearer,
-    body: { model, messages: [system, ...turns], options: { num_ctx: 8192 }, stream: false },
+    body: { model, messages: [system, ...messages], options: { num_ctx: 8192 }, stream: false },
     configured: {
       model,
-      messages: [system, ...turns],
+      messages: [system, ...messages],
       options: { num_ctx: 8192, num_predict: 9, temperature: 0.5 },
       stream: false,
     },
@@ -154,10 +154,10 @@ const expected: Readonly<Record<string, Expected>> = {
   "ollama stream": {
     path: "/api/chat",
     headers: bearer,
-    body: { model, messages: [system, ...turns], options: { num_ctx: 8192 }, stream: true },
+    body: { model, messages: [system, ...messages], options: { num_ctx: 8192 }, stream: true },
     configured: {
       model,
-      messages: [system, ...turns],
+      messages: [system, ...messages],
       options: { num_ctx: 8192, num_predict: 9, temperature: 0.5 },
       stream: true,
     },

@@ -29,9 +29,9 @@ testWithPostgres(
     await running;
     inUse.release();
     await waitUntil("the idle connection is gone", async () => {
-      const outcome = await pools.acquire(options, { kind: "local" }, forever).catch((error) => error);
-      return outcome instanceof Error &&
-        outcome.message === 'Cannot reach database "shop": connection refused';
+      const result = await pools.acquire(options, { kind: "local" }, forever).catch((error) => error);
+      return result instanceof Error &&
+        result.message === 'Cannot reach database "shop": connection refused';
     });
 
     await proxy.start();
@@ -51,12 +51,12 @@ testWithPostgres("many who wait for a database that does not answer fail togethe
     connectTimeoutMs: 300,
   });
   await using pools = createConnectionPools({ maxConnections: 10, logger: silentLogger });
-  const outcomes = await Promise.allSettled(
+  const results = await Promise.allSettled(
     Array.from({ length: 50 }, () => pools.acquire(options, { kind: "local" }, forever)),
   );
-  for (const outcome of outcomes) {
-    assert.equal(outcome.status, "rejected");
-    assert.equal(outcome.reason.message, 'Cannot reach database "shop": no answer in time');
+  for (const result of results) {
+    assert.equal(result.status, "rejected");
+    assert.equal(result.reason.message, 'Cannot reach database "shop": no answer in time');
   }
   assert.equal(proxy.accepted(), 2, "the waiters shared the failure of the two that tried");
 });

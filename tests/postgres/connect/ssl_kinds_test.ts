@@ -16,9 +16,9 @@ const trustAll = ["host all all 127.0.0.1/32 trust"];
 const hasWholeTls = Number(Deno.version.deno.split(".")[1]) >= 9;
 
 /** What came of a connect: whether the server saw TLS, or the error's message. */
-type Outcome = "tls" | "plain" | { readonly message: string };
+type Result = "tls" | "plain" | { readonly message: string };
 
-async function outcomeOf(cluster: PostgresCluster, changes: Partial<DatabaseOptions>): Promise<Outcome> {
+async function resultOf(cluster: PostgresCluster, changes: Partial<DatabaseOptions>): Promise<Result> {
   const url = `postgres://postgres@localhost:${cluster.port}/postgres`;
   const options = databaseOptions(url, { hosts: [{ host: "localhost", port: cluster.port }], ...changes });
   try {
@@ -34,11 +34,11 @@ async function outcomeOf(cluster: PostgresCluster, changes: Partial<DatabaseOpti
   }
 }
 
-async function outcomes(cluster: PostgresCluster, changes: Partial<DatabaseOptions>): Promise<string> {
+async function results(cluster: PostgresCluster, changes: Partial<DatabaseOptions>): Promise<string> {
   const found: string[] = [];
   for (const sslMode of modes) {
-    const outcome = await outcomeOf(cluster, { ...changes, sslMode });
-    found.push(typeof outcome === "string" ? outcome : "fails");
+    const result = await resultOf(cluster, { ...changes, sslMode });
+    found.push(typeof result === "string" ? result : "fails");
   }
   return found.join(" ");
 }
@@ -73,8 +73,8 @@ testWithCluster("the six SSL modes do what libpq's do", async (t) => {
     const distrusting = { sslRootCertFile: stranger.certFile };
 
     await t.step("where the server has no TLS", async () => {
-      assert.equal(await outcomes(cluster, trusting), "plain plain plain fails fails fails");
-      assert.deepEqual(await outcomeOf(cluster, { sslMode: "require" }), {
+      assert.equal(await results(cluster, trusting), "plain plain plain fails fails fails");
+      assert.deepEqual(await resultOf(cluster, { sslMode: "require" }), {
         message: 'Cannot reach database "shop": TLS failed: the server does not support it',
       });
     });
@@ -83,50 +83,50 @@ testWithCluster("the six SSL modes do what libpq's do", async (t) => {
     await serveCertificate(cluster, await root.issue({ commonName: "good", subjectAltNames: names }), "good");
 
     await t.step("where the certificate is good", async () => {
-      assert.equal(await outcomes(cluster, trusting), "plain plain tls tls tls tls");
+      assert.equal(await results(cluster, trusting), "plain plain tls tls tls tls");
       const byAddress = { ...trusting, hosts: [{ host: "127.0.0.1", port: cluster.port }] };
-      assert.equal(await outcomes(cluster, byAddress), "plain plain tls tls tls tls");
+      assert.equal(await results(cluster, byAddress), "plain plain tls tls tls tls");
     });
 
     await t.step("where no root certificate is given, which only the strict modes need", async () => {
-      assert.equal(await outcomes(cluster, {}), "plain plain tls tls fails fails");
+      assert.equal(await results(cluster, {}), "plain plain tls tls fails fails");
       const missing = { sslRootCertFile: join(folder, "missing.crt") };
-      assert.equal(await outcomes(cluster, missing), "plain plain tls tls fails fails");
+      assert.equal(await results(cluster, missing), "plain plain tls tls fails fails");
       assert.equal(
-        await outcomes(cluster, { sslRootCertFile: "system" }),
+        await results(cluster, { sslRootCertFile: "system" }),
         "plain plain plain fails fails fails",
       );
     });
 
     await t.step("where another authority is trusted, which require checks too", async () => {
-      assert.equal(await outcomes(cluster, distrusting), "plain plain plain fails fails fails");
+      assert.equal(await results(cluster, distrusting), "plain plain plain fails fails fails");
     });
 
     await t.step("over a Unix socket, where there is never TLS", async () => {
       const overSocket = { ...trusting, hosts: [{ host: cluster.socketFolder, port: cluster.port }] };
-      assert.equal(await outcomes(cluster, overSocket), "plain plain plain plain plain plain");
+      assert.equal(await results(cluster, overSocket), "plain plain plain plain plain plain");
     });
 
     await t.step("where the server takes TLS only, and plain text only", async () => {
       await cluster.setHostRules(["hostssl all all 127.0.0.1/32 trust"]);
-      assert.equal(await outcomes(cluster, trusting), "fails tls tls tls tls tls");
+      assert.equal(await results(cluster, trusting), "fails tls tls tls tls tls");
       await cluster.setHostRules(["hostnossl all all 127.0.0.1/32 trust"]);
-      assert.equal(await outcomes(cluster, trusting), "plain plain plain fails fails fails");
+      assert.equal(await results(cluster, trusting), "plain plain plain fails fails fails");
       await cluster.setHostRules(trustAll);
     });
 
     await t.step("where the certificate names another host", async () => {
       const other = await root.issue({ commonName: "other", subjectAltNames: ["DNS:*.other.example"] });
       await serveCertificate(cluster, other, "other");
-      assert.equal(await outcomes(cluster, trusting), "plain plain tls tls tls fails");
-      assert.equal(await outcomes(cluster, distrusting), "plain plain plain fails fails fails");
+      assert.equal(await results(cluster, trusting), "plain plain tls tls tls fails");
+      assert.equal(await results(cluster, distrusting), "plain plain plain fails fails fails");
     });
 
     await t.step("where the certificate has expired", async () => {
       const expired = await root.issue({ commonName: "expired", subjectAltNames: names, valid: false });
       await serveCertificate(cluster, expired, "expired");
-      assert.equal(await outcomes(cluster, trusting), "plain plain plain fails fails fails");
-      assert.equal(await outcomes(cluster, {}), "plain plain tls tls fails fails");
+      assert.equal(await results(cluster, trusting), "plain plain plain fails fails fails");
+      assert.equal(await results(cluster, {}), "plain plain tls tls fails fails");
     });
 
     await t.step("where an authority between signed", async () => {
@@ -136,13 +136,13 @@ testWithCluster("the six SSL modes do what libpq's do", async (t) => {
         await between.issue({ commonName: "leaf", subjectAltNames: names }),
         "leaf",
       );
-      assert.equal(await outcomes(cluster, trusting), "plain plain tls tls tls tls");
+      assert.equal(await results(cluster, trusting), "plain plain tls tls tls tls");
     });
 
     await t.step("where only the common name names the host", async () => {
       await serveCertificate(cluster, await root.issue({ commonName: "localhost" }), "common_name");
       const expected = hasWholeTls ? "plain plain tls tls tls tls" : "plain plain plain fails fails fails";
-      assert.equal(await outcomes(cluster, trusting), expected);
+      assert.equal(await results(cluster, trusting), expected);
     });
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -176,11 +176,11 @@ testWithCluster("passwords and client certificates", async (t) => {
       await t.step(`${user}: right, wrong, missing, and from a password file`, async () => {
         for (const sslMode of ["disable", "prefer", "require"] as const) {
           const tls = sslMode === "disable" ? "plain" : "tls";
-          assert.equal(await outcomeOf(cluster, { user, sslMode, password: "right" }), tls);
-          assert.deepEqual(await outcomeOf(cluster, { user, sslMode, password: "wrong" }), {
+          assert.equal(await resultOf(cluster, { user, sslMode, password: "right" }), tls);
+          assert.deepEqual(await resultOf(cluster, { user, sslMode, password: "wrong" }), {
             message: `Cannot log in to database "shop": the server refused the credentials of role "${user}"`,
           });
-          assert.deepEqual(await outcomeOf(cluster, { user, sslMode }), {
+          assert.deepEqual(await resultOf(cluster, { user, sslMode }), {
             message:
               `Cannot reach database "shop": the server asks for a password and there is none for role "${user}"`,
           });
@@ -188,7 +188,7 @@ testWithCluster("passwords and client certificates", async (t) => {
           await Deno.writeTextFile(passFile, `localhost:${cluster.port}:postgres:${user}:right\n`, {
             mode: 0o600,
           });
-          assert.equal(await outcomeOf(cluster, { user, sslMode, passFile }), tls);
+          assert.equal(await resultOf(cluster, { user, sslMode, passFile }), tls);
         }
       });
     }
@@ -198,16 +198,16 @@ testWithCluster("passwords and client certificates", async (t) => {
       await Deno.chmod(keyFile, 0o600);
       const holder = { user: "holder", sslMode: "verify-full", sslRootCertFile: root.certFile } as const;
       const presented = { ...holder, sslCertFile: certFile, sslKeyFile: keyFile };
-      assert.equal(typeof await outcomeOf(cluster, holder), "object", "not without it");
+      assert.equal(typeof await resultOf(cluster, holder), "object", "not without it");
       assert.deepEqual(
-        await outcomeOf(cluster, presented),
+        await resultOf(cluster, presented),
         hasWholeTls ? "tls" : {
           message:
             'Cannot reach database "shop": TLS failed: this version of Deno cannot present a client certificate',
         },
       );
       await Deno.chmod(keyFile, 0o644);
-      assert.deepEqual(await outcomeOf(cluster, presented), {
+      assert.deepEqual(await resultOf(cluster, presented), {
         message:
           'Cannot reach database "shop": cannot use the client certificate\'s key: others can read the file too',
       });

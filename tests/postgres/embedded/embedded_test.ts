@@ -44,7 +44,7 @@ async function value(client: pg.Client, sql: string, parameters: unknown[] = [])
 }
 
 /** What a cancelled or broken statement leaves a caller with. */
-async function failure(promise: Promise<unknown>): Promise<[code: unknown, message: string]> {
+async function thrownBy(promise: Promise<unknown>): Promise<[code: unknown, message: string]> {
   try {
     await promise;
   } catch (error) {
@@ -115,12 +115,12 @@ Deno.test("an embedded server and its clients", async (t) => {
   await t.step(
     "the embedded server refuses an unknown database, an unknown role and bytes that are no message",
     async () => {
-      assert.deepEqual(await failure(connect(server, { database: "other" })), [
+      assert.deepEqual(await thrownBy(connect(server, { database: "other" })), [
         "3D000",
         'database "other" does not exist',
       ]);
       const nobody = await connect(server, { user: "nobody" });
-      assert.deepEqual(await failure(nobody.query("SELECT 1")), ["22023", 'role "nobody" does not exist']);
+      assert.deepEqual(await thrownBy(nobody.query("SELECT 1")), ["22023", 'role "nobody" does not exist']);
       const stream = server.openStream();
       stream.write(Buffer.concat([startupPacket, Buffer.from("GET / HTTP/1.1\r\n\r\n")]));
       assert.match(await readUntil(stream, "never"), /SFATAL\0VFATAL\0C08P01\0Minvalid message length\0/);
@@ -152,7 +152,7 @@ Deno.test("an embedded server and its clients", async (t) => {
       await first.query("PREPARE mine AS SELECT 1");
       assert.equal(await value(second, "SELECT current_setting('my.secret', true)") || null, null);
       assert.equal(await value(second, "SELECT to_regclass('scratch')"), null);
-      assert.deepEqual((await failure(second.query("EXECUTE mine")))[0], "26000");
+      assert.deepEqual((await thrownBy(second.query("EXECUTE mine")))[0], "26000");
       assert.equal(await value(second, "SELECT session_user"), "reader");
       const settings =
         "SELECT concat_ws(',', session_user, current_setting('my.secret'), current_setting('my.other'), " +
@@ -185,10 +185,10 @@ Deno.test("an embedded server and its clients", async (t) => {
 
   await t.step("after an error the embedded server skips to Sync and goes on", async () => {
     const client = await connect(server);
-    assert.equal((await failure(client.query("SELECT 1 / $1::int", [0])))[0], "22012");
-    assert.equal((await failure(client.query("SELEC 1")))[0], "42601");
+    assert.equal((await thrownBy(client.query("SELECT 1 / $1::int", [0])))[0], "22012");
+    assert.equal((await thrownBy(client.query("SELEC 1")))[0], "42601");
     const cursor = client.query(new Cursor("SELECT 1 / (3 - n) FROM generate_series(1, 5) n"));
-    assert.equal((await failure(cursor.read(10)))[0], "22012");
+    assert.equal((await thrownBy(cursor.read(10)))[0], "22012");
     await cursor.close().catch(() => {});
     assert.equal(await value(client, "SELECT 7"), 7);
     const stream = server.openStream();
@@ -243,7 +243,7 @@ Deno.test("an embedded server and its clients", async (t) => {
       const query of [{ text: "COPY t FROM STDIN" }, { text: "COPY t FROM STDIN", queryMode: "extended" }]
     ) {
       assert.match(
-        (await failure(client.query(query)))[1],
+        (await thrownBy(client.query(query)))[1],
         /the embedded database takes no data from the client/,
       );
     }
@@ -317,7 +317,7 @@ Deno.test("an embedded server and its clients", async (t) => {
       const noticed = `SELECT ${"1+".repeat(5000)}1`;
       const breaks = "SELECT repeat('[', 100000)::json";
       for (const sql of [noticed, breaks]) {
-        assert.deepEqual(await failure(client.query(sql)), ["54001", "stack depth limit exceeded"]);
+        assert.deepEqual(await thrownBy(client.query(sql)), ["54001", "stack depth limit exceeded"]);
         assert.equal(await value(client, "SELECT 1"), 1);
       }
     },
@@ -331,17 +331,17 @@ Deno.test("a statement over the time limit is stopped alone, in a transaction an
   });
   const [client, other] = [await connect(server), await connect(server)];
   const timeout = ["57014", "canceling statement due to statement timeout"];
-  const stopped = failure(client.query(endless));
+  const stopped = thrownBy(client.query(endless));
   const waiting = value(other, "SELECT n FROM t");
   assert.deepEqual(await stopped, timeout);
   assert.equal(await waiting, 42);
   await client.query("BEGIN READ ONLY");
-  assert.deepEqual(await failure(client.query(endless)), timeout);
-  assert.equal((await failure(client.query("SELECT 1")))[0], "25P02");
+  assert.deepEqual(await thrownBy(client.query(endless)), timeout);
+  assert.equal((await thrownBy(client.query("SELECT 1")))[0], "25P02");
   await client.query("ROLLBACK");
   await client.query("BEGIN READ ONLY");
   const cursor = client.query(new Cursor(endless));
-  assert.deepEqual(await failure(cursor.read(1)), timeout);
+  assert.deepEqual(await thrownBy(cursor.read(1)), timeout);
   await cursor.close().catch(() => {});
   await client.query("ROLLBACK");
   assert.equal(await value(client, "SELECT n FROM t"), 42);
@@ -351,10 +351,10 @@ Deno.test("a stopped statement costs the database nothing: what was committed in
   await using server = await startServer({ statementTimeoutMs: 1000 });
   const client = await connect(server);
   await client.query("CREATE TABLE t AS SELECT 1 AS n");
-  assert.equal((await failure(client.query(endless)))[0], "57014");
+  assert.equal((await thrownBy(client.query(endless)))[0], "57014");
   assert.equal(await value(client, "SELECT n FROM t"), 1);
   const loop = "DO $$ BEGIN LOOP NULL; END LOOP; END $$";
-  assert.equal((await failure(client.query(loop)))[0], "57014");
+  assert.equal((await thrownBy(client.query(loop)))[0], "57014");
   assert.equal(await value(client, "SELECT n FROM t"), 1);
   assert.equal(await value(client, "SELECT length(gen_random_uuid()::text)"), 36);
 });
@@ -381,12 +381,12 @@ Deno.test("a client's own statement_timeout counts, for its transaction or its s
   const client = await connect(server);
   await client.query("BEGIN READ ONLY");
   await client.query("SET LOCAL statement_timeout = '200ms'");
-  assert.equal((await failure(client.query(endless)))[0], "57014");
+  assert.equal((await thrownBy(client.query(endless)))[0], "57014");
   await client.query("ROLLBACK");
   const strict = await connect(server, { statement_timeout: 200 });
-  assert.equal((await failure(strict.query(endless)))[0], "57014");
+  assert.equal((await thrownBy(strict.query(endless)))[0], "57014");
   await client.query("SET statement_timeout TO 200");
-  assert.equal((await failure(client.query(endless)))[0], "57014");
+  assert.equal((await thrownBy(client.query(endless)))[0], "57014");
 });
 
 Deno.test("a client that leaves its transaction idle too long loses its connection", async () => {
@@ -406,7 +406,7 @@ Deno.test("a database in a directory outlives its server and a statement that wa
       const client = await connect(server);
       await client.query("CREATE TABLE t (n int)");
       await client.query("INSERT INTO t VALUES (1)");
-      assert.equal((await failure(client.query(endless)))[0], "57014");
+      assert.equal((await thrownBy(client.query(endless)))[0], "57014");
       assert.equal(await value(client, "SELECT sum(n)::int FROM t"), 1);
       await client.query("INSERT INTO t VALUES (2)");
     }
@@ -424,7 +424,7 @@ Deno.test("a directory that another server has open is refused until that one is
   const dataDir = await Deno.makeTempDir();
   try {
     const first = await startServer({ dataDir });
-    assert.deepEqual(await failure(startServer({ dataDir })), [
+    assert.deepEqual(await thrownBy(startServer({ dataDir })), [
       "conflict",
       `Cannot open the embedded database ${dataDir}: another server has it open`,
     ]);
@@ -438,12 +438,12 @@ Deno.test("a directory that another server has open is refused until that one is
 });
 
 Deno.test("a database that cannot be prepared does not start", async () => {
-  assert.deepEqual(await failure(startServer({ prepare: () => ["CREATE TABEL t ()"] })), [
+  assert.deepEqual(await thrownBy(startServer({ prepare: () => ["CREATE TABEL t ()"] })), [
     "unavailable",
     'Cannot start the embedded database: syntax error at or near "TABEL"',
   ]);
   const prepare = () => Promise.reject(new Error("no handbook"));
-  assert.deepEqual(await failure(startServer({ prepare })), [
+  assert.deepEqual(await thrownBy(startServer({ prepare })), [
     "unavailable",
     "Cannot start the embedded database: no handbook",
   ]);
@@ -453,7 +453,7 @@ Deno.test("close() tells the clients and stops a running statement", async () =>
   const server = await startServer();
   const [idle, busy] = [await connect(server), await connect(server)];
   const told = new Promise<Error>((resolve) => idle.once("error", resolve));
-  const stopped = failure(busy.query(endless));
+  const stopped = thrownBy(busy.query(endless));
   await tick();
   await server.close();
   assert.match((await told).message, /terminating connection due to administrator command/);

@@ -13,15 +13,15 @@ import {
 } from "./honest_statements.ts";
 
 testWithPostgres("every honest statement runs", async () => {
-  assert.deepEqual(await failuresOf(honestStatements, honestFixture), []);
+  assert.deepEqual(await refusalsOf(honestStatements, honestFixture), []);
   assert.ok(honestStatements.length > 100);
 });
 
 testWithPgvector("every honest statement over vectors runs", async () => {
-  assert.deepEqual(await failuresOf(honestVectorStatements, honestFixture + honestVectorFixture), []);
+  assert.deepEqual(await refusalsOf(honestVectorStatements, honestFixture + honestVectorFixture), []);
 });
 
-async function failuresOf(statements: readonly string[], fixture: string): Promise<string[]> {
+async function refusalsOf(statements: readonly string[], fixture: string): Promise<string[]> {
   await using testDatabase = await createTestDatabase();
   await testDatabase.query(fixture);
   await using pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });

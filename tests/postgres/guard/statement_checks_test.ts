@@ -20,11 +20,11 @@ Deno.test("a long statement is checked as a short one is, and off the event loop
     assert.equal(checks.check(sql, by), await result, "remembered");
     assert.equal(await checks.fingerprint(sql, by), guard.fingerprint(sql));
   }
-  let turns = 0;
-  const timer = setInterval(() => turns++, 1);
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 1);
   await checks.check(long.sql, by);
   clearInterval(timer);
-  assert.ok(turns > 5, `${turns} turns of the event loop`);
+  assert.ok(ticks > 5, `${ticks} turns of the event loop`);
 });
 
 Deno.test("short statements are checked at once, and what is too long is refused at once", async () => {
@@ -106,8 +106,8 @@ Deno.test("no more than a hundred checks of a caller wait, and those of who has 
 
 Deno.test("many short statements at once let everything else have its turn", async () => {
   using checks = await createStatementChecks();
-  let turns = 0;
-  const timer = setInterval(() => turns++, 0);
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 0);
   const statements = Array.from(
     { length: 300 },
     (_, at) => `SELECT ${at}, ${Array(130).fill("x::int").join()}`,
@@ -115,7 +115,7 @@ Deno.test("many short statements at once let everything else have its turn", asy
   const results = await Promise.all(statements.map((sql) => checks.check(sql, by)));
   clearInterval(timer);
   assert.deepEqual(results, statements.map(guard.check));
-  assert.ok(turns > 5, `${turns} turns of the event loop`);
+  assert.ok(ticks > 5, `${ticks} turns of the event loop`);
 });
 
 Deno.test("check() remembers its results of the latest statements, and on no others", async () => {

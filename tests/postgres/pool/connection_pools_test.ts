@@ -128,7 +128,7 @@ testWithPostgres("acquire() opens at most poolMaxConns and serves waiters in ord
 });
 
 testWithPostgres("callers take turns: one that asks for many connections waits for its own", async () => {
-  const { promise: neverEnding } = Promise.withResolvers<void>();
+  const { promise: endless } = Promise.withResolvers<void>();
   const cases = [
     {
       name: "addresses without a token",
@@ -150,7 +150,7 @@ testWithPostgres("callers take turns: one that asks for many connections waits f
     const ask = async (who: string, principal: Principal) => {
       const lease = await f.pools.acquire(f.options, principal, forever);
       order.push(who);
-      if (who === "one") await neverEnding;
+      if (who === "one") await endless;
       lease.release();
     };
     const asked = [...many, ...many, ...many].map((principal) => ask("many", principal));

@@ -12,9 +12,9 @@ const schema = `
 testWithPostgres("planStatement() tells cost, rows and the dearest step", async (t) => {
   await using fixture = await createCatalogFixture(schema);
   const plan = async (sql: string) => {
-    const outcome = await planStatement(fixture.database, { ...request, sql });
-    assert.ok(outcome.ok, JSON.stringify(outcome));
-    return outcome;
+    const read = await planStatement(fixture.database, { ...request, sql });
+    assert.ok(read.ok, JSON.stringify(read));
+    return read;
   };
 
   await t.step("of a scan with a filter", async () => {
@@ -57,9 +57,9 @@ testWithPostgres("planStatement() tells cost, rows and the dearest step", async 
 testWithPostgres("planStatement() tells where in the statement it fails", async (t) => {
   await using fixture = await createCatalogFixture(schema, { statementTimeoutMs: 5_000 });
   const error = async (sql: string) => {
-    const outcome = await planStatement(fixture.database, { ...request, sql });
-    assert.ok(!outcome.ok);
-    return outcome.error;
+    const read = await planStatement(fixture.database, { ...request, sql });
+    assert.ok(!read.ok);
+    return read.error;
   };
 
   await t.step("a column that does not exist", async () => {
@@ -106,6 +106,6 @@ testWithPostgres("planStatement() tells where in the statement it fails", async 
 testWithPostgres("planStatement() plans nothing that the role may not read", async () => {
   await using fixture = await createCatalogFixture(schema);
   const database = fixture.connect({ user: await fixture.createRole("reader") });
-  const outcome = await planStatement(database, { ...request, sql: "SELECT * FROM events" });
-  assert.equal(outcome.ok ? "" : outcome.error.message, "permission denied for table events");
+  const read = await planStatement(database, { ...request, sql: "SELECT * FROM events" });
+  assert.equal(read.ok ? "" : read.error.message, "permission denied for table events");
 });

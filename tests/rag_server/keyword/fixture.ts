@@ -60,9 +60,9 @@ export async function createKeywordFixture(setUp: string): Promise<KeywordFixtur
 
   const ask: KeywordFixture["ask"] = async (index, question, changes) => {
     const rendered = renderSql(keywordSearch(index, { question, limit: 10, ...changes }));
-    const outcome = await database.read({ principal, signal, trusted: true, ...rendered });
-    assert.ok(outcome.ok, outcome.ok ? "" : outcome.error.message);
-    return outcome.rows.map(([id, score]) => ({ id: id ?? "", score: Number(score) }));
+    const read = await database.read({ principal, signal, trusted: true, ...rendered });
+    assert.ok(read.ok, read.ok ? "" : read.error.message);
+    return read.rows.map(([id, score]) => ({ id: id ?? "", score: Number(score) }));
   };
 
   return {

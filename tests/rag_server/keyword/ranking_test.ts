@@ -208,11 +208,11 @@ testWithPostgres("a ranking is a part that fits into a larger statement", async 
   const whole = renderSql(
     sql`WITH keyword AS (${search}) SELECT ${"first"}::text, id FROM keyword WHERE ${"x"}::text = 'x'`,
   );
-  const outcome = await fixture.database.read({
+  const read = await fixture.database.read({
     principal: { kind: "local" },
     signal: new AbortController().signal,
     trusted: true,
     ...whole,
   });
-  assert.deepEqual(outcome.ok && outcome.rows, [["first", "a"]]);
+  assert.deepEqual(read.ok && read.rows, [["first", "a"]]);
 });

@@ -22,23 +22,23 @@ const request: RetrieveRequest = {
 };
 
 /** Retrievers that are numbered in the order in which they were opened. */
-function numbered(outcomes: readonly ("works" | "fails" | "breaks" | "changed" | "hangs")[]) {
+function numbered(results: readonly ("works" | "fails" | "breaks" | "changed" | "hangs")[]) {
   let opened = 0;
   const clock = { now: 0 };
   const current = createCurrentRetriever({
     pipeline: "docs",
     open() {
-      const outcome = outcomes[Math.min(opened, outcomes.length - 1)];
+      const result = results[Math.min(opened, results.length - 1)];
       const number = ++opened;
-      if (outcome === "hangs") return new Promise<never>(() => {});
-      if (outcome === "fails") return Promise.reject(new AppError("unavailable", "Cannot connect"));
+      if (result === "hangs") return new Promise<never>(() => {});
+      if (result === "fails") return Promise.reject(new AppError("unavailable", "Cannot connect"));
       const retriever: Retriever = {
         checkFilter: () => Promise.resolve(),
         retrieve: () =>
-          outcome === "breaks" || outcome === "changed"
+          result === "breaks" || result === "changed"
             ? Promise.reject(
               new AppError("upstream", "Cannot search", {
-                data: { sqlState: outcome === "changed" ? "42P01" : "XX000" },
+                data: { sqlState: result === "changed" ? "42P01" : "XX000" },
               }),
             )
             : Promise.resolve([{ table: "t", content: String(number), score: 1 }]),
@@ -73,11 +73,11 @@ Deno.test("after a minute the tables are looked at before the next queries", asy
 });
 
 Deno.test("a new look that fails, or takes its time, leaves the old one in use", async () => {
-  for (const outcome of ["fails", "hangs"] as const) {
-    const { ask, clock, opened } = numbered(["works", outcome]);
+  for (const result of ["fails", "hangs"] as const) {
+    const { ask, clock, opened } = numbered(["works", result]);
     await ask();
     clock.now = 60_000;
-    assert.deepEqual([await ask(), await ask(), opened()], ["1", "1", 2], outcome);
+    assert.deepEqual([await ask(), await ask(), opened()], ["1", "1", 2], result);
   }
 });
 

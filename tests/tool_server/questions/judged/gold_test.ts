@@ -30,12 +30,12 @@ Deno.test("there are enough questions of each sort", () => {
 
 Deno.test("a question's earlier turns are questions of the same database that stand before it, and begin with a first turn", () => {
   questions.forEach(({ id, schema, after = [] }, index) => {
-    const turns = after.map((earlier) =>
+    const entries = after.map((earlier) =>
       questions.slice(0, index).find((question) => question.id === earlier)
     );
-    turns.forEach((turn, position) => {
-      assert.equal(turn?.schema, schema, id);
-      assert.deepEqual(turn.after ?? [], after.slice(0, position), id);
+    entries.forEach((entry, position) => {
+      assert.equal(entry?.schema, schema, id);
+      assert.deepEqual(entry.after ?? [], after.slice(0, position), id);
     });
   });
 });
@@ -74,9 +74,9 @@ async function checkGold(
   guard: StatementGuard,
   { sql, tables }: AnswerableQuestion,
 ): Promise<void> {
-  const verdict = guard.check(sql);
-  assert.ok(verdict.ok, verdict.ok ? "" : verdict.reason);
-  const relations = verdict.names.filter(({ kind }) => kind === "relation");
+  const result = guard.check(sql);
+  assert.ok(result.ok, result.ok ? "" : result.reason);
+  const relations = result.names.filter(({ kind }) => kind === "relation");
   const read = await Promise.all(relations.map(({ schema, name }) => relationName(database, schema, name)));
   assert.deepEqual(read.filter((name) => name !== undefined).sort(), [...tables].sort());
 

@@ -160,7 +160,7 @@ Deno.test("a key of several columns and one to the same table are joined as they
   assert.match(text, /staff\.boss_id = staff\.id -- the table with itself/);
 });
 
-const findings: readonly (readonly [question: string, table: string, why: string])[] = [
+const results: readonly (readonly [question: string, table: string, why: string])[] = [
   ["Where do our clients live?", "crm.cust_mst", "a synonym, abbreviated"],
   ["total qty in the depot", "inv.stock_lvl", "an abbreviation in the request"],
   ["list all salesorderheader rows", "sales.salesorderheader", "a name in one word"],
@@ -200,7 +200,7 @@ function manyTeams(): Catalog {
   return { tables };
 }
 
-for (const [question, table, why] of findings) {
+for (const [question, table, why] of results) {
   Deno.test(`"${question}" leads to ${table}: ${why}`, async () => {
     const samples = new Map([[
       tableKey("logistics", "ports"),

@@ -3,15 +3,15 @@ import { createSchemaIndex } from "../../../../src/tool_server/questions/schema/
 import { buildCatalog, unrelatedTables } from "../build_catalog.ts";
 
 Deno.test("building an index lets other work run in between", async () => {
-  let turns = 0;
+  let ticks = 0;
   let isBuilding = true;
-  const takeTurns = () => {
-    turns++;
-    if (isBuilding) setTimeout(takeTurns, 0);
+  const count = () => {
+    ticks++;
+    if (isBuilding) setTimeout(count, 0);
   };
-  setTimeout(takeTurns, 0);
+  setTimeout(count, 0);
   await createSchemaIndex({ catalog: buildCatalog(unrelatedTables(1000)), samples: new Map() });
   isBuilding = false;
   await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.ok(turns >= 10, `${turns} turns`);
+  assert.ok(ticks >= 10, `${ticks} turns of the event loop`);
 });
