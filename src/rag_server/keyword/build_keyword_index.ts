@@ -26,7 +26,7 @@ import {
   type KeywordIndexRequest,
   textAndConfigSql,
 } from "./index_source.ts";
-import { settleLists } from "./settle_lists.ts";
+import { refreshLists } from "./refresh_lists.ts";
 import { documentSql } from "./term_sql.ts";
 import { triggerFunctionSql, triggerSql } from "./trigger_sql.ts";
 
@@ -78,7 +78,7 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
     const { documents, lists, recent } = record.objects;
     const [counted] = await session.query(`SELECT count(*) FROM ${documents}`);
     const count = Number(counted?.[0] ?? 0);
-    await settleLists(
+    await refreshLists(
       session,
       record,
       (share) => onProgress({ phase: "lists", done: Math.round(share * count), total: count }),

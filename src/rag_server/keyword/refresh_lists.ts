@@ -12,7 +12,7 @@ const slicesAtMost = 4_096;
  *
  * @param onShare gets the share of the terms that is done, from 0 to 1
  */
-export async function settleLists(
+export async function refreshLists(
   session: SqlSession,
   record: IndexRecord,
   onShare: (share: number) => void,
@@ -24,7 +24,7 @@ export async function settleLists(
   for (let slice = first; slice < slices; slice++) {
     await transaction(session, async () => {
       await session.query("SET LOCAL work_mem = '64MB'");
-      await settleSlice(session, record, slice, slices);
+      await refreshSlice(session, record, slice, slices);
       await saveProgress(session, record, record.state, `${slice + 1}/${slices}`);
     });
     onShare((slice + 1) / slices);
@@ -43,7 +43,7 @@ async function countSlices(session: SqlSession, { id, objects }: IndexRecord): P
   return Math.min(Math.max(1, Math.ceil((elements ?? 0) / elementsPerSlice)), slicesAtMost);
 }
 
-async function settleSlice(
+async function refreshSlice(
   session: SqlSession,
   { objects, baseLength }: IndexRecord,
   slice: number,
