@@ -38,10 +38,11 @@ export interface Answer {
   readonly truncatedBy?: "rows" | "bytes";
 }
 
+/** How many rows are fetched first, and how many at most at once after that. */
 const firstPart = 100;
 const largestPart = 1_000;
 
-/** What may come over the wire for one part beyond what is kept, until the connection is given up. */
+/** How many bytes more than `maxBytes` may come over the wire for one part before the connection is given up. */
 const slackBytes = 8 * 1_048_576;
 
 /**
@@ -82,7 +83,8 @@ export async function readBoundedAnswer(
   } finally {
     lease.limitBytes(undefined);
   }
-  const [rows, truncatedBy] = [kept.rows, kept.truncatedBy()];
+  const { rows } = kept;
+  const truncatedBy = kept.truncatedBy();
   if (rows.length === 0 && truncatedBy === "bytes") {
     throw new AppError("invalid", `Cannot return a row: it is longer than ${bounds.maxBytes} bytes`, {
       data: { hint: "Select fewer columns, or shorten long ones with left(column, 1000)." },
