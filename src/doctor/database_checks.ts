@@ -2,6 +2,7 @@ import { AppError } from "../core/app_error.ts";
 import type { Database } from "../postgres/database.ts";
 import { type Check, type CheckResult, error, note, readRows, warning } from "../rag_server/checks/check.ts";
 import { type RelationName, relationName } from "../rag_server/checks/table_facts.ts";
+import { isIterative } from "../rag_server/search/document_table.ts";
 
 /** Whether a database answers, and which of its hosts did; all that needs it follows. */
 export function databaseCheck(database: Database, next: readonly Check[]): Check {
@@ -65,12 +66,6 @@ function missing(available: string | undefined) {
     ? "-- Install the package of pgvector on the database's server (Debian: postgresql-NN-pgvector)\n"
     : "";
   return error("The database does not have the extension vector", `${install}CREATE EXTENSION vector;`);
-}
-
-/** Whether an index scan can go on where a filter left too little. */
-export function isIterative(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major > 0 || minor >= 8;
 }
 
 /**

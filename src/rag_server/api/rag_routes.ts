@@ -41,7 +41,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
   const app = new Hono<{ Bindings: RouteBindings }>();
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const hostIsAllowed = createHostCheck(options.host);
-  // before anything else: a page that a refused name led here may read nothing, not even whose origins are allowed
+  // first of all: a page that came by a refused name may read nothing, not even which origins are allowed
   app.use(async ({ req }, next) => {
     if (hostIsAllowed(req.raw)) return await next();
     // a probe knows no host name

@@ -10,7 +10,7 @@ export interface ColumnFacts {
   /** The type's bare name, whatever its schema. */
   readonly typeName: string;
   readonly isText: boolean;
-  /** Whose type is another one's, with conditions. */
+  /** Whether its type is a domain: another type with conditions. */
   readonly isDomain: boolean;
   readonly isReadable: boolean;
 }

@@ -62,7 +62,7 @@ ${selectRows(subject, `${lengthSql(subject.table)} <> ${provided}`)}`,
   );
 }
 
-/** None of the vectors is as long as the provider's. What to do about it is the operator's choice, so words say it. */
+/** None of the vectors is as long as the provider's. What to do is the operator's choice, so the remedy is in words. */
 async function otherDimensions(
   subject: TableSubject,
   stored: readonly number[],

@@ -20,7 +20,7 @@ export interface FoundFiles {
   readonly roots: readonly string[];
   readonly skipped: readonly FileNote[];
   readonly failed: readonly FileNote[];
-  /** Folders that could not be read: whether a file below them is gone, nobody knows. */
+  /** Folders that could not be read. Whether a file below them is gone is unknown. */
   readonly unreadable: readonly string[];
 }
 

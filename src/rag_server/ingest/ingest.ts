@@ -8,10 +8,10 @@ import { quoteLiteral } from "../../postgres/sql_text.ts";
 import { type FileNote, findFiles, type FoundFiles, isBelow } from "./find_files.ts";
 import { type FileRecord, openRecords, readRecords, removeFile } from "./ingest_record.ts";
 import {
-  findRelation,
   type IngestTable,
   type IngestTableOptions,
   type NamedRelation,
+  nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
 import { createFileReader } from "./read_file.ts";
@@ -37,7 +37,7 @@ export interface IngestOptions {
   /** Of a chunk, as `countTokens` counts. */
   readonly maxTokens?: number;
   readonly overlapTokens?: number;
-  /** How many chunks to embed at once, over files: what a run that is killed may have to embed again. */
+  /** Chunks to embed at once, of several files. A run that is killed may have to embed as many again. */
   readonly batchChunks?: number;
   /** A larger file is skipped. */
   readonly maxFileBytes?: number;
@@ -89,10 +89,10 @@ export async function ingest(options: IngestOptions): Promise<IngestSummary> {
   const { connection, table, paths, signal, lockPatienceMs } = options;
   const found = await findFiles(paths, signal);
   const session = createSqlSession(connection, signal, `ingest into "${table.table}"`);
-  const { relation } = await findRelation(session, table.table);
+  const { relation } = await nameRelation(session, table.table);
   return await asOnlyIngest(session, { table: table.table, relation, lockPatienceMs }, async () => {
     // again, as another run may have made it meanwhile
-    const named = await findRelation(session, table.table);
+    const named = await nameRelation(session, table.table);
     return await run(options, session, found, named);
   });
 }

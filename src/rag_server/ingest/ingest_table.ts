@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
 import { quoteIdentifier, quoteParts } from "../../postgres/sql_text.ts";
-import { extensionSql, primaryKeySql, relationSql } from "../search/document_table.ts";
+import { extensionSql, findRelation, primaryKeySql } from "../search/document_table.ts";
 
 /** A pipeline's table as it is configured; names as they are, not quoted. */
 export interface IngestTableOptions {
@@ -43,16 +43,10 @@ export interface NamedRelation {
 }
 
 /** @throws {AppError} `invalid` where the name has more parts than a schema and a table, or none */
-export async function findRelation(session: SqlSession, table: string): Promise<NamedRelation> {
-  const exact = quoteParts(table);
-  const isSimple = /^[\w$.]+$/.test(table);
-  const candidates = table.includes('"') ? [table] : isSimple ? [exact, table] : [exact];
-  for (const candidate of candidates) {
-    const [row] = await session.query(relationSql, [candidate]);
-    const [oid, relation, kind] = row ?? [];
-    if (oid && relation && kind) return { oid, relation, kind };
-  }
-  const [row] = await session.query(qualifiedSql, [candidates[0] ?? ""]);
+export async function nameRelation(session: SqlSession, table: string): Promise<NamedRelation> {
+  const found = await findRelation((sql, parameters) => session.query(sql, parameters), table);
+  if (found !== undefined) return found;
+  const [row] = await session.query(qualifiedSql, [table.includes('"') ? table : quoteParts(table)]);
   if (!row?.[0]) throw new AppError("invalid", `Cannot ingest into "${table}": it names no table`);
   return { relation: row[0] };
 }

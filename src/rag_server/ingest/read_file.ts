@@ -9,7 +9,7 @@ import { readerVersion } from "./read_document.ts";
 import type { ReadyMessage, SourceReply, SourceRequest } from "./source_worker.ts";
 
 export interface FileReaderOptions {
-  /** Which model the chunks are embedded with: where it is another one, nothing is unchanged. */
+  /** The model that embeds the chunks. With another model every file counts as changed. */
   readonly model: string;
   readonly maxTokens: number;
   readonly overlapTokens: number;

@@ -8,9 +8,9 @@ import {
   createIngestTable,
   type DetailName,
   detailNames,
-  findRelation,
   type IngestTable,
   type IngestTableOptions,
+  nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
 
@@ -21,7 +21,7 @@ export interface ChunkWriterOptions {
   /** Absent where the table is to be made. */
   readonly target: IngestTable | undefined;
   readonly signal: AbortSignal;
-  /** How many chunks to embed before the files that they are of are written. */
+  /** So many chunks are embedded before their files are written. */
   readonly batchChunks: number;
   /** Called with what the table did not take, a file at a time. */
   readonly onRefused: (file: FoundFile, reason: string) => void;
@@ -103,12 +103,12 @@ export function createChunkWriter(options: ChunkWriterOptions) {
 
   async function prepareTable(dimensions: number): Promise<void> {
     if (target === undefined) {
-      const { relation } = await findRelation(session, options.table.table);
+      const { relation } = await nameRelation(session, options.table.table);
       await createIngestTable(session, options.table, { relation, dimensions });
       target = await readIngestTable(
         session,
         options.table,
-        await findRelation(session, options.table.table),
+        await nameRelation(session, options.table.table),
       );
     } else if (!hasCheckedLength) await checkLength(session, target, options, dimensions);
     hasCheckedLength = true;

@@ -76,7 +76,6 @@ export async function readTable(
   }
   const [version, schema] = (await read(extensionSql))[0] ?? [];
   if (!version || !schema) throw fail("the database does not have the extension vector");
-  const [major = 0, minor = 0] = version.split(".").map(Number);
   const embedding = find(settings.vectorColumn);
   if (!vectorTypes.includes(embedding.typeName)) {
     throw fail(
@@ -102,7 +101,7 @@ export async function readTable(
     columns: new Map(Array.from(columns.values(), ({ name, type }) => [name, columnTypeOf(type)])),
     textColumn: text.quoted,
     vector: { ...vector, indexes },
-    extension: { schema, isIterative: major > 0 || minor >= 8 },
+    extension: { schema, isIterative: isIterative(version) },
     key,
   };
   const filter = await ownFilter(database, table, settings.filter, signal);
@@ -111,7 +110,14 @@ export async function readTable(
 
 const vectorTypes = ["vector", "halfvec", "sparsevec"];
 
-async function findRelation(
+/** Whether a version of pgvector goes on with an index scan where a filter left too little. */
+export function isIterative(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 0 || minor >= 8;
+}
+
+/** A table by its name as it is configured, which is tried as it is written first. */
+export async function findRelation(
   read: Read,
   table: string,
 ): Promise<{ oid: string; relation: string; kind: string } | undefined> {
@@ -127,7 +133,7 @@ async function findRelation(
 }
 
 /** Of a relation by its name as SQL: oid, qualified name, kind. */
-export const relationSql = `
+const relationSql = `
   SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relkind
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.oid = to_regclass($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
+import { isIterative } from "../../../src/rag_server/search/document_table.ts";
 
 const schema = `
   CREATE SCHEMA app;
@@ -165,4 +166,9 @@ testWithPgvector("readTable() needs pgvector, in whatever schema it is", async (
   await assert.rejects(fixture.readTable({ table: "docs", vectorColumn: "body" }), {
     message: 'Cannot search table "docs": the database does not have the extension vector',
   });
+});
+
+Deno.test("isIterative() holds for pgvector from 0.8 on", () => {
+  const versions = ["0.5.1", "0.7.4", "0.8.0", "0.10.0", "1.0", "1.2.3"];
+  assert.deepEqual(versions.map(isIterative), [false, false, true, true, true, true]);
 });
