@@ -8,7 +8,7 @@
 import { databaseEntry, startConfiguredServer } from "../tests/support/configured_server.ts";
 import { createHandbookDatabase, pagesTable } from "../tests/support/handbook_documents.ts";
 import { pipelineDatabase, startRagServer } from "../tests/support/rag_server.ts";
-import { createVendor } from "../tests/llm/wire/vendor.ts";
+import { createVendor } from "../tests/llm/wire/vendors/vendor.ts";
 import { topicVector } from "../tests/support/handbook_documents.ts";
 import { print } from "./measure.ts";
 import { queryBodies, toolBodies } from "./held_up_bodies.ts";

@@ -9,7 +9,7 @@ import type { ProviderOptions } from "../src/llm/provider.ts";
 import { createUsageLedger } from "../src/llm/usage_ledger.ts";
 import { buildPrompt } from "../src/tool_server/questions/build_prompt.ts";
 import { excerptSchema } from "../src/tool_server/questions/schema/schema_excerpt.ts";
-import { createVendor } from "../tests/llm/wire/vendor.ts";
+import { createVendor } from "../tests/llm/wire/vendors/vendor.ts";
 import { holdsTables } from "../tests/tool_server/questions/judged/holds_tables.ts";
 import { createQuestionFixture } from "../tests/tool_server/questions/judged/question_fixture.ts";
 import { questions } from "../tests/tool_server/questions/judged/question_set.ts";

@@ -7,7 +7,7 @@
  *
  * Without sizes: 10,000 and 100,000 rows. A million takes half an hour.
  */
-import { createVendor, type Vendor } from "../tests/llm/wire/vendor.ts";
+import { createVendor, type Vendor } from "../tests/llm/wire/vendors/vendor.ts";
 import { runSql } from "../tests/support/database.ts";
 import { pipelineDatabase, type RunningRagServer, startRagServer } from "../tests/support/rag_server.ts";
 import { readCranfield } from "./corpus.ts";

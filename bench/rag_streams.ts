@@ -1,4 +1,4 @@
-import type { Vendor } from "../tests/llm/wire/vendor.ts";
+import type { Vendor } from "../tests/llm/wire/vendors/vendor.ts";
 import { answerOf } from "../tests/support/rag_client.ts";
 import type { RunningRagServer } from "../tests/support/rag_server.ts";
 import { median, print, residentBytes } from "./measure.ts";

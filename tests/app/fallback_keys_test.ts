@@ -8,7 +8,7 @@ import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
 import { optionsFor } from "../config/load_options.ts";
 import { capturedLogger } from "../llm/raw_server.ts";
 import { neverAborted } from "../llm/wire/provider_subjects.ts";
-import { createVendor, type Vendor } from "../llm/wire/vendor.ts";
+import { createVendor, type Vendor } from "../llm/wire/vendors/vendor.ts";
 
 const request = () => ({ messages: [{ role: "user", content: "?" }] as const, signal: neverAborted() });
 

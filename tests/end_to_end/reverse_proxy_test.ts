@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createVendor } from "../llm/wire/vendor.ts";
+import { createVendor } from "../llm/wire/vendors/vendor.ts";
 import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { testWithPgvector } from "../support/database.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createVendor } from "../llm/wire/vendor.ts";
+import { createVendor } from "../llm/wire/vendors/vendor.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { createTestDatabase, testWithPgvector } from "../support/database.ts";
 import { pagesTable, topicVector } from "../support/handbook_documents.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type ConfigFolder, createConfigFolder } from "./configured_server.ts";
 import { requireTestDatabaseUrl, type TestDatabase } from "./database.ts";
-import type { Vendor } from "../llm/wire/vendor.ts";
+import type { Vendor } from "../llm/wire/vendors/vendor.ts";
 import { pagesTable } from "./handbook_documents.ts";
 import { createRagClient, type RagClient } from "./rag_client.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";

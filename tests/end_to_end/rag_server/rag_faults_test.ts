@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createVendor, type Vendor, type VendorFault } from "../../llm/wire/vendor.ts";
+import { createVendor, type Vendor, type VendorFault } from "../../llm/wire/vendors/vendor.ts";
 import { requireTestDatabaseUrl, testWithPgvector } from "../../support/database.ts";
 import {
   createHandbookDatabase,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createVendor } from "../../llm/wire/vendor.ts";
+import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";

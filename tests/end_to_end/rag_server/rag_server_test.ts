@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createVendor, type Vendor } from "../../llm/wire/vendor.ts";
+import { createVendor, type Vendor } from "../../llm/wire/vendors/vendor.ts";
 import { createCertificateAuthority } from "../../support/network/certificates.ts";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
 import { requireTestDatabaseUrl, testWithPgvector } from "../../support/database.ts";

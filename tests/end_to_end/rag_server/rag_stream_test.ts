@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createVendor, type Vendor } from "../../llm/wire/vendor.ts";
+import { createVendor, type Vendor } from "../../llm/wire/vendors/vendor.ts";
 import { type TestDatabase, testWithPgvector } from "../../support/database.ts";
 import { createHandbookDatabase, pagesTable, topicVector } from "../../support/handbook_documents.ts";
 import { type AnswerEvent, answerOf } from "../../support/rag_client.ts";

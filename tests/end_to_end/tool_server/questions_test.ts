@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createVendor, type Vendor } from "../../llm/wire/vendor.ts";
+import { createVendor, type Vendor } from "../../llm/wire/vendors/vendor.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
 import { startServer } from "../../support/server_process.ts";

@@ -3,7 +3,7 @@ import { createOllamaContext } from "../../../src/llm/vendors/ollama.ts";
 import type { ProviderOptions } from "../../../src/llm/provider.ts";
 import { createCompletionProvider } from "../../../src/llm/create_provider.ts";
 import { optionsFor } from "../wire/provider_subjects.ts";
-import { createVendor } from "../wire/vendor.ts";
+import { createVendor } from "../wire/vendors/vendor.ts";
 import { never } from "../exchange_fixture.ts";
 import { capturedLogger } from "../raw_server.ts";
 

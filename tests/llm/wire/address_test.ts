@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { key, neverAborted, optionsFor } from "./provider_subjects.ts";
-import { createVendor } from "./vendor.ts";
+import { createVendor } from "./vendors/vendor.ts";
 
 async function detailOf(running: Promise<unknown>): Promise<string> {
   const thrown = await running.catch((thrown) => thrown);

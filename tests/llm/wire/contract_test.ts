@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { waitUntil } from "../../support/wait_until.ts";
 import { key, optionsFor, type Subject, subjects } from "./provider_subjects.ts";
-import { createVendor } from "./vendor.ts";
+import { createVendor } from "./vendors/vendor.ts";
 
 const exampleVectors = (text: string) => text === "one" ? [0.5, -0.25, 1] : [0.125, 2, -3];
 

@@ -3,7 +3,7 @@ import { createLogger } from "../../../src/core/logger.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import type { ProviderOptions } from "../../../src/llm/provider.ts";
 import { key, optionsFor, type Subject, subjects } from "./provider_subjects.ts";
-import { createVendor, type VendorFault } from "./vendor.ts";
+import { createVendor, type VendorFault } from "./vendors/vendor.ts";
 
 const credentials = "the provider rejected the server's credentials";
 const invalid = "the provider rejected the request as invalid";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import type { ProviderOptions } from "../../../src/llm/provider.ts";
 import { key, neverAborted, optionsFor } from "./provider_subjects.ts";
-import { createVendor } from "./vendor.ts";
+import { createVendor } from "./vendors/vendor.ts";
 
 /** Sends what is meant for OpenAI's own address to a vendor on this machine. */
 function redirectOpenai(url: string, host = "api.openai.com"): Disposable {

@@ -6,7 +6,7 @@ import {
 } from "../../../src/llm/create_provider.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { key, neverAborted, optionsFor } from "./provider_subjects.ts";
-import { createVendor, type VendorName } from "./vendor.ts";
+import { createVendor, type VendorName } from "./vendors/vendor.ts";
 
 const unsupported = "the operation is not supported by the configured provider";
 const messages = [{ role: "user", content: "What is it?" }] as const;

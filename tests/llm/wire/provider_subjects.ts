@@ -6,7 +6,7 @@ import {
 } from "../../../src/llm/create_provider.ts";
 import type { CompletionRequest, ProviderOptions, Usage } from "../../../src/llm/provider.ts";
 import type { ProviderKind } from "../../../src/llm/provider_kinds.ts";
-import type { VendorName } from "./vendor.ts";
+import type { VendorName } from "./vendors/vendor.ts";
 
 // no prefix of a well-known vendor: what hides it must know it, not guess it
 export const key = "zq7WvK2mXr9TbL4nYd8HcJ3pGf6SaE5u";

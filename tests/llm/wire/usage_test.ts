@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import type { ProviderOptions, Usage } from "../../../src/llm/provider.ts";
 import { neverAborted, optionsFor, subjects } from "./provider_subjects.ts";
-import { createVendor, type Vendor, type VendorName } from "./vendor.ts";
+import { createVendor, type Vendor, type VendorName } from "./vendors/vendor.ts";
 
 /** What a provider told of its use, and the options that have it tell. */
 function meter(vendor: VendorName, { url }: Vendor): { reports: Usage[]; options: ProviderOptions } {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import type { ProviderOptions } from "../../../src/llm/provider.ts";
 import { key, neverAborted, optionsFor, type Subject, subjects } from "./provider_subjects.ts";
-import { createVendor, type Vendor, type VendorName } from "./vendor.ts";
+import { createVendor, type Vendor, type VendorName } from "./vendors/vendor.ts";
 
 const messages = [
   { role: "user", content: "Hello?" },

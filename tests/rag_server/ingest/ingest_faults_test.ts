@@ -3,7 +3,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import { createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { noUsage } from "../../../src/llm/provider.ts";
-import { createVendor } from "../../llm/wire/vendor.ts";
+import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { testWithPgvector, testWithPostgres } from "../../support/database.ts";
 import { countedEmbedding, countsOf, createIngestFixture, table } from "./ingest_fixture.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../../../src/core/logger.ts";
 import { createCompletionProvider } from "../../../../src/llm/create_provider.ts";
 import { excerptSchema } from "../../../../src/tool_server/questions/schema/schema_excerpt.ts";
-import { createVendor } from "../../../llm/wire/vendor.ts";
+import { createVendor } from "../../../llm/wire/vendors/vendor.ts";
 import { testWithPostgres } from "../../../support/database.ts";
 import { holdsTables } from "./holds_tables.ts";
 import type { QuestionSchema } from "./question.ts";

@@ -1,4 +1,4 @@
-import type { WireRequest } from "./http_connections.ts";
+import type { WireRequest } from "../http_connections.ts";
 import { rerankResults } from "./rerank_wire.ts";
 import {
   base64Floats,

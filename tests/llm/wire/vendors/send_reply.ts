@@ -1,4 +1,4 @@
-import type { WireReply } from "./http_connections.ts";
+import type { WireReply } from "../http_connections.ts";
 import type { VendorReply } from "./vendor_wire.ts";
 
 /** What can go wrong; a number is an HTTP status, with the vendor's own error body. */

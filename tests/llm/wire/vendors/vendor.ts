@@ -1,6 +1,6 @@
 import { anthropicWire } from "./anthropic_wire.ts";
 import { geminiWire } from "./gemini_wire.ts";
-import { serveWire, type WireRequest } from "./http_connections.ts";
+import { serveWire, type WireRequest } from "../http_connections.ts";
 import { ollamaWire } from "./ollama_wire.ts";
 import { openaiWire } from "./openai_wire.ts";
 import { rerankWire } from "./rerank_wire.ts";

@@ -1,4 +1,4 @@
-import type { WireRequest } from "./http_connections.ts";
+import type { WireRequest } from "../http_connections.ts";
 import {
   askedOf,
   bodyOf,

@@ -9,7 +9,7 @@ import {
   type VendorWire,
   WireRefusal,
 } from "./vendor_wire.ts";
-import type { WireRequest } from "./http_connections.ts";
+import type { WireRequest } from "../http_connections.ts";
 
 const errorTypes: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
