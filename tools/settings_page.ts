@@ -32,11 +32,15 @@ export function settingsPage(): string {
   const table = (rows: string[][]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   return `# Settings
 
-Every setting of the configuration file, its default, and when it is read: \`reloaded\` where a running server takes in
-a change of the file (by itself, and on SIGHUP), \`at the start\` where it waits for the next one. [Operations](operations.md) says how;
+Every setting of the configuration file, its default, and when Postern reads it:
+
+- \`reloaded\`: a running server applies a change of the file, by itself and on SIGHUP
+  ([operations](operations.md#what-is-loaded-again)).
+- \`at the start\`: a change waits for the next start.
+
 [config.example.yaml](../config.example.yaml) shows the settings in their places.
 
-| Setting | Default | What it is | Read |
+| Setting | Default | What it sets | Read |
 | --- | --- | --- | --- |
 ${table(settingsRows())}
 

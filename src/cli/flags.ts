@@ -77,13 +77,13 @@ export const flagGroups: readonly FlagGroup[] = [
         flag: "config",
         placeholder: "FILE",
         help:
-          "Configuration file. Without it: POSTERN_CONFIG, /etc/postern/config.yaml, config.yaml beside the " +
-          "executable",
+          "Configuration file; without it, the first of POSTERN_CONFIG, /etc/postern/config.yaml and config.yaml " +
+          "beside the executable",
       },
       {
         flag: "demo",
         help:
-          "Serve an embedded PostgreSQL with a sample shop and its handbook; needs no file, key or network",
+          "Serve sample data, a shop and its handbook, from an embedded PostgreSQL; needs no file, key or network",
       },
       ...logFlags,
     ],
@@ -98,39 +98,44 @@ export const flagGroups: readonly FlagGroup[] = [
   {
     title: "RAG server",
     flags: [
-      { flag: "rag", help: "Run the RAG server, beside the tool server where -http is given too" },
+      { flag: "rag", help: "Run the RAG server; with -http, the tool server too" },
       ...ragFlags,
       {
         flag: "ingest",
         operation: "ingest",
         placeholder: "PIPELINE",
-        help: "Read the files and folders named after it into the pipeline's table; again: what has changed",
+        help:
+          "Read the files and folders that follow into the pipeline's table; on later runs, only what has changed",
       },
       {
         flag: "index-pipeline",
         operation: "index-pipeline",
         placeholder: "PIPELINE",
-        help: "Make the indexes that searching the pipeline's tables needs; goes on where it was stopped",
+        help: "Make the indexes for searches of the pipeline's tables; a run that was stopped continues",
       },
       {
         flag: "drop-index",
         operation: "drop-index",
         placeholder: "PIPELINE",
-        help: "Take the pipeline's keyword indexes away",
+        help: "Remove the pipeline's keyword indexes",
       },
       {
         flag: "doctor",
         operation: "doctor",
-        help: "Check every pipeline and database, and say what to do",
+        help: "Check every pipeline and database, and print what to fix",
       },
       {
         flag: "evaluate",
         operation: "evaluate",
         placeholder: "PIPELINE",
-        help: "Measure the pipeline's retrieval with questions whose answers are known",
+        help: "Measure the pipeline's retrieval with questions that have known answers",
       },
-      { flag: "queries", placeholder: "FILE", help: "The questions: JSON lines or TSV of id and text" },
-      { flag: "qrels", placeholder: "FILE", help: "Their judgements: TSV of query_id, document_id and gain" },
+      { flag: "queries", placeholder: "FILE", help: "The questions, as JSON lines or TSV: id and text" },
+      {
+        flag: "qrels",
+        placeholder: "FILE",
+        help: "The known answers, as TSV: query_id, document_id and gain",
+      },
     ],
   },
   { title: "First database", flags: databaseFlags },
@@ -138,9 +143,9 @@ export const flagGroups: readonly FlagGroup[] = [
   {
     title: "Administrator's operations",
     flags: [
-      { flag: "add-token", operation: "add-token", help: "Make an API token and print it, once" },
+      { flag: "add-token", operation: "add-token", help: "Make an API token and print it once" },
       { flag: "token-note", placeholder: "TEXT", help: "What the new token is for" },
-      { flag: "token-database", placeholder: "NAME", help: "The one database that the new token may use" },
+      { flag: "token-database", placeholder: "NAME", help: "The only database that the new token may use" },
       {
         flag: "token-expiry",
         placeholder: "DURATION",
@@ -151,35 +156,35 @@ export const flagGroups: readonly FlagGroup[] = [
         flag: "remove-token",
         operation: "remove-token",
         placeholder: "ID",
-        help: "Remove the token with this id, or whose hash begins with these 8 digits or more",
+        help: "Remove the token with this id, or the one whose hash begins with these digits (at least 8)",
       },
-      { flag: "add-user", operation: "add-user", help: "Make a user account; asks for the password" },
+      { flag: "add-user", operation: "add-user", help: "Make a user account; Postern asks for the password" },
       {
         flag: "update-user",
         operation: "update-user",
-        help: "Change a user's password, or with -user-note alone the note",
+        help: "Change a user's password; with only -user-note, change the note",
       },
       { flag: "enable-user", operation: "enable-user", help: "Let a disabled or locked user log in again" },
       {
         flag: "disable-user",
         operation: "disable-user",
-        help: "End a user's sessions and let them in no more",
+        help: "End a user's sessions and refuse further logins",
       },
       { flag: "delete-user", operation: "delete-user", help: "Remove a user account" },
       { flag: "list-users", operation: "list-users", help: "List the user accounts" },
-      { flag: "username", placeholder: "NAME", help: "The user that one of these is about" },
+      { flag: "username", placeholder: "NAME", help: "The user to make, change or remove" },
       {
         flag: "password",
         placeholder: "PASSWORD",
-        help: "The password, which other users of this machine may see here; without it, it is asked for",
+        help: "The password; other users of this machine can see it here. Without it, Postern asks for it",
       },
       { flag: "user-note", placeholder: "TEXT", help: "What the account is for" },
-      { flag: "json", help: "Print JSON in place of text" },
+      { flag: "json", help: "Print JSON instead of text" },
       {
         flag: "verify-audit",
         operation: "verify-audit",
         placeholder: "FILE",
-        help: "Check an audit trail, and name the first line that was changed, removed or inserted",
+        help: "Check an audit trail, and print the first line that was changed, removed or inserted",
       },
     ],
   },
@@ -187,7 +192,7 @@ export const flagGroups: readonly FlagGroup[] = [
     title: "About the program",
     flags: [
       { flag: "help", operation: "help", help: "Print this text; -h does too" },
-      { flag: "version", operation: "version", help: "Print name, version, Deno and V8 versions" },
+      { flag: "version", operation: "version", help: "Print the versions of Postern, Deno and V8" },
       {
         flag: "config-schema",
         operation: "config-schema",

@@ -11,17 +11,18 @@ Usage:
   server [flags]          MCP over standard input and output
   server -http [flags]    the tool server, at POST /mcp/v1
   server -rag [flags]     the RAG server, at /v1/pipelines/NAME; with -http, both
-  server -demo [flags]    any of them over sample data
-  server -add-token, -ingest, … an administrator's operation, then exit
+  server -demo [flags]    any of these over sample data
+  server -add-token, -ingest, … do an administrator's operation and exit
 
-Flags are written -flag value, -flag=value or --flag. A flag goes before its environment variable,
-that before the configuration file, and that before the default.
+Write flags as -flag value, -flag=value or --flag. A flag overrides its environment variable, a
+variable overrides the configuration file, and the file overrides the default.
 `;
 
-const closing = `Every setting of the configuration file has an environment variable: POSTERN_ and its path in
-capitals, without "HTTP_" before AUTH and TLS and with DB for the first of databases. So
-http.auth.rate_limit_max_attempts is POSTERN_AUTH_RATE_LIMIT_MAX_ATTEMPTS. PGHOST and libpq's other
-variables stand in for what a database leaves out. config.example.yaml shows all settings.
+const closing =
+  `A setting of the configuration file has an environment variable: POSTERN_ and the setting's path in
+capitals, such as POSTERN_LOG_LEVEL. For http.auth and http.tls leave HTTP_ out, as in
+POSTERN_AUTH_TOKEN_FILE. For the first database write DB, as in POSTERN_DB_HOST. Where a database
+has no such setting, libpq's variables apply, such as PGHOST. config.example.yaml shows all settings.
 `;
 
 /** What `-help` prints: every flag by mode, with its default and environment variable, at most 100 columns wide. */

@@ -22,7 +22,7 @@ const listeners = ["http", "server"] as const;
 /** The two halves of a listener's `address`, which pgEdge's RAG server has as two settings. */
 const listenerHalves = {
   listen_address: host().describe("Host of the address"),
-  port: integer(0, 65_535).describe("Port of the address; 0: one that is free"),
+  port: integer(0, 65_535).describe("Port of the address; 0: any free port"),
 };
 
 /** Another name of a setting, as in `databases[].username` for `databases[].user`. */

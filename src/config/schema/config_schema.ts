@@ -14,14 +14,14 @@ import type { ValueMap } from "../value_tree.ts";
 const audit = section({
   file: filePath().optional()
     .describe(
-      "One line per login, refusal, lockout, reload, administrator's operation and tool call; without it, none",
+      "File for the audit trail: a line per login, refusal, lockout, reload, administrator's operation and tool call; without it, no trail",
     ),
 });
 
 /** What goes to standard error. */
 const log = section({
-  level: choice(...logLevels).prefault("info").describe("Least level that is logged"),
-  format: choice(...logFormats).prefault("text").describe("One line for people, or one JSON object a line"),
+  level: choice(...logLevels).prefault("info").describe("Lowest level that is logged"),
+  format: choice(...logFormats).prefault("text").describe("Lines of text, or one JSON object a line"),
 });
 
 /** The whole file. Names are the file's own; parsed durations are in milliseconds and parsed sizes in bytes. */
@@ -29,11 +29,15 @@ export const configSchema = section({
   http: http.prefault({}),
   databases: databases.prefault([]),
   max_connections: integer(1, 100_000).prefault(100)
-    .describe("Connections to all databases together; the longest idle closes first"),
+    .describe("Most connections to all databases together; at the limit the one that is idle longest closes"),
   log: log.prefault({}),
   audit: audit.prefault({}),
-  data_dir: filePath().optional().describe("Folder for what outlives a restart"),
-  custom_definitions_path: filePath().optional().describe("File of prompts and resources of your own"),
+  data_dir: filePath().optional().describe(
+    "Folder for data that a restart keeps, such as remembered requests",
+  ),
+  custom_definitions_path: filePath().optional().describe(
+    "File of your own prompts and resources; no effect yet",
+  ),
   llm: llm.prefault({}),
   embedding: embedding.optional(),
   builtins: builtins.prefault({}),

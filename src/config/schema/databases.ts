@@ -18,54 +18,58 @@ import {
 
 /** One server of several, tried in order. */
 export const hostEntry = section({
-  host: host().describe("Host name, address, or folder of a Unix socket"),
+  host: host().describe("Host name, IP address, or folder of a Unix socket"),
   port: port().prefault(5432).describe("Port"),
 });
 
 /** A database that the tools may read. */
 export const database = section({
-  name: text().describe("Name under which tools, tokens and lists know the database"),
-  host: host().prefault("localhost").describe("Host name, address, or folder of a Unix socket"),
+  name: text().describe("Name of the database in tools, tokens and lists"),
+  host: host().prefault("localhost").describe("Host name, IP address, or folder of a Unix socket"),
   port: port().prefault(5432).describe("Port"),
   hosts: list(hostEntry).min(1, { error: "expected at least one host" }).optional()
-    .describe("Several servers, tried in order, in place of host and port"),
+    .describe("Several servers instead of host and port; Postern tries them in order"),
   target_session_attrs: choice(...targetSessionAttrs).prefault("any").describe(
-    "Which of the servers will do",
+    "Which servers Postern accepts, as in libpq",
   ),
   embedded: filePath("memory").optional()
-    .describe("An embedded PostgreSQL in place of a server: memory, or the folder that it keeps its data in"),
-  database: text().prefault("postgres").describe("Database on the server"),
-  user: text().prefault("postgres").describe("Role to connect as"),
+    .describe("An embedded PostgreSQL instead of a server: memory, or the folder for its data"),
+  database: text().prefault("postgres").describe("Name of the database on the server"),
+  user: text().prefault("postgres").describe("PostgreSQL role to connect as"),
   password: text().optional().describe(
-    "Password; without one POSTERN_DB_PASSWORD, PGPASSWORD, then ~/.pgpass",
+    "Password of the role; without one, POSTERN_DB_PASSWORD, then PGPASSWORD, then ~/.pgpass",
   ),
   password_file: filePath().optional().describe(
-    "File that holds the password, read anew for each connection",
+    "File that holds the password; Postern reads it for each connection",
   ),
-  sslmode: choice(...sslModes).prefault("prefer").describe("TLS to the server, as in libpq"),
+  sslmode: choice(...sslModes).prefault("prefer").describe(
+    "Whether to use TLS and check the server's certificate, as in libpq",
+  ),
   sslcert: filePath().optional().describe("Client certificate, PEM"),
   sslkey: filePath().optional().describe("Private key of the client certificate, PEM"),
   sslrootcert: filePath().optional().describe(
-    "Authorities that the server's certificate is checked against, PEM",
+    "Certificate authorities that may have signed the server's certificate, PEM",
   ),
   available_to_users: list(text()).prefault([]).describe(
-    "Users who may use it; empty: everyone who is let in",
+    "Users who may use the database; empty: everyone",
   ),
   pool_max_conns: integer(1, 1000).prefault(4).describe(
-    "Connections that one token or session may have open, with those whose statement PostgreSQL does not stop",
+    "Most connections of one token or session, those with a stuck statement included",
   ),
-  pool_max_conn_idle_time: duration().prefault("30m").describe("Idle time after which a connection closes"),
-  connect_timeout: duration().prefault("10s").describe("Longest wait for a connection"),
-  statement_timeout: duration().prefault("30s").describe("Longest run of one statement"),
-  max_rows: integer(1).prefault(1000).describe("Rows of one answer, at most"),
-  max_bytes: size().prefault("1 MiB").describe("Bytes of one answer, at most"),
+  pool_max_conn_idle_time: duration().prefault("30m").describe("A connection closes after this idle time"),
+  connect_timeout: duration().prefault("10s").describe(
+    "How long a server may take to accept a connection; 0: no limit",
+  ),
+  statement_timeout: duration().prefault("30s").describe("How long a statement may run"),
+  max_rows: integer(1).prefault(1000).describe("Most rows of an answer"),
+  max_bytes: size().prefault("1 MiB").describe("Most bytes of an answer"),
   allowed_functions: list(text()).prefault([])
-    .describe("VOLATILE functions of your own that queries may call: name or schema.name"),
+    .describe("Your own VOLATILE functions that statements may call: name or schema.name"),
   role_from_user: toggle().prefault(false).describe(
-    "Run statements under the PostgreSQL role with the caller's name",
+    "Run statements under the PostgreSQL role that has the caller's name",
   ),
   session_settings: textMap().prefault({}).describe(
-    "PostgreSQL settings for each statement; {username} is the caller",
+    "PostgreSQL settings for each statement; {username} stands for the caller's name",
   ),
 });
 

@@ -22,23 +22,27 @@ import { hostEntry } from "./databases.ts";
 import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } from "./rag.ts";
 
 const pipelineDatabase = section({
-  host: host().optional().describe("Host name, address, or folder of a Unix socket"),
+  host: host().optional().describe("Host name, IP address, or folder of a Unix socket"),
   port: port().optional().describe("Port"),
   hosts: list(hostEntry).min(1, { error: "expected at least one host" }).optional().describe(
-    "Several servers, tried in order, in place of host and port",
+    "Several servers instead of host and port; Postern tries them in order",
   ),
-  target_session_attrs: choice(...targetSessionAttrs).optional().describe("Which of the servers will do"),
-  database: text().describe("Database on the server"),
-  user: text().optional().describe("Role to connect as"),
+  target_session_attrs: choice(...targetSessionAttrs).optional().describe(
+    "Which servers Postern accepts, as in libpq",
+  ),
+  database: text().describe("Name of the database on the server"),
+  user: text().optional().describe("PostgreSQL role to connect as"),
   password: text().optional().describe("Password"),
   password_file: filePath().optional().describe(
-    "File that holds the password, read anew for each connection",
+    "File that holds the password; Postern reads it for each connection",
   ),
-  sslmode: choice(...sslModes).optional().describe("TLS to the server, as in libpq"),
+  sslmode: choice(...sslModes).optional().describe(
+    "Whether to use TLS and check the server's certificate, as in libpq",
+  ),
   sslcert: filePath().optional().describe("Client certificate, PEM"),
   sslkey: filePath().optional().describe("Private key of the client certificate, PEM"),
   sslrootcert: filePath().optional().describe(
-    "Authorities that the server's certificate is checked against, PEM",
+    "Certificate authorities that may have signed the server's certificate, PEM",
   ),
 });
 
@@ -55,39 +59,45 @@ const filter = z.union([
 
 const table = section({
   table: text().describe("Table or view"),
-  text_column: text().describe("Column of the documents' text"),
-  vector_column: text().describe("Column of their embeddings"),
+  text_column: text().describe("Column that holds the text"),
+  vector_column: text().describe("Column that holds the embeddings"),
   id_column: text().optional().describe("Column that identifies a document; a view needs one"),
   text_search_config: text().optional().describe(
-    "PostgreSQL text search configuration of the text, or the column that holds each row's",
+    "PostgreSQL's text search configuration for the text, or the column that names it for each row; without it, english",
   ),
-  filter: filter.optional().describe("Which rows take part: SQL text, or conditions"),
+  filter: filter.optional().describe("Which rows to search: SQL text, or conditions and logic"),
 });
 
 const search = section({
-  hybrid_enabled: toggle().optional().describe("Search by keyword as well as by vector"),
-  vector_weight: fraction().optional().describe("Weight of the vector arm against the keyword arm"),
-  min_similarity: fraction().optional().describe("Least similarity of a document"),
+  hybrid_enabled: toggle().optional().describe("Search by keywords too, not by vectors alone"),
+  vector_weight: fraction().optional().describe(
+    "Weight of the vector search against the keyword search, 0 to 1",
+  ),
+  min_similarity: fraction().optional().describe("Lowest vector similarity that a document may have"),
 });
 
 const rerank = section({
   provider: choice(...rerankKinds).optional().describe(
-    "Kind of provider; without one there is no reranking",
+    "Kind of provider; without one, no reranking",
   ),
-  model: text().optional().describe("The provider's name for the model"),
-  top_k: integer(0).optional().describe("Documents that are kept; 0: as many as top_n"),
-  base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
-  api_key_file: filePath().optional().describe("File that holds its key, in place of the one in api_keys"),
+  model: text().optional().describe("Name of the model at the provider"),
+  top_k: integer(0).optional().describe("Most documents after reranking; 0: as many as top_n"),
+  base_url: webAddress().optional().describe("Address of a gateway, instead of the provider's own"),
+  api_key_file: filePath().optional().describe(
+    "File that holds the provider's key, instead of the one in api_keys",
+  ),
   headers: headerMap().optional().describe("HTTP headers sent to the provider"),
-  request_timeout: timeout().optional().describe("Longest wait for an answer, attempts together"),
-  per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt"),
+  request_timeout: timeout().optional().describe("How long to wait for an answer, all attempts together"),
+  per_attempt_timeout: timeout().optional().describe("How long to wait for one attempt"),
 });
 
 const pipeline = section({
-  name: text().describe("Name in the query's path"),
-  description: text().optional().describe("What it answers, for people"),
+  name: text().describe("Name of the pipeline in the path of a query"),
+  description: text().optional().describe("What the pipeline answers, for people"),
   database: pipelineDatabase,
-  tables: list(table).min(1, { error: "expected at least one table" }).describe("Where the documents are"),
+  tables: list(table).min(1, { error: "expected at least one table" }).describe(
+    "Tables that hold the documents",
+  ),
   embedding_llm: embeddingProvider.optional(),
   rag_llm: completionProvider.optional(),
   api_keys: apiKeys.optional(),
@@ -97,7 +107,7 @@ const pipeline = section({
   system_prompt: text().optional().describe("Persona and style of the answers"),
   search: search.optional(),
   rerank: rerank.optional(),
-  allow_include_sources: toggle().optional().describe("Let clients ask for the documents behind an answer"),
+  allow_include_sources: toggle().optional().describe("Let clients ask which documents an answer used"),
 });
 
 /** What the RAG server answers from. */

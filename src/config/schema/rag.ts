@@ -18,19 +18,19 @@ import {
 
 /** The RAG server's listener. */
 export const server = section({
-  address: address().prefault("0.0.0.0:8080").describe("Address to listen on; port 0: one that is free"),
+  address: address().prefault("0.0.0.0:8080").describe("Address to listen on; port 0: any free port"),
   allowed_hosts: list(hostName()).prefault([]).describe(
-    "Host names under which the server may be called, besides its own; a proxy's where it passes Host on",
+    "Names that a request's Host may have, besides the server's own; list a proxy's name if the proxy keeps Host",
   ),
-  request_timeout: timeout().prefault("120s").describe("Longest run of one query"),
+  request_timeout: timeout().prefault("120s").describe("How long a query may take"),
   tls: section({
     enabled: toggle().prefault(false).describe("Serve HTTPS"),
     cert_file: filePath().optional().describe("Certificate, PEM"),
     key_file: filePath().optional().describe("Private key of the certificate, PEM"),
   }).prefault({}),
   cors: section({
-    enabled: toggle().prefault(false).describe("Answer browsers of other origins"),
-    allowed_origins: list(text()).prefault([]).describe('Those origins; "*" is all of them'),
+    enabled: toggle().prefault(false).describe("Let web pages of other origins call the server (CORS)"),
+    allowed_origins: list(text()).prefault([]).describe('Those origins; "*" allows all'),
   }).prefault({}),
 });
 
@@ -44,12 +44,16 @@ export const apiKeys = section({
 });
 
 const connection = {
-  model: text().optional().describe("The provider's name for the model"),
-  base_url: webAddress().optional().describe("Gateway in place of the provider's own address"),
-  api_key_file: filePath().optional().describe("File that holds its key, in place of the one in api_keys"),
+  model: text().optional().describe("Name of the model at the provider"),
+  base_url: webAddress().optional().describe("Address of a gateway, instead of the provider's own"),
+  api_key_file: filePath().optional().describe(
+    "File that holds the provider's key, instead of the one in api_keys",
+  ),
   headers: headerMap().optional().describe("HTTP headers sent to the provider"),
-  request_timeout: timeout().optional().describe("Longest wait for an answer, attempts together"),
-  per_attempt_timeout: timeout().optional().describe("Longest wait for one attempt; without it, no limit"),
+  request_timeout: timeout().optional().describe("How long to wait for an answer, all attempts together"),
+  per_attempt_timeout: timeout().optional().describe(
+    "How long to wait for one attempt; without it, no limit",
+  ),
 };
 
 /** The provider of embeddings; what a pipeline leaves out it takes from `defaults`. */
@@ -60,30 +64,32 @@ export const embeddingProvider = section({
 
 const contextTokens = () =>
   integer(1024).optional().describe(
-    "Ollama's context window, in tokens; without it as large as the prompts need",
+    "Ollama's context window, in tokens; without it, as large as the prompts need",
   );
 
 /** The provider of answers; what a pipeline leaves out it takes from `defaults`. */
 export const completionProvider = section({
   provider: choice(...completionKinds).optional().describe("Kind of provider"),
   ...connection,
-  max_tokens: integer(1).optional().describe("Longest answer, in tokens, a model's thoughts among them"),
+  max_tokens: integer(1).optional().describe("Longest answer in tokens, the model's thinking included"),
   context_tokens: contextTokens(),
   temperature: temperature().optional().describe(
-    "Sampling temperature; sent only where it is set",
+    "Sampling temperature; not sent unless set",
   ),
   fallback: list(section({
     provider: choice(...completionKinds),
     ...connection,
-    model: text().optional().describe("The provider's name for the model"),
+    model: text().optional().describe("Name of the model at the provider"),
     context_tokens: contextTokens(),
-  })).optional().describe("Further providers, each asked where those before it fail"),
+  })).optional().describe("Further providers, in order: Postern asks each one if those before it fail"),
 });
 
 export const tokenBudget = () =>
-  integer(0).optional().describe("Tokens of context in a prompt; 0: the default");
+  integer(0).optional().describe("Most tokens of context in a prompt; 0: as in defaults, else 4000");
 export const topN = () =>
-  integer(0, queryLimits.topN).optional().describe("Documents that a question retrieves; 0: the default");
+  integer(0, queryLimits.topN).optional().describe(
+    "Documents to retrieve for a question; 0: as in defaults, else 10",
+  );
 
 /** What pipelines have in common. */
 export const defaults = section({

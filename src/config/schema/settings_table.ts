@@ -149,7 +149,7 @@ export const httpFlags: readonly SettingFlag[] = [
     setting: "http.auth.enabled",
     on: "false",
     off: "true",
-    help: "Let everyone in without a token; for development",
+    help: "Let everyone in without a token; for development only",
   },
 ];
 
@@ -177,5 +177,5 @@ export const databaseFlags: readonly SettingFlag[] = [
 export const logFlags: readonly SettingFlag[] = [
   { flag: "log-level", setting: "log.level", placeholder: "LEVEL" },
   { flag: "log-format", setting: "log.format", placeholder: "FORMAT" },
-  { flag: "debug", setting: "log.level", on: "debug", help: "Log everything: the same as -log-level debug" },
+  { flag: "debug", setting: "log.level", on: "debug", help: "Log everything, as -log-level debug does" },
 ];

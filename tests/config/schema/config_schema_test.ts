@@ -17,13 +17,13 @@ Deno.test("configJsonSchema() describes the file as it is written", () => {
     "verify-full",
   ]);
   assert.deepEqual(valueAt(schema, [...database, "properties", "statement_timeout"]), {
-    description: "Longest run of one statement",
+    description: "How long a statement may run",
     default: "30s",
     type: "string",
   });
   assert.deepEqual(valueAt(schema, ["properties", "server", "properties", "allowed_hosts"]), {
     description:
-      "Host names under which the server may be called, besides its own; a proxy's where it passes Host on",
+      "Names that a request's Host may have, besides the server's own; list a proxy's name if the proxy keeps Host",
     default: [],
     type: "array",
     items: { type: "string" },
