@@ -21,8 +21,8 @@ variable overrides the configuration file, and the file overrides the default.
 const closing =
   `A setting of the configuration file has an environment variable: POSTERN_ and the setting's path in
 capitals, such as POSTERN_LOG_LEVEL. For http.auth and http.tls leave HTTP_ out, as in
-POSTERN_AUTH_TOKEN_FILE. For the first database write DB, as in POSTERN_DB_HOST. Where a database
-has no such setting, libpq's variables apply, such as PGHOST. config.example.yaml shows all settings.
+POSTERN_AUTH_TOKEN_FILE. For the first database write DB, as in POSTERN_DB_HOST. libpq's variables,
+such as PGHOST, give what a database leaves out. config.example.yaml shows all settings.
 `;
 
 /** What `-help` prints: every flag by mode, with its default and environment variable, at most 100 columns wide. */
