@@ -149,7 +149,7 @@ export async function dropPipelineIndex(operation: IndexOperation): Promise<void
 const insufficientPrivilege = "42501";
 
 /** Whether PostgreSQL refused something for want of rights. */
-export function isOfRights(error: unknown): error is AppError {
+function isOfRights(error: unknown): error is AppError {
   return error instanceof AppError && error.data?.["sqlState"] === insufficientPrivilege;
 }
 

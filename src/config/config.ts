@@ -103,7 +103,7 @@ const variables: Readonly<Record<KeyVendor, readonly string[]>> = {
   cohere: ["COHERE_API_KEY", "CO_API_KEY"],
 };
 
-export function vendorsFrom(env: Readonly<Record<string, string | undefined>>): Vendors {
+function vendorsFrom(env: Readonly<Record<string, string | undefined>>): Vendors {
   const home = env["HOME"];
   const key = (vendor: KeyVendor): VendorKey => {
     const text = variables[vendor].map((variable) => env[variable]?.trim()).find(Boolean);

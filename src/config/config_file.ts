@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { ConfigError, type Fault } from "./fault.ts";
 import { configVariable } from "./schema/settings_table.ts";
 
-export const systemConfigPath = "/etc/postern/config.yaml";
+const systemConfigPath = "/etc/postern/config.yaml";
 
 export interface FindOptions {
   /** From `-config`. */

@@ -28,7 +28,7 @@ export function readWhen(name: string): string {
 }
 
 /** Whether a running server takes in a change of the setting with that name (`http.allowed_hosts`). */
-export function isReloaded(name: string): boolean {
+function isReloaded(name: string): boolean {
   if (name === "databases[].embedded") return false;
   return reloaded.some((each) => name === each || name.startsWith(`${each}.`) || name.startsWith(`${each}[`));
 }

@@ -16,7 +16,7 @@ export interface HandbookSection {
 }
 
 /** The handbook's pages as Markdown. */
-export const handbookFolder = new URL("./handbook/", import.meta.url);
+const handbookFolder = new URL("./handbook/", import.meta.url);
 
 const handbookTable = `
 CREATE EXTENSION IF NOT EXISTS vector;

@@ -64,7 +64,7 @@ export interface IngestSummary {
   readonly fault?: ProviderError;
 }
 
-export const ingestDefaults = {
+const ingestDefaults = {
   maxTokens: 400,
   overlapTokens: 60,
   // four requests at once to most vendors, and some seconds' work

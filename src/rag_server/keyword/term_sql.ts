@@ -63,7 +63,7 @@ export function termOf(element: string): string {
 }
 
 /** The count in an element of a document's array. */
-export function countOf(element: string): string {
+function countOf(element: string): string {
   return `(${element} & ${countBits})::int`;
 }
 

@@ -1,5 +1,5 @@
 /** The tools that models are shown. */
-export const modelTools = [
+const modelTools = [
   "query_database",
   "get_schema_info",
   "count_rows",

@@ -99,7 +99,7 @@ function extremeCondition({ ordering, limit, isSingular, conditions }: Draft, ta
 }
 
 /** A column as SQL. */
-export const columnSql = ({ name }: CatalogColumn): string => quoteIfNeeded(name);
+const columnSql = ({ name }: CatalogColumn): string => quoteIfNeeded(name);
 
 /** `money` takes no part in arithmetic or comparisons with numbers. */
 export function numberSql(column: CatalogColumn): string {
