@@ -1,5 +1,15 @@
-import type { Logger } from "../../core/logger.ts";
-import type { UserRecord } from "./user_file.ts";
+export type DisabledReason = "lockout" | "administrator";
+
+/** Whether a user may log in, and what of earlier logins decides it. */
+export interface LockoutState {
+  /** In milliseconds since 1970; null: never. */
+  readonly lastLogin: number | null;
+  readonly enabled: boolean;
+  /** Failed logins since the last that succeeded. */
+  readonly failedAttempts: number;
+  /** Null while the account is enabled, and where another program disabled it without saying why. */
+  readonly disabledReason: DisabledReason | null;
+}
 
 /** Logins of one account that its file does not show yet. */
 export interface LoginCounts {
@@ -10,10 +20,16 @@ export interface LoginCounts {
 }
 
 /**
- * An account after some logins. `maxFailedAttempts` that failed in a row lock it; 0: they never do. The logins are counts
- * that are added, so that they also apply to an account that an administrator has just changed.
+ * An account after some logins. `maxFailedAttempts` that failed in a row lock it, which the setting
+ * `max_failed_attempts_before_lockout` says (`config/schema/http.ts`); 0: they never do. It stays locked until it is
+ * `unlocked`: no time and no password does that. The logins are counts that are added, so that they also apply to an
+ * account that an administrator has just changed.
  */
-export function afterLogins(user: UserRecord, logins: LoginCounts, maxFailedAttempts: number): UserRecord {
+export function afterLogins<User extends LockoutState>(
+  user: User,
+  logins: LoginCounts,
+  maxFailedAttempts: number,
+): User {
   const { succeededAt, failed } = logins;
   // to the second, as the file keeps it
   const lastLogin = succeededAt === null ? user.lastLogin : Math.floor(succeededAt / 1000) * 1000;
@@ -32,76 +48,12 @@ export const noLogins: LoginCounts = { succeededAt: null, failed: 0 };
 
 export const failedLogin: LoginCounts = { succeededAt: null, failed: 1 };
 
+/** An account as an administrator enables it, whatever had disabled it. */
+export function unlocked<User extends LockoutState>(user: User): User {
+  return { ...user, enabled: true, failedAttempts: 0, disabledReason: null };
+}
+
 /** The counts of earlier and later logins together. */
 export function joinLogins(earlier: LoginCounts = noLogins, later: LoginCounts = noLogins): LoginCounts {
   return later.succeededAt === null ? { ...earlier, failed: earlier.failed + later.failed } : later;
-}
-
-// the reply goes out first, so that its time does not tell of an account that is there, for which the file is written
-const writeDelayMs = 20;
-const longestRetryDelayMs = 5_000;
-
-/**
- * Keeps logins until they are written; those that come during a write are written together by the next.
- *
- * @param options.write writes logins, by username; what it resolves with runs at the moment when they leave the queue
- */
-export function createLoginQueue({ write, logger }: {
-  readonly write: (logins: ReadonlyMap<string, LoginCounts>) => Promise<() => void>;
-  readonly logger: Logger;
-}) {
-  let waiting = new Map<string, LoginCounts>();
-  let beingWritten = new Map<string, LoginCounts>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let writing: Promise<void> | undefined;
-  let failedWrites = 0;
-
-  function schedule(delayMs: number): void {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void startWriting();
-    }, delayMs);
-  }
-  function startWriting(): Promise<void> {
-    // what comes in the meantime waits for the next write
-    return writing ??= writeWaiting().finally(() => {
-      writing = undefined;
-      if (waiting.size === 0) return;
-      schedule(failedWrites === 0 ? 0 : Math.min(longestRetryDelayMs, 125 * 2 ** failedWrites));
-    });
-  }
-  async function writeWaiting(): Promise<void> {
-    [beingWritten, waiting] = [waiting, new Map()];
-    try {
-      const written = await write(beingWritten);
-      beingWritten = new Map();
-      failedWrites = 0;
-      written();
-    } catch (error) {
-      for (const [username, logins] of waiting) add(beingWritten, username, logins);
-      [beingWritten, waiting] = [new Map(), beingWritten];
-      if (failedWrites++ === 0) {
-        logger.error("Cannot note logins in the user file; trying again", { error });
-      }
-    }
-  }
-
-  return {
-    /** What is not written yet of an account. */
-    of: (username: string) => joinLogins(beingWritten.get(username), waiting.get(username)),
-    record(username: string, logins: LoginCounts): void {
-      add(waiting, username, logins);
-      if (writing === undefined) schedule(writeDelayMs);
-    },
-    /** Tries once more to write what is left. */
-    async close(): Promise<void> {
-      await writing;
-      if (waiting.size > 0) await startWriting();
-      clearTimeout(timer);
-    },
-  };
-}
-
-function add(counts: Map<string, LoginCounts>, username: string, logins: LoginCounts): void {
-  counts.set(username, joinLogins(counts.get(username), logins));
 }

@@ -6,7 +6,8 @@ import { blankWarning, refuseDamage } from "../credentials/damaged_file.ts";
 import { changeEntries } from "../credentials/entries.ts";
 import { readRecords, type RecordsRead } from "../credentials/read_records.ts";
 import type { EntryChange } from "../credentials/yaml_entries.ts";
-import { afterLogins, createLoginQueue, failedLogin, type LoginCounts } from "./lockout.ts";
+import { afterLogins, failedLogin, type LoginCounts } from "./lockout.ts";
+import { createLoginQueue } from "./login_queue.ts";
 import { costOf, passwordCost } from "./password_hashing.ts";
 import { changedFields, userKind, type UserRecord } from "./user_file.ts";
 

@@ -18,25 +18,17 @@ import {
   readEntries,
   removeEntry,
 } from "../credentials/yaml_entries.ts";
+import { type DisabledReason, type LockoutState, unlocked } from "./lockout.ts";
 import { hashPassword, passwordHashFault } from "./password_hashing.ts";
 
-export type DisabledReason = "lockout" | "administrator";
-
 /** An account as the file keeps it. Times are in milliseconds since 1970. */
-export interface UserRecord {
+export interface UserRecord extends LockoutState {
   readonly username: string;
   /** bcrypt: `$2a$`, `$2b$` or `$2y$`. */
   readonly passwordHash: string;
   readonly annotation: string | null;
   /** Null where the file does not say. */
   readonly createdAt: number | null;
-  /** Null: never. */
-  readonly lastLogin: number | null;
-  readonly enabled: boolean;
-  /** Failed logins since the last that succeeded. */
-  readonly failedAttempts: number;
-  /** Null while the account is enabled, and where another program disabled it without saying why. */
-  readonly disabledReason: DisabledReason | null;
 }
 
 /** The entries of user files: Postern's own, and those of pgEdge's server. */
@@ -140,10 +132,7 @@ export function updateUser(
  * @throws AppError as changeUser
  */
 export function enableUser(options: UserOptions): Promise<UserRecord> {
-  return changeUser(
-    options,
-    (user) => ({ ...user, enabled: true, failedAttempts: 0, disabledReason: null }),
-  );
+  return changeUser(options, unlocked);
 }
 
 /**
