@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { ConfigError, type Fault } from "./fault.ts";
-import { configVariable } from "./schema/settings_table.ts";
+import { configVariable } from "./environment_variables.ts";
 
 const systemConfigPath = "/etc/postern/config.yaml";
 

@@ -11,7 +11,7 @@ import { joinAddresses, useOwnNames } from "./schema/aliases.ts";
 import { configSchema, type ParsedConfig, unusedPartWarnings } from "./schema/config_schema.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
 import { type Locate, type Origin, schemaFaults } from "./schema/schema_faults.ts";
-import type { FlagSetting } from "./schema/settings_table.ts";
+import type { FlagSetting } from "./schema/setting_flags.ts";
 import { formatPath, putValue, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./variable_hints.ts";
 

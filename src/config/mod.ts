@@ -1,5 +1,7 @@
-export type { Config, DatabaseConfig, VendorKey, Vendors } from "./config.ts";
+export type { Config, DatabaseConfig } from "./config.ts";
 export { redactConfig } from "./config.ts";
+export type { VendorKey, Vendors } from "./environment_variables.ts";
+export { configVariable } from "./environment_variables.ts";
 export type { Fault } from "./fault.ts";
 export { ConfigError, faultText, nearestName } from "./fault.ts";
 export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";
@@ -8,13 +10,7 @@ export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pip
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export { offersTool } from "./schema/builtins.ts";
 export { configJsonSchema } from "./schema/config_schema.ts";
-export type { FlagSetting, Setting, SettingFlag } from "./schema/settings_table.ts";
-export {
-  configVariable,
-  credentialFlags,
-  databaseFlags,
-  httpFlags,
-  listSettings,
-  logFlags,
-  ragFlags,
-} from "./schema/settings_table.ts";
+export type { FlagSetting, SettingFlag } from "./schema/setting_flags.ts";
+export { credentialFlags, databaseFlags, httpFlags, logFlags, ragFlags } from "./schema/setting_flags.ts";
+export type { Setting } from "./schema/settings_table.ts";
+export { listSettings } from "./schema/settings_table.ts";

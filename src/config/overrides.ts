@@ -1,15 +1,9 @@
+import { configVariable, libpqVariables, variablePrefix } from "./environment_variables.ts";
 import { nearestName } from "./fault.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
 import type { Origin } from "./schema/schema_faults.ts";
-import {
-  configVariable,
-  type FlagSetting,
-  libpqVariables,
-  listSettings,
-  type Setting,
-  valueFromText,
-  variablePrefix,
-} from "./schema/settings_table.ts";
+import type { FlagSetting } from "./schema/setting_flags.ts";
+import { listSettings, type Setting, valueFromText } from "./schema/settings_table.ts";
 import { formatPath, isMap, putValue, valueAt, type ValueMap } from "./value_tree.ts";
 
 export interface Overrides {

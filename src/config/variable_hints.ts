@@ -1,8 +1,9 @@
 import type { PlaceOf } from "./config_document.ts";
+import { libpqVariables } from "./environment_variables.ts";
 import { configSchema } from "./schema/config_schema.ts";
 import type { Fault } from "./fault.ts";
 import { ownField, schemaAt, sectionFields } from "./schema/schema_walk.ts";
-import { libpqVariables, listSettings } from "./schema/settings_table.ts";
+import { listSettings } from "./schema/settings_table.ts";
 import { formatPath, isMap, type SettingPath, type ValueMap } from "./value_tree.ts";
 
 /** What to tell of a value that was written as if variables were replaced in it. */

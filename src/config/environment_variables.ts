@@ -1,0 +1,97 @@
+import { join } from "node:path";
+import type { KeyVendor } from "../llm/provider_kinds.ts";
+import type { SettingPath } from "./value_tree.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export const variablePrefix = "POSTERN_";
+/** Names the configuration file. */
+export const configVariable = "POSTERN_CONFIG";
+
+/**
+ * The variable of a setting, as `POSTERN_LOG_LEVEL` of `log.level`: `http.auth` and `http.tls` go without their `http`,
+ * those of the first database are `POSTERN_DB_…`. Undefined where no variable gives the setting.
+ */
+export function variableOf(path: SettingPath): string | undefined {
+  const [first, second, third] = path;
+  if (first === "databases") {
+    if (third === "name") return undefined;
+    return `${variablePrefix}DB_${third === "database" ? "NAME" : String(third).toUpperCase()}`;
+  }
+  if (path.some((part) => typeof part === "number")) return undefined;
+  const named = first === "http" && (second === "auth" || second === "tls") ? path.slice(1) : path;
+  return variablePrefix + named.join("_").toUpperCase();
+}
+
+/** libpq's variables: what a database leaves out, its own settings and `POSTERN_DB_*` having been asked first. */
+export const libpqVariables: Readonly<Record<string, string>> = {
+  PGHOST: "host",
+  PGPORT: "port",
+  PGDATABASE: "database",
+  PGUSER: "user",
+  PGPASSWORD: "password",
+  PGSSLMODE: "sslmode",
+  PGSSLCERT: "sslcert",
+  PGSSLKEY: "sslkey",
+  PGSSLROOTCERT: "sslrootcert",
+  PGTARGETSESSIONATTRS: "target_session_attrs",
+};
+
+/** The file of passwords that libpq reads; undefined where no home folder is known. */
+export function passFileFrom(env: Environment): string | undefined {
+  const home = env["HOME"];
+  return env["PGPASSFILE"] || (home && join(home, ".pgpass")) || undefined;
+}
+
+/** Where a vendor's key is looked for, once the configuration itself has none. */
+export interface VendorKey {
+  /** From the vendor's own environment variable. */
+  readonly api_key?: string;
+  /** A file in the home folder, which need not be there. */
+  readonly api_key_file?: string;
+}
+
+/** What the environment says about the vendors, under the names that their own programs know. */
+export interface Vendors {
+  readonly keys: Readonly<Record<KeyVendor, VendorKey>>;
+  /** `OLLAMA_HOST`, as a URL. */
+  readonly ollama_url?: string;
+}
+
+const vendorVariables: Readonly<Record<KeyVendor, readonly string[]>> = {
+  anthropic: ["ANTHROPIC_API_KEY"],
+  openai: ["OPENAI_API_KEY"],
+  gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+  voyage: ["VOYAGE_API_KEY"],
+  cohere: ["COHERE_API_KEY", "CO_API_KEY"],
+};
+
+/** What the environment says about vendors. */
+export function vendorsFrom(env: Environment): Vendors {
+  const home = env["HOME"];
+  const key = (vendor: KeyVendor): VendorKey => {
+    const text = vendorVariables[vendor].map((variable) => env[variable]?.trim()).find(Boolean);
+    return {
+      ...(text === undefined ? {} : { api_key: text }),
+      ...(home ? { api_key_file: join(home, `.${vendor}-api-key`) } : {}),
+    };
+  };
+  const ollama = env["OLLAMA_HOST"]?.trim();
+  return {
+    keys: {
+      anthropic: key("anthropic"),
+      openai: key("openai"),
+      gemini: key("gemini"),
+      voyage: key("voyage"),
+      cohere: key("cohere"),
+    },
+    ...(ollama ? { ollama_url: ollamaUrl(ollama) } : {}),
+  };
+}
+
+/** Ollama takes a bare host, with or without a port, and the address that it listens on everywhere. */
+function ollamaUrl(text: string): string {
+  const url = /^https?:\/\//.test(text) ? text : `http://${text}`;
+  const withPort = /:\d+$/.test(url) || url.startsWith("https://") ? url : `${url}:11434`;
+  return withPort.replace("//0.0.0.0:", "//127.0.0.1:");
+}
