@@ -6,7 +6,7 @@ import { createObjectGuard } from "./guard/object_guard.ts";
 import type { StatementChecks } from "./guard/statement_checks.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
-import type { Lease } from "./pool/principal_pool.ts";
+import type { Lease } from "./pool/lease.ts";
 import { openPortal, type Row } from "./read/portal.ts";
 import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transaction.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";

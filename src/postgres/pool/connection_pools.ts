@@ -3,13 +3,8 @@ import type { Logger } from "../../core/logger.ts";
 import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import {
-  createPrincipalPool,
-  type HeldPlace,
-  type Lease,
-  poolEnded,
-  type PrincipalPool,
-} from "./principal_pool.ts";
+import type { Lease } from "./lease.ts";
+import { createPrincipalPool, type HeldPlace, poolEnded, type PrincipalPool } from "./principal_pool.ts";
 import { createStuckBackends } from "./stuck_backends.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import type { Lease } from "../pool/principal_pool.ts";
+import type { Lease } from "../pool/lease.ts";
 import { type Column, openPortal, type Row } from "./portal.ts";
 
 /** The most that is kept of one answer. Bytes are those of the rows, as they come over the wire. */

@@ -1,7 +1,7 @@
 import { whyEnded } from "../../core/async/abort.ts";
 import { startTimer } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Lease } from "../pool/principal_pool.ts";
+import type { Lease } from "../pool/lease.ts";
 import type { StatementError } from "./statement_error.ts";
 
 // The timeout of a database, its `statement_timeout` (config/schema/databases.ts), or of a statement of our own. It holds

@@ -3,7 +3,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { type ConnectionPools, createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
-import type { Lease } from "../../../src/postgres/pool/principal_pool.ts";
+import type { Lease } from "../../../src/postgres/pool/lease.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { waitUntil } from "../../support/wait_until.ts";
