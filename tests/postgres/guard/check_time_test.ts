@@ -95,8 +95,9 @@ Deno.test("check() takes hardly more than four times as long for what is four ti
     await t.step(name, () => {
       const [small, large] = [write(size), write(4 * size)];
       assert.ok(large.length <= 100_000, `${large.length} characters`);
-      // twice the ratio of linear time, and half of quadratic time's
-      const ratios = Array.from({ length: 12 }, () => ratioOf(small, large));
+      // the least ratio counts: twice that of linear time, and half of quadratic time's
+      const ratios: number[] = [];
+      do ratios.push(ratioOf(small, large)); while (!(Math.min(...ratios) < 8) && ratios.length < 12);
       assert.ok(Math.min(...ratios) < 8, `${ratios.map((ratio) => ratio.toFixed(1))} times as long`);
     });
   }
