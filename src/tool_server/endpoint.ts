@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import { z } from "zod";
 import type { SharedDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
@@ -7,19 +6,12 @@ import type { ClientAddress } from "../http/client_address.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
-import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 import type { Login } from "../identity/login.ts";
 import { addressGroup } from "../identity/rate_limiter.ts";
-import { type InFlight, isCancellation, type RequestId } from "./mcp/in_flight.ts";
-import {
-  createJsonRpc,
-  errorReply,
-  invalidRequest,
-  type JsonRpcReply,
-  parseError,
-  replyText,
-  type ServerInfo,
-} from "./mcp/json_rpc.ts";
+import { jsonRpcReply, refusal, statusOf, unauthorized } from "./http_replies.ts";
+import { answerLogin } from "./login_call.ts";
+import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
+import { createJsonRpc, errorReply, parseError, type ServerInfo } from "./mcp/json_rpc.ts";
 import { type StreamableHttp, wantsStreamableHttp } from "./mcp/streamable_http.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { CallContext } from "./tools/tool.ts";
@@ -145,9 +137,9 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") return refusal(413, "the body is larger than 4 MiB");
     if (body.kind === "broken") return refusal(408, "the body did not arrive");
-    if (body.kind === "not_utf8") return json(400, errorReply(null, parseError));
+    if (body.kind === "not_utf8") return jsonRpcReply(400, errorReply(null, parseError));
     const message = parseMessage(body.text);
-    if (message.kind === "fault") return json(400, errorReply(null, message.error));
+    if (message.kind === "fault") return jsonRpcReply(400, errorReply(null, message.error));
     const batchFault = findBatchFault(message.value, body.text.length);
     if (batchFault !== undefined) return refusal(400, batchFault);
     const loggedIn = authentication?.login &&
@@ -174,7 +166,7 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
       return await streamableHttp.serve(request, message.value, caller);
     }
     const reply = await jsonRpc.answer(message.value, caller);
-    return reply === undefined ? new Response(null, { status: 202 }) : json(statusOf(reply), reply);
+    return reply === undefined ? new Response(null, { status: 202 }) : jsonRpcReply(statusOf(reply), reply);
   };
 }
 
@@ -208,106 +200,4 @@ function findBatchFault(message: unknown, characters: number): string | undefine
   return characters > maxBatchCharacters
     ? `a batch has at most ${maxBatchCharacters} characters; send its requests one by one`
     : undefined;
-}
-
-/**
- * `tools/call` of `authenticate_user`: the one request that needs no token. It is answered before the tools, which know
- * neither HTTP statuses nor client addresses.
- */
-const loginCall = z.object({
-  jsonrpc: z.literal("2.0"),
-  id: z.union([z.string(), z.number(), z.null()]),
-  method: z.literal("tools/call"),
-  params: z.object({ name: z.literal("authenticate_user"), arguments: z.unknown() }),
-});
-const credentials = z.strictObject({ username: z.string(), password: z.string() });
-/** A fault may name keys of the client's own. */
-const maxFaultsLength = 500;
-
-/**
- * Logs in whoever a message of that kind asks for; undefined for any other message.
- * @throws the signal's reason where the client leaves while its login waits
- */
-async function answerLogin(
-  message: unknown,
-  login: Login,
-  addressOf: () => string,
-  signal: AbortSignal,
-): Promise<Response | undefined> {
-  const call = namesLogin(message) ? loginCall.safeParse(message).data : undefined;
-  if (call === undefined) return undefined;
-  const { id } = call;
-  const { data, error } = credentials.safeParse(call.params.arguments);
-  if (error !== undefined) {
-    const faults = error.issues.map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`)
-      .join("; ").slice(0, maxFaultsLength);
-    return json(200, errorReply(id, { code: -32602, message: `Cannot log in: ${faults}` }));
-  }
-  return loginReply(id, await login.authenticate({ ...data, address: addressOf(), signal }));
-}
-
-// almost no message is one, and checking a schema costs more than answering some of them
-function namesLogin(message: unknown): boolean {
-  if (typeof message !== "object" || message === null || !("params" in message)) return false;
-  const { params } = message;
-  return typeof params === "object" && params !== null && "name" in params &&
-    params.name === "authenticate_user";
-}
-
-function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticate"]>>): Response {
-  switch (result.kind) {
-    case "success": {
-      const text = JSON.stringify({
-        success: true,
-        session_token: result.sessionToken,
-        expires_at: formatTimestamp(result.expiresAt),
-        message: "Authentication successful",
-      });
-      return json(200, { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
-    }
-    case "failed":
-      return json(200, errorReply(id, { code: -32001, message: "Authentication failed" }));
-    case "rate_limited":
-      return json(
-        429,
-        errorReply(id, { code: -32002, message: "Too many failed logins; try again later" }),
-        { "retry-after": String(result.retryAfterSeconds) },
-      );
-    case "busy":
-      return json(
-        503,
-        errorReply(id, { code: -32005, message: "Too many logins are waiting; try again later" }),
-        { "retry-after": String(result.retryAfterSeconds) },
-      );
-  }
-}
-
-// RFC 6750, section 3. One body for a missing, a wrong and an expired token: none of them may be told apart.
-function unauthorized(): Response {
-  return new Response('{"error": "Unauthorized"}', {
-    status: 401,
-    headers: { "content-type": "application/json", "www-authenticate": "Bearer" },
-  });
-}
-
-function refusal(status: number, reason: string): Response {
-  return json(status, errorReply(null, { code: invalidRequest, message: `Invalid Request: ${reason}` }));
-}
-
-function json(
-  status: number,
-  reply: JsonRpcReply | readonly JsonRpcReply[],
-  headers: Record<string, string> = {},
-): Response {
-  return new Response(replyText(reply), { status, headers: { ...replyHeaders, ...headers } });
-}
-
-const replyHeaders = {
-  "content-type": "application/json",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-};
-
-function statusOf(reply: JsonRpcReply | JsonRpcReply[]): number {
-  return !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest ? 400 : 200;
 }

@@ -1,0 +1,37 @@
+import { errorReply, invalidRequest, type JsonRpcReply, replyText } from "./mcp/json_rpc.ts";
+
+/** RFC 6750, section 3. One body for a missing, a wrong and an expired token: none of them may be told apart. */
+export function unauthorized(): Response {
+  return new Response('{"error": "Unauthorized"}', {
+    status: 401,
+    headers: { "content-type": "application/json", "www-authenticate": "Bearer" },
+  });
+}
+
+/** A refusal of a message as a whole. */
+export function refusal(status: number, reason: string): Response {
+  return jsonRpcReply(
+    status,
+    errorReply(null, { code: invalidRequest, message: `Invalid Request: ${reason}` }),
+  );
+}
+
+/** A reply of JSON-RPC. */
+export function jsonRpcReply(
+  status: number,
+  reply: JsonRpcReply | readonly JsonRpcReply[],
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(replyText(reply), { status, headers: { ...replyHeaders, ...headers } });
+}
+
+const replyHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
+
+/** The status of a reply: 400 where the message is no request. */
+export function statusOf(reply: JsonRpcReply | JsonRpcReply[]): number {
+  return !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest ? 400 : 200;
+}

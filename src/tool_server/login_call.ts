@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { formatTimestamp } from "../identity/credentials/timestamp.ts";
+import type { Login } from "../identity/login.ts";
+import { jsonRpcReply } from "./http_replies.ts";
+import type { RequestId } from "./mcp/in_flight.ts";
+import { errorReply } from "./mcp/json_rpc.ts";
+
+/**
+ * `tools/call` of `authenticate_user`: the one request that needs no token. It is answered before the tools, which know
+ * neither HTTP statuses nor client addresses.
+ */
+const loginCall = z.object({
+  jsonrpc: z.literal("2.0"),
+  id: z.union([z.string(), z.number(), z.null()]),
+  method: z.literal("tools/call"),
+  params: z.object({ name: z.literal("authenticate_user"), arguments: z.unknown() }),
+});
+const credentials = z.strictObject({ username: z.string(), password: z.string() });
+/** A fault may name keys of the client's own. */
+const maxFaultsLength = 500;
+
+/**
+ * Logs in whoever a message of that kind asks for; undefined for any other message.
+ * @throws the signal's reason where the client leaves while its login waits
+ */
+export async function answerLogin(
+  message: unknown,
+  login: Login,
+  addressOf: () => string,
+  signal: AbortSignal,
+): Promise<Response | undefined> {
+  const call = namesLogin(message) ? loginCall.safeParse(message).data : undefined;
+  if (call === undefined) return undefined;
+  const { id } = call;
+  const { data, error } = credentials.safeParse(call.params.arguments);
+  if (error !== undefined) {
+    const faults = error.issues.map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`)
+      .join("; ").slice(0, maxFaultsLength);
+    return jsonRpcReply(200, errorReply(id, { code: -32602, message: `Cannot log in: ${faults}` }));
+  }
+  return loginReply(id, await login.authenticate({ ...data, address: addressOf(), signal }));
+}
+
+// almost no message is one, and checking a schema costs more than answering some of them
+function namesLogin(message: unknown): boolean {
+  if (typeof message !== "object" || message === null || !("params" in message)) return false;
+  const { params } = message;
+  return typeof params === "object" && params !== null && "name" in params &&
+    params.name === "authenticate_user";
+}
+
+function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticate"]>>): Response {
+  switch (result.kind) {
+    case "success": {
+      const text = JSON.stringify({
+        success: true,
+        session_token: result.sessionToken,
+        expires_at: formatTimestamp(result.expiresAt),
+        message: "Authentication successful",
+      });
+      return jsonRpcReply(200, { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
+    }
+    case "failed":
+      return jsonRpcReply(200, errorReply(id, { code: -32001, message: "Authentication failed" }));
+    case "rate_limited":
+      return jsonRpcReply(
+        429,
+        errorReply(id, { code: -32002, message: "Too many failed logins; try again later" }),
+        { "retry-after": String(result.retryAfterSeconds) },
+      );
+    case "busy":
+      return jsonRpcReply(
+        503,
+        errorReply(id, { code: -32005, message: "Too many logins are waiting; try again later" }),
+        { "retry-after": String(result.retryAfterSeconds) },
+      );
+  }
+}
