@@ -1,14 +1,13 @@
-import { createLogger, silentLogger } from "../../src/core/logger.ts";
+import { silentLogger } from "../../src/core/logger.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
   type EmbeddingRequest,
   noUsage,
-  type RerankProvider,
 } from "../../src/llm/provider.ts";
 import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
-import { createPipeline, rerankDocuments, searchText } from "../../src/rag_server/pipeline.ts";
+import { createPipeline } from "../../src/rag_server/pipeline.ts";
 import type { PipelineQuery } from "../../src/rag_server/query.ts";
 import { createRetriever, type SearchSettings } from "../../src/rag_server/search/retriever.ts";
 import { testWithPgvector } from "../support/database.ts";
@@ -182,66 +181,4 @@ Deno.test("health() tells each provider's fault as its phrase, and anything else
       completion: error === undefined ? { reachable: true } : { reachable: false, error },
     });
   }
-});
-
-const history = [
-  { role: "user", content: "How many days of leave do employees get?" },
-  { role: "assistant", content: "28 days." },
-] as const;
-
-Deno.test("searchText() is the question where it stands by itself", () => {
-  const question = "Which expenses need the approval of a department head?";
-  assert.equal(searchText(question, history), question);
-  assert.equal(searchText("and contractors?", []), "and contractors?");
-});
-
-Deno.test("searchText() brings in the question before where one says little by itself", () => {
-  assert.equal(
-    searchText("and for contractors?", history),
-    "How many days of leave do employees get?\nand for contractors?",
-  );
-});
-
-Deno.test("searchText() is short whatever was said before", () => {
-  const before = [{ role: "user", content: "word ".repeat(200_000) }] as const;
-  assert.ok(searchText("and why?", before).length < 1_000);
-  assert.ok(searchText("word ".repeat(200_000), []).length < 20_000);
-});
-
-const documents = ["a", "b", "c"].map((content, at) => ({ content, score: 1 - at / 10 }));
-const { signal } = new AbortController();
-
-function reranker(rerank: RerankProvider["rerank"]): RerankProvider {
-  return { name: "voyage/rerank-2", ping: () => Promise.resolve(), rerank };
-}
-
-Deno.test("rerankDocuments() puts the best first with the reranker's scores, and keeps topK", async () => {
-  const results = [{ index: 2, score: 0.9 }, { index: 0, score: 0.2 }, { index: 1, score: 0.1 }];
-  const provider = reranker(() => Promise.resolve({ results, usage: { ...noUsage, promptTokens: 12 } }));
-  const reranked = await rerankDocuments(provider, {
-    question: "c?",
-    documents,
-    topK: 2,
-    signal,
-    logger: silentLogger,
-  });
-  assert.deepEqual(reranked.documents, [{ content: "c", score: 0.9 }, { content: "a", score: 0.2 }]);
-  assert.equal(reranked.usage.promptTokens, 12);
-});
-
-Deno.test("rerankDocuments() keeps the search's order where the reranker fails, and says so in the log", async () => {
-  const lines: string[] = [];
-  const logger = createLogger({ level: "warn", format: "json", write: (line) => lines.push(line) });
-  const provider = reranker(() => Promise.reject(new ProviderError("unreachable", "no route")));
-  const reranked = await rerankDocuments(provider, { question: "c?", documents, topK: 2, signal, logger });
-  assert.deepEqual(reranked.documents, documents.slice(0, 2));
-  assert.match(lines.join(""), /Reranking failed.*voyage\/rerank-2.*no route/);
-});
-
-Deno.test("rerankDocuments() passes on what is no provider's fault", async () => {
-  const provider = reranker(() => Promise.reject(new DOMException("gone", "AbortError")));
-  await assert.rejects(
-    rerankDocuments(provider, { question: "c?", documents, topK: 2, signal, logger: silentLogger }),
-    { name: "AbortError" },
-  );
 });
