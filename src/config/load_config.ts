@@ -10,7 +10,7 @@ import { builtinWarnings } from "./schema/builtins.ts";
 import { joinAddresses, useOwnNames } from "./schema/aliases.ts";
 import { configSchema, type ParsedConfig, unusedPartWarnings } from "./schema/config_schema.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
-import { type Locate, type Origin, schemaFaults } from "./schema/schema_faults.ts";
+import { type Locate, type Origin, schemaFaults, takeFaultyHalves } from "./schema/schema_faults.ts";
 import type { FlagSetting } from "./schema/setting_flags.ts";
 import { formatPath, putValue, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./variable_hints.ts";
@@ -72,10 +72,11 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const hints = variableHints(document.tree, document.place);
   const clamped = clampSettings(tree, document.place);
   const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
+  faults.push(...takeFaultyHalves(tree, locator(document, origins)));
   const addresses = defaultAddresses(tree, flags);
   for (const [name, half] of joinAddresses(tree, addresses)) {
-    const origin = origins.get(half);
-    if (origin !== undefined) origins.set(name, { ...origin, path: half });
+    const origin = origins.get(half) ?? document.place(half.split("."));
+    origins.set(name, { ...origin, path: half });
   }
   if (flags.demo && valueAt(tree, ["server", "address"]) === undefined) {
     putValue(tree, ["server", "address"], addresses.server);

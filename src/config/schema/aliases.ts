@@ -4,6 +4,7 @@ import type { ConfigDocument } from "../config_document.ts";
 import type { Fault } from "../fault.ts";
 import { formatPath, isMap, type SettingPath, settingsOf, valueAt, type ValueMap } from "../value_tree.ts";
 import { host, integer } from "./field_types.ts";
+import { isEmpty } from "./normalize_tree.ts";
 
 /**
  * pgEdge's two servers name the settings of a connection and of a listener differently. Postern has one name for each,
@@ -17,10 +18,10 @@ const connectionNames: Readonly<Record<string, string>> = {
   ssl_key: "sslkey",
   ssl_root_ca: "sslrootcert",
 };
-const listeners = ["http", "server"] as const;
+export const listeners = ["http", "server"] as const;
 
 /** The two halves of a listener's `address`, which pgEdge's RAG server has as two settings. */
-const listenerHalves = {
+export const listenerHalves = {
   listen_address: host().describe("Host of the address"),
   port: integer(0, 65_535).describe("Port of the address; 0: any free port"),
 };
@@ -54,10 +55,10 @@ export function useOwnNames(document: ConfigDocument): { document: ConfigDocumen
   for (const { holder, alias, name } of aliases) {
     for (const { holder: map, path } of settingsOf(document.tree, `${holder}.${alias}`)) {
       const own = [...path.slice(0, -1), name];
-      if (isGiven(map[name])) {
+      if (isGiven(map[name]) && isGiven(map[alias])) {
         const message = `cannot be given together with ${name}, which is the same`;
         faults.push({ path: formatPath(path), ...document.place(path), message });
-      } else if (isGiven(map[alias])) writtenPaths.set(formatPath(own), path);
+      } else if (name !== "address" && !isGiven(map[name])) writtenPaths.set(formatPath(own), path);
       if (name === "address") continue;
       if (isGiven(map[alias])) map[name] = map[alias];
       delete map[alias];
@@ -99,10 +100,15 @@ export function joinAddresses(
     const base = parseListenAddress(String(section["address"] ?? defaults[listener]));
     // what is wrong with the address is for validation to say
     if (base === undefined) continue;
-    section["address"] = addressText(
+    const address = addressText(
       isGiven(listen_address) ? listen_address : base.host,
       isGiven(port) ? port : base.port,
     );
+    section["address"] = address;
+    // a port that came so far is one
+    if (parseListenAddress(address) === undefined) {
+      joined.set(`${listener}.address`, `${listener}.listen_address`);
+    }
   }
   return joined;
 }
@@ -131,7 +137,6 @@ export function withAliases(
   return jsonSchema;
 }
 
-/** An empty value is the same as none. */
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== "";
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && !isEmpty(value);
 }

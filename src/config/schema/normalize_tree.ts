@@ -63,7 +63,7 @@ function normalizeMap(
 }
 
 /** Nothing, an empty text or list, a section in which nothing is set. */
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (value === null || value === "") return true;
   return typeof value === "object" && Object.keys(value ?? {}).length === 0;
 }

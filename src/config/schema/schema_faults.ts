@@ -1,6 +1,7 @@
 import { redactText } from "../../core/redact.ts";
 import { type Fault, nearestName } from "../fault.ts";
-import { formatPath, isMap, type SettingPath, valueAt } from "../value_tree.ts";
+import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../value_tree.ts";
+import { aliases, isGiven, listenerHalves, listeners } from "./aliases.ts";
 import { configSchema } from "./config_schema.ts";
 import { schemaAt, sectionFields } from "./schema_walk.ts";
 import type { z } from "zod";
@@ -20,6 +21,25 @@ export function schemaFaults(issues: readonly z.core.$ZodIssue[], tree: unknown,
   return [...new Map(faults.map((fault) => [fault.path, fault])).values()];
 }
 
+/** What is wrong with the halves of addresses. Such a half is taken out of the tree: no address can be made of it. */
+export function takeFaultyHalves(tree: ValueMap, locate: Locate): Fault[] {
+  return listeners.flatMap((listener) => {
+    const section = tree[listener];
+    if (!isMap(section)) return [];
+    return Object.entries(listenerHalves).flatMap(([half, schema]) => {
+      const path = [listener, half];
+      const value = section[half];
+      // an empty value of the file is none, one of the command line is a mistake
+      if (!isGiven(value) && (value !== "" || locate(path).flag === undefined)) return [];
+      const isDigits = half === "listen_address" && typeof value === "number";
+      const issues = schema.safeParse(isDigits ? String(value) : value).error?.issues ?? [];
+      const faults = schemaFaults(issues.map((issue) => ({ ...issue, path })), tree, locate);
+      if (faults.length > 0) delete section[half];
+      return faults;
+    });
+  });
+}
+
 /** What is wrong inside of a section that text may be written in place of, where a section is what was written. */
 function issuesWithin(issue: z.core.$ZodIssue, tree: unknown): z.core.$ZodIssue[] {
   const path = issue.path.filter((part) => typeof part !== "symbol");
@@ -32,7 +52,11 @@ function issuesWithin(issue: z.core.$ZodIssue, tree: unknown): z.core.$ZodIssue[
 
 function unknownKey(parent: SettingPath, key: string, locate: Locate): Fault {
   const section = schemaAt(configSchema, parent);
-  const known = section === undefined ? [] : Object.keys(sectionFields(section) ?? {});
+  const holder = formatPath(parent).replace(/\[\d+\]/g, "[]");
+  const known = section === undefined ? [] : [
+    ...Object.keys(sectionFields(section) ?? {}),
+    ...aliases.filter((alias) => alias.holder === holder).map(({ alias }) => alias),
+  ];
   const suggestion = nearestName(key, known);
   return {
     path: formatPath([...parent, key]),

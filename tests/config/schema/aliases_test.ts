@@ -50,7 +50,8 @@ Deno.test("a listener takes an address, or its halves, and what they leave out i
     ["listen_address: 127.0.0.1, port: 9000", ["127.0.0.1", 9000], ["127.0.0.1", 9000]],
     ["port: 9000", ["", 9000], ["0.0.0.0", 9000]],
     ["listen_address: '::1'", ["::1", 8080], ["::1", 8080]],
-    ["listen_address: '', port:", ["", 8080], ["0.0.0.0", 8080]],
+    ["listen_address: '', port: []", ["", 8080], ["0.0.0.0", 8080]],
+    ["address: '127.0.0.1:9000', port:", ["127.0.0.1", 9000], ["127.0.0.1", 9000]],
   ];
   for (const [yaml, http, server] of cases) {
     const config = await load(`http: { ${yaml} }\nserver: { ${yaml} }`);
@@ -85,12 +86,39 @@ Deno.test("a fault names the setting as the file, the variable or the flag does"
     [
       "line 3, column 15: databases[0].ssl_mode: expected one of disable, allow, prefer, require, verify-ca, " +
       'verify-full; got "always"',
-      "line 5, column 9: server.port: expected an address such as :8080, 127.0.0.1:8080 or [::1]:8080; got " +
-      '"0.0.0.0:many"',
+      'line 5, column 9: server.port: expected a whole number from 0 to 65535; got "many"',
     ],
   );
-  const error = await load("", ["-rag", "-rag-port", "70000"]).catch((error) => error);
-  assert.match(error.message, /-rag-port: server\.port: expected an address/);
+  for (const port of ["70000", ""]) {
+    const error = await load("", ["-rag", "-rag-port", port]).catch((error) => error);
+    assert.match(error.message, /-rag-port: server\.port: expected a whole number/);
+  }
+});
+
+Deno.test("a fault names the half of an address that is wrong, and both where both are", async () => {
+  const host = "expected a host's name or address, or a socket's folder";
+  const port = "expected a whole number from 0 to 65535";
+  assert.deepEqual(
+    await faultsOf(
+      `http: { listen_address: { a: b }, port: 80 }\nserver: { listen_address: a b, port: "80" }`,
+    ),
+    [
+      `line 1, column 9: http.listen_address: ${host}; got a mapping`,
+      `line 2, column 27: server.listen_address: ${host}; got "a b"`,
+      `line 2, column 38: server.port: ${port}; got "80"`,
+    ],
+  );
+  assert.deepEqual(await faultsOf("server: { listen_address: 'host:1', port: 80 }"), [
+    "line 1, column 27: server.listen_address: expected an address such as :8080, 127.0.0.1:8080 or " +
+    '[::1]:8080; got "[host:1]:80"',
+  ]);
+});
+
+Deno.test("an unknown key is told of the other name that it is near to", async () => {
+  assert.deepEqual(await faultsOf("server: { prt: 80 }\ndatabases: [{ name: a, usrname: u }]"), [
+    'line 1, column 11: server.prt: unknown key; did you mean "port"?',
+    'line 2, column 24: databases[0].usrname: unknown key; did you mean "username"?',
+  ]);
 });
 
 Deno.test("a setting and its other name cannot be given together", async () => {
