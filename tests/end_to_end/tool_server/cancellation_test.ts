@@ -4,6 +4,8 @@ import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../s
 import { waitUntil } from "../../support/wait_until.ts";
 
 const slow = "SELECT count(*) FROM generate_series(1, 100000000000)";
+/** Keeps no core busy while it runs. */
+const sleeping = "SELECT pg_sleep(60), 100000000000";
 
 async function running(database: TestDatabase): Promise<number> {
   const rows = await database.query(
@@ -86,7 +88,7 @@ testWithPostgres(
             jsonrpc: "2.0",
             id: "slow",
             method: "tools/call",
-            params: { name: "query_database", arguments: { query: slow } },
+            params: { name: "query_database", arguments: { query: sleeping } },
           }),
           { headers: { accept } },
         ).then((response) => response.text());
