@@ -14,7 +14,7 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
-import { createFileReader } from "./read_file.ts";
+import { createFileReader } from "./read_changed_file.ts";
 import { createChunkWriter } from "./write_chunks.ts";
 
 export interface IngestProgress {
@@ -124,7 +124,7 @@ async function run(
   try {
     for (const [at, file] of found.files.entries()) {
       const record = records.get(file.path);
-      const reading = await reader.read(file, record?.isWhole ? record.hash : undefined, signal);
+      const reading = await reader.read(file, record, signal);
       if (reading.kind !== "skipped") kept.add(file.path);
       if (reading.kind === "chunks") await writer.add({ ...reading, file, record });
       else if (reading.kind === "unchanged") unchanged++;

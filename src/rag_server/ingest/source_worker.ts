@@ -1,4 +1,4 @@
-/** A worker that reads files and cuts them into chunks; `read_file.ts` is its other side. */
+/** A worker that reads files and cuts them into chunks; `read_changed_file.ts` is its other side. */
 import { chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
 import { readDocument } from "./read_document.ts";
 

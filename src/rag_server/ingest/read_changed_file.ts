@@ -5,6 +5,7 @@ import { readAtMost } from "../../core/files/read_regular_file.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { chunkerVersion } from "../../text/chunk_document.ts";
 import { type FoundFile, reasonOf } from "./find_files.ts";
+import type { FileRecord } from "./ingest_record.ts";
 import { readerVersion } from "./read_document.ts";
 import type { ReadyMessage, SourceReply, SourceRequest } from "./source_worker.ts";
 
@@ -55,12 +56,12 @@ export function createFileReader(options: FileReaderOptions) {
 
   return {
     /**
-     * @param knownHash what an earlier reading's `hash` was
+     * @param record of an earlier reading; the file is unchanged where it has the same hash, and all rows are still there
      * @throws the signal's reason
      */
     async read(
       { path, source }: FoundFile,
-      knownHash: string | undefined,
+      record: Pick<FileRecord, "hash" | "isWhole"> | undefined,
       signal: AbortSignal,
     ): Promise<FileReading> {
       let bytes: Uint8Array | undefined;
@@ -75,7 +76,7 @@ export function createFileReader(options: FileReaderOptions) {
         return { kind: "skipped", reason: `it has more than ${Math.floor(maxFileBytes / 1024)} KiB` };
       }
       const hash = sha256(`${settings} ${sha256(bytes)}`);
-      if (hash === knownHash) return { kind: "unchanged" };
+      if (record?.isWhole && hash === record.hash) return { kind: "unchanged" };
       signal.throwIfAborted();
       const reply = await readOnThread(source, bytes, signal);
       return reply.kind === "chunks" ? { ...reply, hash } : reply;

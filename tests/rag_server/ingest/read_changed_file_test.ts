@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createFileReader } from "../../../src/rag_server/ingest/read_file.ts";
+import { createFileReader } from "../../../src/rag_server/ingest/read_changed_file.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 import { examplePdf } from "./example_pdf.ts";
 
