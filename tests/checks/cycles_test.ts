@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { resolve, visitImports } from "../../tools/lint_layers.ts";
+import { resolve, visitImports } from "../../tools/lint_rooms.ts";
 
 Deno.test("no file of src imports itself by way of others, not even for a type", async () => {
   const root = new URL("../../", import.meta.url);

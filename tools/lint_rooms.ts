@@ -1,6 +1,6 @@
 /**
  * A lint plugin that holds the imports between the rooms of `src/` to the table below: a file may import from its
- * own room and from those listed for it; files of `config/` also leaf files of any layer. `docs/architecture.md`
+ * own room and from those listed for it; files of `config/` also leaf files of any room. `docs/architecture.md`
  * explains the rooms.
  */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -62,7 +62,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Files of constants that settings are checked against: they stand where they are decided, and import nothing. */
 const leafFile = /_(?:kinds|limits)\.ts$/;
 
-function layerOf(path: string): string | undefined {
+function roomOf(path: string): string | undefined {
   return path.match(/(?:^|\/)src\/([a-z_]+)\/[^/]/)?.[1];
 }
 
@@ -77,18 +77,18 @@ export function resolve(fromFile: string, specifier: string): string {
 }
 
 /** The fault of one import, or undefined where the table allows it. */
-export function layerFault(fromFile: string, specifier: string): string | undefined {
-  const from = layerOf(fromFile.replaceAll("\\", "/"));
+export function roomFault(fromFile: string, specifier: string): string | undefined {
+  const from = roomOf(fromFile.replaceAll("\\", "/"));
   if (from === undefined) return undefined;
   if (leafFile.test(fromFile)) return `A file of kinds or limits imports nothing, not even "${specifier}"`;
   if (!specifier.startsWith(".")) return undefined;
   const allowed = mayImport[from];
-  if (allowed === undefined) return `Layer "${from}" is not in the table of tools/lint_layers.ts`;
-  const to = layerOf(resolve(fromFile.replaceAll("\\", "/"), specifier));
-  if (to === undefined) return `Layer "${from}" imports "${specifier}" from outside src/`;
+  if (allowed === undefined) return `Room "${from}" is not in the table of tools/lint_rooms.ts`;
+  const to = roomOf(resolve(fromFile.replaceAll("\\", "/"), specifier));
+  if (to === undefined) return `Room "${from}" imports "${specifier}" from outside src/`;
   if (to === from || allowed.includes(to)) return undefined;
   if (from === "config" && leafFile.test(specifier)) return undefined;
-  return `Layer "${from}" may not import from "${to}" (allowed: ${allowed.join(", ") || "nothing"})`;
+  return `Room "${from}" may not import from "${to}" (allowed: ${allowed.join(", ") || "nothing"})`;
 }
 
 /** A lint visitor that hands over what a file imports in any form: statements, re-exports, `import()`, types. */
@@ -111,17 +111,17 @@ export function visitImports(
 const plugin: Deno.lint.Plugin = {
   name: "postern",
   rules: {
-    layers: {
+    rooms: {
       create: (context) =>
         visitImports((specifier, node) => {
-          const message = layerFault(context.filename, specifier);
+          const message = roomFault(context.filename, specifier);
           if (message !== undefined) context.report({ node, message });
         }),
     },
     "environment-only-in-config": {
       create(context) {
-        const layer = layerOf(context.filename.replaceAll("\\", "/"));
-        if (layer === undefined || layer === "config") return {};
+        const room = roomOf(context.filename.replaceAll("\\", "/"));
+        if (room === undefined || room === "config") return {};
         return {
           'MemberExpression[object.name="Deno"][property.name="env"]'(node) {
             context.report({ node, message: "Only src/config/ reads the environment" });
