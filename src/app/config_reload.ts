@@ -53,14 +53,14 @@ export async function watchConfig(options: ConfigReloadOptions): Promise<Watched
       logger.info(`Reloaded ${path}`);
     } catch (error) {
       failed = true;
-      logger.error(`Failed to reload ${path}; the settings in force stay`, { error });
+      logger.error(`Failed to reload ${path}; the current settings stay in force`, { error });
     }
   }
 
   function warnOfRest(config: Config, asked: boolean): void {
     const names = changedAtStartOnly(options.config, config).join(", ");
     if (names !== "" && (asked || names !== notInForce)) {
-      logger.warn(`${path}: what has changed in ${names} takes effect at the next start`);
+      logger.warn(`${path}: restart the server to apply the changes in ${names}`);
     }
     notInForce = names;
   }

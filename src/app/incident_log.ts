@@ -77,8 +77,8 @@ export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
 
 const loginMessages: Readonly<Record<Exclude<LoginReport["result"], "success">, string>> = {
   failed: "A login failed",
-  rate_limited: "Logins of an address are refused: too many of them failed",
-  busy: "Logins are refused: too many of them wait",
+  rate_limited: "Logins from one address are refused: too many have failed",
+  busy: "Logins are refused: too many are waiting",
 };
 
 type CallError = NonNullable<CallReport["error"]>;

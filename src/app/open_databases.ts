@@ -50,7 +50,7 @@ export function changedDatabases(
     const wasEmbedded = old?.openStream !== undefined;
     const isEmbedded = database.embedded !== undefined;
     if (wasEmbedded !== isEmbedded) {
-      const message = "An embedded database is opened and closed at the start alone";
+      const message = "Restart the server to open or close an embedded database";
       logger.warn(message, { database: database.name });
     }
     if (wasEmbedded || isEmbedded) return old === undefined ? [] : [{ options: old, availableToUsers }];
@@ -149,7 +149,7 @@ export async function logStartupWarnings(databases: readonly Database[], logger:
         logger.warn(warning, { database: database.name });
       }
     } catch (error) {
-      logger.warn("Database is not ready; what needs it will work as soon as it is", {
+      logger.warn("The database is not ready; its tools and pipelines work as soon as it is", {
         database: database.name,
         error,
       });

@@ -51,7 +51,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     if (warning !== undefined) logger.warn(warning);
   }
   if (tokens.size === 0 && users.size === 0) {
-    logger.warn("Nothing lets anyone in yet; -add-token makes a token, -add-user an account");
+    logger.warn("Nobody can log in yet: add a token with -add-token or an account with -add-user");
   }
   const passwords = createPasswordHasher();
   opening.defer(() => passwords.close());
@@ -100,7 +100,7 @@ async function openTokens(options: IdentityOptions, stack: AsyncDisposableStack)
   late.watcher = stack.use(await watchFile(path, tokens.text, tokens.read, tokens.adopt, options));
   const sweep = () =>
     tokens.sweep().catch((error) =>
-      logger.warn("Cannot take expired tokens out of the file", { file: path, error })
+      logger.warn("Cannot remove expired tokens from the token file", { file: path, error })
     );
   const timer = setInterval(sweep, sweepEveryMs);
   Deno.unrefTimer(timer);

@@ -51,8 +51,9 @@ export async function openProviderKey(provider: KeyedProvider, options: ApiKeyOp
   const missing = missingKeyWarning(provider, key);
   const { logger } = options;
   if (!hasOwn && !isKinds && isSomeKeyIn(ofKind)) {
-    const notice = `The fallback ${kind} at ${origin} is sent no key: the one for ${kind} is for another ` +
-      "address, and api_key_file of the fallback names none";
+    const notice =
+      `No key is sent to the fallback ${kind} at ${origin}: the key for ${kind} belongs to another address; set ` +
+      "api_key_file of the fallback";
     if (missing === undefined) logger.info(notice);
     else logger.warn(notice);
   } else if (missing !== undefined) logger.warn(missing);
@@ -73,7 +74,8 @@ function missingKeyWarning({ kind, baseUrl }: KeyedProvider, key: ApiKey): strin
   const isOptional = kind === "ollama" || kind === "local" ||
     ((kind === "openai" || kind === "cohere") && baseUrl !== undefined);
   if (isOptional || key.read() !== undefined) return undefined;
-  return `No key for ${kind}: looked in the configuration, in ${kind.toUpperCase()}_API_KEY and in ~/.${kind}-api-key`;
+  return `No key for ${kind}: looked in the configuration, in ${kind.toUpperCase()}_API_KEY and in ` +
+    `~/.${kind}-api-key`;
 }
 
 /** Reads a key, and reads it again when its file changes; a file that cannot be read leaves the key as it was. */

@@ -62,7 +62,7 @@ export async function run(options: RunOptions): Promise<void> {
   using files = createFileWatch();
   // from the first moment on: without a listener the signal ends the process
   using _hangUp = isStdio ? undefined : onHangUp(() => {
-    logger.info("SIGHUP: credentials, keys, certificates and the configuration are read again");
+    logger.info("SIGHUP: reading credentials, keys, certificates and the configuration again");
     files.lookAtAll();
   });
   await using databases = demo

@@ -36,7 +36,7 @@ export async function readTls(files: TlsFiles, section: string): Promise<TlsPair
     throw new AppError(
       "invalid",
       `Cannot use ${section}.cert_file ${files.cert_file} with ${section}.key_file ${files.key_file}: ` +
-        "the key is another certificate's",
+        "the key belongs to another certificate",
     );
   }
   return { cert: `${cert.trimEnd()}\n${chain}`, key };
@@ -71,7 +71,7 @@ export async function watchTls(options: TlsWatchOptions): Promise<WatchedFiles> 
       const reason = error instanceof Error ? error.message : String(error);
       if (reason === fault && !asked) return;
       fault = reason;
-      logger.error(`Failed to reload the certificate of ${names}; the one in force stays`, { error });
+      logger.error(`Failed to reload the certificate of ${names}; the current one stays in force`, { error });
     }
   }
 
@@ -105,7 +105,7 @@ function parseCertificates(pem: string, what: string): X509Certificate[] {
   try {
     return blocks.map((block) => new X509Certificate(block));
   } catch (cause) {
-    throw new AppError("invalid", `Cannot use ${what}: a certificate in it is cut or damaged`, { cause });
+    throw new AppError("invalid", `Cannot use ${what}: a certificate in it is cut off or damaged`, { cause });
   }
 }
 
@@ -114,7 +114,7 @@ function belongTogether(certificate: X509Certificate, key: string, what: string)
   try {
     ofKey = createPublicKey(key).export({ type: "spki", format: "pem" }).toString();
   } catch (cause) {
-    throw new AppError("invalid", `Cannot use ${what}: the key is cut, damaged or encrypted`, { cause });
+    throw new AppError("invalid", `Cannot use ${what}: the key is cut off, damaged or encrypted`, { cause });
   }
   try {
     return certificate.publicKey.export({ type: "spki", format: "pem" }).toString() === ofKey;

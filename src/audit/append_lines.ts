@@ -38,7 +38,7 @@ export async function appendLines(
     const start = await findStart(file, { dev, ino, size }, await head.read(), path);
     if (lines.length === 0) return;
     if (start.note?.event === "recovery") {
-      logger.error(`The end of ${path} is not as it was written`, start.note.facts);
+      logger.error(`The end of ${path} has changed since the server wrote it`, start.note.facts);
     }
     const note = start.note &&
       { time: new Date(now()).toISOString(), event: start.note.event, ...start.note.facts };
@@ -84,7 +84,7 @@ async function findStart(
   }
   const { last, unreadable } = await readTrailEnd(file, size);
   if (last === undefined && head === undefined && unreadable?.endsLine) {
-    throw new AppError("invalid", `Cannot write ${path}: it is no audit trail`);
+    throw new AppError("invalid", `Cannot write ${path}: it is not an audit trail`);
   }
   const found = last ?? chainStart;
   // The head is behind where a writer crashed between the two writes. Where it is ahead, lines were in the file that are

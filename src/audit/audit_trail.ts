@@ -86,7 +86,7 @@ export async function createAuditTrail(options: {
   function noteWritten(lines: number): void {
     waiting.splice(0, lines);
     counts.written += lines;
-    if (failing) logger.info(`The audit trail ${file} is written again`, { lost: lostUnnoted });
+    if (failing) logger.info(`The audit trail ${file} can be written again`, { lost: lostUnnoted });
     failing = false;
     if (lostUnnoted > 0) {
       waiting.push({ time: new Date(now()).toISOString(), event: "lost", count: lostUnnoted });
@@ -98,7 +98,7 @@ export async function createAuditTrail(options: {
     counts.failedWrites++;
     if (!failing) {
       const reason = error instanceof AppError ? error.message : `Cannot write ${file}: an unexpected fault`;
-      logger.error(`${reason}; audit events wait`, { waiting: waiting.length });
+      logger.error(`${reason}; audit events wait in memory`, { waiting: waiting.length });
       if (!(error instanceof AppError)) logger.debug("Cannot write the audit trail", { error });
     }
     failing = true;

@@ -33,7 +33,7 @@ export async function verifyAudit(path: string, after?: ChainEnd): Promise<Verif
   const { head, size } = await headAndSizeOf(path);
   const check = createChainCheck(head, after);
   for await (const { line, bytes, isWhole } of readLines(path, size)) {
-    const fault = isWhole ? check.next(line, bytes) : { line, reason: "it has no end, as after a crash" };
+    const fault = isWhole ? check.next(line, bytes) : { line, reason: "it is cut off, as after a crash" };
     if (fault !== undefined) return { ok: false, ...fault };
   }
   return check.finish();
@@ -68,7 +68,7 @@ function createChainCheck(head: ChainHead | undefined, after: ChainEnd | undefin
       return unreadableFault();
     }
     if (head?.sequence === read.sequence && head.hash !== read.hash) {
-      return { line, reason: "it, or a line before it, was written anew" };
+      return { line, reason: "it or an earlier line was rewritten" };
     }
     unreadable = undefined;
     if (last === undefined) recent.set(read.sequence - 1, { hash: read.previous, line: 0 });
@@ -93,7 +93,7 @@ function createChainCheck(head: ChainHead | undefined, after: ChainEnd | undefin
     if (missing > 0) return { line, reason: `lines before it are missing (${missing}), or it was inserted` };
     if (missing < 0) return insertedFault(read, line);
     if (read.previous === last.hash) return undefined;
-    if (last.line === 0) return { line, reason: "it does not follow the file before" };
+    if (last.line === 0) return { line, reason: "it does not continue the previous file" };
     return { line: last.line, reason: "it was changed" };
   }
 

@@ -92,18 +92,20 @@ function evaluationLines({ queries, unjudgedQueries, searches, difference, weigh
     "",
     ...tableLines(["arm", "nDCG@10", "recall@10", "recall@100", "MRR", "p50 ms", "p95 ms", "p99 ms"], rows),
     "",
-    "Times are of a search for ten documents, one at a time, without the embedding of the question.",
+    "Times measure one search for ten documents at a time, without embedding the question.",
     ...(difference === undefined ? [] : [differenceLine(difference)]),
     ...(weighed === undefined || weighed.best.ndcgAt10 === 0 ? [] : [bestWeightLine(weighed.best)]),
     ...(queries < fewestQuestions && (difference ?? weighed) !== undefined ? [tooFew] : []),
     ...(searches.every(({ recallAt100 }) => recallAt100 === 0)
-      ? ["No judged document was found at all: do the judgements name the documents by the tables' ids?"]
+      ? [
+        "No search found a judged document: check that the judgements name documents by the ids in the tables.",
+      ]
       : []),
   ];
 }
 
 const tooFew =
-  `That is too few questions to tell a difference from chance: it takes ${fewestQuestions} at least.`;
+  `These questions are too few to tell a difference from chance: use at least ${fewestQuestions}.`;
 
 function differenceLine({ search, against, mean, interval }: NonNullable<Evaluation["difference"]>): string {
   return `${search} against ${against}: nDCG@10 ${signed(mean)}${
@@ -112,12 +114,12 @@ function differenceLine({ search, against, mean, interval }: NonNullable<Evaluat
 }
 
 function bestWeightLine({ vectorWeight, ndcgAt10, configured, difference }: FusionWeights["best"]): string {
-  const line = `For these questions vector_weight ${vectorWeight} does best: nDCG@10 ${ndcgAt10.toFixed(4)}`;
-  if (vectorWeight === configured) return `${line}, and it is the configured one.`;
+  const line = `For these questions vector_weight ${vectorWeight} is best: nDCG@10 ${ndcgAt10.toFixed(4)}`;
+  if (vectorWeight === configured) return `${line}, and the configuration has it already.`;
   // the best of many weights for some questions is a little less good for others
   const meaning = intervalText(
     difference.interval,
-    "it is better, if a little less for other questions",
+    "it is better, but perhaps a little less so for other questions",
     "it is worse",
   );
   return `${line}, ${signed(difference.mean)} against ${configured}${meaning}.`;

@@ -55,7 +55,7 @@ async function forEachTable(
   try {
     await attempt(async () => {
       const lost = await dropLostIndexes(connection, signal);
-      if (lost > 0) print(`Keyword indexes dropped whose tables are gone: ${lost}`);
+      if (lost > 0) print(`Keyword indexes dropped, as their tables no longer exist: ${lost}`);
     });
     for (const settings of named.pipeline.tables) {
       await attempt(() => work(settings, connection, attempt));
@@ -81,7 +81,7 @@ async function indexKeywords(
 ): Promise<void> {
   const { name: idColumn } = table.key;
   if (idColumn === "ctid" || !table.key.isId) {
-    return print(`${name}: no keyword index, since it has no id column`);
+    return print(`${name}: no keyword index, because the table has no id column`);
   }
   const source = { table: table.relation, textColumn, idColumn, signal };
   const found = await findKeywordIndex(database, source);
@@ -116,9 +116,9 @@ async function indexVectors(
   const dimensions = table.vector.dimensions ?? await embeddingLength(providers.embedding, signal);
   const built = await buildVectorIndex({ connection, table, dimensions, signal });
   if (built === "built") print(`${table.name}: vector index`);
-  if (built === "not a table") print(`${table.name}: no vector index, since it is not a table`);
+  if (built === "not a table") print(`${table.name}: no vector index, because it is not a table`);
   if (built === "too many dimensions") {
-    print(`${table.name}: no vector index for ${dimensions} dimensions`);
+    print(`${table.name}: no vector index, because ${dimensions} dimensions are too many for one`);
   }
 }
 
@@ -156,6 +156,6 @@ function isOfRights(error: unknown): error is AppError {
 /** The error; one of rights says besides whose they are and where another role can be given. */
 export function withRoleHint(error: unknown, role: string): unknown {
   if (!isOfRights(error)) return error;
-  const hint = `the role "${role}" lacks the right; give one that has it at -db-user`;
+  const hint = `role "${role}" lacks the right; name a role that has it with -db-user`;
   return new AppError(error.code, `${error.message}; ${hint}`, { cause: error });
 }

@@ -98,7 +98,7 @@ function createDocument(tree: ValueMap, yaml: Document.Parsed, placeAt: PlaceAt)
 }
 
 function syntaxMessage({ code, message }: YAMLParseError): string {
-  return code === "MULTIPLE_DOCS" ? "a second document starts here; the file holds one" : message;
+  return code === "MULTIPLE_DOCS" ? "a second document starts here; the file may hold only one" : message;
 }
 
 function aliasMessage(error: unknown): string {

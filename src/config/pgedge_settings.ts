@@ -11,15 +11,16 @@ import { isMap, settingsOf, type ValueMap } from "./value_tree.ts";
 const deprecatedSettings: Readonly<Record<string, string>> = {
   "secret_file":
     "Postern encrypts no passwords; give them as databases[].password, POSTERN_DB_PASSWORD or ~/.pgpass",
-  "trace_file": "log.level: debug and log.format: json take its place",
-  "knowledgebase": "there is no documentation search; a pipeline over a table of documents takes its place",
-  "identity": "claims in headers are not read; every pipeline's documents are for everyone who can reach it",
-  "http.auth.methods": "tokens and users are both accepted; a method whose file is empty lets nobody in",
-  "http.auth.oauth": "there is no OAuth server; tokens and users take its place",
-  "http.client_ip.source": "the header is read where http.client_ip.header and trusted_proxies are set",
+  "trace_file": "use log.level: debug and log.format: json instead",
+  "knowledgebase": "there is no documentation search; use a pipeline over a table of documents instead",
+  "identity":
+    "claims in headers are not read; everyone who can reach a pipeline can ask about all its documents",
+  "http.auth.methods": "tokens and users are both accepted; nobody can use a method while its file is empty",
+  "http.auth.oauth": "there is no OAuth server; use tokens and users instead",
+  "http.client_ip.source": "set http.client_ip.header and trusted_proxies to have the header read",
   "databases[].allow_writes": "every database is read-only",
   "databases[].allow_llm_switching":
-    "databases[].available_to_users and a token's database say who may use which",
+    "databases[].available_to_users and a token's database decide who may use a database",
   "databases[].allowed_pl_languages": "databases[].allowed_functions names the functions that may be called",
   "databases[].pool_min_conns": "connections open when they are needed",
   "databases[].pool_health_check_period": "a connection that is broken is replaced when it is needed",
@@ -48,8 +49,7 @@ export function identityFaults(tree: ValueMap, place: PlaceOf): Fault[] {
   return [{
     path: "identity",
     ...place(["identity"]),
-    message:
-      "claims in headers are not read, so rows would not be filtered by them; a proxy has to decide who asks",
+    message: "claims in headers are not read, so they would filter no rows; let a proxy decide who may ask",
   }];
 }
 
@@ -73,7 +73,7 @@ export function clampSettings(tree: ValueMap, place: PlaceOf): string[] {
       const value = holder[key];
       if (typeof value !== "number" || !Number.isInteger(value) || value <= most) return [];
       holder[key] = most;
-      return [`${settingAt(path, place)}: ${value} is lowered to ${most}, the highest there is`];
+      return [`${settingAt(path, place)}: ${value} is lowered to ${most}, the highest value allowed`];
     })
   );
 }

@@ -135,7 +135,7 @@ function providerSettings<Kind extends string>(
 ): ProviderSettings<Kind> {
   const { provider, model, base_url } = section;
   if (provider === undefined) {
-    throw new AppError("internal", `Cannot settle pipeline "${pipeline.name}": a provider is missing`);
+    throw new AppError("internal", `Cannot complete pipeline "${pipeline.name}": a provider is missing`);
   }
   const keyFile = [pipeline.api_keys, defaults?.api_keys, api_keys].map((keys) => keyFileOf(keys, provider))
     .find((file) => file !== undefined);

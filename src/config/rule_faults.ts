@@ -40,7 +40,7 @@ function checkNames(entries: unknown, part: string, report: Report): void {
     if (typeof name !== "string") continue;
     const first = firstIndexes.get(name);
     if (first === undefined) firstIndexes.set(name, index);
-    else report([part, index, "name"], `${JSON.stringify(name)} is the name of ${part}[${first}] too`);
+    else report([part, index, "name"], `${part}[${first}] already has the name ${JSON.stringify(name)}`);
   }
 }
 
@@ -89,7 +89,7 @@ function checkCompletion(llm: unknown, report: Report): void {
   if (provider === "local" && valueAt(llm, ["fallback"]) !== undefined) {
     report(
       ["llm", "fallback"],
-      "cannot be given for local, which answers by rules and asks no other provider",
+      "cannot be given for local: it answers by rules and calls no other provider",
     );
   }
   if (modelIsOptional.includes(provider)) return;
@@ -131,7 +131,7 @@ function checkPipelines(tree: ValueMap, report: Report): void {
     ) {
       report(
         [...path, "database", "target_session_attrs"],
-        "needs hosts: one server leaves nothing to choose",
+        "needs hosts: with one server there is nothing to choose",
       );
     }
     checkModel(pipeline["rerank"], [...path, "rerank"], report);

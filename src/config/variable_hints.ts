@@ -35,7 +35,7 @@ export function variableHints(tree: ValueMap, place: PlaceOf): VariableHint[] {
 /** Hints as lines for the log. */
 export function hintWarnings(hints: readonly VariableHint[]): string[] {
   return hints.map(({ writtenPath, line, message }) =>
-    `${writtenPath}${line === undefined ? "" : ` (line ${line})`} is taken as it is written: ${message}`
+    `${writtenPath}${line === undefined ? "" : ` (line ${line})`} is used as it is written: ${message}`
   );
 }
 
@@ -64,10 +64,10 @@ function instead(path: SettingPath): string {
   const hasFile = section !== undefined && ownField(sectionFields(section) ?? {}, file) !== undefined;
   const variables = variablesOf(path);
   const ways = [
-    ...(hasFile ? [`${file} names a file that holds the value`] : []),
-    ...(variables.length === 0 ? [] : [`${variables.join(" or ")} gives it where the file leaves it out`]),
+    ...(hasFile ? [`set ${file} to a file that holds the value`] : []),
+    ...(variables.length === 0 ? [] : [`leave it out and set ${variables.join(" or ")}`]),
   ];
-  return ways.length === 0 ? "write the value itself" : ways.join(", and ");
+  return ways.length === 0 ? "write the value itself" : ways.join(", or ");
 }
 
 /** The environment variables that give a setting. */

@@ -28,14 +28,15 @@ const serverSql = `SELECT current_setting('server_version'), host(inet_server_ad
 
 const remedies: Readonly<Record<string, string>> = {
   "28P01": "-- Correct the password of the database's settings, or the role's: ALTER ROLE … PASSWORD '…'",
-  "28000": "-- Let the role in from this machine: a line in pg_hba.conf, then SELECT pg_reload_conf()",
+  "28000": "-- Allow the role from this machine: add a line to pg_hba.conf, then SELECT pg_reload_conf()",
   "3D000": "-- Correct the database's name in its settings, or make it: CREATE DATABASE …",
   "53300": "-- Raise max_connections of the server, or lower pool_max_conns",
 };
 
 function unreachable({ message, data }: AppError): CheckResult {
   const remedy = remedies[String(data?.["sqlState"])] ??
-    "-- Correct host, port and TLS of the database's settings, and see that PostgreSQL listens there: pg_isready -h HOST -p PORT";
+    "-- Correct host, port and TLS of the database's settings, and check that PostgreSQL listens there: " +
+      "pg_isready -h HOST -p PORT";
   return error(message, remedy);
 }
 
@@ -52,7 +53,7 @@ export function extensionCheck(database: Database, next: readonly Check[]): Chec
         ? "ALTER EXTENSION vector UPDATE;"
         : "-- Install pgvector 0.8 or later on the database's server\nALTER EXTENSION vector UPDATE;";
       const message =
-        `pgvector ${installed} may find too little under a filter; 0.8 looks on until it has enough`;
+        `pgvector ${installed} may find too few rows under a filter; 0.8 searches on until it has enough`;
       return [warning(message, update), ...next];
     },
   };

@@ -76,7 +76,9 @@ function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: Abort
       signal,
       (soon) => embedding.embed({ texts: ["ping"], purpose: "query", signal: soon }),
     );
-    if (vector === undefined) throw new ProviderError("provider", "no vector for a text");
+    if (vector === undefined) {
+      throw new ProviderError("provider", "the provider returned no vector for a text");
+    }
     return vector;
   }
   let embedded: Promise<Float32Array> | undefined;

@@ -78,9 +78,9 @@ const remedies: Readonly<Record<ProviderErrorKind, string>> = {
   credentials: "-- Put a valid key into the provider's key file (api_keys) or its environment variable",
   rate_limit: "-- Wait, or raise the account's limit or balance with the provider",
   invalid_request: "-- Correct model, dimensions and base_url of this provider in the configuration",
-  unsupported: "-- Choose a provider that offers this, and see that base_url is the address of its API",
-  provider: "-- Look at the provider's status page, and try again",
-  unreachable: "-- Correct base_url, and see that this machine reaches it: curl -I BASE_URL",
+  unsupported: "-- Choose a provider that offers this, and check that base_url is the address of its API",
+  provider: "-- Look at the provider's status page, then try again",
+  unreachable: "-- Correct base_url, and check that this machine reaches it: curl -I BASE_URL",
   timeout: "-- Raise request_timeout and per_attempt_timeout, or choose a faster model",
   internal: "-- Look at the server's log",
 };

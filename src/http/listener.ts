@@ -322,7 +322,9 @@ function openRuntimesServer({ address, tls, answer, onError }: HttpServerOptions
     addr: server.addr,
     shutdown: () => server.shutdown(),
     replaceCertificate() {
-      return Promise.reject(new TypeError("this runtime takes a new certificate at the start alone"));
+      return Promise.reject(
+        new TypeError("this runtime reads certificates only at the start; restart the server"),
+      );
     },
   };
 }

@@ -128,7 +128,7 @@ export function createCircuitBreaker(
       const { kind, detail } = open.cause;
       throw new ProviderError(
         kind,
-        `not tried, since the provider failed ${errorsToOpen} times in a row: ${detail}`,
+        `not tried, because the provider failed ${errorsToOpen} times in a row: ${detail}`,
       );
     }
     probe = createPass(patienceMs);

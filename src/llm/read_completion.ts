@@ -116,7 +116,7 @@ async function* readCompletionStream(
 /** A provider that throws where a cut answer has no text, for callers that cannot use one that was all thinking. */
 export function requireText(provider: CompletionProvider, logger: Logger): CompletionProvider {
   function refuse(): ProviderError {
-    const error = emptyAnswer("the longest one allowed was used up before any text; raise max_tokens");
+    const error = emptyAnswer("the model used all of max_tokens before any text; raise max_tokens");
     logger.warn("a model gave no answer", { provider: provider.name, detail: error.detail });
     return error;
   }

@@ -121,7 +121,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         signal,
       });
       usages.push(usage);
-      if (vector === undefined) throw new ProviderError("provider", "no vector for the question");
+      if (vector === undefined) {
+        throw new ProviderError("provider", "the provider returned no vector for the question");
+      }
       return vector;
     };
     const topN = query.topN ?? options.topN;

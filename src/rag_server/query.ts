@@ -196,7 +196,7 @@ export const queryRequest = z.object({
   }),
   filter: optional(filter),
   include_sources: flag("Answer with the documents too, where the pipeline permits it"),
-  disable_hybrid: flag("Search by meaning alone, without the keyword arm"),
+  disable_hybrid: flag("Search by vectors only, without keywords"),
   messages: optional(boundedList(message, 0, limits.messages)).openapi({
     description: "Earlier turns of the conversation, oldest first",
   }),

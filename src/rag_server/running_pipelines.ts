@@ -45,7 +45,7 @@ export function createRunningPipelines(
     try {
       await set[Symbol.asyncDispose]();
     } catch (error) {
-      logger.warn("Cannot end replaced pipelines", { error });
+      logger.warn("Cannot close the replaced pipelines", { error });
     }
   }
 

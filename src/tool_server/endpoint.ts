@@ -64,8 +64,8 @@ export function createEndpoint(options: EndpointOptions) {
 
 const refusals = {
   host:
-    "Forbidden: the Host header names a host that this server is not called by; behind a proxy that passes " +
-    "Host on, list the proxy's host name in http.allowed_hosts",
+    "Forbidden: the Host header names a host that this server does not serve; behind a proxy that passes Host " +
+    "on, list the proxy's host name in http.allowed_hosts",
   origin: "Forbidden: the Origin header names a web page that may not call this server; list its origin in " +
     "http.allowed_origins",
 } as const;
@@ -136,7 +136,7 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
     if (!isJson(request)) return refusal(415, "Content-Type must be application/json");
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") return refusal(413, "the body is larger than 4 MiB");
-    if (body.kind === "broken") return refusal(408, "the body did not arrive");
+    if (body.kind === "broken") return refusal(408, "the body did not arrive completely");
     if (body.kind === "not_utf8") return jsonRpcReply(400, errorReply(null, parseError));
     const message = parseMessage(body.text);
     if (message.kind === "fault") return jsonRpcReply(400, errorReply(null, message.error));

@@ -250,7 +250,7 @@ Deno.test("lines that a hand removed at the end are noted, and stay found out", 
   await using trail = await openTrail(file, { logger });
   trail.record({ ...login, user: "d" });
   await trail.flush();
-  assert.match(logged.join(""), /not as it was written lines_missing=2/);
+  assert.match(logged.join(""), /has changed since the server wrote it lines_missing=2/);
   const lines = await linesOf(file);
   assert.deepEqual(lines.map(({ sequence, event }) => [sequence, event]), [[1, "login"], [4, "recovery"], [
     5,
@@ -370,13 +370,13 @@ Deno.test("a file that cannot be written is logged once; events wait, the newest
   const { failedWrites: _, ...counts } = trail.counts();
   assert.deepEqual(counts, { written: 1, waiting: 5, lost: 3 });
   assert.deepEqual(logged, [
-    `ERROR Cannot open ${file}.head: its folder does not exist; audit events wait waiting=5\n`,
+    `ERROR Cannot open ${file}.head: its folder does not exist; audit events wait in memory waiting=5\n`,
   ]);
   await Deno.rename(away, home);
   await waitUntil("all that waited is written", () => trail.counts().waiting === 0);
   trail.record({ ...login, user: "after" });
   await trail.flush();
-  assert.deepEqual(logged.slice(1), [`INFO  The audit trail ${file} is written again lost=3\n`]);
+  assert.deepEqual(logged.slice(1), [`INFO  The audit trail ${file} can be written again lost=3\n`]);
   const lines = await linesOf(file);
   assert.deepEqual(lines.map(({ user, event, count }) => user ?? [event, count]), [
     "before",
@@ -449,7 +449,7 @@ Deno.test("a file of another kind, a folder and a missing folder are refused at 
   await Deno.writeTextFile(file, "my notes\nof this year\n");
   await assert.rejects(openTrail(file), {
     code: "invalid",
-    message: `Cannot write ${file}: it is no audit trail`,
+    message: `Cannot write ${file}: it is not an audit trail`,
   });
   assert.equal(await Deno.readTextFile(file), "my notes\nof this year\n");
   await assert.rejects(openTrail(folder.path), {

@@ -128,7 +128,7 @@ Deno.test("lines that changed places, and a trail that was written anew from som
   assert.deepEqual(await verifyAudit(file), {
     ok: false,
     line: 8,
-    reason: "it, or a line before it, was written anew",
+    reason: "it or an earlier line was rewritten",
   });
 });
 
@@ -136,7 +136,7 @@ Deno.test("a line without an end, and a file that is one line without end, are n
   await using folder = await temporaryFolder();
   const { copy, lines } = await trailOfEight(folder.path);
   await Deno.writeTextFile(copy, asFile(lines).slice(0, -1));
-  const torn = { ok: false, line: 8, reason: "it has no end, as after a crash" };
+  const torn = { ok: false, line: 8, reason: "it is cut off, as after a crash" };
   assert.deepEqual(await verifyAudit(copy), torn);
   await Deno.writeTextFile(copy, asFile(lines) + "x".repeat(3_000_000) + "\n");
   assert.deepEqual(await verifyAudit(copy), { ...torn, line: 9 });

@@ -63,10 +63,10 @@ Deno.test("-evaluate reads the files and prints a table", async () => {
     "keyword  0.3654   0.4000     0.7000      0.5000  1.2     20.0    30.1",
     "hybrid   0.3800   0.4200     0.7500      0.5500  1.2     20.0    30.1",
     "",
-    "Times are of a search for ten documents, one at a time, without the embedding of the question.",
+    "Times measure one search for ten documents at a time, without embedding the question.",
     "hybrid against keyword: nDCG@10 +0.0146 (95 % interval -0.0020 to +0.0312): that may be chance.",
-    "For these questions vector_weight 0.15 does best: nDCG@10 0.3900, +0.0100 against 0.5 " +
-    "(95 % interval +0.0010 to +0.0200): it is better, if a little less for other questions.",
+    "For these questions vector_weight 0.15 is best: nDCG@10 0.3900, +0.0100 against 0.5 " +
+    "(95 % interval +0.0010 to +0.0200): it is better, but perhaps a little less so for other questions.",
   ]);
 });
 
@@ -96,7 +96,7 @@ Deno.test("-evaluate says what a difference means, what was left out and what lo
   const strange = await run({ searches: [nothing], ...unweighed });
   assert.equal(
     strange.lines.at(-1),
-    "No judged document was found at all: do the judgements name the documents by the tables' ids?",
+    "No search found a judged document: check that the judgements name documents by the ids in the tables.",
   );
 });
 
@@ -110,8 +110,8 @@ Deno.test("-evaluate says of a few questions that they are too few, and recommen
   assert.deepEqual((await run(few)).lines.toSpliced(1, 6), [
     "1 question",
     "hybrid against keyword: nDCG@10 +0.3049.",
-    "For these questions vector_weight 0.15 does best: nDCG@10 0.3900, +0.0100 against 0.5.",
-    "That is too few questions to tell a difference from chance: it takes 20 at least.",
+    "For these questions vector_weight 0.15 is best: nDCG@10 0.3900, +0.0100 against 0.5.",
+    "These questions are too few to tell a difference from chance: use at least 20.",
   ]);
   const json = JSON.parse((await run(few, true)).lines.join("\n"));
   assert.deepEqual([json.difference.interval, json.best_weight.interval], [null, null]);
@@ -123,7 +123,7 @@ Deno.test("-evaluate says of a few questions that they are too few, and recommen
   const own = { ...best, configured: 0.15 };
   assert.equal(
     (await run({ weighed: { ...weighed, best: own } })).lines.at(-1),
-    "For these questions vector_weight 0.15 does best: nDCG@10 0.3900, and it is the configured one.",
+    "For these questions vector_weight 0.15 is best: nDCG@10 0.3900, and the configuration has it already.",
   );
 });
 

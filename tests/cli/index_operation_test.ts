@@ -10,8 +10,8 @@ Deno.test("an error of rights says whose they are and where to give another role
   assert.ok(hinted instanceof AppError);
   assert.deepEqual([hinted.code, hinted.message], [
     "upstream",
-    'Cannot ingest into "d": permission denied for schema postern; the role "reader" lacks the right; ' +
-    "give one that has it at -db-user",
+    'Cannot ingest into "d": permission denied for schema postern; ' +
+    'role "reader" lacks the right; name a role that has it with -db-user',
   ]);
 });
 

@@ -203,7 +203,12 @@ Deno.test("-add-user takes a password from the command line with a warning, and 
 });
 
 const refusals: [title: string, username: string, password: string, message: string][] = [
-  ["a taken name", "alice", "correct horse battery", 'Cannot add user "alice": PATH has one of that name'],
+  [
+    "a taken name",
+    "alice",
+    "correct horse battery",
+    'Cannot add user "alice": PATH already has a user of that name',
+  ],
   ["an empty name", "", "correct horse battery", 'Cannot add user "": it is empty'],
   ["__proto__", "__proto__", "correct horse battery", 'Cannot add user "__proto__": the name is reserved'],
   [

@@ -25,7 +25,7 @@ Deno.test("readConfigDocument() says where values and keys are written", () => {
 Deno.test("readConfigDocument() refuses what is no single, finite mapping", () => {
   const cases: [string, RegExp][] = [
     ["a: [1\nb: 2", /^line 2, column 1: /],
-    ["a: 1\n---\nb: 2", /^line 2, column 1: a second document starts here; the file holds one$/],
+    ["a: 1\n---\nb: 2", /^line 2, column 1: a second document starts here; the file may hold only one$/],
     ["a: *missing", /Unresolved alias/],
     ["a: &a [x]\nb: { <<: *a }", /Merge sources must be maps/],
     ["text", /^line 1, column 1: expected a mapping of settings$/],

@@ -57,7 +57,7 @@ Deno.test("the doctor finds a database that is down, and looks at the rest", asy
       severity: "error",
       message: 'Cannot reach database "archive": connection refused',
       remedy:
-        "-- Correct host, port and TLS of the database's settings, and see that PostgreSQL listens there: pg_isready -h HOST -p PORT",
+        "-- Correct host, port and TLS of the database's settings, and check that PostgreSQL listens there: pg_isready -h HOST -p PORT",
     }],
   }]);
   assert.deepEqual((await examineDown({})).map(({ check, ok }) => [check, ok]), [
@@ -144,7 +144,7 @@ Deno.test("the doctor finds providers that fail, and says which and why", async 
       ok: false,
       severity: "warning",
       message: "openai/gpt: the provider could not be reached",
-      remedy: "-- Correct base_url, and see that this machine reaches it: curl -I BASE_URL",
+      remedy: "-- Correct base_url, and check that this machine reaches it: curl -I BASE_URL",
     },
     {
       check: "rerank by cohere/r",

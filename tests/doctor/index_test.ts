@@ -16,7 +16,7 @@ const keywordIndex = "keyword index of docs";
 testWithPgvector("the doctor finds a missing vector index of a large table", async () => {
   await using fixture = await createDoctorFixture(tableOf(10_000));
   const look = () => fixture.look(vectorIndex);
-  const message = "There is no vector index, so every question is compared with about 10,000 rows";
+  const message = "There is no vector index, so every question reads the vectors of about 10,000 rows";
   const remedy = assertFault(await look(), "warning", message);
   assert.equal(remedy, "CREATE INDEX CONCURRENTLY ON public.docs USING hnsw (embedding vector_cosine_ops);");
   await fixture.apply(remedy);
@@ -62,14 +62,14 @@ testWithPgvector(
     );
     const look = () => fixture.look(vectorIndex);
     const distance =
-      "The vector index is ordered by Euclidean distance, while similarity is cosine: the nearest may be missed";
+      "The vector index uses Euclidean distance, but similarity is cosine: searches may miss the nearest documents";
     await fixture.apply(assertFault(await look(), "warning", distance));
     assertFine(await look());
     await fixture.admin.query(
       "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'docs_embedding_idx'::regclass",
     );
     const broken =
-      "Index public.docs_embedding_idx is not valid, because the making of it failed: it costs every write and serves no question";
+      "Index public.docs_embedding_idx is not valid, because building it failed: it slows down every write, and no question uses it";
     await fixture.apply(assertFault(await look(), "warning", broken));
     assertFine(await look());
     await fixture.admin.query(
@@ -124,11 +124,11 @@ testWithPgvector("the doctor finds ivfflat with lists that do not suit the rows"
   );
   const look = () => fixture.look(vectorIndex);
   const many =
-    "The ivfflat index has 200 lists, which does not suit about 20,000 rows: the nearest may lie in a list that is not read";
+    "The ivfflat index has 200 lists, which does not suit about 20,000 rows: the nearest documents may be in a list that a question does not read";
   await fixture.apply(assertFault(await look(), "warning", many));
   assertFine(await look());
   await fixture.admin.query("ALTER INDEX nearest SET (lists = 2)");
-  assertFault(await look(), "warning", /has 2 lists.*each question reads more than it need$/);
+  assertFault(await look(), "warning", /has 2 lists.*each question reads more than it needs$/);
 });
 
 testWithPgvector(
@@ -146,12 +146,13 @@ testWithPgvector(
     await fixture.indexKeywords();
     assert.deepEqual(await look(), [{ check: keywordIndex, ok: true, note: "1,500 documents" }]);
     assertFine(await look("pg_catalog.english"));
-    const other = "The keyword index is of text search configuration pg_catalog.english, not german";
+    const other = "The keyword index uses text search configuration pg_catalog.english, not german";
     assert.equal(assertFault(await look("german"), "warning", other), remake);
 
     await fixture.admin.query("DELETE FROM docs WHERE id > 1000");
     await fixture.admin.query("ANALYZE postern.keyword_1_documents");
-    const stale = "The keyword index counts words as they were before 33 % of the documents changed";
+    const stale =
+      "The keyword index has old word counts: 33 % of the documents have changed since it counted";
     assert.equal(assertFault(await look(), "warning", stale), make);
     await fixture.indexKeywords();
     assertFine(await look());
@@ -168,7 +169,7 @@ testWithPgvector(
 
     await fixture.admin.query("UPDATE postern.keyword_indexes SET format = 2, state = 'lists'");
     assert.equal(
-      assertFault(await look(), "warning", "The keyword index is unfinished, or being made right now"),
+      assertFault(await look(), "warning", "The keyword index is unfinished, or is being built now"),
       make,
     );
     await fixture.admin.query("UPDATE postern.keyword_indexes SET state = 'broken'");
@@ -195,13 +196,13 @@ testWithPgvector(
       assertFault(
         await fixture.look(keywordIndex),
         "warning",
-        `Role ${role} may not read the keyword indexes, so they serve no question`,
+        `Role ${role} may not read the keyword indexes, so no question uses them`,
       );
       // the remedy grants
       await fixture.indexKeywords();
       assertFine(await fixture.look(keywordIndex));
       await fixture.admin.query("DROP SCHEMA postern CASCADE");
-      const other = "The text's GIN index is of text search configuration german, not english";
+      const other = "The text's GIN index uses text search configuration german, not english";
       assertFault(await fixture.look(keywordIndex), "warning", other);
       await fixture.admin.query("DROP TABLE docs CASCADE");
     } finally {
@@ -213,7 +214,8 @@ testWithPgvector(
 testWithPgvector("the doctor finds a selective filter on columns without an index", async () => {
   await using fixture = await createDoctorFixture(tableOf(10_000));
   const look = (filter: Parameters<typeof fixture.look>[1] = {}) => fixture.look("filter of docs", filter);
-  const message = 'The filter picks few of about 10,000 rows by "kind", which no index begins with';
+  const message =
+    'The filter selects few of about 10,000 rows by "kind", and no index begins with that column';
   const conditions = [{ column: "kind", operator: "<" as const, value: 50 }, {
     column: "tags",
     operator: "=" as const,
@@ -223,7 +225,7 @@ testWithPgvector("the doctor finds a selective filter on columns without an inde
   assertFine(await look({ filter: "kind > 50" }));
   // the primary key finds the few
   assertFine(await look({ filter: "id < 50 AND kind < 50" }));
-  const words = 'The filter picks few of about 10,000 rows by "body", which no index begins with';
+  const words = 'The filter selects few of about 10,000 rows by "body", and no index begins with that column';
   assertFault(await look({ filter: "body = 'kind of ''id'''" }), "warning", words);
   const remedy = assertFault(await look({ filter: '"kind" < 50' }), "warning", message);
   assert.equal(remedy, 'CREATE INDEX CONCURRENTLY ON public.docs ("kind");');
@@ -246,7 +248,7 @@ testWithPgvector("the doctor finds stale statistics and dead rows", async () => 
   await fixture.apply(assertFault(await look(), "warning", changed));
   assertFine(await look());
   await fixture.admin.query("DELETE FROM docs WHERE id >= 100 AND id < 1300");
-  const dead = "1,200 dead rows are left in public.docs and its indexes, and searches pass over them";
+  const dead = "1,200 dead rows are left in public.docs and its indexes, and searches have to skip them";
   await fixture.apply(assertFault(await look(), "warning", dead));
   assertFine(await look());
 });

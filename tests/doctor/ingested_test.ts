@@ -56,7 +56,7 @@ testWithPgvector(
     assert.equal(before.length, 3);
     await fixture.admin.query("UPDATE docs SET embedding = NULL WHERE body ~ 'foxes'");
     assert.equal((await fixture.ingest()).unchanged, 2, "a run does not see that vectors are gone");
-    const message = "Of 3 rows, 2 have no vector: only their words can be found";
+    const message = "Of 3 rows, 2 have no vector: questions find them only by keywords";
     const remedy = assertFault(await fixture.look("vectors of docs"), "warning", message);
     assert.equal(remedy.split("\n").filter((line) => line === "server -ingest handbook FOLDER").length, 1);
     assert.doesNotMatch(remedy, /DELETE|DROP|ALTER|TRUNCATE/);
@@ -68,7 +68,7 @@ testWithPgvector(
     await fixture.admin.query("CREATE TABLE first (LIKE docs INCLUDING ALL)");
     const second = await fixture.look("vectors of docs", ["first"]);
     assert.doesNotMatch(
-      assertFault(second, "warning", "Of 3 rows, 1 have no vector: only their words can be found"),
+      assertFault(second, "warning", "Of 3 rows, 1 have no vector: questions find them only by keywords"),
       /-ingest/,
     );
   },
@@ -79,11 +79,15 @@ testWithPgvector("a table of -ingest with other dimensions is filled anew beside
   await fixture.ingest();
   const results = (await fixture.examine()).filter(({ check }) => check === "dimensions of docs");
   assert.deepEqual(
-    assertFault(results, "error", 'The vectors in "embedding" have 256 dimensions, the provider\'s 3').split(
+    assertFault(
+      results,
+      "error",
+      'The vectors in "embedding" have 256 dimensions, but the provider\'s have 3',
+    ).split(
       "\n",
     ),
     [
-      "-- Set embedding_llm to the model that made the vectors, with its dimensions; or give the pipeline a new table in the configuration, which this makes and fills:",
+      "-- Set embedding_llm to the model that made the vectors, with its dimensions; or name a new table for the pipeline in the configuration, then make and fill it:",
       "server -ingest handbook FOLDER",
     ],
   );
@@ -103,7 +107,7 @@ testWithPgvector("a role that may not see what -ingest wrote is told so", async 
     );
     assert.equal(
       remedy,
-      `-- Embed these rows with the tool that wrote them; role ${role} may not see whether that was -ingest:
+      `-- Embed these rows with the tool that wrote them; role ${role} may not see whether -ingest wrote them:
 SELECT "id" FROM public.docs AS source WHERE embedding IS NULL;`,
     );
   } finally {

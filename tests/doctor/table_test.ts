@@ -25,9 +25,9 @@ testWithPgvector(
       ["table docs", "about 20 rows"],
       ["dimensions of docs", "3 dimensions, as the provider's"],
       ["id of docs", "id, unique"],
-      ["vectors of docs", "every row that was looked at has one"],
-      ["vector index of docs", "none, and for about 20 rows none is needed"],
-      ["keyword index of docs", "none, and for about 20 rows none is needed"],
+      ["vectors of docs", "every row that was read has one"],
+      ["vector index of docs", "none; about 20 rows do not need one"],
+      ["keyword index of docs", "none; about 20 rows do not need one"],
       ["statistics of docs", undefined],
       ["search of docs", notes.at(-1)?.[1]],
     ]);
@@ -185,11 +185,11 @@ testWithPgvector(
     INSERT INTO docs VALUES (1, 'a', '[1,2,3,4,5]', '[1,2]', '{1:1}/4')`,
     );
     for (const [vectorColumn, stored] of [["embedding", 5], ["loose", 2], ["sparse", 4]] as const) {
-      const message = `The vectors in "${vectorColumn}" have ${stored} dimensions, the provider's 3`;
+      const message = `The vectors in "${vectorColumn}" have ${stored} dimensions, but the provider's have 3`;
       const results = await fixture.look("dimensions of docs", { vectorColumn });
       assert.deepEqual(assertFault(results, "error", message).split("\n"), [
         "-- Set embedding_llm to the model that made the vectors, with its dimensions,",
-        "-- or embed every row again, by the model that is configured now, with the tool that wrote the vectors",
+        "-- or embed every row again with the configured model, by the tool that wrote the vectors",
       ]);
     }
   },
@@ -208,14 +208,14 @@ testWithPgvector(
       const look = (filter?: string) =>
         fixture.look(check, { vectorColumn, ...(filter !== undefined && { filter }) });
       const mixed =
-        "Of 4 vectors that were looked at, 2 have 1, 1 have 2 dimensions, the provider's 3: only their rows' words can be found";
+        "Of 4 vectors that were read, 2 have 1, 1 have 2 dimensions instead of the provider's 3: questions find their rows only by keywords";
       const remedy = assertFault(await look(), "warning", mixed);
       assert.match(
         remedy,
         /^-- Embed these rows again, .* with the tool that wrote them:\nSELECT "id" FROM public\.docs /,
       );
       assert.deepEqual(await fixture.admin.query(remedy), [["1"], ["2"], ["3"]]);
-      const none = `The vectors in "${vectorColumn}" have 1 or 2 dimensions, the provider's 3`;
+      const none = `The vectors in "${vectorColumn}" have 1 or 2 dimensions, but the provider's have 3`;
       assertFault(await look("model = 'old'"), "error", none);
       assertFine(await look("model = 'new'"));
       assertFine(await fixture.look("search of docs", { vectorColumn }));
@@ -227,7 +227,7 @@ testWithPgvector(
     assert.deepEqual(result, {
       check,
       ok: true,
-      note: "3 dimensions, as the provider's, in what was looked at of a column without a length",
+      note: "3 dimensions, as the provider's, in the vectors that were read; the column sets no length",
     });
   },
 );
@@ -241,7 +241,7 @@ testWithPgvector(
     );
     const look = (filter?: string, table = "docs") =>
       fixture.look(`vectors of ${table}`, { table, idColumn: "id", ...(filter !== undefined && { filter }) });
-    const message = "Of 20 rows, 5 have no vector: only their words can be found";
+    const message = "Of 20 rows, 5 have no vector: questions find them only by keywords";
     for (const table of ["docs", "seen", "kept"]) {
       const remedy = assertFault(await look(undefined, table), "warning", message);
       const select = `SELECT "id" FROM public.${table} AS source WHERE embedding IS NULL;`;
@@ -253,13 +253,13 @@ testWithPgvector(
     const remedy = assertFault(
       some,
       "warning",
-      "Of 18 rows, 3 have no vector: only their words can be found",
+      "Of 18 rows, 3 have no vector: questions find them only by keywords",
     );
     assert.equal((await fixture.admin.query(remedy)).length, 3);
     const none = assertFault(await look("id > 50"), "warning", "No document meets the table's filter");
     assert.doesNotMatch(none, /-ingest/);
     await fixture.admin.query("UPDATE docs SET embedding = NULL");
-    assertFault(await look(), "error", "Of 20 rows, 20 have no vector: only their words can be found");
+    assertFault(await look(), "error", "Of 20 rows, 20 have no vector: questions find them only by keywords");
     await fixture.admin.query("TRUNCATE docs; REFRESH MATERIALIZED VIEW kept");
     const command = "server -ingest handbook FOLDER";
     assert.equal(assertFault(await look(), "warning", "There are no documents yet"), command);
@@ -280,13 +280,14 @@ testWithPgvector("the doctor finds documents without an id, or with one that is 
   assertFault(
     await byCode(),
     "warning",
-    '"code" is not unique ("a" is there twice): of the rows with one id, an answer shows one',
+    '"code" is not unique ("a" appears twice): an answer shows only one of the rows with the same id',
   );
   await fixture.admin.query("UPDATE docs SET code = body");
-  const slow = 'No unique index is on "code" alone: each answer reads the table to find its documents';
+  const slow = '"code" has no unique index of its own: each answer reads the table to find its documents';
   await fixture.apply(assertFault(await byCode(), "warning", slow));
   assertFine(await byCode());
-  const missing = "The documents have no id: sources come without one, and equal texts count as one document";
+  const missing =
+    "The documents have no id: sources come without an id, and equal texts count as one document";
   await fixture.apply(assertFault(await fixture.look("id of docs"), "warning", missing));
   assertFine(await fixture.look("id of docs"));
   const parted = { table: "parted" };

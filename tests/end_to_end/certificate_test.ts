@@ -78,7 +78,7 @@ for (const part of ["http", "server"] as const) {
     await waitUntil("the mismatch is logged", () => count("Failed to reload the certificate") === 1);
     assert.match(
       server.stderr(),
-      /server\.crt and \S+server\.key; the one in force stays.*the key is another certificate's/,
+      /server\.crt and \S+server\.key; the current one stays in force.*the key belongs to another certificate/,
     );
     const between = await open(port, ca);
     between.close();
@@ -96,7 +96,10 @@ for (const part of ["http", "server"] as const) {
 
     // half of a file, and no file
     await put("server.crt", pairs[0]?.cert.slice(0, 300));
-    await waitUntil("the cut is logged", () => /a certificate in it is cut or damaged/.test(server.stderr()));
+    await waitUntil(
+      "the cut is logged",
+      () => /a certificate in it is cut off or damaged/.test(server.stderr()),
+    );
     await Deno.remove(`${folder.path}/server.crt`);
     await waitUntil("the loss is logged", () => /server\.crt: there is no such file/.test(server.stderr()));
     await idle.ask(health);

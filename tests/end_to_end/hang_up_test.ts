@@ -28,7 +28,7 @@ Deno.test("SIGHUP has everything read again, and ends no server over HTTP", asyn
   await waitUntil("the origin is let in", async () => await status("/mcp/v1", origin) === 401);
   await waitUntil(
     "the rest is named",
-    () => server.stderr().includes("what has changed in max_connections takes effect at the next start"),
+    () => server.stderr().includes("restart the server to apply the changes in max_connections"),
   );
 
   // the fault is told each time that somebody asks

@@ -48,8 +48,8 @@ Deno.test("credential files are loaded again while the server runs", async (t) =
     await waitUntil("the token is let in", async () => await status(token) === 200);
     const text = await Deno.readTextFile(folder.tokenFile);
     const damages: [text: string, reason: RegExp][] = [
-      ["", /Failed to reload .*it names no tokens any more.*write \"?tokens: \{\}/],
-      ["tokens:\n", /Failed to reload .*it names no tokens any more/],
+      ["", /Failed to reload .*it has no tokens any more.*write \"?tokens: \{\}/],
+      ["tokens:\n", /Failed to reload .*it has no tokens any more/],
       [text.replace("tokens:", "token:"), /Failed to reload .*unknown key "token"; expected "tokens"/],
       [text.slice(0, text.lastIndexOf("hash: ") + 20), /Failed to reload .*may be cut/],
     ];

@@ -43,7 +43,7 @@ Deno.test("five errors in a row open a circuit: calls then fail at once with the
   await failTimes(breaker, 1, "unreachable");
   const error = await errorOf(breaker.run(unwanted));
   assert.equal(error.kind, "unreachable");
-  assert.equal(error.detail, "not tried, since the provider failed 5 times in a row: it was unreachable");
+  assert.equal(error.detail, "not tried, because the provider failed 5 times in a row: it was unreachable");
   assert.deepEqual(messages(), ["provider circuit opened"]);
 });
 

@@ -72,7 +72,7 @@ Deno.test("five callers that gave up on a silent provider open its circuit", asy
   assert.equal(kind, "timeout");
   assert.match(
     detail,
-    /^not tried, since the provider failed 5 times in a row: nothing arrived for 27500 ms/,
+    /^not tried, because the provider failed 5 times in a row: nothing arrived for 27500 ms/,
   );
   const told = model.messages().filter((message) =>
     message === "provider was silent until its caller gave up"

@@ -101,11 +101,9 @@ export const list = <T extends z.ZodType>(element: T) => z.array(element, { erro
 export const headerMap = () =>
   z.record(
     z.string(),
-    checked("a text without line ends and beyond no Latin-1", (value) =>
-      /^[\t\x20-\x7e\xa0-\xff]*$/.test(value)),
+    checked("one line of Latin-1 text", (value) => /^[\t\x20-\x7e\xa0-\xff]*$/.test(value)),
     { error: "expected a mapping of names to text" },
-  ).refine((headers) =>
-    Object.keys(headers).every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name)), {
+  ).refine((headers) => Object.keys(headers).every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name)), {
     error: "expected names of HTTP headers, such as x-team",
   });
 

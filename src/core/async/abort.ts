@@ -12,7 +12,7 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
 
 /** Who or what ended a call before its answer, in words that go on from "because". */
 export type EndOfCall =
-  | "its caller went away"
+  | "its caller disconnected"
   | "its caller cancelled it"
   | "its token or session has ended"
   | "it took too long"
@@ -26,8 +26,8 @@ export class CallEnded extends Error {
   }
 }
 
-/** Why a signal aborted. A connection that breaks gives a reason of the runtime's: its caller went away. */
+/** Why a signal aborted. A connection that breaks gives a reason of the runtime's: its caller disconnected. */
 export function whyEnded({ reason }: AbortSignal): EndOfCall {
   if (reason instanceof CallEnded) return reason.why;
-  return isTimeout(reason) ? "it took too long" : "its caller went away";
+  return isTimeout(reason) ? "it took too long" : "its caller disconnected";
 }

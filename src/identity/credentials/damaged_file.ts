@@ -34,7 +34,7 @@ export function refuseDamage<T>(
       fault.line,
       `${
         quoted(fault.entry)
-      } is faulty and ${gone} would be lost, so the file may be cut; mend the entry, or remove it ` +
+      } is faulty and ${gone} would be lost, so the file may be cut off; correct or remove the entry ` +
         `(${fault.message})`,
     );
   }
@@ -42,8 +42,8 @@ export function refuseDamage<T>(
     throw damage(
       file,
       undefined,
-      `it names no ${section} any more, so those that it had (${size}) stay; put the file back, or write "${section}: {}" ` +
-        "into it to revoke all",
+      `it has no ${section} any more, so the old ones (${size}) stay valid; restore the file, or write ` +
+        `"${section}: {}" into it to revoke all`,
     );
   }
   const last = after.last;
@@ -56,8 +56,7 @@ export function refuseDamage<T>(
       last.line,
       `the last entry, ${
         quoted(last.id)
-      }, has lost its ${missing}, so the file may be cut; write the field back, or say ` +
-        "what holds in its place (null for none)",
+      }, has lost its ${missing}, so the file may be cut off; restore the field, or give it another value (null for none)`,
     );
   }
   if (/[\n}\]]\s*$/.test(file.text) || JSON.stringify(found) === JSON.stringify(record)) return;
@@ -66,7 +65,7 @@ export function refuseDamage<T>(
     last.line,
     `the last entry, ${
       quoted(last.id)
-    }, has changed and its last line has no end, so the file may be cut; end the line`,
+    }, has changed and its last line has no line break, so the file may be cut off; add the line break`,
   );
 }
 
@@ -80,10 +79,10 @@ export async function refuseAdding<T>(kind: RecordKind<T>, file: CredentialText)
   const read = await readRecords(kind, file);
   const fault = read.faults.find(({ entry }) => entry === read.last?.id);
   const reason = fault !== undefined
-    ? `its last entry is faulty, so it may be cut; mend that first (${fault.message})`
+    ? `its last entry is faulty, so the file may be cut off; correct the entry first (${fault.message})`
     : isBlank(kind, file, read)
-    ? `${file.path} names no ${section}, and may have been emptied by mistake; put it back, or write "${section}: {}" ` +
-      "into it first"
+    ? `it has no ${section}, and may have been emptied by mistake; restore it, or write "${section}: {}" into it ` +
+      "first"
     : undefined;
   if (reason !== undefined) throw new AppError("invalid", `Cannot add a ${name} to ${file.path}: ${reason}`);
 }
@@ -95,7 +94,7 @@ export function blankWarning<T>(
   read: RecordsRead<T>,
 ): string | undefined {
   if (!isBlank(kind, file, read)) return undefined;
-  return `${file.path} names no ${kind.section}; if that is meant, "${kind.section}: {}" says so`;
+  return `${file.path} has no ${kind.section}; if that is intended, write "${kind.section}: {}" into it`;
 }
 
 function isBlank<T>(

@@ -86,7 +86,7 @@ export function changePlainText(
     if (entry !== undefined) return { entry, change };
     throw new AppError(
       "not_found",
-      `Cannot change ${JSON.stringify(change.id)} in ${file.path}: it is not there`,
+      `Cannot change ${JSON.stringify(change.id)} in ${file.path}: the file has no such entry`,
     );
   });
   const pieces: string[] = [];

@@ -73,7 +73,9 @@ export function parseCredentialText({ path, text }: CredentialText): CredentialD
   // of its key alone the entry is faulty, and that is reported without losing the other entries
   const error = yaml.errors.find(({ code }) => code !== "KEY_OVER_1024_CHARS");
   if (error !== undefined) {
-    const reason = error.code === "MULTIPLE_DOCS" ? "a second document starts after it" : error.message;
+    const reason = error.code === "MULTIPLE_DOCS"
+      ? "a second document starts after it; the file may hold only one"
+      : error.message;
     throw new AppError("invalid", `Cannot read ${path}, line ${lines.linePos(error.pos[0]).line}: ${reason}`);
   }
   return {
@@ -86,13 +88,13 @@ export function parseCredentialText({ path, text }: CredentialText): CredentialD
 /**
  * A document as text, with the spacing of the text that it was parsed from.
  *
- * @throws AppError `invalid` where an alias would lose what it stands for
+ * @throws AppError `invalid` where an alias refers to what would be removed
  */
 export function renderCredentialText(file: CredentialDocument, text: string): string {
   try {
     return file.yaml.toString({ lineWidth: 0, ...spacingOf(text) });
   } catch (cause) {
-    throw new AppError("invalid", `Cannot write ${file.path}: an alias would lose what it stands for`, {
+    throw new AppError("invalid", `Cannot write ${file.path}: an alias refers to what would be removed`, {
       cause,
     });
   }
@@ -138,7 +140,7 @@ export function markRepeatedIds<T extends CredentialEntry>(entries: readonly T[]
     }
     return {
       ...entry,
-      faults: [...entry.faults, { line: entry.line, reason: "the id is used before in the file" }],
+      faults: [...entry.faults, { line: entry.line, reason: "the file has this id already" }],
     };
   });
 }
@@ -191,7 +193,10 @@ function changeEntry(file: CredentialDocument, section: string, { id, fields }: 
     ? collection.items.find((pair) => textOf(pair.key) === id)?.value
     : collection?.items.find((item) => idInside(item) === id);
   if (!isMap(entry)) {
-    throw new AppError("not_found", `Cannot change ${JSON.stringify(id)} in ${file.path}: it is not there`);
+    throw new AppError(
+      "not_found",
+      `Cannot change ${JSON.stringify(id)} in ${file.path}: the file has no such entry`,
+    );
   }
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) entry.delete(name);
@@ -237,7 +242,7 @@ function sectionOf(file: CredentialDocument, section: string): YAMLMap | YAMLSeq
   }
   if (top.items.length === 0) throw fault(top, `the key "${section}" is missing`);
   const [pair, second] = top.items.filter((item) => textOf(item.key) === section);
-  if (second !== undefined) throw fault(second.key, `the key "${section}" is there twice`);
+  if (second !== undefined) throw fault(second.key, `the key "${section}" appears twice`);
   const value = pair?.value;
   if (value === undefined || value === null || (isScalar(value) && value.value === null)) return undefined;
   if (isMap(value) || isSeq(value)) return value;
@@ -259,7 +264,7 @@ function readEntry({ lineOf }: CredentialDocument, key: unknown, value: unknown)
   for (const field of value.items) {
     const name = textOf(field.key) ?? "";
     const fieldLine = lineOf(field.key);
-    if (fields.has(name)) faults.push({ line: fieldLine, reason: `the field "${name}" is there twice` });
+    if (fields.has(name)) faults.push({ line: fieldLine, reason: `the field "${name}" appears twice` });
     fields.set(name, { line: fieldLine, text: textOf(field.value) });
   }
   if (key === undefined) fields.delete("id");

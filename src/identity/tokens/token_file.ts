@@ -48,7 +48,7 @@ export const tokenKind: RecordKind<TokenRecord> = {
       const record = readToken(reader);
       const owner = idByHash.get(record.hash);
       if (owner !== undefined && reader.faults.length === 0) {
-        reader.fault(undefined, `its hash is that of ${quoted(owner)}`);
+        reader.fault(undefined, `${quoted(owner)} has the same hash`);
       }
       if (reader.faults.length === 0) idByHash.set(record.hash, record.id);
       return record;
@@ -181,7 +181,8 @@ export function removeToken(options: { path: string; idOrPrefix: string }): Prom
     if (match === undefined) {
       throw new AppError(
         "not_found",
-        `Cannot remove token "${idOrPrefix}": ${path} has no such id, and no hash that starts with it (8 digits at least)`,
+        `Cannot remove token "${idOrPrefix}": ${path} has no such id, and no hash that starts with it (8 digits ` +
+          "at least)",
       );
     }
     if (matches.length > 1) {

@@ -45,7 +45,7 @@ export function createLoginQueue({ write, logger }: {
       for (const [username, logins] of waiting) add(beingWritten, username, logins);
       [beingWritten, waiting] = [new Map(), beingWritten];
       if (failedWrites++ === 0) {
-        logger.error("Cannot note logins in the user file; trying again", { error });
+        logger.error("Cannot record logins in the user file; trying again", { error });
       }
     }
   }

@@ -101,7 +101,10 @@ export function addUser(
   return editCredentialFile(path, async (file, found) => {
     if (found !== undefined) await refuseAdding(userKind, found);
     if (readEntries(file, userKind.section).some((entry) => entry.id === username)) {
-      throw new AppError("conflict", `Cannot add user ${quoted(username)}: ${path} has one of that name`);
+      throw new AppError(
+        "conflict",
+        `Cannot add user ${quoted(username)}: ${path} already has a user of that name`,
+      );
     }
     appendEntry(file, userKind.section, username, { username, ...fieldsOf(record) });
     return record;
@@ -237,7 +240,7 @@ function readUser(reader: EntryReader): UserRecord {
   if (nameFault !== undefined) reader.fault(undefined, `the username cannot be used: ${nameFault}`);
   const username = reader.field("username");
   if (username !== undefined && username.text !== reader.id) {
-    reader.fault("username", "username: expected the name that the entry has");
+    reader.fault("username", "username: expected the same name as the entry's id");
   }
   const hash = reader.field("password_hash")?.text ?? "";
   const hashFault = passwordHashFault(hash);

@@ -15,8 +15,8 @@ import { questionStems, rarities, topicStems } from "./local_rerank.ts";
 
 const notAnswered = "The documents do not answer this.";
 const notAModel =
-  "This is the local provider, which is no language model and can only quote documents; configure a provider of kind " +
-  "openai, anthropic, gemini or ollama for free answers.";
+  "The local provider is not a language model and can only quote documents; for free answers, configure a " +
+  "provider of kind openai, anthropic, gemini or ollama.";
 
 const mostSentences = 4;
 const longestSentence = 120;

@@ -51,7 +51,7 @@ export function createVendorExchange(options: ProviderOptions, vendor: VendorInt
   function requireKey(): void {
     if (!vendor.needsKey || keyOf(options) !== undefined) return;
     const detail = `no API key for ${options.kind} is configured`;
-    logger.warn("A provider cannot be asked", { provider: providerName(options), detail });
+    logger.warn("Cannot call a provider", { provider: providerName(options), detail });
     throw new ProviderError("credentials", detail);
   }
 

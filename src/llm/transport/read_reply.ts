@@ -46,7 +46,7 @@ export async function readJson(response: Response, incoming: Incoming, maxBytes:
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(join(parts)));
   } catch {
     // the parser's own message quotes the reply, which may hold texts that belong in no log
-    throw new AttemptError("provider", `the reply is no JSON (${length} bytes)`);
+    throw new AttemptError("provider", `the reply is not JSON (${length} bytes)`);
   }
 }
 

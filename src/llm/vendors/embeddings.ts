@@ -150,7 +150,7 @@ export function readVector(wire: z.infer<typeof wireVector>): Float32Array {
   // indexed loops, here and below: callbacks take ten times as long, and a reply holds a million numbers
   for (let index = 0; index < vector.length; index++) {
     if (Number.isFinite(vector[index])) continue;
-    throw new ProviderError("provider", "an embedding holds something that is no finite number");
+    throw new ProviderError("provider", "an embedding holds a value that is not a finite number");
   }
   return vector;
 }
@@ -165,7 +165,10 @@ export function readNumberedVectors(
   const vectors: Float32Array[] = [];
   for (const { index, embedding } of data) {
     if (!(index in data) || vectors[index] !== undefined) {
-      throw new ProviderError("provider", `the reply numbers an embedding ${index} among ${data.length}`);
+      throw new ProviderError(
+        "provider",
+        `the reply has ${data.length} embeddings, and index ${index} is wrong or repeated`,
+      );
     }
     vectors[index] = readVector(embedding);
   }
@@ -185,7 +188,7 @@ function fromNumbers(wire: readonly unknown[]): Float32Array {
 function fromBase64(wire: string): Float32Array {
   const bytes = Buffer.from(wire, "base64");
   if (bytes.length % 4 !== 0) {
-    throw new ProviderError("provider", `an embedding of ${bytes.length} bytes is no list of floats`);
+    throw new ProviderError("provider", `an embedding of ${bytes.length} bytes is not a list of floats`);
   }
   // the copy aligns what Buffer took from the middle of its pool
   return new Float32Array(new Uint8Array(bytes).buffer);

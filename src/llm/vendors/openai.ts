@@ -111,7 +111,7 @@ function openaiExchange(options: ProviderOptions): VendorExchange {
       /"code"\s*:\s*"content_filter"/.test(detail) ? { noAnswer: "declined" } : undefined,
     notFoundHint: hasPath(baseUrl)
       ? undefined
-      : "base_url has no path, and most such servers want /v1 at its end",
+      : "base_url has no path; most such servers need /v1 at its end",
   });
 }
 

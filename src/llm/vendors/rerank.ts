@@ -71,7 +71,10 @@ function best(scores: z.infer<typeof scored>, documents: number, wanted: number)
   const seen = new Set<number>();
   for (const { index } of scores) {
     if (!Number.isInteger(index) || index < 0 || index >= documents || seen.has(index)) {
-      throw new ProviderError("provider", `the reply ranks a document ${index} among ${documents}`);
+      throw new ProviderError(
+        "provider",
+        `the reply ranks document ${index} of ${documents}, which does not exist or was ranked before`,
+      );
     }
     seen.add(index);
   }

@@ -13,7 +13,7 @@ type PasswordOptions = Pick<
 export class PasswordMissing extends Error {
   override readonly name = "PasswordMissing";
   constructor(user: string) {
-    super(`the server asks for a password and there is none for role "${user}"`);
+    super(`the server asks for a password, and role "${user}" has none set`);
   }
 }
 

@@ -167,7 +167,7 @@ export function createClientSession(options: ClientSessionOptions) {
     await backend.execute(abandonMessages, quietly()).catch((error) => {
       const isShutdown = error instanceof BackendError && error.severity === "FATAL";
       if (!isShutdown) {
-        logger.warn("a client's transaction was not rolled back in order", { reason: String(error) });
+        logger.warn("cannot roll back a client's transaction", { reason: String(error) });
       }
     });
   }
@@ -211,7 +211,7 @@ interface MessageBatch {
  * PGlite takes the end of its input for the client's death and exits, so a COPY … FROM STDIN is told at once that there
  * is no data. A server ignores CopyFail where no COPY is under way (manual, "COPY Operations").
  */
-const noCopyData = message("f", "the embedded database takes no data from the client");
+const noCopyData = message("f", "the embedded database does not accept data from the client");
 
 /** The next batch; undefined where the client ended the session or is gone. @throws ProtocolError */
 async function readBatch(inbox: PacketInbox): Promise<MessageBatch | undefined> {

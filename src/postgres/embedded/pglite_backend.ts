@@ -40,7 +40,7 @@ export async function createPgliteBackend(
     const starting = startPgliteInstance(start);
     current = starting;
     starting.catch((error: Error) => {
-      logger.error("the embedded database did not start again", { reason: error.message });
+      logger.error("cannot restart the embedded database", { reason: error.message });
       if (current === starting) current = undefined;
     });
     return starting;
@@ -51,7 +51,7 @@ export async function createPgliteBackend(
     current = undefined;
     backend.occupant = undefined;
     if (closed) return;
-    logger.warn("the embedded database starts again", { reason });
+    logger.warn("restarting the embedded database", { reason });
     instance();
   }
 

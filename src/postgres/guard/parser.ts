@@ -69,20 +69,22 @@ function findTooDeep(sql: string, deepest: number): string | undefined {
   if (sql.length <= alwaysShallowLength) return undefined;
   const nesting = estimateNesting(readTokens(sql));
   if (nesting === Infinity) {
-    return `the statement has comments nested deeper than ${maxCommentDepth} or more of them than ${maxComments}; leave them out`;
+    return `the statement has more than ${maxComments} comments, or comments nested deeper than ` +
+      `${maxCommentDepth}; leave them out`;
   }
   return nesting > deepest
-    ? "the statement nests too deep; split it with WITH or shorten its chains of operators"
+    ? "the statement is nested too deeply; split it with WITH or shorten its chains of operators"
     : undefined;
 }
 
 function findUnreadable(sql: string): string | undefined {
   if (sql.length > maxStatementLength) {
-    return `the statement is longer than ${maxStatementLength} characters; shorten it, for example with a subquery in place of a long list`;
+    return `the statement is longer than ${maxStatementLength} characters; shorten it, for example with a ` +
+      "subquery in place of a long list";
   }
   // the parser, written in C, would take a NUL as the end and leave the rest unchecked
   if (sql.includes("\0")) return "the statement holds a NUL character; remove it";
-  if (!sql.isWellFormed()) return "the statement holds half of a surrogate pair, which is no text; remove it";
+  if (!sql.isWellFormed()) return "the statement holds half of a surrogate pair; remove it";
   return undefined;
 }
 
@@ -98,7 +100,7 @@ function syntaxError({ message, position }: GrammarError): ParseResult {
   const memory = message.startsWith("memory exhausted");
   return {
     ok: false,
-    reason: memory ? "the statement nests too deep; split it with WITH" : message,
+    reason: memory ? "the statement is nested too deeply; split it with WITH" : message,
     sqlState: memory ? "54001" : "42601",
     position,
   };

@@ -30,18 +30,21 @@ export function createPlanBounds() {
           if (key === undefined) otherWindows++;
           else windows.add(key);
           return windows.size + otherWindows > maxWindows
-            ? `the statement has more than ${maxWindows} different windows; give those that sort alike one name (WINDOW w AS …)`
+            ? `the statement has more than ${maxWindows} different windows; define those that sort alike once ` +
+              "(WINDOW w AS …)"
             : undefined;
         }
         case "FuncCall":
           if (fields["agg_distinct"] === undefined && fields["agg_order"] === undefined) return undefined;
           return ++aggregates > maxSortingAggregates
-            ? `the statement has more than ${maxSortingAggregates} aggregates with DISTINCT or ORDER BY; send it in parts`
+            ? `the statement has more than ${maxSortingAggregates} aggregates with DISTINCT or ORDER BY; split ` +
+              "it into several statements"
             : undefined;
         case "SelectStmt":
           sets += countSets(listOf(fields["groupClause"]));
           return sets > maxGroupingSets
-            ? `GROUPING SETS, ROLLUP and CUBE come to more than ${maxGroupingSets} groupings; name those that you need`
+            ? `GROUPING SETS, ROLLUP and CUBE make more than ${maxGroupingSets} groupings; list only those that ` +
+              "you need"
             : undefined;
         default:
           return undefined;

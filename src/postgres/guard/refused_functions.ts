@@ -27,14 +27,14 @@ const refusedByAction: readonly (readonly [action: string, names: string])[] = [
     "postgres_fdw_disconnect postgres_fdw_disconnect_all pg_background_launch pg_background_result",
   ],
   [
-    "it runs text as a statement of its own; write that statement itself",
+    "it runs a text as a statement; send that statement itself",
     "query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml " +
     "table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema " +
     "database_to_xml database_to_xmlschema database_to_xml_and_xmlschema ts_stat crosstab crosstab2 crosstab3 crosstab4 " +
     "crosstabn connectby xpath_table",
   ],
   [
-    "it casts to whatever type it is told; write the cast itself, as in x::integer",
+    "it casts to any type that its arguments name; write the cast itself, as in x::integer",
     "domain_in domain_recv array_in array_recv record_in record_recv range_in range_recv multirange_in multirange_recv",
   ],
   [
@@ -66,18 +66,18 @@ const refusedByAction: readonly (readonly [action: string, names: string])[] = [
   ["it changes a sequence; read last_value from the sequence instead", "nextval setval"],
   ["it changes a setting", "set_config set_limit isn_weak"],
   [
-    "it decides what random() draws in later statements too; use TABLESAMPLE bernoulli (1) REPEATABLE (42), or sort by " +
+    "it changes what random() returns in later statements too; use TABLESAMPLE bernoulli (1) REPEATABLE (42), or sort by " +
     "md5(id::text || '42')",
     "setseed",
   ],
   [
-    "it runs functions of whatever object it is told",
+    "it runs functions of any object that its arguments name",
     "satisfies_hash_partition fmgr_sql_validator fmgr_internal_validator fmgr_c_validator plpgsql_validator",
   ],
   ["it sends a notification", "pg_notify"],
-  ["it waits; only pg_sleep(seconds) with a number is taken", "pg_sleep_for pg_sleep_until"],
+  ["it waits; only pg_sleep(seconds) with a plain number is allowed", "pg_sleep_for pg_sleep_until"],
   [
-    "it makes a transaction number or a snapshot that others see; pg_current_snapshot() reads one",
+    "it creates a transaction number or a snapshot that others see; use pg_current_snapshot() to read one",
     "txid_current pg_current_xact_id pg_export_snapshot",
   ],
   [
@@ -88,26 +88,26 @@ const refusedByAction: readonly (readonly [action: string, names: string])[] = [
     "pg_clear_relation_stats pg_clear_attribute_stats pg_set_relation_stats pg_set_attribute_stats",
   ],
   [
-    "it reads or repairs raw pages, past the rules for who sees which rows",
+    "it reads or repairs raw pages, and so bypasses the rules about who may see which rows",
     "get_raw_page heap_page_items heap_page_item_attrs tuple_data_split bt_page_items brin_page_items gist_page_items " +
     "bt_multi_page_stats gist_page_items_bytea hash_page_items gin_leafpage_items heap_force_kill heap_force_freeze " +
     "pg_truncate_visibility_map pg_get_wal_record_info pg_get_wal_records_info pg_get_wal_records_info_till_end_of_wal " +
     "pg_get_wal_block_info verify_heapam bt_index_check bt_index_parent_check gin_index_check",
   ],
   [
-    "a short XPath may take minutes that no timeout ends; select the XML itself and read it there",
+    "a short XPath may run for minutes, and no timeout stops it; select the XML itself and read it yourself",
     "xpath xpath_exists xmlexists xmltable xpath_string xpath_nodeset xpath_number xpath_bool xpath_list " +
     "xslt_process",
   ],
   [
-    "it is for pg_upgrade alone",
+    "only pg_upgrade may use it",
     "binary_upgrade_create_empty_extension binary_upgrade_set_missing_value binary_upgrade_set_record_init_privs " +
     "binary_upgrade_logical_slot_has_caught_up binary_upgrade_add_sub_rel_state binary_upgrade_replorigin_advance",
   ],
 ];
 
 /** `ts_rewrite(query, text)` runs the text; with three arguments, none of them is run. */
-const runsItsText = "its second argument is run as a statement; use ts_rewrite(query, target, substitute)";
+const runsItsText = "it runs its second argument as a statement; use ts_rewrite(query, target, substitute)";
 
 /** Schemas of extensions all of whose functions act outside of the transaction. */
 const refusedSchemas = new Map([
@@ -140,7 +140,7 @@ export function whyRefused(
 ): string | undefined {
   const action = actionByName.get(name);
   if (action !== undefined) return action;
-  if (name.startsWith("binary_upgrade_")) return "it is for pg_upgrade alone";
+  if (name.startsWith("binary_upgrade_")) return "only pg_upgrade may use it";
   if (name === "ts_rewrite") return argumentCount === 3 ? undefined : runsItsText;
   return schema === undefined ? undefined : refusedSchemas.get(schema);
 }

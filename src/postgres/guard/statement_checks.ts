@@ -47,7 +47,7 @@ const uncheckedReasons = {
   /** It took longer than its budget. */
   overdue: `the statement takes longer than ${budgetMs / 1_000} s to check; make it shorter or simpler`,
   /** Too many of the same caller wait already. */
-  crowded: "too many long statements of yours wait to be checked; send the next once one is answered",
+  crowded: "too many of your long statements are waiting for their check; send the next one after a reply",
   /** The caller has gone, or the threads are closed. */
   left: "the check was stopped",
   /** The thread threw an error. */

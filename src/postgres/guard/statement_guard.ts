@@ -57,7 +57,7 @@ interface Refusal {
 
 /** Levels of the tree: what works on it by recursion has room for twice as many, deep in a request's own calls. */
 const maxDepth = 500;
-const tooDeep = "the statement nests too deep; split it with WITH";
+const tooDeep = "the statement is nested too deeply; split it with WITH";
 
 /** Loads PostgreSQL's grammar, which takes some milliseconds. */
 export async function createStatementGuard(): Promise<StatementGuard> {
@@ -144,7 +144,9 @@ function checkPlace({ type, fields, depth }: SyntaxNode): Refusal | undefined {
   if (type === "SelectStmt") return undefined;
   if (depth > 0) return { reason: whyNotARead({ type }) };
   const explained = type === "ExplainStmt" ? unwrap(fields["query"])?.type : "SelectStmt";
-  return explained === "SelectStmt" ? undefined : { reason: "EXPLAIN takes a query here, nothing else" };
+  return explained === "SelectStmt"
+    ? undefined
+    : { reason: "EXPLAIN is allowed only for a query such as SELECT" };
 }
 
 function whyNoCall(parts: readonly string[], argumentCount?: number): string | undefined {

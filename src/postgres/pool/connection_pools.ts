@@ -247,8 +247,9 @@ function allStuck(databaseName: string, connections: string, places: readonly He
   const since = new Date(Math.min(...places.map((place) => place.since))).toISOString();
   return new AppError(
     "unavailable",
-    `Cannot read from database "${databaseName}": each of ${connections} is held by a statement that PostgreSQL does not ` +
-      `stop, the first since ${since}; try again later, or have the operator end their backends, which the server's log names`,
+    `Cannot read from database "${databaseName}": statements that PostgreSQL does not stop hold all of ` +
+      `${connections}, the first since ${since}; try again later, or ask the operator to ` +
+      "end the backends that the server's log names",
   );
 }
 

@@ -85,7 +85,7 @@ export function createStuckBackends(options: StuckBackendsOptions) {
 
     async function lookAt(backend: Watched): Promise<void> {
       const found = await findBackend(backend.connection, ended.signal).catch((error) => {
-        logger.debug("cannot look for a backend", { ...fieldsOf(backend), error });
+        logger.debug("cannot look for a stuck backend", { ...fieldsOf(backend), error });
         return "unseen" as const;
       });
       if (ended.signal.aborted || !backends.has(backend)) return;
@@ -95,7 +95,7 @@ export function createStuckBackends(options: StuckBackendsOptions) {
       if (backend.isLogged) return;
       backend.isLogged = true;
       logger.warn(
-        "A statement ran past its end and PostgreSQL does not stop it; its connection's place stays taken",
+        "PostgreSQL does not stop a statement that has to end; its backend keeps its place in the pool",
         { ...fieldsOf(backend), seen: found === "running" },
       );
     }
@@ -103,7 +103,7 @@ export function createStuckBackends(options: StuckBackendsOptions) {
     function remove(backend: Watched): void {
       if (!backends.delete(backend)) return;
       if (backend.isLogged) {
-        logger.info("A backend that did not stop is gone; its place is free", fieldsOf(backend));
+        logger.info("A stuck backend has ended; its place in the pool is free again", fieldsOf(backend));
       }
       backend.connection.destroy();
       backend.onGone();
@@ -111,7 +111,7 @@ export function createStuckBackends(options: StuckBackendsOptions) {
 
     function giveUp(backend: Watched): void {
       logger.warn(
-        "A backend that did not stop could not be seen for 10 minutes; its place is free, and it may still run",
+        "A stuck backend could not be seen for 10 minutes; its place in the pool is free again, but it may still run",
         fieldsOf(backend),
       );
       backend.isLogged = false;

@@ -62,7 +62,7 @@ export function createQueryEndpoint(
 
 const bodyFaults = {
   not_utf8: "expected JSON in UTF-8",
-  broken: "it did not arrive as a whole",
+  broken: "it did not arrive completely",
 } as const;
 
 function notFound(name: string): Response {

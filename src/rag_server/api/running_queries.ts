@@ -28,7 +28,7 @@ export interface RunningQuery {
 export type RunningQueries = ReturnType<typeof createRunningQueries>;
 
 const reasons: Readonly<Record<EarlyEnd, () => unknown>> = {
-  client_left: () => new CallEnded("its caller went away", "the client has gone"),
+  client_left: () => new CallEnded("its caller disconnected", "the client disconnected"),
   timeout: () => new AppError("timeout", "the request took too long"),
   stopping: () => new CallEnded("the server stops"),
 };
@@ -87,7 +87,7 @@ export function createRunningQueries() {
   };
 }
 
-/** What to tell the client of an error, after the log has heard the whole; nothing where the client has gone. */
+/** What to tell the client of an error, after the log has heard the whole; nothing where the client disconnected. */
 export function queryError(
   error: unknown,
   { running, pipeline, logger }: {
@@ -99,7 +99,7 @@ export function queryError(
   const fields = { pipeline: pipeline.name };
   switch (running.endedBy) {
     case "client_left":
-      logger.debug("The client left before the answer", fields);
+      logger.debug("The client disconnected before the answer", fields);
       return undefined;
     case "timeout":
       logger.warn("A query took too long", fields);

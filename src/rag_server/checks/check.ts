@@ -85,7 +85,7 @@ function errorOf(thrown: unknown, limitMs: number): CheckResult {
     );
   }
   const reason = thrown instanceof AppError ? thrown.message : `The check itself failed: ${String(thrown)}`;
-  return error(reason, "-- Mend what this names and run -doctor again");
+  return error(reason, "-- Correct what this message names, then run -doctor again");
 }
 
 class OverLimit extends Error {

@@ -28,7 +28,7 @@ export function idCheck(subject: TableSubject): Check {
 function missingUniqueIndex({ table: { key }, facts }: TableSubject): CheckResult {
   const create = createIndexOn(facts).replace("CREATE INDEX", "CREATE UNIQUE INDEX");
   return warning(
-    `No unique index is on "${key.name}" alone: each answer reads the table to find its documents`,
+    `"${key.name}" has no unique index of its own: each answer reads the table to find its documents`,
     `${create} (${quoteIdentifier(key.name)});`,
   );
 }
@@ -42,7 +42,8 @@ function missingIndex({ table: { key }, facts }: TableSubject): CheckResult {
 }
 
 function missingId({ settings, facts }: TableSubject): CheckResult {
-  const message = "The documents have no id: sources come without one, and equal texts count as one document";
+  const message =
+    "The documents have no id: sources come without an id, and equal texts count as one document";
   if (facts.kind !== "r" && facts.kind !== "p") {
     return warning(message, "-- Set id_column to a column that tells the documents apart");
   }
@@ -61,7 +62,7 @@ function repeatedIds({ table: { key, relation } }: TableSubject, id: string): Ch
   return warning(
     `"${key.name}" is not unique (${
       JSON.stringify(id)
-    } is there twice): of the rows with one id, an answer shows one`,
+    } appears twice): an answer shows only one of the rows with the same id`,
     `-- Set id_column to a column that tells the documents apart, or give these rows ids of their own:
 SELECT ${column}, count(*) FROM ${relation} GROUP BY ${column} HAVING count(*) > 1;`,
   );

@@ -65,7 +65,7 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
   const { make, remake } = commandsFor(subject);
   if (record === "unreadable") {
     return warning(
-      `Role ${subject.facts.role} may not read the keyword indexes, so they serve no question`,
+      `Role ${subject.facts.role} may not read the keyword indexes, so no question uses them`,
       make,
     );
   }
@@ -75,7 +75,7 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
     (record.configColumn !== null || !isSameConfig(record.config, wanted));
   if (isOther) {
     return warning(
-      `The keyword index is of text search configuration ${
+      `The keyword index uses text search configuration ${
         record.configColumn ?? record.config
       }, not ${wanted}`,
       remake,
@@ -86,10 +86,10 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
     return warning("The keyword index has another id column or format than this version reads", remake);
   }
   if (record.state !== "ready") {
-    return warning("The keyword index is unfinished, or being made right now", make);
+    return warning("The keyword index is unfinished, or is being built now", make);
   }
   return record.format === indexFormat ? undefined : warning(
-    "The keyword index was made by an earlier version, and knows no word inside of compounds such as input/output",
+    "An earlier version built the keyword index: it does not find the words inside compounds such as input/output",
     make,
   );
 }
@@ -101,19 +101,19 @@ function indexResult(subject: TableSubject, index: KeywordIndex): CheckResult {
     const wanted = settings.textSearchConfig ?? "english";
     if (index.vector !== undefined && !isSameConfig(index.config, wanted)) {
       return warning(
-        `The text's GIN index is of text search configuration ${index.config}, not ${wanted}`,
+        `The text's GIN index uses text search configuration ${index.config}, not ${wanted}`,
         make,
       );
     }
-    if (facts.rows < fewTexts) return note(`none, and for ${rowsText(facts.rows)} none is needed`);
-    if (facts.kind !== "r" && facts.kind !== "p") return note("none, as only a table can have one");
+    if (facts.rows < fewTexts) return note(`none; ${rowsText(facts.rows)} do not need one`);
+    if (facts.kind !== "r" && facts.kind !== "p") return note("none, because only a table can have one");
     return warning(`There is no keyword index, so questions read the texts of ${rowsText(facts.rows)}`, make);
   }
   if (index.kind !== "postern") return note(`of the extension ${index.kind}`);
   if (index.staleness > staleFrom) {
     const share = Math.round(100 * index.staleness);
     return warning(
-      `The keyword index counts words as they were before ${share} % of the documents changed`,
+      `The keyword index has old word counts: ${share} % of the documents have changed since it counted`,
       make,
     );
   }

@@ -21,7 +21,9 @@ export function filterCheck(subject: TableSubject): Check {
         .filter((name) => !indexed.includes(name));
       return bare.map((name) =>
         warning(
-          `The filter picks few of ${rowsText(facts.rows)} by "${name}", which no index begins with`,
+          `The filter selects few of ${
+            rowsText(facts.rows)
+          } by "${name}", and no index begins with that column`,
           `${createIndexOn(facts)} (${quoteIdentifier(name)});`,
         )
       );
@@ -94,7 +96,7 @@ function activityResults({ relation, isAnalyzed, live, changed, dead }: Activity
     return [warning(
       `${
         dead.toLocaleString("en-US")
-      } dead rows are left in ${relation} and its indexes, and searches pass over them`,
+      } dead rows are left in ${relation} and its indexes, and searches have to skip them`,
       `VACUUM (ANALYZE) ${relation};`,
     )];
   }

@@ -190,7 +190,7 @@ function searchCheck({ database, settings, table, isHybrid, embedding }: TableSu
         if (!(thrown instanceof AppError)) throw thrown;
         const reason = log.reason();
         const message = reason === undefined ? thrown.message : `${thrown.message}: ${reason}`;
-        return [error(message, "-- Mend what this and the findings above name, and run -doctor again")];
+        return [error(message, "-- Correct what this and the findings above name, then run -doctor again")];
       }
     },
   };

@@ -46,7 +46,7 @@ async function lengthResult(
   const others = lengths.filter(({ dimensions }) => dimensions !== provided);
   if (others.length === 0) {
     return note(
-      `${provided} dimensions, as the provider's, in what was looked at of a column without a length`,
+      `${provided} dimensions, as the provider's, in the vectors that were read; the column sets no length`,
     );
   }
   if (others.length === lengths.length) {
@@ -55,9 +55,9 @@ async function lengthResult(
   const seen = lengths.reduce((sum, { count }) => sum + count, 0);
   const list = others.map(({ dimensions, count }) => `${count} have ${dimensions}`).join(", ");
   return warning(
-    `Of ${seen} vectors that were looked at, ${list} dimensions, the provider's ${provided}: ` +
-      "only their rows' words can be found",
-    `-- Embed these rows again, by the model that is configured now, with the tool that wrote them:
+    `Of ${seen} vectors that were read, ${list} dimensions instead of the provider's ${provided}: questions find ` +
+      "their rows only by keywords",
+    `-- Embed these rows again with the configured model, by the tool that wrote them:
 ${selectRows(subject, `${lengthSql(subject.table)} <> ${provided}`)}`,
   );
 }
@@ -72,12 +72,12 @@ async function otherDimensions(
   const column = quoteIdentifier(subject.settings.vectorColumn);
   const model = "-- Set embedding_llm to the model that made the vectors, with its dimensions";
   const again = await readIngestKnowledge(subject, signal) === "known"
-    ? `; or give the pipeline a new table in the configuration, which this makes and fills:\n${
+    ? `; or name a new table for the pipeline in the configuration, then make and fill it:\n${
       ingestCommand(subject)
     }`
-    : ",\n-- or embed every row again, by the model that is configured now, with the tool that wrote the vectors";
+    : ",\n-- or embed every row again with the configured model, by the tool that wrote the vectors";
   return error(
-    `The vectors in ${column} have ${stored.join(" or ")} dimensions, the provider's ${provided}`,
+    `The vectors in ${column} have ${stored.join(" or ")} dimensions, but the provider's have ${provided}`,
     `${model}${again}`,
   );
 }
@@ -116,10 +116,10 @@ export function missingVectorsCheck(subject: TableSubject): Check {
       const [row] = await readRows(database, signal, statement.sql, statement.parameters);
       const [rows = 0, embedded = 0] = row?.map(Number) ?? [];
       if (rows === 0) return [noRows(subject)];
-      if (embedded === rows) return [note("every row that was looked at has one")];
+      if (embedded === rows) return [note("every row that was read has one")];
       const message = `Of ${rows === sampleRows ? `the first ${rows}` : rows} rows, ${
         rows - embedded
-      } have no vector: only their words can be found`;
+      } have no vector: questions find them only by keywords`;
       const remedy = embedRows(subject, await readIngestKnowledge(subject, signal));
       // none at all is a table that nobody embedded
       return [embedded === 0 ? error(message, remedy) : warning(message, remedy)];
@@ -131,7 +131,7 @@ function noRows(subject: TableSubject): CheckResult {
   if (subject.table.filter !== undefined) {
     return warning(
       "No document meets the table's filter",
-      "-- Correct the table's filter in the configuration, or wait until there are such documents",
+      "-- Correct the table's filter in the configuration, or wait until documents meet it",
     );
   }
   const isForIngest = subject.isIngestTarget && isWritable(subject.facts.kind);
@@ -139,7 +139,7 @@ function noRows(subject: TableSubject): CheckResult {
     "There are no documents yet",
     isForIngest
       ? ingestCommand(subject)
-      : "-- Fill it, or what it reads, with the tool that is to write the documents",
+      : "-- Fill the table, or the tables that a view reads, with the tool that writes your documents",
   );
 }
 
@@ -149,15 +149,15 @@ function embedRows(subject: TableSubject, knowledge: IngestKnowledge): string {
   const select = selectRows(subject, `${vector.column} IS NULL`);
   const tool = "embed these rows with the tool that wrote them";
   if (knowledge === "unreadable") {
-    return `-- E${tool.slice(1)}; role ${facts.role} may not see whether that was -ingest:\n${select}`;
+    return `-- E${tool.slice(1)}; role ${facts.role} may not see whether -ingest wrote them:\n${select}`;
   }
   if (knowledge === "unknown" || !key.isId) return `-- E${tool.slice(1)}:\n${select}`;
-  return `-- Have -ingest write its own rows again, from the folder that they came from:
+  return `-- Let -ingest write its own rows again, from the folder that they came from:
 UPDATE postern.ingested_chunks c SET hash = '' FROM postern.ingested_files f
   WHERE f.id = c.file AND f.target = ${quoteLiteral(relation)}::regclass
     AND c.key IN (SELECT ${quoteIdentifier(key.name)}::text FROM ${relation} WHERE ${vector.column} IS NULL);
 UPDATE postern.ingested_files SET hash = '' WHERE id IN (SELECT file FROM postern.ingested_chunks WHERE hash = '');
 ${ingestCommand(subject)}
--- What is left then was written by others: ${tool}:
+-- Other tools wrote the rows that are left then: ${tool}:
 ${select}`;
 }

@@ -52,7 +52,7 @@ const indexSql = `${basesSql}
 
 function brokenIndex({ name }: IndexFacts): CheckResult {
   return warning(
-    `Index ${name} is not valid, because the making of it failed: it costs every write and serves no question`,
+    `Index ${name} is not valid, because building it failed: it slows down every write, and no question uses it`,
     `REINDEX INDEX CONCURRENTLY ${name};`,
   );
 }
@@ -65,18 +65,19 @@ function missingIndex(
 ): CheckResult[] {
   const { rows } = subject.facts;
   const building = indexes.find((index) => index.isBuilding);
-  if (building !== undefined) return [note(`${building.name} is being made`)];
+  if (building !== undefined) return [note(`${building.name} is being built`)];
   if (isBroken) return [];
   const [unused] = indexes;
   if (unused !== undefined) {
     return [warning(
-      `Index ${unused.name} on ${unused.key} serves no question: expected the column itself, or it cast to the provider's length`,
+      `No question uses index ${unused.name} on ${unused.key}: expected an index on the column itself, or on its ` +
+        "cast to the provider's length",
       createVectorIndex(subject, dimensions),
     )];
   }
-  if (rows < fewRows) return [note(`none, and for ${rowsText(rows)} none is needed`)];
+  if (rows < fewRows) return [note(`none; ${rowsText(rows)} do not need one`)];
   return [warning(
-    `There is no vector index, so every question is compared with ${rowsText(rows)}`,
+    `There is no vector index, so every question reads the vectors of ${rowsText(rows)}`,
     createVectorIndex(subject, dimensions),
   )];
 }
@@ -90,7 +91,7 @@ function createVectorIndex({ table: { vector, extension }, facts }: TableSubject
   const { column } = vector;
   const create = createIndexOn(facts);
   if (typeName !== "sparsevec" && dimensions > 4_000) {
-    return "-- pgvector indexes at most 4,000 dimensions: use a model, or its setting dimensions, with fewer";
+    return "-- pgvector indexes at most 4,000 dimensions: use a model with fewer, or lower its setting dimensions";
   }
   if (typeName !== "sparsevec" && vector.dimensions === undefined) {
     const indexed = dimensions <= (longestOf[typeName] ?? 0) ? typeName : "halfvec";
@@ -114,9 +115,9 @@ function otherDistance(
   if (distance === "cosine") return [];
   const create = createVectorIndex(subject, dimensions);
   return [warning(
-    `The vector index is ordered by ${
+    `The vector index uses ${
       distanceNames[distance]
-    } distance, while similarity is cosine: the nearest may be missed`,
+    } distance, but similarity is cosine: searches may miss the nearest documents`,
     // without a length the first statement is to be filled in, and the second would not wait for that
     dimensions === undefined ? create : `${create}\nDROP INDEX ${name};`,
   )];
@@ -135,8 +136,8 @@ function unsuitableLists(
   return [warning(
     `The ivfflat index has ${lists} lists, which does not suit ${rowsText(rows)}: ${
       lists < suitable
-        ? "each question reads more than it need"
-        : "the nearest may lie in a list that is not read"
+        ? "each question reads more than it needs"
+        : "the nearest documents may be in a list that a question does not read"
     }`,
     `ALTER INDEX ${name} SET (lists = ${suitable});\nREINDEX INDEX CONCURRENTLY ${name};`,
   )];

@@ -83,7 +83,7 @@ export async function evaluatePipeline(options: EvaluatePipelineOptions): Promis
   if (nameless !== undefined) {
     throw new AppError(
       "invalid",
-      `Cannot evaluate: table "${nameless.table.name}" has no id that judgements could name; set its id_column`,
+      `Cannot evaluate: table "${nameless.table.name}" has no id for judgements to name; set its id_column`,
     );
   }
   const indexed = tables.map((searched) => withoutWarning(searched, options));
@@ -108,12 +108,13 @@ function withoutWarning(
   const fields = { database: database.name, table: searched.table.name };
   if (needsKeywordIndex) {
     logger.warn(
-      "The words of a table are not measured: it is too large without a keyword index; make one with -index-pipeline",
+      "The keyword search of a table is not measured: the table is too large without a keyword index; build one " +
+        "with -index-pipeline",
       fields,
     );
   } else if (readsTexts) {
     logger.warn(
-      "Every question reads the texts of a table, which is slow; make a keyword index with -index-pipeline",
+      "Every question reads all texts of a table, which is slow; build a keyword index with -index-pipeline",
       fields,
     );
   }

@@ -31,7 +31,7 @@ export function parseQueries(text: string, file: string): JudgedQuestion[] {
     if (queries.has(query.id)) throw lineFault(file, line, `there is a question "${query.id}" already`);
     queries.set(query.id, query);
   });
-  if (queries.size === 0) throw new AppError("invalid", `Cannot read ${file}: it holds no question`);
+  if (queries.size === 0) throw new AppError("invalid", `Cannot read ${file}: it has no question`);
   return [...queries.values()];
 }
 
@@ -80,11 +80,15 @@ export function parseQrels(text: string, file: string): Qrels {
     const gain = Number(gainText);
     const gains = qrels.get(query) ?? new Map<string, number>();
     if ((gains.get(document) ?? gain) !== gain) {
-      throw lineFault(file, line, `document "${document}" of question "${query}" had another gain before`);
+      throw lineFault(
+        file,
+        line,
+        `document "${document}" of question "${query}" has another gain on an earlier line`,
+      );
     }
     qrels.set(query, gains.set(document, gain));
   });
-  if (qrels.size === 0) throw new AppError("invalid", `Cannot read ${file}: it holds no judgement`);
+  if (qrels.size === 0) throw new AppError("invalid", `Cannot read ${file}: it has no judgement`);
   return qrels;
 }
 

@@ -268,7 +268,7 @@ function pattern(given: Given): string {
   const text = oneValue(given, { kind: "text", sqlType: "text" });
   const escapes = /\\*$/.exec(text)?.[0].length ?? 0;
   if (escapes % 2 === 1) {
-    throw given.fail("value", "a pattern cannot end with a backslash that escapes nothing");
+    throw given.fail("value", "a pattern cannot end with a single backslash; double it");
   }
   return text;
 }

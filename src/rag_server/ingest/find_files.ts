@@ -70,7 +70,7 @@ export function isBelow(path: string, others: readonly string[]): boolean {
 
 export function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file or folder";
-  if (error instanceof Deno.errors.PermissionDenied) return "it may not be read";
+  if (error instanceof Deno.errors.PermissionDenied) return "no permission to read it";
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -183,7 +183,10 @@ async function asOnlyIngest<T>(
 ): Promise<T> {
   const key = `hashtextextended(${quoteLiteral(`postern ingest ${relation}`)}, 0)`;
   if (!await takeLock(session, key, lockPatienceMs)) {
-    throw new AppError("conflict", `Cannot ingest into "${table}": another process is at it`);
+    throw new AppError(
+      "conflict",
+      `Cannot ingest into "${table}": another process is ingesting into it; try again when that has ended`,
+    );
   }
   try {
     return await work();

@@ -47,7 +47,7 @@ export async function nameRelation(session: SqlSession, table: string): Promise<
   const found = await findRelation((sql, parameters) => session.query(sql, parameters), table);
   if (found !== undefined) return found;
   const [row] = await session.query(qualifiedSql, [table.includes('"') ? table : quoteParts(table)]);
-  if (!row?.[0]) throw new AppError("invalid", `Cannot ingest into "${table}": it names no table`);
+  if (!row?.[0]) throw new AppError("invalid", `Cannot ingest into "${table}": this is not a table's name`);
   return { relation: row[0] };
 }
 
@@ -188,7 +188,7 @@ async function ensureExtension(session: SqlSession, table: string): Promise<stri
     await session.query("CREATE EXTENSION IF NOT EXISTS vector");
   } catch (cause) {
     const reason = sqlStateOf(cause) === insufficientPrivilege
-      ? "this role may not add the extension vector; have an administrator run CREATE EXTENSION vector"
+      ? "this role may not create the extension vector; ask an administrator to run CREATE EXTENSION vector"
       : "the server does not have the extension vector (pgvector)";
     throw new AppError("unavailable", `Cannot ingest into "${table}": ${reason}`, { cause });
   }

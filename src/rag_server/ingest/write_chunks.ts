@@ -279,7 +279,11 @@ async function insertRows(
     [JSON.stringify(records), source, title],
   );
   if (inserted.length !== rows.length) {
-    throw new AppError("conflict", `Cannot ingest into ${table.relation}: it did not take every row`);
+    throw new AppError(
+      "conflict",
+      `Cannot ingest into ${table.relation}: the table did not accept every row; look for a trigger or rule that ` +
+        "drops rows",
+    );
   }
   return inserted.map(([id]) => id ?? "");
 }

@@ -105,7 +105,10 @@ export async function asOnlyBuilder<T>(
 ): Promise<T> {
   const key = `hashtextextended('postern keyword index', ${oid})`;
   if (!await takeLock(session, key, lockPatienceMs)) {
-    throw new AppError("conflict", `Cannot index the keywords of "${table}": another process is at it`);
+    throw new AppError(
+      "conflict",
+      `Cannot index the keywords of "${table}": another process is indexing them; try again when that has ended`,
+    );
   }
   try {
     // rather fail than index only the rows that this role may see
@@ -128,7 +131,12 @@ async function openRecord(
     await createRecord(session, options, source);
     record = await findRecord(session, source.oid, options.textColumn);
   }
-  if (record === undefined) throw new AppError("conflict", "Cannot index keywords: the index was dropped");
+  if (record === undefined) {
+    throw new AppError(
+      "conflict",
+      "Cannot index keywords: another process dropped the index meanwhile; try again",
+    );
+  }
   await refuseOtherShape(session, options, record, source);
   if (record.state === "new") {
     const baseLength = await sampleLength(session, source);
@@ -158,7 +166,7 @@ async function refuseOtherShape(
   const reason = isSame ? "it no longer follows its table" : "it has other columns, configuration or format";
   throw new AppError(
     "conflict",
-    `Cannot go on with the keyword index of "${options.table}": ${reason}; drop it first`,
+    `Cannot continue the keyword index of "${options.table}": ${reason}; drop it first with -drop-index`,
   );
 }
 

@@ -82,7 +82,7 @@ export function createCurrentRetriever(
       return await search(opened, request);
     } catch (error) {
       if (!absentStates.includes(sqlStateOf(error))) throw error;
-      logger.warn("A pipeline's tables have changed; they are looked at again", { pipeline });
+      logger.warn("A pipeline's tables have changed; reading their definitions again", { pipeline });
       return await search(current ?? await flight.join(request.signal, reopen), request);
     }
   }
@@ -92,7 +92,10 @@ export function createCurrentRetriever(
     openedAt = now();
     const looked = withDeadline(maxAgeMs, undefined, (signal) => flight.join(signal, reopen))
       .catch((error) =>
-        logger.warn("Cannot look at a pipeline's tables again; it goes on as they were", { pipeline, error })
+        logger.warn("Cannot read the definitions of a pipeline's tables again; it keeps the earlier ones", {
+          pipeline,
+          error,
+        })
       );
     await settlesWithin(patienceMs, looked);
   }

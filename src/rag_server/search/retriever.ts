@@ -95,7 +95,7 @@ export function createRetriever(
   for (const { table, needsKeywordIndex } of tables) {
     if (!needsKeywordIndex || !search.hybridEnabled || search.vectorWeight === 1) continue;
     logger.warn(
-      "The words of a table are not searched: it is too large for that without an index; make one with -index-pipeline",
+      "A table is not searched by keywords: it is too large without a keyword index; build one with -index-pipeline",
       { database: database.name, table: table.name },
     );
   }
@@ -124,7 +124,8 @@ export function createRetriever(
     if (dimensions !== undefined && dimensions !== vector.length) {
       throw new AppError(
         "upstream",
-        `Cannot search table "${name}": its vectors have ${dimensions} dimensions, the provider's ${vector.length}`,
+        `Cannot search table "${name}": its vectors have ${dimensions} dimensions, but the provider's have ` +
+          `${vector.length}`,
       );
     }
     return { ...planned, embedding: vector };
@@ -178,7 +179,7 @@ export function createRetriever(
     if (result.error.kind !== "timeout" || keywordSearch === undefined) {
       throw searchError(planned, result.error);
     }
-    logger.warn("search by words took too long; the vectors alone are searched", {
+    logger.warn("The keyword search took too long; the answer uses the vector search only", {
       database: database.name,
       table: table.name,
     });

@@ -76,7 +76,8 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
     const index = await schemas.get(database, { principal, signal });
     const prompt = await writePrompt(question, index, recent);
     let { messages } = prompt;
-    const reason = () => new ProviderError("timeout", `no statement that runs within ${answerTimeoutMs} ms`);
+    const reason = () =>
+      new ProviderError("timeout", `the model wrote no statement that runs within ${answerTimeoutMs} ms`);
     using deadline = createDeadline(answerTimeoutMs, { signal, reason });
     for (let repairs = 0;; repairs++) {
       const reply = await completion.complete({
@@ -86,7 +87,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       });
       const { answer, error } = await answerFromReply(question, reply, options);
       if (error === undefined || repairs === maxRepairs) return answer;
-      logger.debug("A model's reply goes back to it", {
+      logger.debug("Sending a model's reply back for correction", {
         provider: completion.name,
         repairs: repairs + 1,
         sqlState: error.sqlState,
@@ -166,7 +167,7 @@ async function tryStatement(
     };
   }
   if (check.kind !== "select") {
-    const message = "only SELECT, VALUES, TABLE and WITH of those answer a request";
+    const message = "only SELECT, VALUES, TABLE and WITH of those can answer a request";
     return { kind: "failed", sql, error: { kind: "refused", message } };
   }
   const plan = await planStatement(database, { principal, sql, signal });
@@ -178,7 +179,9 @@ async function tryStatement(
       reason:
         `Cannot run the statement: PostgreSQL estimates its cost at ${rounded(plan.totalCost)}, above ` +
         `llm.max_plan_cost (${rounded(maxPlanCost)}); ${rounded(cost)} of it is ${node}, about ` +
-        `${rounded(rows)} rows. Ask for less, as with a shorter period or one customer\n\nSQL Query:\n${sql}`,
+        `${
+          rounded(rows)
+        } rows. Ask for less, for example for a shorter period or for one customer\n\nSQL Query:\n${sql}`,
     };
   }
   return await runStatement(question, sql);
@@ -195,15 +198,14 @@ const withoutStatement = {
     message: "the reply holds neither a statement in a ```sql block nor a line that starts with QUESTION:",
   },
   cut: {
-    reason: "the provider's answer was cut at the longest length allowed, which llm.max_tokens sets",
-    message: "the answer was cut at the longest length allowed; write a shorter one",
+    reason: "the provider's answer was cut off at the length that llm.max_tokens allows",
+    message: "the answer was cut off at the length limit; write a shorter one",
   },
   used_up: {
     reason:
-      "the provider reached the longest answer allowed, which llm.max_tokens sets, before it wrote any of " +
-      "it; a model that thinks first needs more",
-    message:
-      "the longest length allowed was reached before the answer; think less, and write the answer alone",
+      "the provider used the length that llm.max_tokens allows before it wrote an answer; a model that thinks " +
+      "first needs more",
+    message: "the length limit was reached before the answer; think less, and write only the answer",
   },
   empty: {
     reason: "the provider's answer was empty",

@@ -41,7 +41,7 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
     try {
       return work();
     } catch (error) {
-      logger.warn(`Cannot ${doing} ${path}; the question goes on without`, { error });
+      logger.warn(`Cannot ${doing} ${path}; the request continues without it`, { error });
       return otherwise;
     }
   }
@@ -57,7 +57,7 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
       // the log still holds what the table no longer does
       if (changes > 0) statements.emptyLog.get();
     } catch (error) {
-      logger.warn(`Cannot clear what has expired from ${path}; it is tried again later`, { error });
+      logger.warn(`Cannot delete expired history from ${path}; trying again later`, { error });
     }
   }
 
@@ -86,13 +86,12 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
   return {
     recent: (owner, databaseName) =>
       orWarn(
-        "read the earlier turns from",
+        "read the history in",
         () => statements.recent.all(owner, databaseName, expiry(), entriesPerOwner).map(asEntry),
         [],
       ),
 
-    generation: (owner) =>
-      orWarn("read the earlier turns from", () => generationOf(owner), unknownGeneration),
+    generation: (owner) => orWarn("read the history in", () => generationOf(owner), unknownGeneration),
 
     add(owner, entry, generation) {
       if (!isKept(entry) || generation === unknownGeneration) return;
@@ -103,7 +102,7 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
         statements.clearOld.run(owner, owner, entriesPerOwner);
         statements.clearExpired.run(expiry(), expiredPerAdd);
       };
-      orWarn("keep the turn in", () => transaction(keep), undefined);
+      orWarn("write the history to", () => transaction(keep), undefined);
     },
 
     forget(owner) {
@@ -116,7 +115,7 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
         statements.emptyLog.get();
         return count;
       } catch (cause) {
-        throw new AppError("unavailable", `Cannot forget the turns in ${path}: try again later`, { cause });
+        throw new AppError("unavailable", `Cannot clear the history in ${path}: try again later`, { cause });
       }
     },
 
@@ -282,7 +281,7 @@ function cannotOpen(path: string, cause: unknown): AppError {
   if (/not a database|malformed|no such|already exists/.test(reason)) {
     return new AppError(
       "invalid",
-      `Cannot open ${path}: it is damaged or not a file of turns; remove it to start with none`,
+      `Cannot open ${path}: it is damaged or not a history file; remove it to start with an empty history`,
       { cause },
     );
   }

@@ -42,8 +42,9 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
       "not_found",
       name === undefined
         ? "Cannot choose a database: none is available to you"
-        : `Cannot use database ${JSON.stringify(name)}: there is none of that name available to you; ` +
-          "list_databases shows those that are",
+        : `Cannot use database ${
+          JSON.stringify(name)
+        }: no database of that name is available to you; list_databases shows the available ones`,
     );
   }
 

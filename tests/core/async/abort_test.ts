@@ -17,6 +17,6 @@ Deno.test("whyEnded() tells a stop, a cancellation, a timeout and a caller that 
       new DOMException("x", "AbortError"),
     ]
   ) {
-    assert.equal(after(reason), "its caller went away");
+    assert.equal(after(reason), "its caller disconnected");
   }
 });

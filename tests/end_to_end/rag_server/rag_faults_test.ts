@@ -201,7 +201,7 @@ testWithPgvector("a provider's fault is told as a phrase, and nothing of the key
   await t.step("vectors of another length than the table's", async () => {
     openai.fail("wrong dimensions", { times: 1 });
     assert.deepEqual(resultOf(await client.post("handbook", leave)), [500, "EXECUTION_ERROR", internal]);
-    assert.match(process.stderr(), /8 dimensions, the provider's 7/);
+    assert.match(process.stderr(), /8 dimensions, but the provider's have 7/);
   });
 
   await t.step("an error within a stream that echoes the key", async () => {

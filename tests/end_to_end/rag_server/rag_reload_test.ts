@@ -72,7 +72,7 @@ testWithPgvector("the configuration and the keys are loaded again while the serv
     await Promise.all(load);
     assert.match(
       process.stderr(),
-      / ERROR Failed to reload \S+config\.yaml; the settings in force stay.*line \d/,
+      / ERROR Failed to reload \S+config\.yaml; the current settings stay in force.*line \d/,
     );
     assert.equal(await names(), "first");
   });

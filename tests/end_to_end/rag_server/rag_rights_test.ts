@@ -37,7 +37,7 @@ testWithPgvector("what a role may not do is said with where to give another", as
       assert.match(
         stderr,
         new RegExp(
-          `^postern: Cannot [^\\n]+; the role "${reader}" lacks the right; give one that has it at -db-user\\n$`,
+          `^postern: Cannot [^\\n]+; role "${reader}" lacks the right; name a role that has it with -db-user\\n$`,
         ),
       );
     }

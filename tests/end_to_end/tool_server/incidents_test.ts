@@ -47,9 +47,9 @@ Deno.test("failed and refused logins are logged once per address, without what w
   await server.stop();
   assert.deepEqual(linesWith(server, "ogin").filter((line) => line.startsWith("WARN")), [
     "WARN  A login failed address=127.0.0.1 user=alice reason=wrong_password",
-    "WARN  Logins of an address are refused: too many of them failed address=127.0.0.1",
+    "WARN  Logins from one address are refused: too many have failed address=127.0.0.1",
     "WARN  A login failed address=127.0.0.1 reason=unknown_user left_out=1",
-    "WARN  Logins of an address are refused: too many of them failed address=127.0.0.1 left_out=2",
+    "WARN  Logins from one address are refused: too many have failed address=127.0.0.1 left_out=2",
   ]);
   assert.doesNotMatch(server.stderr(), /not her password|typed-into|evil/);
 });

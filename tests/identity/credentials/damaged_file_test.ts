@@ -41,15 +41,15 @@ const damaged: [title: string, text: string, reason: RegExp][] = [
   [
     "an empty file",
     "",
-    /: it names no tokens any more, so those that it had \(3\) stay; .*"tokens: {}" .*to revoke all$/,
+    /: it has no tokens any more, so the old ones \(3\) stay valid; .*"tokens: {}" .*to revoke all$/,
   ],
-  ["blanks", "\n  \n", /: it names no tokens any more/],
-  ["comments alone", "# of staging\n", /: it names no tokens any more/],
-  ["a cut behind the key", "# of staging\ntokens:", /: it names no tokens any more/],
-  ["null", "tokens: null\n", /: it names no tokens any more/],
-  ["a tilde", "tokens: ~\n", /: it names no tokens any more/],
-  ["a document without content", "---\n", /: it names no tokens any more/],
-  ["a byte order mark alone", "\uFEFF", /: it names no tokens any more/],
+  ["blanks", "\n  \n", /: it has no tokens any more/],
+  ["comments alone", "# of staging\n", /: it has no tokens any more/],
+  ["a cut behind the key", "# of staging\ntokens:", /: it has no tokens any more/],
+  ["null", "tokens: null\n", /: it has no tokens any more/],
+  ["a tilde", "tokens: ~\n", /: it has no tokens any more/],
+  ["a document without content", "---\n", /: it has no tokens any more/],
+  ["a byte order mark alone", "\uFEFF", /: it has no tokens any more/],
   ["a cut inside of the key", "# of staging\ntok", /line 2: expected a mapping with the key "tokens"$/],
   [
     "a misspelled key",
@@ -58,14 +58,14 @@ const damaged: [title: string, text: string, reason: RegExp][] = [
   ],
   ["a key in capitals", tokens.replace("tokens:", "Tokens:"), /line 2: unknown key "Tokens"/],
   ["a second key", `${tokens}extra: 1\n`, /line \d+: unknown key "extra"/],
-  ["the key twice", `${tokens}tokens: {}\n`, /line \d+: the key "tokens" is there twice$/],
+  ["the key twice", `${tokens}tokens: {}\n`, /line \d+: the key "tokens" appears twice$/],
   ["users", users, /line 1: unknown key "users"; expected "tokens"$/],
   ["an empty mapping", "{}\n", /line 1: the key "tokens" is missing$/],
   ["a text", "tokens: none\n", /line 1: expected a mapping from id to entry under "tokens"$/],
   [
     "a half entry in a file that had more",
     tokens.slice(0, tokens.indexOf("bbbb") + 10),
-    /line 10: "two" is faulty and "two" and 1 more would be lost, so the file may be cut; .*64 hex digits/,
+    /line 10: "two" is faulty and "two" and 1 more would be lost, so the file may be cut off; .*64 hex digits/,
   ],
   [
     "an entry's key alone",
@@ -80,7 +80,7 @@ const damaged: [title: string, text: string, reason: RegExp][] = [
   [
     "half a value",
     tokens.slice(0, tokens.lastIndexOf("T23:59")),
-    /line 15: the last entry, "three", has changed and its last line has no end/,
+    /line 15: the last entry, "three", has changed and its last line has no line break/,
   ],
 ];
 for (const [title, text, reason] of damaged) {
@@ -165,7 +165,7 @@ Deno.test("a server starts with an empty file and warns, and not with a misspell
     assert.equal(running.lines.length, 1);
     assert.match(
       running.lines[0] ?? "",
-      /WARN {2}\S+ names no tokens; if that is meant, "tokens: {}" says so/,
+      /WARN {2}\S+ has no tokens; if that is intended, write "tokens: {}" into it/,
     );
     running.directory.adopt(await running.read(tokens));
     assert.equal(running.directory.size, 3);
@@ -181,14 +181,14 @@ Deno.test("nothing is added to a file that looks damaged, and what is there stay
   const refused: [text: string, reason: RegExp][] = [
     [
       "",
-      /: .* names no tokens, and may have been emptied by mistake; put it back, or write "tokens: {}" into it first$/,
+      /: it has no tokens, and may have been emptied by mistake; restore it, or write "tokens: {}" into it first$/,
     ],
-    ["tokens:\n", /names no tokens/],
-    ["# none\n", /names no tokens/],
+    ["tokens:\n", /has no tokens/],
+    ["# none\n", /has no tokens/],
     ["token: {}\n", /line 1: unknown key "token"; expected "tokens"/],
     [
       tokens.slice(0, tokens.indexOf("cccc") + 10),
-      /its last entry is faulty, so it may be cut; mend that first/,
+      /its last entry is faulty, so the file may be cut off; correct the entry first/,
     ],
   ];
   for (const [text, reason] of refused) {

@@ -102,7 +102,7 @@ Deno.test("readTokenFile() loads the list that the Go server's guide shows", asy
   }]);
   assert.deepEqual(faults.map((fault) => fault.message), [
     'Cannot load token "" (PATH, line 7): expected an id',
-    'Cannot load token "token-1234567890" (PATH, line 8): the id is used before in the file',
+    'Cannot load token "token-1234567890" (PATH, line 8): the file has this id already',
   ]);
 });
 
@@ -150,7 +150,7 @@ const badEntries: [title: string, entry: string, line: number, reason: string][]
     2,
     'unknown field "__proto__"; expected hash, annotation, database, created_at or expires_at',
   ],
-  ["a field twice", `{ hash: ${hashB}, hash: ${hashB} }`, 2, 'the field "hash" is there twice'],
+  ["a field twice", `{ hash: ${hashB}, hash: ${hashB} }`, 2, 'the field "hash" appears twice'],
   [
     "an expiry that is no time",
     `\n    hash: ${hashB}\n\n    expires_at: soon`,
@@ -179,7 +179,7 @@ const badEntries: [title: string, entry: string, line: number, reason: string][]
   ["nothing", "", 2, "expected a mapping of fields"],
   ["text", "yes", 2, "expected a mapping of fields"],
   ["an alias", "*good", 2, "expected a mapping of fields, not an alias"],
-  ["a hash that is there already", `{ hash: ${hashA} }`, 2, 'its hash is that of "good"'],
+  ["a hash that is there already", `{ hash: ${hashA} }`, 2, '"good" has the same hash'],
 ];
 for (const [title, entry, line, reason] of badEntries) {
   Deno.test(`readTokenFile() reports an entry with ${title} and loads the others`, async () => {
@@ -205,7 +205,7 @@ Deno.test("readTokenFile() keeps the first of two entries with one id, __proto__
   );
   assert.deepEqual(records.map((r) => [r.id, r.hash]), [["__proto__", hashA], ["<<", "c".repeat(64)]]);
   assert.deepEqual(faults.map((fault) => fault.message), [
-    'Cannot load token "__proto__" (PATH, line 3): the id is used before in the file',
+    'Cannot load token "__proto__" (PATH, line 3): the file has this id already',
   ]);
   assert.equal(Object.hasOwn(Object.prototype, "hash"), false);
 });
@@ -237,7 +237,7 @@ const badFiles: [title: string, text: string | Uint8Array<ArrayBuffer>, message:
   ],
   ["no key", "{}\n", /^Cannot read PATH, line 1: the key "tokens" is missing$/],
   ["a cut key", "toke", /^Cannot read PATH, line 1: expected a mapping with the key "tokens"$/],
-  ["tokens twice", "tokens: {}\ntokens: {}\n", /^Cannot read PATH, line 2: the key "tokens" is there twice$/],
+  ["tokens twice", "tokens: {}\ntokens: {}\n", /^Cannot read PATH, line 2: the key "tokens" appears twice$/],
   ["what is not UTF-8", new Uint8Array([0x74, 0xff, 0xfe]), /^Cannot read PATH: it is not UTF-8 text$/],
   ["a deep nest", "[".repeat(100_000), /^Cannot read PATH(: it is nested too deeply|, line 1: .*)$/],
 ];

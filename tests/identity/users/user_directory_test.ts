@@ -168,7 +168,7 @@ Deno.test("what cannot be read keeps the old accounts, and counts go into the fi
   await assert.rejects(test.directory.reload(), { code: "invalid", message: /line \d/ });
   test.directory.recordFailedLogin("bob");
   await waitUntil("the failed write is logged", () => test.events.length > 0);
-  assert.match(test.events[0] ?? "", /^ERROR Cannot note logins in the user file; trying again/);
+  assert.match(test.events[0] ?? "", /^ERROR Cannot record logins in the user file; trying again/);
   assert.equal(await Deno.readTextFile(test.path), "users: [\n");
   await Deno.remove(test.path);
   await assert.rejects(test.directory.reload(), {

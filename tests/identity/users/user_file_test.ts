@@ -124,13 +124,13 @@ const badFields: [title: string, fields: string, line: number, reason: string][]
     "another username",
     `password_hash: ${hash}\n    username: good`,
     4,
-    "username: expected the name that the entry has",
+    "username: expected the same name as the entry's id",
   ],
   [
     "a list as username",
     `password_hash: ${hash}\n    username: [bad]`,
     4,
-    "username: expected the name that the entry has",
+    "username: expected the same name as the entry's id",
   ],
   ["enabled that is yes", `password_hash: ${hash}\n    enabled: yes`, 4, "enabled: expected true or false"],
   [
@@ -186,7 +186,7 @@ const badFields: [title: string, fields: string, line: number, reason: string][]
     "a field twice",
     `password_hash: ${hash}\n    enabled: false\n    enabled: true`,
     5,
-    'the field "enabled" is there twice',
+    'the field "enabled" appears twice',
   ],
   [
     "a misspelt field",
@@ -242,7 +242,7 @@ Deno.test("readUserFile() keeps the first of two entries with one name, and take
   );
   assert.deepEqual(records.map((record) => record.username), ["a"]);
   assert.deepEqual(faults.map((fault) => fault.message), [
-    'Cannot load user "a" (PATH, line 3): the id is used before in the file',
+    'Cannot load user "a" (PATH, line 3): the file has this id already',
     'Cannot load user "b" (PATH, line 4): expected a mapping of fields, not an alias',
     'Cannot load user "<<" (PATH, line 5): expected a mapping of fields, not an alias',
     'Cannot load user "" (PATH, line 6): expected an id',

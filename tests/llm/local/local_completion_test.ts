@@ -134,8 +134,7 @@ Deno.test("localCompletion() without grounding says what it is and what to confi
   });
   assert.equal(
     text,
-    "This is the local provider, which is no language model and can only quote documents; configure a provider of " +
-      "kind openai, anthropic, gemini or ollama for free answers.",
+    "The local provider is not a language model and can only quote documents; for free answers, configure a provider of kind openai, anthropic, gemini or ollama.",
   );
   assert.equal(isCut, false);
 });

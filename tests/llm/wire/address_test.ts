@@ -19,7 +19,7 @@ Deno.test("an address without /v1 is told as what may be wrong", async () => {
     const options = optionsFor("openai", base);
     assert.match(
       await detailOf(createCompletionProvider(options).complete({ messages, signal })),
-      /^HTTP 404 for POST \/chat\/completions \(base_url has no path, and most such servers want \/v1 at its end\): /,
+      /^HTTP 404 for POST \/chat\/completions \(base_url has no path; most such servers need \/v1 at its end\): /,
     );
     assert.match(
       await detailOf(createEmbeddingProvider(options).embed({ texts: ["one"], purpose: "query", signal })),

@@ -302,7 +302,7 @@ const replies: readonly OddReply[] = [
     title: "one number twice",
     subject: "openai embedding",
     reply: { data: [{ index: 0, embedding: [3, 4] }, { index: 0, embedding: [1, 2] }] },
-    result: /^the reply numbers an embedding 0 among 2$/,
+    result: /^the reply has 2 embeddings, and index 0 is wrong or repeated$/,
   },
   {
     title: "vectors of two lengths",
@@ -320,19 +320,19 @@ const replies: readonly OddReply[] = [
     title: "a number beyond 32 bits",
     subject: "gemini embedding",
     reply: { embeddings: [{ values: [1, 1e300] }, { values: [1, 2] }] },
-    result: /^an embedding holds something that is no finite number$/,
+    result: /^an embedding holds a value that is not a finite number$/,
   },
   {
     title: "numbers in quotes",
     subject: "gemini embedding",
     reply: { embeddings: [{ values: ["1", "2"] }, { values: [1, 2] }] },
-    result: /^an embedding holds something that is no finite number$/,
+    result: /^an embedding holds a value that is not a finite number$/,
   },
   {
     title: "base64 of half a number",
     subject: "voyage embedding",
     reply: { data: [{ index: 0, embedding: "AAA=" }, { index: 1, embedding: "AACAPw==" }] },
-    result: /^an embedding of 2 bytes is no list of floats$/,
+    result: /^an embedding of 2 bytes is not a list of floats$/,
   },
   {
     title: "a list where base64 was asked for",
@@ -360,13 +360,13 @@ const replies: readonly OddReply[] = [
     title: "a document that was not sent",
     subject: "rerank rerank",
     reply: { results: [{ index: 3, relevance_score: 0.1 }, { index: 2, relevance_score: 0.9 }] },
-    result: /^the reply ranks a document 3 among 3$/,
+    result: /^the reply ranks document 3 of 3, which does not exist or was ranked before$/,
   },
   {
     title: "one document twice",
     subject: "voyage rerank",
     reply: { data: [{ index: 1, relevance_score: 0.1 }, { index: 1, relevance_score: 0.9 }] },
-    result: /^the reply ranks a document 1 among 3$/,
+    result: /^the reply ranks document 1 of 3, which does not exist or was ranked before$/,
   },
   {
     title: "fewer results than were wanted",

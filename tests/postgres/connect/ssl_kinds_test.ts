@@ -182,7 +182,7 @@ testWithCluster("passwords and client certificates", async (t) => {
           });
           assert.deepEqual(await resultOf(cluster, { user, sslMode }), {
             message:
-              `Cannot reach database "shop": the server asks for a password and there is none for role "${user}"`,
+              `Cannot reach database "shop": the server asks for a password, and role "${user}" has none set`,
           });
           const passFile = join(folder, "pgpass");
           await Deno.writeTextFile(passFile, `localhost:${cluster.port}:postgres:${user}:right\n`, {

@@ -244,7 +244,7 @@ Deno.test("an embedded server and its clients", async (t) => {
     ) {
       assert.match(
         (await thrownBy(client.query(query)))[1],
-        /the embedded database takes no data from the client/,
+        /the embedded database does not accept data from the client/,
       );
     }
     assert.equal(await value(client, "SELECT count(*)::int FROM t"), 0);

@@ -45,7 +45,7 @@ Deno.test("check() gives a reason that tells what to write instead", () => {
     ],
     [
       "SELECT repeat(repeat('a', n), 1000) FROM t",
-      "repeat() repeats what is as long as a row says, or as there are rows; write least(count, 100) there",
+      "repeat() repeats a value that may be long in every row or grow with the rows; repeat it less, or a shorter value",
     ],
     [
       "SELECT repeat('a', 100000)",
@@ -53,13 +53,11 @@ Deno.test("check() gives a reason that tells what to write instead", () => {
     ],
     [
       "WITH RECURSIVE r (s) AS (SELECT 'x' UNION ALL SELECT s || s FROM r) SELECT s FROM r",
-      "a recursive query doubles a value in every round, as it uses a column twice or more to make the next one; add to it instead (path || id), or keep its parts in columns of their own",
+      "a recursive query doubles a value in every round, because it uses a column twice or more for the next value; add to it instead (path || id), or keep its parts in separate columns",
     ],
     [
       "SELECT array_agg(a) && array_agg(b) FROM t",
-      "&& compares two values that are collected from rows (as string_agg, array_agg or ARRAY(SELECT …) do) or long " +
-      "otherwise, which may take hours that no timeout ends; compare the rows themselves before collecting them " +
-      "(a join, WHERE EXISTS), or collect with DISTINCT",
+      "&& compares two values that are collected from rows (as string_agg, array_agg or ARRAY(SELECT …) do) or otherwise long, which may take hours, and no timeout stops it; compare the rows themselves before collecting them (a join, WHERE EXISTS), or collect with DISTINCT",
     ],
   ];
   for (const [sql, reason] of reasons) {

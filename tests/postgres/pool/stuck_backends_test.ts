@@ -80,7 +80,7 @@ function isWaiting(leasing: Promise<Lease>): () => boolean {
 }
 
 const stuckLine =
-  "A statement ran past its end and PostgreSQL does not stop it; its connection's place stays taken";
+  "PostgreSQL does not stop a statement that has to end; its backend keeps its place in the pool";
 
 testWithPostgres("a stuck backend keeps its place, and others of the pool go on", async () => {
   await using f = await fixture();
@@ -113,9 +113,9 @@ testWithPostgres("where every place is stuck a caller is refused at once, and no
   await refused;
   await assert.rejects(f.acquire(token("a")), {
     code: "unavailable",
-    message: 'Cannot read from database "shop": each of this caller\'s connections (2) is held by a ' +
-      "statement that PostgreSQL does not stop, the first since 2026-03-01T12:00:00.000Z; try again later, or have the " +
-      "operator end their backends, which the server's log names",
+    message: 'Cannot read from database "shop": statements that PostgreSQL does not stop hold all of ' +
+      "this caller's connections (2), the first since 2026-03-01T12:00:00.000Z; try again later, or ask the " +
+      "operator to end the backends that the server's log names",
   });
   await use(f.acquire(token("b")));
 });
@@ -243,7 +243,7 @@ testWithPostgres("a backend that can be seen keeps its place until it is gone", 
     Deno.kill(backend, "SIGCONT");
   }
   await waitUntil("it is gone", () => f.log.length === 2);
-  assert.equal(f.log[1]?.["message"], "A backend that did not stop is gone; its place is free");
+  assert.equal(f.log[1]?.["message"], "A stuck backend has ended; its place in the pool is free again");
   await use(f.acquire(token("a")));
 });
 

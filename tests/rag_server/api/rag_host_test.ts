@@ -7,8 +7,7 @@ const refusal = JSON.stringify({
   error: {
     code: "FORBIDDEN",
     message:
-      "the Host header names a host that this server is not called by; behind a proxy that passes Host on, " +
-      "list the proxy's host name in server.allowed_hosts",
+      "the Host header names a host that this server does not serve; behind a proxy that passes Host on, list the proxy's host name in server.allowed_hosts",
   },
 });
 

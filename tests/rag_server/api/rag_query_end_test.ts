@@ -59,7 +59,7 @@ Deno.test("a client that leaves ends the pipeline's work, and nothing is sent or
     await waitUntil("the query arrives", () => handbook.asked.length === 1);
     client.abort();
     assert.equal((await asking).status, 499);
-    assert.equal(String(await aborted), "AbortError: the client has gone");
+    assert.equal(String(await aborted), "AbortError: the client disconnected");
     assert.deepEqual(log.map((line) => JSON.parse(line).level), ["debug"]);
   }
 });
@@ -77,7 +77,7 @@ Deno.test("a client that stops reading a stream ends the pipeline's work", async
     'data: {"type":"chunk","content":"a"}\n\n',
   );
   await reader.cancel();
-  assert.equal(String(await aborted), "AbortError: the client has gone");
+  assert.equal(String(await aborted), "AbortError: the client disconnected");
   assert.deepEqual(log.filter((line) => JSON.parse(line).level !== "debug"), []);
 });
 

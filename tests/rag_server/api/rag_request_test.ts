@@ -74,7 +74,7 @@ Deno.test("a body that is no JSON object is refused", async () => {
   const part = await send("POST", "/v1/pipelines/handbook", { body: broken });
   assert.deepEqual(
     [part.status, part.text],
-    [400, '{"error":{"code":"INVALID_REQUEST","message":"the body: it did not arrive as a whole"}}'],
+    [400, '{"error":{"code":"INVALID_REQUEST","message":"the body: it did not arrive completely"}}'],
   );
   const { status, text } = await send("POST", "/v1/pipelines/handbook", {
     body: new Uint8Array([0x22, 0xff, 0x22]),

@@ -249,6 +249,6 @@ testWithPgvector("evaluatePipeline() needs ids", async () => {
   });
   await assert.rejects(evaluated, {
     code: "invalid",
-    message: 'Cannot evaluate: table "docs" has no id that judgements could name; set its id_column',
+    message: 'Cannot evaluate: table "docs" has no id for judgements to name; set its id_column',
   });
 });

@@ -21,7 +21,7 @@ Deno.test("parseQueries() names the line that it cannot read", () => {
       'Cannot read q.jsonl: line 2: there is a question "1" already',
     ],
     ["1\ta\nsecond", "Cannot read q.jsonl: line 2: expected an id, a tab and a question"],
-    [" \n", "Cannot read q.jsonl: it holds no question"],
+    [" \n", "Cannot read q.jsonl: it has no question"],
   ] as const;
   for (const [text, message] of faults) {
     assert.throws(() => parseQueries(text, "q.jsonl"), { name: "AppError", code: "invalid", message });
@@ -48,9 +48,9 @@ Deno.test("parseQrels() names the line that it cannot read", () => {
     ["1\td1\t4\n1\t\t4", `Cannot read f.tsv: line 2: ${expected}`],
     [
       "1\td1\t4\n1\td1\t2",
-      'Cannot read f.tsv: line 2: document "d1" of question "1" had another gain before',
+      'Cannot read f.tsv: line 2: document "d1" of question "1" has another gain on an earlier line',
     ],
-    ["query_id\tdocument_id\tgain\n", "Cannot read f.tsv: it holds no judgement"],
+    ["query_id\tdocument_id\tgain\n", "Cannot read f.tsv: it has no judgement"],
   ] as const;
   for (const [text, message] of faults) {
     assert.throws(() => parseQrels(text, "f.tsv"), { name: "AppError", code: "invalid", message });

@@ -128,7 +128,7 @@ testWithPgvector("LIKE and ILIKE take SQL's patterns, on text alone", async () =
   assert.deepEqual(await like("LIKE", "\\\\"), []);
   assert.deepEqual(await like("ILIKE", "ALP%", "a_varchar"), [0]);
   await assert.rejects(like("LIKE", "a\\"), {
-    message: "filter.conditions[0].value: a pattern cannot end with a backslash that escapes nothing",
+    message: "filter.conditions[0].value: a pattern cannot end with a single backslash; double it",
   });
   await assert.rejects(like("LIKE", "1%", "an_integer"), {
     message: "filter.conditions[0].operator: LIKE is for columns of text",

@@ -153,7 +153,8 @@ testWithPgvector("ingest() lets one run at a time write to a table, and waits fo
   const other = { table: { ...table, table: "public.docs" } };
   await assert.rejects(fixture.ingest({ ...other, lockPatienceMs: 0 }), {
     code: "conflict",
-    message: 'Cannot ingest into "public.docs": another process is at it',
+    message:
+      'Cannot ingest into "public.docs": another process is ingesting into it; try again when that has ended',
   });
   const second = fixture.ingest(other);
   goOn.resolve();
@@ -235,8 +236,8 @@ testWithPostgres("ingest() says what to do where the role may not add pgvector",
   try {
     await assert.rejects(fixture.ingest({}, role), {
       code: "unavailable",
-      message: 'Cannot ingest into "docs": this role may not add the extension vector; ' +
-        "have an administrator run CREATE EXTENSION vector",
+      message: 'Cannot ingest into "docs": this role may not create the extension vector; ' +
+        "ask an administrator to run CREATE EXTENSION vector",
     });
     await fixture.database.query("CREATE EXTENSION vector");
     assert.equal((await fixture.ingest({}, role)).added, 1);

@@ -263,7 +263,7 @@ testWithPgvector("a search ends with its time, its signal, or a vector of anothe
   await using fixture = await createRetrieverFixture(docs);
   await assert.rejects(fixture.retrieve(["docs"], {}, { embedding: new Float32Array(3) }), {
     code: "upstream",
-    message: 'Cannot search table "docs": its vectors have 2 dimensions, the provider\'s 3',
+    message: 'Cannot search table "docs": its vectors have 2 dimensions, but the provider\'s have 3',
   });
   const slow = [{ table: "docs", filter: "pg_sleep(10) IS NOT NULL" }];
   const search = await fixture.prepare(slow, {}, silentLogger);

@@ -97,7 +97,7 @@ testWithPostgres("a model's answers", async (t) => {
     assert.deepEqual(rowsOf(await asker.with(model)("Which cities?")), [["Lisbon"], ["Oslo"]]);
     assert.match(
       said(model, 1),
-      /ERROR: the answer was cut at the longest length allowed; write a shorter one\n/,
+      /ERROR: the answer was cut off at the length limit; write a shorter one\n/,
     );
   });
 
@@ -111,8 +111,8 @@ testWithPostgres("a model's answers", async (t) => {
     const model = scriptedProvider("m", cut("QUESTION: Which cities"));
     assert.deepEqual(await asker.with(model)("Which cities?"), {
       kind: "refused",
-      reason: "Cannot answer the request: the provider's answer was cut at the longest length allowed, " +
-        "which llm.max_tokens sets",
+      reason:
+        "Cannot answer the request: the provider's answer was cut off at the length that llm.max_tokens allows",
     });
     assert.equal(model.calls(), 4);
   });
@@ -122,12 +122,11 @@ testWithPostgres("a model's answers", async (t) => {
     assert.deepEqual(await asker.with(model)("Which cities?"), {
       kind: "refused",
       reason:
-        "Cannot answer the request: the provider reached the longest answer allowed, which llm.max_tokens " +
-        "sets, before it wrote any of it; a model that thinks first needs more",
+        "Cannot answer the request: the provider used the length that llm.max_tokens allows before it wrote an answer; a model that thinks first needs more",
     });
     assert.match(
       said(model, 1),
-      /ERROR: the longest length allowed was reached before the answer; think less/,
+      /ERROR: the length limit was reached before the answer; think less/,
     );
   });
 
@@ -190,7 +189,10 @@ testWithPostgres("a model's answers", async (t) => {
     await t.step(`${sql} is no answer`, async () => {
       const model = scriptedProvider("m", block(sql), block("TABLE customers"));
       assert.deepEqual(rowsOf(await asker.with(model)("Which customers?")), [["1", "Lisbon"], ["2", "Oslo"]]);
-      assert.match(said(model, 1), /ERROR: only SELECT, VALUES, TABLE and WITH of those answer a request\n/);
+      assert.match(
+        said(model, 1),
+        /ERROR: only SELECT, VALUES, TABLE and WITH of those can answer a request\n/,
+      );
     });
   }
 

@@ -231,7 +231,7 @@ Deno.test("of every other error a provider reads the SQLSTATE and a fixed phrase
     ["57P05", "the server stopped the statement"],
     ["58030", "the server's system failed"],
     ["P0001", "a function raised an error"],
-    ["XX000", "PostgreSQL failed inside"],
+    ["XX000", "PostgreSQL had an internal error"],
     ["38001", "the statement failed while it ran"],
     ["ZZ042", "the statement failed while it ran"],
     [undefined, "the statement failed while it ran"],
@@ -249,7 +249,7 @@ Deno.test("of every other error a provider reads the SQLSTATE and a fixed phrase
 });
 
 Deno.test("a name without a place in the statement may be a row's, and no provider reads it", () => {
-  const phrase = "a value is no name, syntax or type that PostgreSQL takes there";
+  const phrase = "a value is not a name, syntax or type that PostgreSQL accepts there";
   const quoting: readonly (readonly [string, string, string])[] = [
     ["42704", 'unrecognized configuration parameter "Doe 1980-01-02, Roe"', phrase],
     ["42704", 'role "Lisbon" does not exist', phrase],

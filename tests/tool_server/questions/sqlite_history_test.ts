@@ -110,12 +110,12 @@ Deno.test("a locked file costs the entry, not the question; to forget fails inst
   history.add("user:alice", entry("meanwhile"), history.generation("user:alice"));
   assert.match(
     f.lines.join(""),
-    /WARN\s+Cannot keep the turn in .*turns\.sqlite; the question goes on without.*locked/,
+    /WARN\s+Cannot write the history to .*turns\.sqlite; the request continues without it.*locked/,
   );
   assert.throws(() => history.forget("user:alice"), {
     name: "AppError",
     code: "unavailable",
-    message: `Cannot forget the turns in ${f.path}: try again later`,
+    message: `Cannot clear the history in ${f.path}: try again later`,
   });
   assert.equal(history.recent("user:alice", "shop").length, 1);
   other.exec("ROLLBACK");
@@ -133,7 +133,7 @@ Deno.test("a file that breaks while it is open costs the history, not the questi
   history.add("user:alice", entry("a"), history.generation("user:alice"));
   assert.deepEqual(history.recent("user:alice", "shop"), []);
   assert.equal(f.lines.length, 2);
-  assert.match(f.lines[1] ?? "", /Cannot read the earlier turns from .*turns\.sqlite/);
+  assert.match(f.lines[1] ?? "", /Cannot read the history in .*turns\.sqlite/);
 });
 
 Deno.test("what cannot be opened is said with its path", async () => {
@@ -158,7 +158,7 @@ Deno.test("what cannot be opened is said with its path", async () => {
     database.close();
   };
   const damaged =
-    "invalid AppError: Cannot open PATH: it is damaged or not a file of turns; remove it to start with none";
+    "invalid AppError: Cannot open PATH: it is damaged or not a history file; remove it to start with an empty history";
   assert.equal(opening(() => Deno.writeTextFileSync(f.path, "no database".repeat(500))), damaged);
   assert.equal(opening(run("CREATE TABLE turns (a)")), damaged);
   assert.equal(opening(run("CREATE TABLE other (a); PRAGMA user_version = 1")), damaged);

@@ -56,7 +56,10 @@ Deno.test("a bound token sees its database alone and cannot switch", async () =>
   const directory = setUp();
   const { data } = await callTool(listDatabases({ directory }), {}, bound);
   assert.deepEqual(data, { databases: [{ name: "team", current: true }], current: "team" });
-  await assert.rejects(callTool(selectDatabase({ directory }), { name: "open" }, bound), /none of that name/);
+  await assert.rejects(
+    callTool(selectDatabase({ directory }), { name: "open" }, bound),
+    /no database of that name/,
+  );
   assert.equal(directory.resolve(bound, undefined).name, "team");
 });
 

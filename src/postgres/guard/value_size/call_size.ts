@@ -131,7 +131,7 @@ function collected(name: string, shapes: readonly Shape[], isShort: boolean, ref
   const made = madeOf(shapes);
   if (!made.data && made.size > maxValueSize / 2) {
     return refuse(
-      `${name}() makes a value longer than fits of one that is as long in each row; make it shorter`,
+      `${name}() collects the same long value from each row into one that is too long; make that value shorter`,
     );
   }
   const isLittle = isShort || ordering.test(name);
@@ -194,13 +194,15 @@ function countedShape(
 function repeated(name: string, made: Shape, text: Shape, count: Shape, refuse: Refuse): Shape {
   if (!(count.bound <= maxValueSize)) {
     return refuse(
-      `the count of ${name}() has no bound, or makes a value longer than ${maxValueSize} characters; write least(count, 100)`,
+      `the count of ${name}() has no bound, or makes a value longer than ${maxValueSize} characters; write ` +
+        "least(count, 100)",
     );
   }
   const times = count.data ? 1 : Math.max(1, count.bound);
   if (times > 16 && text.length === "long") {
     return refuse(
-      `${name}() repeats what is as long as a row says, or as there are rows; write least(count, 100) there`,
+      `${name}() repeats a value that may be long in every row or grow with the rows; repeat it less, or a ` +
+        "shorter value",
     );
   }
   const size = Math.max(made.size, times * Math.max(1, text.size));
@@ -222,7 +224,7 @@ function formatted(made: Shape, args: readonly Argument[], refuse: Refuse): Shap
   if (pattern === undefined) {
     return made.data
       ? { ...made, length: "long" }
-      : refuse("format() needs a literal as its first argument; use || or concat() else");
+      : refuse("format() needs a literal as its first argument; otherwise use || or concat()");
   }
   const widths = pattern.match(/%(\d+\$)?-?\d+/g)?.map((width) => Number(/\d+$/.exec(width)?.[0])) ?? [];
   const copies = Math.max(1, mostOfOne(pattern.match(/%\d+\$/g) ?? []));

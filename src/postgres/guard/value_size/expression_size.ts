@@ -37,7 +37,7 @@ const maxTotalSize = 1_048_576;
 const tooLong =
   `the statement makes a value longer than ${maxValueSize} characters before any row is read; repeat or pad less`;
 const tooMuch =
-  "the statement puts values together that get longer than a megabyte, whatever the tables hold; use each of them once";
+  "the statement makes a value longer than a megabyte, whatever the tables hold; use each of its parts once";
 
 /** Operators that make a truth or a number of what they are given. */
 const tests = new Set(

@@ -33,8 +33,7 @@ const stepsOfRecursion = 3_000;
 const tooWide =
   "the statement's subqueries multiply each other's expressions; use each value once, or group by it";
 const tooManyColumns =
-  `the statement has more columns than fit; name those that you need in place of *, and ` +
-  `${maxTargets} at most`;
+  `the statement has too many columns; name those that you need instead of *, ${maxTargets} at most`;
 const tooLaborious = "the statement is too complex to be checked; make it simpler";
 const clauses = [
   "whereClause",

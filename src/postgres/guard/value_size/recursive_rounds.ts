@@ -22,8 +22,8 @@ import {
 type Fields = SyntaxNode["fields"];
 
 const doubling =
-  "a recursive query doubles a value in every round, as it uses a column twice or more to make the " +
-  "next one; add to it instead (path || id), or keep its parts in columns of their own";
+  "a recursive query doubles a value in every round, because it uses a column twice or more for the next value; " +
+  "add to it instead (path || id), or keep its parts in separate columns";
 
 /** Each adds what the one before has added in all rounds, so that a value grows with this power of their number. */
 const maxPower = 3;

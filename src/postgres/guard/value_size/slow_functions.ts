@@ -38,7 +38,7 @@ const ofSets = new Set(["@>", "<@", "&&", "?|", "?&"]);
 /** Of two values that the statement itself makes: hundreds of such searches may stand in it. */
 const maxProduct = 2 ** 24;
 
-const why = "which may take hours that no timeout ends";
+const why = "which may take hours, and no timeout stops it";
 
 /** Why a call or an operator takes too long; undefined where it does not. */
 export function whySlow(name: string, [first, second]: readonly Shape[]): string | undefined {
@@ -46,8 +46,8 @@ export function whySlow(name: string, [first, second]: readonly Shape[]): string
   if (squareOfOne.has(name)) {
     return first.length === "short" && second?.length !== "long"
       ? undefined
-      : `${name} takes the square of the length of a value that is collected from rows or long otherwise, ${why}; ` +
-        "use it on each row before collecting, or collect with DISTINCT";
+      : `the time of ${name} grows with the square of a value's length, and this value is collected from rows or ` +
+        `otherwise long, ${why}; use ${name} on each row before collecting, or collect with DISTINCT`;
   }
   if (second === undefined || !(productOfTwo.has(name) || isMinusOfJson(name, first))) return undefined;
   const lengths: readonly Length[] = [first.length, second.length];
@@ -56,7 +56,7 @@ export function whySlow(name: string, [first, second]: readonly Shape[]): string
     !lengths.includes("short") || longerOf(first.length, second.length) !== "short" && longer > maxBesideLong
   ) {
     return `${name} compares two values that are collected from rows (as string_agg, array_agg or ARRAY(SELECT …) do) ` +
-      `or long otherwise, ${why}; compare the rows themselves before collecting them (a join, WHERE EXISTS), or ` +
+      `or otherwise long, ${why}; compare the rows themselves before collecting them (a join, WHERE EXISTS), or ` +
       `collect with DISTINCT`;
   }
   const isTooLong = first.data !== second.data
@@ -86,8 +86,8 @@ export function whySlowPath(
   if (!isLong(document) && !isLong(variables)) return undefined;
   return path !== undefined && !comparesSequences(path, isLong(variables))
     ? undefined
-    : `a path of JSON that compares two parts of a value that is collected from rows or long otherwise compares each ` +
-      `element with each, ${why}; compare the rows themselves before collecting them`;
+    : "a JSON path compares two parts of a value, each element with each; the value is collected from rows or " +
+      `otherwise long, ${why}; compare the rows themselves before collecting them`;
 }
 
 /** `[*]`, `.*`, `[0 to last]`; what begins at the root may be a whole array, and so may `$name`. */

@@ -9,7 +9,8 @@ export function doubtsOf(scan: Scan): string[] {
   const { draft, table } = scan;
   return [
     ...contradictions(draft),
-    draft.counts && draft.isOneRow && "one row is not counted, and what is in it may be in another table",
+    draft.counts && draft.isOneRow &&
+    "the request counts one row; what it means to count may be in another table",
     ...draft.measures.map((measure) => measureDoubt(measure, table)),
     groupDoubt(draft, table),
     worthDoubt(scan),
@@ -28,16 +29,16 @@ function contradictions(draft: Draft): (string | false)[] {
   const hasOthers = names !== "" || measures.length > 0;
   return [
     isSummary && names !== "" &&
-    `a summary holds no single ${names}: say its total, average, lowest or highest`,
-    isSummary && by !== undefined && `a summary has no ${by.name} to be ordered by`,
+    `a summary has no single ${names}: ask for its total, average, lowest or highest`,
+    isSummary && by !== undefined && `a summary has no ${by.name} to sort by`,
     isSummary && limit !== undefined &&
-    `a summary of ${limit} rows, or of ${limit} in each group, is not simple`,
+    `${limit} may be the rows of a summary or the rows of each group, which is not simple`,
     isImplicit && rank !== undefined && "the first rows of each group are not simple",
-    !isSummary && rank !== undefined && !by && "it is not said by which column to rank",
-    distinct !== undefined && hasOthers && "distinct values go with a count or alone",
+    !isSummary && rank !== undefined && !by && "the request does not say which column to rank by",
+    distinct !== undefined && hasOthers && "distinct values can only be listed alone or counted",
     distinct !== undefined && isImplicit && "distinct values per group can only be counted",
     distinct !== undefined && by !== undefined && by !== distinct &&
-    `distinct values of ${distinct.name} have no ${by.name}`,
+    `distinct values of ${distinct.name} have no ${by.name} to sort by`,
   ];
 }
 
@@ -60,15 +61,15 @@ function measureDoubt({ aggregate, column }: Measure, table: CatalogTable): stri
   if (column.isPrimaryKey || column.reference !== "" || last === "id" || last === "no") {
     return `${name} holds no amounts`;
   }
-  if (isAverage(column)) return `${name} holds averages, which have no ${aggregate} that means something`;
+  if (isAverage(column)) return `${name} holds averages, and their ${aggregate} means nothing`;
   if (aggregate !== "sum") return undefined;
-  if (hasWord(column, shares)) return `${name} holds no amounts that add up`;
+  if (hasWord(column, shares)) return `${name} holds values that do not add up`;
   if (isView(table) && (counts.has(first) || counts.has(last))) {
     return `${table.name} may leave out rows that ${name} does not count`;
   }
   const isUnitPrice = column === conceptColumn(table, "price") && hasWord(column, prices);
   const isSold = table.columns.some((other) => hasWord(other, quantities));
-  return isUnitPrice && isSold ? `${name} is for one, and ${table.name} has quantities` : undefined;
+  return isUnitPrice && isSold ? `${name} is for one piece, and ${table.name} has quantities` : undefined;
 }
 
 /** Where there is one row for each value that is grouped by, an average of them is another's. */
@@ -77,7 +78,7 @@ function groupDoubt({ groups, measures }: Draft, table: CatalogTable): string | 
   if (only === undefined || other || measures.every(({ aggregate }) => aggregate === "sum")) return undefined;
   if (isOneEach(only, table)) return `${table.name} may have one row for each ${only.column.name}`;
   const flow = measures.find(({ aggregate, column }) => aggregate === "avg" && hasWord(column, flows));
-  return flow && `an average of ${flow.column.name} per ${only.column.name} may be one of sums`;
+  return flow && `an average of ${flow.column.name} per ${only.column.name} may mean an average of sums`;
 }
 
 function isOneEach({ column, unit }: Grouping, table: CatalogTable): boolean {
@@ -98,7 +99,7 @@ function worthDoubt({ tokens, takenBy, table, draft }: Scan): string | undefined
   const other = [...draft.measures, ...draft.ordering ? [draft.ordering] : []]
     .find(({ column }) => !worth.includes(column));
   return said && other &&
-    `"${said.key}" does not say whether a high or a low ${other.column.name} is meant`;
+    `"${said.key}" may mean a high or a low ${other.column.name}`;
 }
 
 /** "customers in 2025" need not be those who registered then. */

@@ -163,7 +163,7 @@ function periodColumn({ draft, table }: Scan, words: string): CatalogColumn | un
   }
   if (draft.dateColumn !== undefined) return draft.dateColumn;
   if (/^(older|newer) than/.test(words) && hasBirthdays(table)) {
-    draft.refusals.push(`"${words}" may be the age of somebody`);
+    draft.refusals.push(`"${words}" may mean somebody's age`);
   }
   const column = creationDate(table);
   if (column !== undefined && !draft.saysCreation) draft.assumedDates.push({ column, use: "period", words });
@@ -200,9 +200,13 @@ export const recognisePeriod: Recogniser = (scan, start) => {
     return end;
   }
   if (!isAligned(column, period)) {
-    draft.refusals.push(`"${words}" begins or ends within a ${column.name}, and there is one row for each`);
+    draft.refusals.push(
+      `"${words}" begins or ends within a ${column.name}, and each ${column.name} has only one row`,
+    );
   }
-  if (draft.periods.has(column)) draft.refusals.push(`two periods for ${column.name} are one too many`);
+  if (draft.periods.has(column)) {
+    draft.refusals.push(`the request has two periods for ${column.name}: give one`);
+  }
   draft.periods.add(column);
   const name = quoteIfNeeded(column.name);
   if (from !== undefined) draft.conditions.push(`${name} >= ${from}`);
@@ -226,7 +230,7 @@ export const recogniseEvent: Recogniser = ({ tokens, table, draft }, at) => {
   const column = participleDate(table, word);
   if (column !== undefined && speaksOfTime(tokens, end)) {
     if (draft.saysCreation && draft.periods.size === 0 && column !== creationDate(table)) {
-      draft.refusals.push(`it is not said which of two events the time of "${word}" is about`);
+      draft.refusals.push(`the request does not say which of two events the time after "${word}" belongs to`);
     }
     draft.dateColumn = column;
     return end;

@@ -31,7 +31,9 @@ function wholeNumberAt(tokens: readonly Token[], at: number): number | undefined
 
 function setLimit(draft: Draft, limit: number | undefined): void {
   if (limit === undefined) return;
-  if (draft.limit !== undefined) draft.refusals.push(`${draft.limit} and ${limit} rows cannot both be shown`);
+  if (draft.limit !== undefined) {
+    draft.refusals.push(`the request asks for ${draft.limit} rows and for ${limit} rows: give one number`);
+  }
   draft.limit = limit;
 }
 

@@ -18,15 +18,15 @@ const maxCandidates = 20;
 
 const ability =
   "The local provider reads simple requests over one table (show, count, how many, top, latest, average, total, per; " +
-  "with periods and comparisons; a value of several words in quotes). For anything else send SQL, or have a " +
-  "completion provider configured";
+  "with periods and comparisons; a value of several words in quotes). For anything else send SQL, or ask the " +
+  "administrator to configure a completion provider";
 
 /**
  * Reads a simple English request over one table and writes the statement for it. Every word has to mean something:
  * a request of which one is not understood, or that can be read in two ways, is refused with the reason.
  */
 export function writeStatement(request: string, { tables }: Catalog): SimpleAnswer {
-  if (request.length > maxLength) return refuse(`more than ${maxLength} characters are no simple request`);
+  if (request.length > maxLength) return refuse(`a simple request has at most ${maxLength} characters`);
   if (request.includes("\0")) return refuse("a request cannot hold a NUL character");
   const tokens = tokenise(request);
   let first: readonly Reading[] = [];
@@ -89,7 +89,7 @@ function figures(readings: readonly Reading[]): readonly Reading[] {
 function choose(clear: readonly Reading[], isNamed: boolean): SimpleAnswer {
   const ofTables = isNamed ? clear.filter(({ table }) => !isView(table)) : [];
   const [only, ...others] = ofTables.length > 0 ? ofTables : clear;
-  if (only === undefined) return refuse("nothing is asked");
+  if (only === undefined) return refuse("it asks for nothing");
   if (others.length > 0) return refuseAmbiguous([only, ...others].map(({ table }) => table));
   return { kind: "statement", sql: renderStatement(only.draft, only.table), table: displayName(only.table) };
 }
@@ -97,8 +97,10 @@ function choose(clear: readonly Reading[], isNamed: boolean): SimpleAnswer {
 /** Why no reading is clear, told by the one that understood most. */
 function explain(readings: readonly Reading[], tables: readonly CatalogTable[]): SimpleAnswer {
   const best = readings.toSorted((a, b) => a.unknown.length - b.unknown.length)[0];
-  if (tables.length === 0) return refuse("there is no table to ask");
-  if (best === undefined) return refuse(`no table is named; there are ${enumerate(tables.map(displayName))}`);
+  if (tables.length === 0) return refuse("you may read no table");
+  if (best === undefined) {
+    return refuse(`it names no table; the tables are ${enumerate(tables.map(displayName))}`);
+  }
   const others = mentionedTables(best.unknown, tables.filter((table) => table !== best.table));
   if (others.length > 0) {
     return refuse(`it needs more than one table: ${enumerate([best.table, ...others].map(displayName))}`);
@@ -106,7 +108,7 @@ function explain(readings: readonly Reading[], tables: readonly CatalogTable[]):
   if (best.ambiguity !== undefined) return refuse(best.ambiguity);
   const words = [...new Set(best.unknown.map(({ key }) => `"${key}"`))];
   if (words.length > 0) return refuse(`not understood: ${enumerate(words)}`);
-  return refuse(best.draft.refusals[0] ?? "no table is named, nor a figure of one");
+  return refuse(best.draft.refusals[0] ?? "it names no table and no column to calculate from");
 }
 
 function refuse(why: string): SimpleAnswer {

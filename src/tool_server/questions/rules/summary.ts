@@ -36,7 +36,7 @@ export const recogniseDistinct: Recogniser = (scan, at) => {
   const near = distinctWords.has(wordAt(scan.tokens, at)) ? columnNear(scan, at + 1) : undefined;
   if (near === undefined) return undefined;
   if (scan.draft.distinct !== undefined) {
-    scan.draft.refusals.push("only one column's distinct values fit in a list");
+    scan.draft.refusals.push("a list can show the distinct values of only one column");
   }
   scan.draft.distinct = near.column;
   return near.end;
