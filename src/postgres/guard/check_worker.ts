@@ -1,4 +1,4 @@
-/** A worker that checks long statements; `statement_checks.ts` is its other side. */
+/** A worker that checks long statements; `check_threads.ts` is its other side. */
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 
 export interface CheckRequest {

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import { createCheckThreads, createStatementChecks } from "../../../src/postgres/guard/statement_checks.ts";
+import { createStatementChecks } from "../../../src/postgres/guard/statement_checks.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 
 const signal = new AbortController().signal;
 const by = { principal: { kind: "token", id: "a" }, signal } as const;
 const guard = await createStatementGuard();
 const columns = (count: number) => `SELECT ${Array(count).fill("x::int").join()}`;
-const short = { task: "check", sql: "SELECT 1" } as const;
 /** Takes some tenths of a second. */
-const long = { task: "check", sql: columns(14_000) } as const;
+const long = columns(14_000);
 
 Deno.test("a long statement is checked as a short one is, and off the event loop's thread", async () => {
   using checks = await createStatementChecks();
@@ -22,7 +21,7 @@ Deno.test("a long statement is checked as a short one is, and off the event loop
   }
   let ticks = 0;
   const timer = setInterval(() => ticks++, 1);
-  await checks.check(long.sql, by);
+  await checks.check(long, by);
   clearInterval(timer);
   assert.ok(ticks > 5, `${ticks} turns of the event loop`);
 });
@@ -32,25 +31,6 @@ Deno.test("short statements are checked at once, and what is too long is refused
     using checks = await createStatementChecks();
     assert.deepEqual(checks.check(sql, by), guard.check(sql));
   }
-});
-
-Deno.test("callers take turns: one that sends many waits for its own", async () => {
-  using threads = createCheckThreads({ budgetMs: 60_000 });
-  const order: string[] = [];
-  const run = async (caller: string, request: typeof long | typeof short) => {
-    const { task } = await threads.run(request, { caller, signal });
-    assert.equal(task, "check");
-    order.push(caller);
-  };
-  await Promise.all([
-    ...Array.from({ length: 6 }, () => run("many", long)),
-    run("one", short),
-    run("another", short),
-  ]);
-  assert.ok(
-    order.lastIndexOf("many") > 5 && order.indexOf("one") < 4 && order.indexOf("another") < 4,
-    `${order}`,
-  );
 });
 
 Deno.test("addresses without a token, and users, take turns", async () => {
@@ -66,7 +46,7 @@ Deno.test("addresses without a token, and users, take turns", async () => {
       order.push(who);
     };
     await Promise.all([
-      ...Array.from({ length: 6 }, (_, at) => ask("many", many, `${long.sql}, ${at}`)),
+      ...Array.from({ length: 6 }, (_, at) => ask("many", many, `${long}, ${at}`)),
       ask("one", one, columns(300)),
     ]);
     assert.ok(order.indexOf("one") < 3, `${order}`);
@@ -74,34 +54,10 @@ Deno.test("addresses without a token, and users, take turns", async () => {
   using checks = await createStatementChecks();
   const ofOneUser = Array.from({ length: 102 }, (_, at) => {
     const principal = { kind: "session", id: `${at}`, username: "alice" } as const;
-    return checks.check(`${long.sql}, ${at}`, { principal, signal });
+    return checks.check(`${long}, ${at}`, { principal, signal });
   });
   const last = await ofOneUser.at(-1);
   assert.match(last?.ok === false ? last.reason : "", /too many/, "the sessions of a user are one caller");
-});
-
-Deno.test("a check beyond its budget is given up, and the next one gets a new thread", async () => {
-  using threads = createCheckThreads({ budgetMs: 20 });
-  const by = { caller: "a", signal };
-  assert.deepEqual(await threads.run(long, by), { task: "none", why: "overdue" });
-  const endless = Promise.all(Array.from({ length: 3 }, () => threads.run(long, by)));
-  // a new thread may need its budget to warm up
-  const other = () => threads.run(short, { caller: "b", signal });
-  for (let tries = 1; (await other()).task !== "check"; tries++) assert.ok(tries < 50);
-  assert.deepEqual(new Set((await endless).map((reply) => reply.task)), new Set(["none"]));
-});
-
-Deno.test("no more than a hundred checks of a caller wait, and those of who has gone do not", async () => {
-  using threads = createCheckThreads({ budgetMs: 60_000 });
-  const gone = new AbortController();
-  const first = threads.run(short, { caller: "a", signal });
-  const others = Array.from({ length: 100 }, () => threads.run(short, { caller: "a", signal: gone.signal }));
-  const crowded = { task: "none", why: "crowded" };
-  assert.deepEqual(await threads.run(short, { caller: "a", signal }), crowded);
-  gone.abort();
-  for (const left of await Promise.all(others)) assert.deepEqual(left, { task: "none", why: "left" });
-  assert.equal((await first).task, "check");
-  assert.equal((await threads.run(short, { caller: "a", signal })).task, "check");
 });
 
 Deno.test("many short statements at once let everything else have its turn", async () => {
