@@ -23,7 +23,7 @@ interface ClientSessionOptions {
   /** The startup packet's. */
   readonly parameters: ReadonlyMap<string, string>;
   readonly backend: PgliteBackend;
-  /** Whoever is in it has the backend. */
+  /** The client at its head has the backend. */
   readonly queue: Queue;
   /** The bound of one statement, and of the time between two in a transaction; 0: none. */
   readonly statementTimeoutMs: number;
@@ -106,7 +106,7 @@ export function createClientSession(options: ClientSessionOptions) {
     if (status === "I") settings.noteTransactionEnd();
   }
 
-  /** Makes the backend session this client's, whoever had it before. */
+  /** Gives the backend session this client's settings. */
   async function enter(): Promise<void> {
     interrupt = new AbortController();
     if (backend.occupant === occupant) return;
@@ -208,8 +208,8 @@ interface MessageBatch {
 }
 
 /**
- * PGlite takes the end of its input for the client's death and exits, so a COPY … FROM STDIN is told at once that there
- * is no data. A server ignores CopyFail where no COPY is under way (manual, "COPY Operations").
+ * At the end of its input PGlite assumes that the client has died, and exits. A COPY … FROM STDIN therefore gets the
+ * reply that there is no data. A server ignores CopyFail where no COPY is under way (manual, "COPY Operations").
  */
 const noCopyData = message("f", "the embedded database does not accept data from the client");
 

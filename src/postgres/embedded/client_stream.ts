@@ -18,7 +18,7 @@ export class ClientStream extends Duplex {
     return this.#gone.signal;
   }
 
-  /** Gives bytes to the client; resolves when it takes more, or never will. */
+  /** Gives bytes to the client; resolves when the client takes more, or when it has closed. */
   send(bytes: Uint8Array): Promise<void> {
     if (this.#hungUp || this.push(bytes)) return Promise.resolve();
     return new Promise((resolve) => this.#drained = resolve);

@@ -46,8 +46,8 @@ export const embeddedDatabaseName = "postgres";
  * Starts PGlite in a worker behind a front that speaks the wire protocol with any number of clients. They take turns,
  * a transaction at a time; COPY from the client and settings made inside of a committed transaction do not work.
  *
- * A statement that breaks the engine, or that is stopped and does not notice within five seconds, starts it anew: data
- * in memory is then as `prepare` left it, and other clients' work is unharmed since none can be in a transaction.
+ * The engine restarts when a statement breaks it, or does not react to a stop within five seconds. Data in memory is
+ * then as `prepare` left it. Other clients lose nothing, because none of them can be in a transaction.
  *
  * @throws AppError `unavailable` where the database doesn't start, `conflict` where another server has the directory
  */

@@ -8,14 +8,14 @@ import {
 } from "./pglite_instance.ts";
 import { shuttingDown, type TransactionStatus } from "./wire_protocol.ts";
 
-/** The one backend session that all clients share, started anew whenever a statement has to be stopped. */
+/** The one backend session that all clients share. It restarts whenever a statement cannot be stopped otherwise. */
 export interface PgliteBackend {
   readonly parameters: Uint8Array;
   /** Whose settings the backend session has; undefined after a start, or once its user clears it. */
   occupant: object | undefined;
   /** As `PgliteInstance.execute`; after a rejection the next call runs on a new instance. @throws BackendError */
   execute(messages: Uint8Array, options: ExecuteOptions): Promise<TransactionStatus | undefined>;
-  /** Stops what runs, then shuts the database down in order. */
+  /** Stops the running statement, then shuts the database down cleanly. */
   close(): Promise<void>;
 }
 

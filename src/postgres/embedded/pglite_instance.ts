@@ -36,7 +36,7 @@ export interface PgliteInstance {
   terminate(): void;
 }
 
-/** How long a statement that was told to stop may take to notice; after that the whole instance is given up. */
+/** How long a statement may take to react to a request to stop; after that the whole instance is terminated. */
 const interruptGraceMs = 5000;
 
 const discard: ExecuteOptions["send"] = () => Promise.resolve();
@@ -146,14 +146,14 @@ export async function startPgliteInstance({ prepare, ...start }: StartOptions): 
   }
 }
 
-/** PostgreSQL calls every cancellation a user's request: puts the true cause in its place. */
+/** PostgreSQL reports every cancellation as a user's request. This puts the true cause in its place. */
 function withCause(bytes: Uint8Array, cause: BackendError | undefined): Uint8Array {
   if (cause === undefined || errorIn(bytes)?.sqlState !== "57014") return bytes;
   const stated = errorResponse("ERROR", cause.sqlState, cause.message);
   return encode(...messagesIn(bytes).map((message) => message.type === "E" ? stated : message.bytes));
 }
 
-/** Runs messages whose rows nobody wants. @throws BackendError their first error too */
+/** Runs messages and drops their rows. @throws BackendError their first error too */
 export async function executeAll(
   target: Pick<PgliteInstance, "execute">,
   messages: Uint8Array,
@@ -176,7 +176,7 @@ export async function createSnapshot(prepare: readonly string[] = []): Promise<U
   const instance = await startPgliteInstance({
     dataDir: "memory",
     snapshot: undefined,
-    // so that a start has nothing to recover from the log
+    // the next start then has nothing to recover from the log
     prepare: () => [...prepare, "CHECKPOINT"],
   });
   try {

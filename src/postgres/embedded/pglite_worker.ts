@@ -38,7 +38,7 @@ export type WorkerReply =
   | { readonly kind: "broken"; readonly reason: string };
 
 const maxOutstandingBytes = 1024 * 1024;
-/** What V8's stack has room for, so that deep recursion is an ordinary error; the least that PostgreSQL takes. */
+/** PostgreSQL's smallest limit. V8's stack has room for it, so deep recursion is an ordinary error. */
 const maxStackDepth = "100kB";
 /** PostgreSQL's own default of 128 MB is filled at the start, whether it is needed or not. */
 const sharedBuffers = "16MB";
@@ -89,9 +89,9 @@ async function open({ dataDir, snapshot }: WorkerStart): Promise<{ database: PGl
 }
 
 /**
- * PGlite goes on after any exception out of its C code, although only SQL errors leave it in order: after a trap or an
- * exit its memory is in any state, and a loop over the rest of the input may never end. From the first such exception on
- * every call ends at the one place where PGlite does not catch.
+ * PGlite continues after any exception from its C code, although only SQL errors leave it in a defined state. After a
+ * trap or an exit its memory is undefined, and a loop over the rest of the input may never end. After the first such
+ * exception, every call therefore throws at the one place where PGlite does not catch.
  */
 function endAtFirstTrap(database: PGlite): void {
   const module = database.Module;
@@ -161,7 +161,7 @@ function readyStatus(lastMessage: Uint8Array): TransactionStatus | undefined {
   return status === "I" || status === "T" || status === "E" ? status : undefined;
 }
 
-/** What this server tells a client of itself at the start; asking also makes it report changes from then on. */
+/** What this server reports to a client at the start. Asking for it also makes the server report later changes. */
 async function parameterStatuses(database: PGlite): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   const packet = encode("user", "postgres", new Uint8Array(1));
@@ -184,7 +184,8 @@ function describe(error: unknown): string {
 const chunkBytes = 64 * 1024;
 
 /**
- * Cuts a backend's output into chunks of whole messages, so that a reader can always be told of an error next. They have
+ * Cuts a backend's output into chunks of whole messages, so that a reader can always be told of an error next. They
+ * have
  * about 64 KiB, or one message where that is longer; `emit` owns what it is given.
  */
 function createMessageFramer(emit: (chunk: Uint8Array<ArrayBuffer>) => void) {

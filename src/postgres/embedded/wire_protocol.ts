@@ -10,7 +10,10 @@ export interface Message {
   readonly bytes: Uint8Array;
 }
 
-/** What a startup packet's second word says (manual, "StartupMessage", "CancelRequest", "SSLRequest", "GSSENCRequest"). */
+/**
+ * What a startup packet's second word says (manual, "StartupMessage", "CancelRequest", "SSLRequest",
+ * "GSSENCRequest").
+ */
 export const startupCodes = {
   protocol3: 3,
   cancel: 80877102,
@@ -109,7 +112,7 @@ export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
 
-/** A statement's end that the database itself could not report: it was stopped, or the database with it. */
+/** An error that the database itself could not report: the statement was stopped, or the whole database was. */
 export class BackendError extends Error {
   override readonly name = "BackendError";
 

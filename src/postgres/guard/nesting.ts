@@ -1,6 +1,6 @@
 /**
- * Deepest nesting that the recursive parts of the parser are given. They overflow at more than twice as much, and
- * after some dozens of overflows the parser's memory is broken, so an overflow should never come about.
+ * Deepest nesting that the recursive parts of the parser are given. They overflow at more than twice this depth. Some
+ * dozens of overflows break the parser's memory, so no overflow may happen.
  */
 export const maxNesting = 2_000;
 

@@ -24,11 +24,11 @@ interface Call {
   readonly extension: string | undefined;
   readonly isBuiltIn: boolean;
   readonly isVolatile: boolean;
-  /** The statement itself names it: by its name, it has passed. */
+  /** The statement itself names it, so the check by name has passed it already. */
   readonly isNamed: boolean;
 }
 
-/** What was found is used again for so long: what a name means may change at any time. */
+/** A result is reused for so long only, because the meaning of a name may change at any time. */
 const rememberedMs = 5_000;
 const maxRemembered = 1_000;
 
@@ -58,8 +58,8 @@ export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGu
 
   return {
     /**
-     * Why the statement must not run, and what to do; undefined where it may. `cacheKey` stands for all that decides
-     * what a name means besides the database: the role and its search path. `lookUp` runs SQL in the statement's
+     * Why the statement must not run, and what to do; undefined where it may. `cacheKey` holds what decides the
+     * meaning of a name besides the database: the role and its search path. `lookUp` runs SQL in the statement's
      * transaction.
      */
     async check(names: StatementNames, cacheKey: string, lookUp: LookUp): Promise<string | undefined> {
@@ -94,7 +94,7 @@ function callOf(row: readonly (string | null)[]): Call {
 
 function reasonAgainst(call: Call, allowed: ReadonlySet<string>): string | undefined {
   const { subject, via, schema, name, extension } = call;
-  // a function that was made here, and only looks like a refused one by its name, is judged by its volatility
+  // a user-made function that only shares its name with a refused one is judged by its volatility
   const isMeant = !call.isNamed && (call.isBuiltIn || extension !== undefined);
   const action = isMeant ? whyRefused(schema, name) : undefined;
   if (action !== undefined) return `"${subject}" is not allowed: it calls ${name}(), and ${action}`;

@@ -20,7 +20,7 @@ export async function loadParser(deepest = maxNesting) {
   let grammar = await loadGrammar();
   let isReloading = false;
 
-  /** What does not come back leaves the stack of the WebAssembly where it was, so some dozens of those break it. */
+  /** A call that does not return leaves its frame on the stack of the WebAssembly, and some dozens of them break it. */
   async function reload(): Promise<void> {
     if (isReloading) return;
     isReloading = true;
@@ -36,7 +36,7 @@ export async function loadParser(deepest = maxNesting) {
       return use(grammar);
     } catch (error) {
       if (error instanceof GrammarError) return error;
-      // the next statement may still use the old one, and the next overflow loads again where this fails
+      // if this fails, the next statement uses the old instance, and the next overflow loads again
       reload().catch(() => {});
       return undefined;
     }
@@ -106,7 +106,7 @@ function syntaxError({ message, position }: GrammarError): ParseResult {
   };
 }
 
-/** The grammar's own refusal, in PostgreSQL's words. */
+/** A syntax error from the grammar, in PostgreSQL's words. */
 class GrammarError extends Error {
   override readonly name = "GrammarError";
   /** In characters, from 1. */
@@ -118,7 +118,7 @@ class GrammarError extends Error {
   }
 }
 
-/** What libpg-query's WebAssembly offers of itself; numbers are addresses in its memory. */
+/** What libpg-query's WebAssembly exports; numbers are addresses in its memory. */
 interface WasmModule {
   lengthBytesUTF8(text: string): number;
   stringToUTF8(text: string, at: number, length: number): void;
@@ -135,8 +135,8 @@ interface WasmModule {
 type Grammar = Awaited<ReturnType<typeof loadGrammar>>;
 
 /**
- * Loads a fresh instance of the grammar, in some 10 ms, with a memory of its own, which goes when the instance does.
- * The package itself keeps one for the whole process, which may break.
+ * Loads a fresh instance of the grammar in about 10 ms. It has its own memory, which is freed with the instance. The
+ * package itself keeps one instance for the whole process, and that one may break.
  */
 export async function loadGrammar() {
   const create: (options: { print(): void; printErr(): void }) => Promise<WasmModule> = factory;

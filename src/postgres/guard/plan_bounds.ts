@@ -1,19 +1,23 @@
 import { listOf, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
 
 /**
- * Windows that differ: each is a step of the plan over all columns of those before it. 128 of them take 40 MB to plan, 200
+ * Windows that differ: each is a step of the plan over all columns of those before it. 128 of them take 40 MB to
+ * plan, 200
  * take 600 MB, 800 take gigabytes.
  */
 const maxWindows = 128;
 /** Aggregates with DISTINCT or ORDER BY: each has `work_mem` for a sort of its own. */
 const maxSortingAggregates = 256;
-/** Sets that GROUPING SETS, ROLLUP and CUBE come to: a CUBE of nine columns. PostgreSQL takes 4,096, and 700 MB for it. */
+/**
+ * Sets that GROUPING SETS, ROLLUP and CUBE come to: a CUBE of nine columns. PostgreSQL takes 4,096, and 700 MB for
+ * it.
+ */
 const maxGroupingSets = 512;
 
 /** Values looked into to tell windows apart; a larger window is taken to differ from all others. */
 const maxWindowValues = 300;
 
-/** Counts what the planner and the executor take memory for apiece, over a whole statement. */
+/** Counts, over a whole statement, the parts for each of which the planner and the executor take memory. */
 export function createPlanBounds() {
   const windows = new Set<string>();
   let otherWindows = 0;
@@ -21,7 +25,7 @@ export function createPlanBounds() {
   let sets = 0;
 
   return {
-    /** Why the statement takes too much, once it does. */
+    /** Why the statement takes too much memory, as soon as it does. */
     add({ type, fields }: SyntaxNode): string | undefined {
       switch (type) {
         case "WindowDef": {

@@ -1,7 +1,7 @@
 import { quoteLiteral } from "../sql_text.ts";
 import { fillsRow } from "./statement_names.ts";
 
-/** Of `anyarray` and its like: what makes a container of the type that it is given. */
+/** Pseudo-types such as `anyarray`, which stand for a container of a given type. */
 const containerTypes = "2277, 3831, 4537, 4538, 5078, 5080";
 /** Types that arguments share. */
 const polymorphicTypes = `${containerTypes}, 2283, 2776, 3500, 5077, 5079`;
@@ -10,27 +10,27 @@ const orderingMethods = "403, 405";
 
 /**
  * Finds every function that PostgreSQL may run because of the names in a statement, and returns those that are
- * VOLATILE or whose name is refused. It resolves names as PostgreSQL does, by the search path, but where the types of
- * arguments would choose among functions or operators of one name it takes all of them: to refuse one too many is the
- * safe side. From there on it follows what the catalogs store exactly: the parsed trees of views, of row-level security
+ * VOLATILE or whose name is refused. It resolves names as PostgreSQL does, by the search path. Where several
+ * functions or operators share a name, it takes all of them and ignores the types of arguments: refusing one too many
+ * is safe. From there on it follows what the catalogs store exactly: the parsed trees of views, of row-level security
  * policies, of virtual columns, of domains' checks and of default arguments hold the OIDs of what they call.
  *
- * Besides what is named, PostgreSQL runs: the checks of a domain inside of an array, a row or a range that a literal or
- * another value is turned into; the support functions of a type's default operator class where values are sorted,
+ * PostgreSQL also runs functions that no name mentions: the checks of a domain inside of an array, a row or a range
+ * that a value is cast to; the support functions of a type's default operator class where values are sorted,
  * grouped or compared; an operator's commutator or negator in its place; a type's own functions; casts to JSON.
  *
  * $1: the names, as JSON `[{kind, schema, name}]`; $2: refused function names, as JSON. One row per function: `subject`
  * (what in the statement leads to it), `via` (`function`, `operator`, `cast`, `type`), `schema`, `name`, `extension`,
  * whether it is built in, whether it is VOLATILE, whether the statement itself names it.
  *
- * OIDs below 16384 are of what initdb makes. A path's last step of `pg_catalog` need not be written, as everywhere. A
- * function that takes `internal` is C that a superuser made, and no caller can reach it with values of their own.
+ * initdb's objects have OIDs below 16384. A function that takes `internal` is written in C and made by a superuser,
+ * and no caller can pass values to it.
  */
 export const reachQueries = { named: reachQuery(() => ""), unnamed: reachQuery((sql) => sql) };
 
 /**
- * Whether a function that would be refused stands where statements reach it without a name: in an operator, a cast, an
- * operator class, a type or a domain's check. One row, `true` or `false`; $1: refused function names, as JSON.
+ * Whether statements can reach a refused function without its name: by an operator, a cast, an operator class, a type
+ * or a domain's check. One row, `true` or `false`; $1: refused function names, as JSON.
  */
 export const unnamedCallsQuery = `
 WITH doubtful AS MATERIALIZED (
@@ -52,7 +52,7 @@ SELECT CASE WHEN EXISTS (
   WHERE c.contypid <> 0 AND token[1]::oid IN (SELECT oid FROM doubtful)
 ) THEN 'true' ELSE 'false' END`;
 
-/** `unnamed` keeps those parts that follow what no statement names; most databases need none of them. */
+/** `unnamed` adds the parts for functions that statements reach without a name; most databases need none of them. */
 function reachQuery(unnamed: (sql: string) => string): string {
   return `
 WITH RECURSIVE

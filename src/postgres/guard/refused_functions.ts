@@ -1,8 +1,8 @@
 /**
- * Functions that a READ ONLY transaction does not stop: what they do, to whom the caller is told, and their names.
+ * Functions that a READ ONLY transaction does not stop: their names, and what they do, as the reply says it.
  * They are refused by name in any schema, quoted or not, and wherever a view or policy calls them. Built-in VOLATILE
- * functions that are neither here nor in `harmless_functions.ts` are refused too, once the server has been asked; being
- * here gives the better reason, sooner.
+ * functions that are neither here nor in `harmless_functions.ts` are refused too, but only after a query to the
+ * server; this list refuses sooner and with a better reason.
  */
 const refusedByAction: readonly (readonly [action: string, names: string])[] = [
   [

@@ -5,38 +5,41 @@ import { createCheckThreads, type Unchecked, type Waiter } from "./check_threads
 import { maxStatementLength } from "./parser.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 
-/** Whom a check is for, and until when: one that has begun goes on to its end. */
+/** The caller of a check, and the signal that drops it from the queue; a check that has begun runs to its end. */
 interface Asker {
   readonly principal: Principal;
   readonly signal: AbortSignal;
 }
 
 /**
- * The statement guard for a server with many callers: what takes longer than a few milliseconds is done on threads of
- * its own, where one caller's statements do not hold up another's.
+ * The statement guard for a server with many callers. A check that takes longer than a few milliseconds runs on a
+ * separate thread, so that one caller's statements do not delay another's.
  */
 export interface StatementChecks {
   check(sql: string, by: Asker): GuardResult | Promise<GuardResult>;
-  /** As `StatementGuard.fingerprint`; undefined too where there is no time for it. */
+  /** As `StatementGuard.fingerprint`; also undefined where the time does not suffice. */
   fingerprint(sql: string, by: Asker): Promise<string | undefined>;
 }
 
 /**
- * In UTF-16 units. The worst known statement of this length takes 5 ms, most take less than one; a thread costs half of
- * one more.
+ * In UTF-16 units. The worst known statement of this length takes 5 ms, and most take less than 1 ms. A thread adds
+ * 0.5 ms.
  */
 const maxInlineLength = 1_000;
 
-/** How long statements are checked until other work of the process may go on. */
+/** After so long, checking pauses and lets other work of the process run. */
 const sliceMs = 4;
 
 /** The worst known statement that is short enough to be parsed takes a quarter of this on a machine of its own. */
 const budgetMs = 3_000;
 
-/** Of the latest statements: each is checked where it is told from words, and again where it runs. */
+/**
+ * How many results of the latest checks are kept: each statement is checked to tell SQL from words, and again before
+ * it runs.
+ */
 const maxRemembered = 32;
 
-/** Why a statement was not checked, as the caller is told. */
+/** Why a statement was not checked, as the reply says it. */
 const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
   overdue: `the statement takes longer than ${budgetMs / 1_000} s to check; make it shorter or simpler`,
   crowded: "too many of your long statements are waiting for their check; send the next one after a reply",
@@ -50,7 +53,7 @@ export async function createStatementChecks(): Promise<StatementChecks & Disposa
   const threads = createCheckThreads({ budgetMs });
   const remembered = new Map<string, GuardResult>();
   const queue = createQueue();
-  // many short statements at once, as of a batch, are as long as a long one
+  // many short statements at once, such as a batch, take as long as a long one
   let spentMs = 0;
 
   function remember(sql: string, result: GuardResult): GuardResult {

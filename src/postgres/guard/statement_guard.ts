@@ -23,8 +23,8 @@ export interface StatementGuard {
   /** Takes under a millisecond for ordinary statements, a second for the longest, and never throws. */
   check(sql: string): GuardResult;
   /**
-   * A short text that is equal for statements that differ in constants and spelling alone; undefined for what does not
-   * parse.
+   * A short text, the same for statements that differ only in constants and spelling; undefined where the statement
+   * does not parse.
    */
   fingerprint(sql: string): string | undefined;
 }
@@ -55,7 +55,7 @@ interface Refusal {
   readonly offset?: unknown;
 }
 
-/** Levels of the tree: what works on it by recursion has room for twice as many, deep in a request's own calls. */
+/** Deepest tree, in levels. Recursive code has room for twice as many, even deep in a request's own calls. */
 const maxDepth = 500;
 const tooDeep = "the statement is nested too deeply; split it with WITH";
 
@@ -190,7 +190,7 @@ function checkSize(statement: SyntaxNode): Refusal | undefined {
     const reason = whyTooLarge(statement);
     return reason === undefined ? undefined : { reason };
   } catch (error) {
-    // how deep recursion may go is the engine's choice, and depends on what has called this
+    // the engine decides how deep recursion may go, and that depends on the calls above this one
     if (error instanceof RangeError) return { reason: tooDeep };
     throw error;
   }
@@ -210,7 +210,7 @@ function characterPosition(sql: string, offset: unknown): number | undefined {
   return position;
 }
 
-/** What a caller would call the statements whose node is named otherwise. */
+/** The SQL names of statements whose node has another name. */
 const commands: Readonly<Record<string, string>> = {
   AlterSystemStmt: "ALTER SYSTEM",
   CallStmt: "CALL",

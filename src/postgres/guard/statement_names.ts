@@ -158,8 +158,8 @@ export function createNameCollector() {
   }
 
   /**
-   * What it does to values without naming it: what PostgreSQL sorts, compares or turns into another type of its own
-   * accord, and of which columns. In doubt of all columns.
+   * What the node does to values without a name: which columns PostgreSQL sorts, compares or casts on its own. In
+   * doubt, all columns.
    */
   function addUses(node: SyntaxNode): void {
     const { type, fields } = node;
@@ -272,7 +272,7 @@ export function createNameCollector() {
     else qualified.push({ source: parts.at(-2) ?? "", field: parts.at(-1) ?? "" });
   }
 
-  /** What only all nodes together tell. */
+  /** What shows only once all nodes are known. */
   function addWhatNamesStandFor(): void {
     for (const { source, field } of qualified) put(scalars.has(source) ? "field" : "row_field", [field]);
     for (const { name, relation } of sources) {

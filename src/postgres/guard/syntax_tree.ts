@@ -8,7 +8,7 @@ export interface SyntaxNode {
   readonly depth: number;
 }
 
-/** Where the tree holds what no read consists of. */
+/** The place in the tree of a part that no read has. */
 export interface NotARead {
   readonly type: string;
   /** Absent where the node itself, not one of its fields, is unknown. */
@@ -54,7 +54,7 @@ export function childrenOf(type: string, fields: SyntaxNode["fields"]): unknown[
 /** The node in the parser's `{"Type": {fields}}`; undefined for an empty place in a list. */
 export function unwrap(value: unknown, depth = 0): SyntaxNode | undefined {
   if (!isRecord(value)) return undefined;
-  // the first key is all there is; a list of all would be made for each of a hundred thousand nodes
+  // a node has one key; Object.keys would make a list for each of a hundred thousand nodes
   for (const type in value) {
     const fields = value[type];
     return { type, fields: isRecord(fields) ? fields : {}, depth };

@@ -25,7 +25,8 @@ export interface AnswerByModelOptions {
   readonly maxPlanCost?: number;
   /**
    * Milliseconds from the start of the first completion to the end of the last repair; 0 or absent: no limit. The first
-   * completion is left to the provider's own limits: where it hangs, they lead to the next provider and count it as down.
+   * completion is left to the provider's own limits: where it hangs, they lead to the next provider and count it as
+   * down.
    */
   readonly answerTimeoutMs?: number;
   readonly now: () => number;
@@ -45,7 +46,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   const schemaMark = createMarks();
   const queue = createQueue();
 
-  // one by one: the prompts of many requests at once would hold up everything else
+  // one at a time: writing the prompts of many requests at once would delay all other work
   function writePrompt(
     { text: question, database }: Question,
     index: SchemaIndex,
@@ -140,7 +141,7 @@ async function answerFromReply(
     };
   }
   const answer = await tryStatement(question, reply.sql, options);
-  // what ran out of time or was cancelled is no matter of the model's
+  // the model cannot correct a timeout or a cancelled call
   return answer.kind === "failed" && (answer.error.kind === "refused" || answer.error.kind === "failed")
     ? { answer, error: answer.error }
     : { answer };
@@ -153,7 +154,7 @@ async function tryStatement(
   { guard, maxPlanCost }: Pick<AnswerByModelOptions, "guard" | "maxPlanCost">,
 ): Promise<Answer> {
   const { database, principal, signal } = question;
-  // first of all, since what is wrong with it would be told of our own EXPLAIN before it
+  // before EXPLAIN, because its errors would point into our EXPLAIN statement
   const check = await guard.check(sql, { principal, signal });
   if (!check.ok) {
     const { reason: message, sqlState, position } = check;
@@ -191,7 +192,7 @@ function rounded(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
-/** What the caller is told of a reply without a statement, and what the model is. */
+/** For a reply without a statement: `reason` goes to the caller, `message` to the model. */
 const withoutStatement = {
   none: {
     reason: "the provider wrote no statement",

@@ -3,7 +3,7 @@ import { writeStatement } from "./rules/simple_request.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { type AnswerQuestion, runStatement } from "./answer.ts";
 
-/** Answers simple requests over one table without a model, and says of the others what they lack. */
+/** Answers simple requests over one table without a model. For other requests it says what is missing. */
 export function createAnswerByRules(
   { schemas }: { readonly schemas: CatalogCache<{ readonly catalog: Catalog }> },
 ): AnswerQuestion {

@@ -23,7 +23,7 @@ export interface History extends Disposable {
   generation(owner: string): number;
   /**
    * Keeps an entry, unless a text of it is longer than `maxEntryText`: half a statement would mislead whoever reads it.
-   * Nor does it keep one whose request began in another generation: the owner has had it forgotten since.
+   * It also drops an entry whose request began in another generation, because the owner has called `forget` since.
    */
   add(owner: string, entry: HistoryEntry, generation: number): void;
   /**
@@ -75,7 +75,7 @@ interface Owned {
 /** A history that lasts as long as the process. Of too many owners, the one that asked longest ago is dropped. */
 export function createMemoryHistory({ now }: { now: () => number }): History {
   const ownedBy = new Map<string, Owned>();
-  // the latest of those who were dropped, so that what they had forgotten does not come back with them
+  // generations of dropped owners, so that forgotten entries do not return with them
   let generationOfAbsent = 0;
 
   function current(owner: string): Owned {

@@ -2,8 +2,8 @@ import type { Completion } from "../../llm/provider.ts";
 import type { HistoryEntry } from "./history.ts";
 
 /**
- * What a model's reply holds: a statement, a question back, or neither. Of the latter, `none` is a whole reply and `cut`
- * one that was cut off; `empty` and `used_up` are the same of a reply without a word beside its thoughts.
+ * What a model's reply holds: a statement, a question back, or neither. Without either, `none` is a complete reply
+ * and `cut` one that was cut off. `empty` and `used_up` are the same for a reply that has thoughts only.
  */
 export type Reply = HistoryEntry["reply"] | { readonly kind: "none" | "cut" | "used_up" | "empty" };
 
@@ -16,7 +16,7 @@ export const maxReplyLength = 200_000;
  * correct themselves. A statement wins over a question, since models often repeat the request before it. Where there
  * is neither, a statement with a fault is taken, so that the model gets PostgreSQL's error. Takes linear time.
  *
- * Half a statement may parse and give other rows: of a reply that was cut only blocks with an end are read.
+ * Half a statement may parse and give other rows. From a reply that was cut off, only complete blocks are read.
  *
  * @param parses whether PostgreSQL's grammar takes a text
  */
@@ -119,7 +119,8 @@ interface Block {
 const fenceLine = /^[ \t]*`{3,}([^\n]*)/gm;
 
 /**
- * What the last fenced blocks hold, the last one first, without a language's name. It may lack its end. A fence begins a
+ * What the last fenced blocks hold, the last one first, without a language's name. It may lack its end. A fence
+ * begins a
  * line, since one within a line may be part of a statement; with text after it, it begins a block, within another too.
  */
 function lastBlocks(text: string): readonly Block[] {

@@ -89,13 +89,13 @@ const multiplied = new Map([
 /** Longer values than this may be nested so deep that their indentation outgrows them. */
 const maxFlatSize = 2_000;
 
-/** What no function's result that the planner works out is taken to be shorter than: sha512() has as many digits. */
+/** The least size assumed for a result that the planner computes: the digits of sha512(). */
 const leastConstant = 130;
 
 const versionText: Shape = { ...tableColumn, size: leastConstant, data: false };
 
 /**
- * What a call of a function may give; one that is not known gives no more than it is given, or a number.
+ * The shape of a function call's result. An unknown function returns no more than its arguments, or a number.
  * `isShort`: it is an aggregate of different values, as a stored table has them.
  */
 export function shapeOfCall(
@@ -157,13 +157,13 @@ function madeBy(name: string, args: readonly Argument[], shapes: readonly Shape[
   };
 }
 
-/** A few characters of a value, which those that the rounds of a query put together get no longer by. */
+/** Whether a call takes only a few characters of a value, which do not make the values of a query's rounds longer. */
 function isToken(name: string, args: readonly Argument[]): boolean {
   const count = args[countedPieces.get(name) ?? NaN]?.count;
   return count !== undefined && count >= 0 && count <= maxToken;
 }
 
-/** What is as long as a number says; undefined of every other function. */
+/** The shape of a call whose result is as long as a number in it says; undefined for every other function. */
 function countedShape(
   name: string,
   args: readonly Argument[],
@@ -237,7 +237,9 @@ function formatted(made: Shape, args: readonly Argument[], refuse: Refuse): Shap
   return timesHeld({ ...made, size, length: isLong ? "long" : made.length }, copies);
 }
 
-/** Of what a stored table holds, each piece is taken to be replaced once; of what the planner works out, each letter. */
+/**
+ * Of what a stored table holds, each piece is taken to be replaced once; of what the planner works out, each letter.
+ */
 function sizeOf(name: string, args: readonly Argument[], shapes: readonly Shape[], made: Shape): number {
   const [first = tableColumn, second = tableColumn, third = tableColumn] = shapes;
   const between = multiplied.get(name);

@@ -55,9 +55,10 @@ const noQuery: Query = { columns: [], relations: 0, readsTable: false };
 const queryOf = (columns: readonly Column[]): Query => ({ columns, relations: 1, readsTable: false });
 
 /**
- * Why a short statement would take gigabytes or minutes where `statement_timeout` does not reach: the planner works
- * out constants, and puts subqueries' expressions in the places of their columns, without looking at the clock; some
- * functions take the product of two lengths. Undefined where it would not. The tree must have passed `visitNodes` and be
+ * Why a short statement would take gigabytes, or minutes that `statement_timeout` does not stop; undefined where it
+ * would not. The planner computes constants and copies subqueries' expressions to the places of their columns without
+ * checking the timeout, and the time of some functions grows with the product of two lengths. The tree must have
+ * passed `visitNodes` and be
  * of bounded depth: this recurses.
  */
 export function whyTooLarge(root: SyntaxNode): string | undefined {

@@ -25,13 +25,16 @@ const doubling =
   "a recursive query doubles a value in every round, because it uses a column twice or more for the next value; " +
   "add to it instead (path || id), or keep its parts in separate columns";
 
-/** Each adds what the one before has added in all rounds, so that a value grows with this power of their number. */
+/**
+ * Most columns in a chain where each adds the one before it. A value then grows with this power of the number of
+ * rounds.
+ */
 const maxPower = 3;
 
 /**
  * What a recursive query gives, of which `start` comes first and `measureRound` says what a round makes of the columns
  * of the one before. It measures a round twice: for what it makes of its own columns, and with those long that it makes
- * long. Refused where a value gets twice as long again and again, which fills the memory within thirty rounds.
+ * long. It refuses a value that doubles in every round, because that fills the memory within thirty rounds.
  */
 export function measureRounds(
   cte: Fields,
@@ -88,7 +91,8 @@ function columnsOfSearch(cte: Fields, readsTable: boolean): Column[] {
 /**
  * `after` is what one round makes of columns that hold themselves once, each under its symbol. Columns that are made of
  * each other in a circle stay as long as they are, or get longer by what is added to them; where one of them holds the
- * circle's columns more than once, they double. `lengthens` says of each whether it may get as long as there are rounds.
+ * circle's columns more than once, they double. `lengthens` says of each whether it may get as long as there are
+ * rounds.
  */
 function findRounds(columns: readonly symbol[], after: readonly Shape[]) {
   const places = new Map(columns.map((column, at) => [column, at]));
@@ -155,7 +159,8 @@ interface Joined {
 }
 
 /**
- * Returns what `||` makes of two operands, of which `operation` is the node: a value that is put together of its own pieces gets
+ * Returns what `||` makes of two operands, of which `operation` is the node: a value that is put together of its own
+ * pieces gets
  * no longer than it was, as in `substr(s, 1, n) || 'x' || substr(s, n + 2)`. That holds for what stands in one chain of
  * `||`, where all places are reckoned for one row; elsewhere a piece may be the whole. An element that is put to slices
  * of its own array, as in `a[2:] || a[1]`, makes it no longer either.

@@ -1,9 +1,9 @@
 import { type Length, longerOf, type Shape } from "./value_shape.ts";
 
 /**
- * Functions and operators that take the product of the lengths of their first two arguments and look neither at
- * `statement_timeout` nor at a cancel request meanwhile, as measured on PostgreSQL 15 with two values of a megabyte: all
- * of them ran on 3 seconds after a timeout of 2, most for minutes or hours.
+ * Functions and operators whose time grows with the product of the lengths of their first two arguments, and which
+ * check neither `statement_timeout` nor a cancel request. Measured on PostgreSQL 15 with two values of a megabyte:
+ * all of them still ran 3 seconds after a timeout of 2 seconds, most for minutes or hours.
  */
 const productOfTwo = new Set([
   ..."~~ !~~ ~~* !~~* @> <@ && ?| ?& <-> % <% %> <<% %>> <<-> <->> <<<-> <->>>".split(" "),
@@ -18,7 +18,7 @@ const productOfTwo = new Set([
     ),
 ]);
 
-/** The same of the length of a single one, squared. */
+/** The same for the square of one argument's length. */
 const squareOfOne = new Set([
   "normalize",
   "is_normalized",
@@ -35,7 +35,7 @@ const maxBesideLong = 1_024;
 const maxBesideColumn = 4_096;
 /** Operators on sets, where a statement's own list may be longer. */
 const ofSets = new Set(["@>", "<@", "&&", "?|", "?&"]);
-/** Of two values that the statement itself makes: hundreds of such searches may stand in it. */
+/** Largest product of lengths for two values from the statement itself, which may hold hundreds of such searches. */
 const maxProduct = 2 ** 24;
 
 const why = "which may take hours, and no timeout stops it";

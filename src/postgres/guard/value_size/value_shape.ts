@@ -1,8 +1,8 @@
 import { isRecord, type SyntaxNode } from "../syntax_tree.ts";
 
 /**
- * Whether a value may have a megabyte: a `long` one is as long as there are rows or rounds, or as a count in a row says;
- * a `list` is an array of many values that are each short.
+ * Whether a value may reach a megabyte. The length of a `long` value grows with the rows or rounds, or comes from a
+ * count in a row. A `list` is an array of many short values.
  */
 export type Length = "short" | "list" | "long";
 
@@ -23,10 +23,10 @@ export interface Shape {
   readonly holds?: Holds | undefined;
 }
 
-/** Takes why the statement is refused, if it is, and gives a harmless shape to go on with. The first reason counts. */
+/** Records why the statement is refused, and returns a harmless shape to continue with. The first reason counts. */
 export type Refuse = (reason: string | undefined) => Shape;
 
-/** A column of a table: what it holds is not the statement's doing, so its length is a token one. */
+/** A column of a table. The statement does not decide what it holds, so its length is a nominal one. */
 export const tableColumn: Shape = { size: 16, nodes: 1, data: true, bound: 0, length: "short" };
 
 export const nothing: Shape = { size: 0, nodes: 0, data: false, bound: 0, length: "short" };

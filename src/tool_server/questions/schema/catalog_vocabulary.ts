@@ -22,7 +22,9 @@ const quality = {
 /** What is left of a guess where a table goes by the request's own word. */
 const guessBesideSame = 0.6;
 const longerWords = 12;
-/** PostgreSQL's names are shorter, so a longer word is none, and to look for what it may be takes the square of it. */
+/**
+ * PostgreSQL's names are shorter, so a longer word is no name. Searching for it would take the square of its length.
+ */
 const longestWord = 64;
 
 /** What each word is abbreviated to: {@linkcode abbreviations} the other way round, by stems. */
@@ -111,7 +113,7 @@ export function createVocabulary() {
       }
     }
     yield* withoutVowels(stem);
-    // of two words with their vowels neither is short for the other: a field is no failure
+    // two words that both have vowels do not abbreviate each other: "field" is not "failure"
     if (skeleton(stem) === stem) {
       for (const term of bySkeleton.get(stem) ?? []) yield { term, quality: quality.skeleton };
     }
