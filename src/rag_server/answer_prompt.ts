@@ -36,11 +36,11 @@ const rules = `How to read what you are given:
 - Each document begins with its number in square brackets. Where you use one, put its number after the sentence, as in [2].
 - Answer in the language of the question.`;
 
-/** What a question may take of the budget: without documents there is no answer. */
+/** The share of the budget for the question; documents need the rest. */
 const questionShare = 0.75;
-/** What messages before the question may take of what it leaves. */
+/** The share of the remaining budget for earlier messages. */
 const historyShare = 0.5;
-/** A document of which less would fit is left out: a sentence without its neighbours misleads. */
+/** A document is left out where less than this would fit: a sentence without its neighbours misleads. */
 const leastTokensOfPart = 40;
 /** What a document costs besides its text: its number and the lines between. */
 const tokensAround = 6;

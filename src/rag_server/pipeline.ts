@@ -30,7 +30,7 @@ export interface Pipeline {
   answer(query: PipelineQuery): Promise<PipelineAnswer>;
   /** The same in parts, as `answer` throws. */
   stream(query: PipelineQuery): AsyncIterable<PipelineEvent>;
-  /** Looks at its tables, so that what is wrong with them is known before the first query. Throws as `answer`. */
+  /** Reads the definitions of its tables, so that their faults show before the first query. Throws as `answer`. */
   check(signal: AbortSignal): Promise<void>;
   /** Pings its providers. */
   health(): Promise<PipelineHealth>;
@@ -95,7 +95,7 @@ export interface PipelineOptions {
   readonly logger: Logger;
 }
 
-/** What a reranker sees for each document that is wanted: it can only raise what it is shown. */
+/** Candidates for the reranker per document asked for: it can only raise what it sees. */
 const rerankDepth = 4;
 
 /** The answer where no document was found; no model is asked. */

@@ -2,7 +2,7 @@ import type { Message } from "../llm/provider.ts";
 import { cutToTokens } from "../text/cut_to_budget.ts";
 import { isFunctionWord, words } from "../text/words.ts";
 
-/** A question with fewer words of its own is about what was said before. */
+/** A question with fewer meaningful words refers to earlier messages. */
 const leastOwnWords = 4;
 /** In tokens: enough to say what a question was about. */
 const longestPrevious = 100;
@@ -10,7 +10,8 @@ const longestPrevious = 100;
 const longestSearch = 2_000;
 
 /**
- * What to search for: the question, and where it says little by itself, as "and for contractors?" does, the question before
+ * What to search for: the question, and where it says little by itself, as "and for contractors?" does, the question
+ * before
  * it as well. No model is asked: that would cost as much as the answer.
  */
 export function searchText(question: string, history: readonly Message[]): string {

@@ -45,7 +45,8 @@ testWithPgvector(
     await fixture.admin.query(
       "DROP INDEX docs_embedding_idx; CREATE INDEX other ON docs USING hnsw ((embedding::vector(1)) vector_cosine_ops) WHERE vector_dims(embedding) = 1",
     );
-    const other = /^Index public\.other on .*vector\(1\).* serves no question: expected the column itself/;
+    const other =
+      /^No question uses index public\.other on .*vector\(1\).*: expected an index on the column itself/;
     assertFault(await fixture.look(vectorIndex), "warning", other);
     await fixture.admin.query("DROP INDEX other; CREATE VIEW seen AS SELECT * FROM docs");
     const seen = () => fixture.look("vector index of seen", { table: "seen", idColumn: "id" });
@@ -76,7 +77,7 @@ testWithPgvector(
       "DROP INDEX docs_embedding_idx; CREATE INDEX bits ON docs USING hnsw ((binary_quantize(embedding)::bit(3)) bit_hamming_ops)",
     );
     const useless =
-      /^Index public\.bits on .*binary_quantize.* serves no question: expected the column itself/;
+      /^No question uses index public\.bits on .*binary_quantize.*: expected an index on the column itself/;
     await fixture.apply(assertFault(await look(), "warning", useless));
     assertFine(await look());
   },
@@ -93,7 +94,7 @@ testWithPgvector(
     await fixture.admin.query(
       "DROP INDEX a_cos; CREATE INDEX a_some ON docs USING hnsw (embedding vector_cosine_ops) WHERE id < 50",
     );
-    const remedy = assertFault(await look(), "warning", /^The vector index is ordered by Euclidean distance/);
+    const remedy = assertFault(await look(), "warning", /^The vector index uses Euclidean distance/);
     assert.match(remedy, /\nDROP INDEX public\.z_l2;$/);
   },
 );
@@ -106,7 +107,7 @@ testWithPgvector("the doctor asks for the index of a column's vectors of the pro
     INSERT INTO docs VALUES (20000, 'of another length', '[1]');
     ${ofLength("a_one", 1, "cosine")}; ${ofLength("b_three", 3, "l2")}`);
   const look = () => fixture.look(vectorIndex);
-  const remedy = assertFault(await look(), "warning", /^The vector index is ordered by Euclidean distance/);
+  const remedy = assertFault(await look(), "warning", /^The vector index uses Euclidean distance/);
   assert.equal(
     remedy,
     `CREATE INDEX CONCURRENTLY ON public.docs USING hnsw ((embedding::vector(3)) vector_cosine_ops)
@@ -159,7 +160,7 @@ testWithPgvector(
 
     await fixture.admin.query("UPDATE postern.keyword_indexes SET format = 1");
     assert.equal(
-      assertFault(await look(), "warning", /^The keyword index was made by an earlier version/),
+      assertFault(await look(), "warning", /^An earlier version built the keyword index/),
       make,
     );
     await fixture.indexKeywords();

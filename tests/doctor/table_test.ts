@@ -212,7 +212,7 @@ testWithPgvector(
       const remedy = assertFault(await look(), "warning", mixed);
       assert.match(
         remedy,
-        /^-- Embed these rows again, .* with the tool that wrote them:\nSELECT "id" FROM public\.docs /,
+        /^-- Embed these rows again with the configured model, by the tool that wrote them:\nSELECT "id" FROM public\.docs /,
       );
       assert.deepEqual(await fixture.admin.query(remedy), [["1"], ["2"], ["3"]]);
       const none = `The vectors in "${vectorColumn}" have 1 or 2 dimensions, but the provider's have 3`;

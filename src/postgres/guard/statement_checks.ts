@@ -34,7 +34,7 @@ const sliceMs = 4;
 const budgetMs = 3_000;
 
 /**
- * How many results of the latest checks are kept: each statement is checked to tell SQL from words, and again before
+ * How many of the latest results are kept: each statement is checked to tell SQL from words, and again before
  * it runs.
  */
 const maxRemembered = 32;

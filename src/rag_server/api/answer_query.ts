@@ -34,8 +34,10 @@ export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
 }
 
 /**
- * Answers a query in parts, as server-sent events with status 200: any number of `chunk`, then one `done`, or one `error`
- * in its place. A `done` has `sources` and `tokens_used` where sources are included. The reply waits for the first event,
+ * Answers a query in parts, as server-sent events with status 200: any number of `chunk`, then one `done`, or one
+ * `error`
+ * in its place. A `done` has `sources` and `tokens_used` where sources are included. The reply waits for the first
+ * event,
  * so that a filter that does not fit the tables is refused with a status of its own.
  */
 export async function answerInParts(options: QueryToAnswer): Promise<Response> {
@@ -68,7 +70,7 @@ function readSteps(options: QueryToAnswer): { next(): Promise<Step> } {
   const { pipeline, query, includeSources, running } = options;
   const events = eventsOf(pipeline, query);
   let isOver = false;
-  // a pipeline that waits for something ends when it notices the signal; nobody waits for that
+  // a pipeline that is waiting ends when it notices the signal; the reply does not wait for that
   const release = () => void events.return(undefined).catch(() => {});
   running.signal.addEventListener("abort", release);
 
@@ -97,7 +99,7 @@ function readSteps(options: QueryToAnswer): { next(): Promise<Step> } {
   };
 }
 
-/** Has what the pipeline throws at once fail like what it throws later. */
+/** Makes an error that the pipeline throws at once fail like a later one. */
 async function* eventsOf(pipeline: Pipeline, query: PipelineQuery): AsyncGenerator<PipelineEvent, void> {
   yield* pipeline.stream(query);
 }
@@ -117,7 +119,7 @@ function wireSource({ id, content, score }: Source) {
   return { ...(id !== undefined && { id }), content, score };
 }
 
-/** For a client that has gone; nobody receives it. */
+/** The reply for a client that has disconnected; nobody receives it. */
 function noReply(): Response {
   return new Response(null, { status: 499 });
 }

@@ -8,7 +8,7 @@ import type { Row } from "../../postgres/read/portal.ts";
 export type CheckResult =
   | {
     readonly ok: true;
-    /** What is worth knowing although it is fine. */
+    /** A note that needs no action. */
     readonly note?: string;
   }
   | {
@@ -16,7 +16,7 @@ export type CheckResult =
     /** `error`: questions fail, or the answers are wrong. */
     readonly severity: "error" | "warning";
     readonly message: string;
-    /** What to run, as SQL or for a shell; what is only to be read stands in lines of `-- `. */
+    /** Commands to run, as SQL or for a shell; text for the reader stands in lines that begin with `-- `. */
     readonly remedy: string;
   };
 

@@ -47,7 +47,7 @@ async function scansForFew({ database, table, facts }: TableSubject, filter: Sql
   return plan.includes('"Seq Scan"') && rows < selectiveBelow * facts.rows;
 }
 
-/** The columns that a filter names; of SQL text, those whose name is a word in it outside of literals. */
+/** The columns that a filter names. For SQL text: every column whose name is a word of the text outside of literals. */
 function namedColumns(filter: TableSubject["settings"]["filter"], columns: readonly string[]): string[] {
   if (filter === undefined) return [];
   if (typeof filter !== "string") {

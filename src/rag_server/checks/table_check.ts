@@ -30,7 +30,7 @@ export function tableCheck(given: TableToCheck): Check {
         return [note(rowsText(facts.rows)), ...checksOf({ ...given, table, facts })];
       } catch (thrown) {
         if (!(thrown instanceof AppError && thrown.code === "invalid")) throw thrown;
-        // what is left is a filter that fails, or a domain over a type that cannot be searched
+        // other causes: a filter that fails, or a domain over a type that cannot be searched
         return [error(thrown.message, "-- Correct the table's settings in the configuration")];
       }
     },
@@ -55,7 +55,7 @@ function checksOf(subject: TableSubject): Check[] {
 const usualDimensions = 1_536;
 const vectorTypes = ["vector", "halfvec", "sparsevec"];
 
-/** There is no such table: as it would be made. */
+/** For a table that does not exist: the SQL that creates it. */
 function missingTable(settings: SearchedTableSettings, dimensions = usualDimensions): CheckResult {
   const { table, textColumn, vectorColumn, idColumn = "id" } = settings;
   const message = `There is no table or view "${table}"`;

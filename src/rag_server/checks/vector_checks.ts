@@ -143,7 +143,7 @@ function noRows(subject: TableSubject): CheckResult {
   );
 }
 
-/** Nothing that Postern did not write is touched: `-ingest` writes rows anew whose record no longer fits the text. */
+/** Postern changes only its own rows: `-ingest` rewrites rows whose record no longer fits the text. */
 function embedRows(subject: TableSubject, knowledge: IngestKnowledge): string {
   const { facts, table: { relation, vector, key } } = subject;
   const select = selectRows(subject, `${vector.column} IS NULL`);

@@ -72,7 +72,8 @@ interface EvaluatePipelineOptions extends Omit<EvaluateOptions, "searches" | "ve
 /**
  * Measures a pipeline's retrieval: by vectors alone, by words alone and by both with the configured weight, whether or
  * not the configuration turns both on; by vectors only where the words of no table are searched. The judgements call
- * documents by the tables' ids, as PostgreSQL writes them. A table whose words no index holds is named in the log first.
+ * documents by the tables' ids, as PostgreSQL writes them. A table whose words no index holds is named in the log
+ * first.
  *
  * @throws {AppError} `invalid` for a table without an id, and as `evaluate` and the retriever throw
  * @throws {ProviderError} where the questions cannot be embedded
@@ -207,7 +208,7 @@ async function measure(
   judgements: Judgements,
   signal: AbortSignal,
 ): Promise<Sample> {
-  // the longer list first: what it brings into the caches is there for every search's short one
+  // the longer list first, so that it warms the caches for every search's short list
   const hundred = unique(await search.retrieve(question, 100, signal));
   const startedAt = performance.now();
   const ten = await search.retrieve(question, 10, signal);

@@ -16,7 +16,7 @@ interface WeighedFusion {
   readonly ndcgAt10: number;
 }
 
-/** The weight that does best, and what it is worth over the configured one, in nDCG@10. */
+/** The best weight, and how much better than the configured one it is, in nDCG@10. */
 interface BestWeight extends WeighedFusion {
   readonly configured: number;
   readonly difference: PairedDifference;
@@ -32,7 +32,8 @@ export interface FusionWeights {
 const steps = 20;
 
 /**
- * The fusion's nDCG@10 for each weight in steps of 0.05, from the searches' own lists: nothing is searched again. Of several
+ * The fusion's nDCG@10 for each weight in steps of 0.05, from the searches' own lists: nothing is searched again. Of
+ * several
  * tables it is an estimate, as similarities across them are not known here.
  *
  * @param configured a weight from 0 to 1

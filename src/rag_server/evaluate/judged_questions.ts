@@ -60,10 +60,11 @@ function tabbedQuery(line: DataLine, file: string): JudgedQuestion {
 
 /**
  * Reads judgements: lines of a question's id, a document's and the gain, with tabs between, perhaps below a header; or
- * TREC's four columns, of which the second says nothing, with blanks between.
+ * TREC's four columns, separated by blanks; the second is ignored.
  *
  * @param file what errors call it
- * @throws {AppError} `invalid`, with the line, for one that is neither or contradicts an earlier one; for a file with none
+ * @throws {AppError} `invalid`, with the line, for one that is neither or contradicts an earlier one; for a file with
+ * none
  */
 export function parseQrels(text: string, file: string): Qrels {
   const qrels = new Map<string, Map<string, number>>();

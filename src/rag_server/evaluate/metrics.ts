@@ -44,7 +44,7 @@ function discountedGain(gains: readonly number[]): number {
   return gains.reduce((sum, gain, place) => sum + gain / Math.log2(place + 2), 0);
 }
 
-// TREC marks some documents with a negative gain, which means no more than 0
+// TREC marks some documents with a negative gain, which counts as 0
 function gainOf(id: string, judgements: Judgements): number {
   return Math.max(0, judgements.get(id) ?? 0);
 }
@@ -59,7 +59,7 @@ export interface PairedDifference {
   readonly interval?: { readonly low: number; readonly high: number };
 }
 
-/** Questions below which an interval would be narrower than what it stands for: of one it would have no width at all. */
+/** With fewer questions, an interval would be too narrow; with one it would have no width. */
 export const fewestQuestions = 20;
 
 const resamples = 4_000;

@@ -76,7 +76,7 @@ function fromText(value: unknown, read: (text: string) => string | undefined): s
   return typeof value === "string" && !holdsNul(value) ? read(value) : undefined;
 }
 
-/** Numbers are taken as text too, which holds those that JSON's numbers cannot. */
+/** Numbers may also come as text, for those that a JSON number cannot hold. */
 function numberText(value: unknown): string | undefined {
   const text = typeof value === "number" || typeof value === "string" ? String(value) : "";
   return isNumberText(text) ? text : undefined;

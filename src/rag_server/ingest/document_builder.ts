@@ -40,7 +40,7 @@ export function createDocumentBuilder() {
   };
 }
 
-/** Without what PostgreSQL cannot store, soft hyphens, and marks that nobody sees; blanks are all alike. */
+/** Removes characters that PostgreSQL cannot store, soft hyphens and invisible marks; makes all blanks alike. */
 function cleanText(text: string): string {
   return text.toWellFormed()
     .replace(/\r\n?/g, "\n")

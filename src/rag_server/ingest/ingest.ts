@@ -55,7 +55,7 @@ export interface IngestSummary {
   readonly removed: number;
   /** Files that are not for reading. What an earlier run made of them is removed. */
   readonly skipped: readonly FileNote[];
-  /** Files that could not be read or written. What an earlier run made of them stays. */
+  /** Files that could not be read or written. Their chunks from an earlier run stay. */
   readonly failed: readonly FileNote[];
   readonly chunksWritten: number;
   /** As the provider counted them. */
@@ -74,15 +74,19 @@ const ingestDefaults = {
 } as const;
 
 /**
- * Brings a table up to date with files: `findFiles` finds them, `createFileReader` reads those that changed and cuts them
- * into chunks, `createChunkWriter` embeds the chunks and writes them as rows, `ingest_record.ts` notes which rows are of
- * which file. Chunks of new files are added, those of changed ones replaced, those of files that are gone from the given
+ * Brings a table up to date with files: `findFiles` finds them, `createFileReader` reads those that changed and cuts
+ * them
+ * into chunks, `createChunkWriter` embeds the chunks and writes them as rows, `ingest_record.ts` notes which rows are
+ * of
+ * which file. Chunks of new files are added, those of changed ones replaced, those of files that are gone from the
+ * given
  * paths removed. Each file is one transaction, so that a reader sees it as it was or as it is, and a later run goes on
  * where one was stopped. A chunk whose text stays keeps its row. Rows that no run wrote are not touched. The table is
  * made where it does not exist.
  *
  * @throws {AppError} `invalid` for a path or a table that cannot be used, `conflict` while another run writes to the
- * table, `unavailable` where pgvector is missing, `upstream` for what the server refuses; the signal's reason where that
+ * table, `unavailable` where pgvector is missing, `upstream` for what the server refuses; the signal's reason where
+ * that
  * aborts
  */
 export async function ingest(options: IngestOptions): Promise<IngestSummary> {

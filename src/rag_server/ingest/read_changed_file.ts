@@ -36,7 +36,7 @@ export function createFileReader(options: FileReaderOptions) {
     thread = undefined;
   }
 
-  /** On the thread, which is started anew after a file that took too long, and after an abort. */
+  /** Runs on the thread, which restarts after a file that took too long and after an abort. */
   async function readOnThread(path: string, bytes: Uint8Array, signal: AbortSignal): Promise<SourceReply> {
     const running = thread ??= startThread();
     const request = { path, bytes, options: { maxTokens, overlapTokens } };
@@ -56,7 +56,8 @@ export function createFileReader(options: FileReaderOptions) {
 
   return {
     /**
-     * @param record of an earlier reading; the file is unchanged where it has the same hash, and all rows are still there
+     * @param record of an earlier reading; the file is unchanged where it has the same hash, and all rows are still
+     * there
      * @throws the signal's reason
      */
     async read(

@@ -120,7 +120,7 @@ function tokenHtml(token: MarkedToken): string {
   }
 }
 
-/** Whoever writes Markdown links on purpose, so an address that leads somewhere from anywhere is kept. */
+/** Authors of Markdown link on purpose, so absolute addresses are kept. */
 function linkHtml({ href, text, tokens }: Tokens.Link): string {
   const label = inlineHtml(tokens);
   const isAddress = /^(?:https?:\/\/|mailto:)/i.test(href);

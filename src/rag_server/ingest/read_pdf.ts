@@ -25,7 +25,7 @@ async function titleOf(pdf: Pdf): Promise<string | undefined> {
   const { info } = await getMeta(pdf);
   const title: unknown = info["Title"];
   if (typeof title !== "string") return undefined;
-  // what programs that make PDFs write where nobody gave a title
+  // the titles that programs write where the author gave none
   const isOfProgram =
     /^untitled|^microsoft |^(?:slide|document) ?\d*$|\.(?:docx?|odt|pptx?|indd|tex|dvi|qxd|pdf|rtf)$/i;
   return isOfProgram.test(title.trim()) ? undefined : title;

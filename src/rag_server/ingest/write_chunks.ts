@@ -73,7 +73,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     return { ...file, chunks, goneKeys: [...keysOf.values()].flat().map(({ key }) => key) };
   }
 
-  /** Writes what is left, as `add` throws. */
+  /** Writes the remaining chunks; throws as `add`. */
   async function flush(): Promise<void> {
     const files = pending;
     pending = [];
@@ -239,7 +239,7 @@ async function updateKept(
   { source, title }: ReadyFile,
   rows: readonly { readonly key: string; readonly position: number }[],
 ): Promise<void> {
-  // the text is as it was, so what is left to others of the row's columns stays too
+  // the text has not changed, so the row's other columns stay as others wrote them
   const details = detailsOf(table).filter(({ name }) => name !== "metadata");
   if (rows.length === 0 || details.length === 0) return;
   await session.query(

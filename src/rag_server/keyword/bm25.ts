@@ -4,7 +4,7 @@
  * frequency.
  */
 
-/** How soon more of a word stops to count; of the usual range, 1.2 to 2, what is best on Cranfield. */
+/** How fast repeats of a word stop counting: the value of the usual range, 1.2 to 2, that is best on Cranfield. */
 const k1 = 2;
 /** How much a long text is held against its words. */
 const b = 0.75;
@@ -14,7 +14,7 @@ export function impactSql(count: string, length: string, averageLength: string):
   return `${count} / (${count} + ${k1} * (${1 - b} + ${b} * ${length} / ${averageLength}::float8))`;
 }
 
-/** How much a word tells: SQL over the number of documents, and of those that have the word. */
+/** The weight of a word: SQL over the number of documents and the number of those with the word. */
 export function inverseFrequencySql(documents: string, frequency: string): string {
   // statistics may be older than a document that has the word
   return `ln(1 + (greatest(${documents} - ${frequency}, 0) + 0.5) / (${frequency} + 0.5))`;

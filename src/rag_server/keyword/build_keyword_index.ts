@@ -38,7 +38,9 @@ export interface BuildProgress {
 }
 
 export interface BuildKeywordIndexOptions extends KeywordIndexRequest {
-  /** Of a role that owns the table or may make triggers on it, and may create a schema. Not used by others meanwhile. */
+  /**
+   * Of a role that owns the table or may make triggers on it, and may create a schema. Not used by others meanwhile.
+   */
   readonly connection: Connection;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: BuildProgress) => void;
@@ -54,13 +56,15 @@ export interface BuiltKeywordIndex {
 }
 
 /**
- * Makes Postern's own keyword index of a table, or goes on with one whose making was stopped, or brings a finished one
- * up to date: rows that it lacks are added, those that are gone are taken out, and it is refreshed. One of an older
- * format has all its rows read anew, and answers meanwhile. Readers and writers of the table go on; the triggers wait for
+ * Builds Postern's own keyword index of a table, continues a build that was stopped, or brings a finished index up to
+ * date: it adds missing rows, removes deleted ones, and refreshes the index. One of an older
+ * format has all its rows read anew, and answers meanwhile. Readers and writers of the table go on; the triggers wait
+ * for
  * writers' transactions to end, a second at a time.
  *
  * @throws {AppError} `invalid` for a table that cannot be indexed, `conflict` where another process builds this index,
- * or it was made for other columns, `upstream` for what the server refuses; the signal's reason where that aborts, and a
+ * or it was made for other columns, `upstream` for what the server refuses; the signal's reason where that aborts,
+ * and a
  * later call then goes on
  */
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
@@ -237,7 +241,7 @@ async function followRowSecurity(
   });
 }
 
-/** Lets the owner of the source, and whoever may read all of it, read the index, and nobody else. */
+/** Only the owner of the source, and roles that may read all of it, may read the index. */
 async function grantToReaders(
   session: SqlSession,
   { objects }: IndexRecord,

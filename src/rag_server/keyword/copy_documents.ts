@@ -25,7 +25,7 @@ export async function copyDocuments(
   if (record.state !== "lists") {
     await copyRows(session, record, source, options);
     await noteConfigs(session, record, source);
-    // one that was ready goes on answering
+    // an index that was ready continues to answer
     current = { ...record, state: record.state === "ready" ? "ready" : "lists", cursor: undefined };
     await saveProgress(session, record, current.state, null);
   }
@@ -82,7 +82,8 @@ function batchSql(record: IndexRecord, source: IndexSource, hasCursor: boolean, 
 }
 
 /**
- * Gives documents their words as they are now, and keeps their numbers, by which the lists know them. It never waits for
+ * Gives documents their words as they are now, and keeps their numbers, by which the lists know them. It never waits
+ * for
  * a writer, who might wait for it, and leaves alone what a writer has changed since: that has another number.
  */
 function renewalSql(documents: string, words: string): string {

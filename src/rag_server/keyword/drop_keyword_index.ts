@@ -35,7 +35,7 @@ export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promis
 }
 
 /**
- * Takes away the indexes whose table was dropped, as far as the role owns them.
+ * Drops the indexes of dropped tables, as far as the role owns them.
  *
  * @returns how many there were
  * @throws {AppError} `upstream` for what the server refuses

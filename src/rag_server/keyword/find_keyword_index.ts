@@ -74,7 +74,8 @@ export interface FindKeywordIndexOptions {
 }
 
 /**
- * Finds the best means to rank a table's rows by words: an index of an installed BM25 extension on the column, Postern's
+ * Finds the best means to rank a table's rows by words: an index of an installed BM25 extension on the column,
+ * Postern's
  * own, or what PostgreSQL has by itself.
  *
  * @throws {AppError} `not_found` where there is no such table or column, `upstream` where the catalog cannot be read,
@@ -198,7 +199,8 @@ export function mayReadSql(table: string): string {
   WHERE n.nspname = ${quoteLiteral(schema)} AND c.relname = ${quoteLiteral(name)}`;
 }
 
-// One row of JSON. The names in pg_catalog need no qualification: it is searched first unless a role was set up to hide it.
+// One row of JSON. The names in pg_catalog need no qualification: it is searched first unless a role was set up to
+// hide it.
 const factsSql = `SELECT json_build_object(
   'oid', c.oid::text,
   'name', format('%I.%I', n.nspname, c.relname),
@@ -231,7 +233,7 @@ WHERE c.oid = to_regclass($1) AND c.relkind IN ('r', 'p', 'm', 'v', 'f')`;
 
 const tokenizerSql = `SELECT json_agg(name ORDER BY name) FROM tokenizer_catalog.tokenizer`;
 
-// what was inserted and deleted since, in the planner's eyes, is what the two counts differ by and what is recent
+// estimates the rows inserted and deleted since: the difference of the two counts, and the recent ones
 const ownSql = `SELECT json_strip_nulls(json_build_object(
   'id', i.id, 'config', CASE WHEN i.config_column IS NULL THEN i.config END,
   'documents', i.documents,

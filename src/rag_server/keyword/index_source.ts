@@ -25,7 +25,7 @@ export interface IndexSource {
   readonly keyType: string;
   /** Qualified. */
   readonly config: string;
-  /** The column that names each row's configuration; a row whose name is none's takes `config`. */
+  /** The column that names each row's configuration; a row with an unknown name uses `config`. */
   readonly configColumn: string | undefined;
   /** The planner's guess; 0 where it has none. */
   readonly estimatedRows: number;

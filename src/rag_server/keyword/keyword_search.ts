@@ -27,7 +27,8 @@ export type SearchByWords = (search: KeywordSearch) => SqlText;
 const longestAnswer = 400;
 
 /**
- * The statement that ranks a table's rows by a question's words: any of them, never all. It gives rows of `id` (text) and
+ * The statement that ranks a table's rows by a question's words: any of them, never all. It gives rows of `id` (text)
+ * and
  * `score` (float8, above 0), best first, ties in order of id, and none for a question without a word that ranks. It
  * runs alone or as a part of another statement.
  *
@@ -58,7 +59,7 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
   }
 }
 
-/** A search whose question is a parameter: what is left of texts below is SQL of our own. */
+/** A search whose question is a parameter: all other texts below are our own SQL. */
 interface AskedWords {
   readonly question: SqlText;
   readonly limit: number;
@@ -69,17 +70,18 @@ interface AskedWords {
 const askedWords = 128;
 const rankingWords = 32;
 /**
- * Entries that are read: the whole lists of the rarest words, which tell most, up to a number of entries in all, and the
+ * Entries that are read: the whole lists of the rarest words, which tell most, up to a number of entries in all, and
+ * the
  * best of every other list.
  */
 const deepEntries = 50_000;
 const shallowEntries = 2_048;
 
-/** Documents that are scored, of those that the lists speak best of. */
+/** How many documents are scored: the best ones by the lists. */
 const candidates = 2_000;
 /** Documents that are looked at in search of so many that pass a filter. */
 const examined = 16_000;
-/** A filter that lets no more rows through has each of them scored. */
+/** Where a filter passes at most so many rows, each of them is scored. */
 const exactRows = 5_000;
 
 /**
@@ -104,7 +106,9 @@ function ownIndexSql(index: OwnIndex, { question, limit, filter }: AskedWords): 
   ORDER BY r.score DESC, r.key LIMIT ${limit}`;
 }
 
-/** The question's words as rows of `term`, `weight`, and `expected`: what one that is not on its list may still have. */
+/**
+ * The question's words as rows of `term`, `weight`, and `expected`: what one that is not on its list may still have.
+ */
 function wordsSql({ id, config }: OwnIndex, question: SqlText): SqlText {
   const { lists, recent } = indexObjects(id);
   const configs = config === undefined
@@ -188,7 +192,8 @@ function sourceRowSql({ table, idColumn }: OwnIndex, key: string, condition: Sql
 const matchesAtMost = 10_000;
 
 /**
- * Ranks by BM25 what has any of the question's words, with no index by relevance. Its cost grows with the corpus: with a
+ * Ranks by BM25 what has any of the question's words, with no index by relevance. Its cost grows with the corpus:
+ * with a
  * GIN index with the number of matches, up to a bound, and without one with all texts, each of which is analysed anew.
  * Exact while the bound is not met; beyond it the matches stand for the corpus.
  */

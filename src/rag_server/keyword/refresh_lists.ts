@@ -7,8 +7,8 @@ const elementsPerSlice = 4_000_000;
 const slicesAtMost = 4_096;
 
 /**
- * Makes the statistics and lists of an index anew from its documents, slice by slice of the terms, each in a transaction
- * of its own. Goes on at the record's cursor. Writers go on meanwhile: what they add stays in `recent`.
+ * Rebuilds the statistics and lists of an index from its documents, one slice of the terms per transaction. It starts
+ * at the record's cursor. Writers do not wait: their rows stay in `recent`.
  *
  * @param onShare gets the share of the terms that is done, from 0 to 1
  */

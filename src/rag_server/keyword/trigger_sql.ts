@@ -6,9 +6,10 @@ import { documentSql, entrySql, impactOf, termOf } from "./term_sql.ts";
 /**
  * The function that keeps an index in step with its source, row by row, so that it holds for COPY, upserts and
  * partitions, those made later too. It runs as its owner, so that writers need no rights of their own, and writes rows
- * of its own documents only, so that writers never wait for each other. It fails where PostgreSQL itself does (a full
+ * only of its own documents, so that writers never wait for each other. It fails where PostgreSQL itself does (a full
  * disk, a deadlock) and then the write fails with it, as with any index: a source and an index that disagree would be
- * worse. A column that was renamed or dropped, or an id of another type, fails nothing: the index is marked as broken and no
+ * worse. A column that was renamed or dropped, or an id of another type, fails nothing: the index is marked as broken
+ * and no
  * longer kept.
  */
 export function triggerFunctionSql(

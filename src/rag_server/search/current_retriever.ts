@@ -20,10 +20,12 @@ interface CurrentRetrieverOptions {
   readonly logger: Logger;
 }
 
-/** What is known of a table may be a minute old; a new index goes unused for no longer. */
+/** The definition of a table may be a minute old, so a new index is used after a minute at the latest. */
 const maxAgeMs = 60_000;
 
-/** A filter may name a column that is newer than the last look. Whoever invents columns causes no more looks than this. */
+/**
+ * A filter may name a column that is newer than the last look. This bounds the looks that invented columns can cause.
+ */
 const freshMs = 5_000;
 
 /** What a query waits for a new look while there is an old one. */
@@ -38,10 +40,12 @@ const absentStates: readonly unknown[] = ["42P01", "42703", "42883", "42704"];
 /**
  * A pipeline's retriever over its tables as they are. The tables are looked at
  *
- * - when they are first needed: a database that is down at the start stops only the queries that come before it is back;
+ * - when they are first needed: a database that is down at the start stops only the queries that come before it is
+ * back;
  * - again, once the last look is a minute old. A query waits a second at most for that;
  * - where a filter does not fit them, unless the last look is fresh. A query waits as long for that;
- * - where a search ended in an error, as a table may have changed: at once, to search it again, where something no longer
+ * - where a search ended in an error, as a table may have changed: at once, to search it again, where something no
+ * longer
  *   exists, else before the next query.
  */
 export function createCurrentRetriever(
@@ -55,7 +59,7 @@ export function createCurrentRetriever(
   async function reopen(signal: AbortSignal): Promise<Retriever> {
     const startedAt = now();
     const opened = await open(signal).catch((error: unknown) => {
-      // what does not fit here is the configuration, and no caller is to blame for it or told of it
+      // here the configuration is at fault, not the caller, so the reply does not mention it
       if (!(error instanceof AppError) || error.code !== "invalid") throw error;
       throw new AppError("upstream", error.message, { cause: error });
     });

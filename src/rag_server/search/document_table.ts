@@ -110,7 +110,7 @@ export async function readTable(
 
 const vectorTypes = ["vector", "halfvec", "sparsevec"];
 
-/** Whether a version of pgvector goes on with an index scan where a filter left too little. */
+/** Whether a version of pgvector continues an index scan where a filter left too few rows. */
 export function isIterative(version: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   return major > 0 || minor >= 8;
@@ -163,7 +163,7 @@ async function ownFilter(
   }
   // the line ends keep a comment at the text's end from taking the parenthesis with it
   const filter = verbatim(`(\n${given}\n)`);
-  // without the parentheses too: what closes them and opens others would be a filter of its own
+  // also without the parentheses: a text that closes them and opens others would escape them
   for (const condition of [filter, verbatim(`\n${given}\n`)]) {
     await planWith(database, table, condition, signal);
   }

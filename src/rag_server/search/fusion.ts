@@ -1,7 +1,8 @@
 import { sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 
 /**
- * What is added to each rank. Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and Individual
+ * What is added to each rank. Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
+ * Individual
  * Rank Learning Methods" (SIGIR 2009) found 60 to do well on every collection that they tried.
  */
 const rankConstant = 60;
@@ -54,10 +55,12 @@ export function fusionSql(vectorWeight: number, hasWords: boolean): SqlText {
     FROM postern_nearest n FULL JOIN postern_matching m USING (id) ${order}`;
 }
 
-/** How far down each search goes where repeats take the room of what is asked for. */
+/** How many results each search may return where repeats fill its list. */
 export const maxDepth = 400;
 
-/** How far down each search goes: deep enough to find what is good in both searches and best in neither. */
+/**
+ * How many results each search returns: enough to find documents that are good in both searches and best in neither.
+ */
 export function depthOf(limit: number): number {
   return Math.max(50, Math.min(4 * limit, limit + 100, maxDepth));
 }

@@ -20,7 +20,7 @@ export interface SearchedTable {
   readonly readsTexts?: boolean;
 }
 
-/** What a query may have to read of texts that no index holds the words of: each is analysed anew. */
+/** The most that a query may read of texts without a keyword index: it analyses each of them again. */
 const maxScannedRows = 10_000;
 const maxScannedBytes = 128 * 1_048_576;
 /** Rows up to which that takes no time that anyone would notice. */
@@ -61,14 +61,14 @@ export function keywordIndexOf(
   return findKeywordIndex(database, {
     table: table.relation,
     textColumn,
-    // a row's place is no column that an index could know
+    // an index cannot have ctid as a column
     idColumn: table.key.name === "ctid" ? textColumn : table.key.name,
     ...(textSearchConfig !== undefined && !isColumn && { config: textSearchConfig }),
     signal,
   });
 }
 
-/** How much there is to read of a relation; 0 where that cannot be told. */
+/** How much a relation has to read; 0 where that is unknown. */
 async function volumeOf(database: Database, relation: string, signal: AbortSignal) {
   const result = await database.read({
     principal: { kind: "local" },
@@ -78,7 +78,7 @@ async function volumeOf(database: Database, relation: string, signal: AbortSigna
     parameters: [relation],
   });
   signal.throwIfAborted();
-  // what cannot be told is tried; a search that takes too long goes on without the words
+  // an unknown size is tried; a search that takes too long continues without keywords
   const [rows, bytes] = result.ok ? result.rows[0] ?? [] : [];
   return { rows: Number(rows ?? 0), bytes: Number(bytes ?? 0) };
 }

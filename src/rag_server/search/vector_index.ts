@@ -12,7 +12,10 @@ export interface VectorIndex {
   /** `hnsw`, `ivfflat`, or another extension's access method. */
   readonly method: string;
   readonly distance: Distance;
-  /** The type that the column is cast to in the index's key, such as `public.halfvec(3072)`; absent where it is the column itself. */
+  /**
+   * The type that the column is cast to in the index's key, such as `public.halfvec(3072)`; absent where it is the
+   * column itself.
+   */
   readonly castTo?: string;
   /** Which rows it holds, as SQL; absent where it holds all. */
   readonly condition?: string;
@@ -34,7 +37,7 @@ export interface VectorColumn {
 
 /** What of a table its vector index depends on. */
 export interface VectorTable {
-  /** As it was configured, which is how errors and logs call it. */
+  /** The configured name, which errors and logs use. */
   readonly name: string;
   /** Qualified and quoted. */
   readonly relation: string;
@@ -43,7 +46,7 @@ export interface VectorTable {
   readonly extension: {
     /** Quoted. */
     readonly schema: string;
-    /** Whether an index scan goes on until it has found what was asked for (0.8.0 and later). */
+    /** Whether an index scan continues until it has found enough rows (0.8.0 and later). */
     readonly isIterative: boolean;
   };
 }
@@ -107,7 +110,8 @@ export const basesSql = (relation: string) => `
   )`;
 
 /**
- * Of the vector indexes on a relation or below it, the most useful first: qualified name, access method, operator class,
+ * Of the vector indexes on a relation or below it, the most useful first: qualified name, access method, operator
+ * class,
  * key as SQL, whether the key is a bare column, options, condition. In a view the column may have another name than in
  * its table.
  */
@@ -126,7 +130,8 @@ function isDistance(name: string | undefined): name is Distance {
 }
 
 /**
- * The type in a key such as `((embedding)::halfvec(3072))`, which is how long vectors are indexed, and those of a column
+ * The type in a key such as `((embedding)::halfvec(3072))`, which is how long vectors are indexed, and those of a
+ * column
  * without a length.
  */
 function castIn(key: string, column: string): string | undefined {
@@ -152,7 +157,8 @@ type BuiltVectorIndex = "built" | "was there" | "too many dimensions" | "not a t
 const maxDimensions = { vector: 2_000, halfvec: 4_000 } as const;
 
 /**
- * Makes an HNSW index by cosine distance where a table has no vector index for such vectors, without blocking readers or
+ * Makes an HNSW index by cosine distance where a table has no vector index for such vectors, without blocking readers
+ * or
  * writers. Vectors beyond 2,000 dimensions are indexed at half precision. One that a run which was stopped left
  * unfinished is taken away. A partitioned table gets one for each partition that has none, those to come included.
  *
@@ -205,7 +211,7 @@ async function buildOnPartitions(
     await session.query(`CREATE INDEX CONCURRENTLY ${name} ON ${partition} ${using}`);
   }
   const [above] = await session.query(aboveSql, [relation, String(dimensions)]);
-  // one of another kind would be made anew for the index above, while writers wait
+  // PostgreSQL would build one of another kind again for the index above, while writers wait
   const areOwn = partitions.every(([, , hasIndex, isOwn]) => hasIndex !== "t" || isOwn === "t");
   if (above?.[0] === "t" || !areOwn) return bare.length === 0 ? "was there" : "built";
   // takes the partitions' indexes as its own, so it is quick

@@ -6,7 +6,9 @@ interface VectorSearch {
   readonly table: DocumentTable;
   /** SQL of the column's type that reads no row of the table, such as a parameter or a scalar subquery. */
   readonly embedding: SqlText;
-  /** Of the embedding: vectors of another length, which a column without one may hold, are left out where it is given. */
+  /**
+   * Of the embedding: vectors of another length, which a column without one may hold, are left out where it is given.
+   */
   readonly dimensions?: number;
   readonly limit: number;
   /** Over the table's columns, by their bare names. */
@@ -15,7 +17,7 @@ interface VectorSearch {
 
 const operators: Readonly<Record<Distance, string>> = { cosine: "<=>", l2: "<->", ip: "<#>", l1: "<+>" };
 
-/** A filter that lets no more rows through has each of them compared: cheaper than to walk an index past the others. */
+/** Where a filter passes at most so many rows, each is compared: that is cheaper than an index scan past the others. */
 const fewRows = 2_000;
 
 /**
@@ -57,7 +59,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
     (${all}) UNION ALL (${few})`;
 }
 
-/** Texts beyond it are taken to say something, so that none is read from where PostgreSQL keeps the long ones. */
+/** Longer texts count as not blank, so that PostgreSQL need not read them from TOAST. */
 const longestBlankBytes = 2_000;
 
 /** Whether a row has a text with more than blanks in it. */
@@ -72,9 +74,11 @@ export function trimmedSql(text: string): string {
 }
 
 /**
- * Whether a row's vector has the embedding's length; undefined where the column's type says so. An index over the vectors
+ * Whether a row's vector has the embedding's length; undefined where the column's type says so. An index over the
+ * vectors
  * of one length alone has `vector_dims(column) = 3` for its condition, which PostgreSQL must find in this. Otherwise it
- * would take that for few rows, and rather compare them than walk an index, so it gets a form that it makes no guess of.
+ * would take that for few rows, and rather compare them than walk an index, so it gets a form that it makes no guess
+ * of.
  */
 function hasLengthSql(table: DocumentTable, dimensions: number | undefined): string | undefined {
   if (dimensions === undefined || table.vector.dimensions !== undefined) return undefined;
@@ -120,7 +124,10 @@ export function embeddingSql({ vector, extension }: DocumentTable, embedding: Fl
   return sql`${`[${embedding.join(",")}]`}::${verbatim(`${extension.schema}.vector::${vector.type}`)}`;
 }
 
-/** Of `hnsw.ef_search`: of a million rows, 400 finds 96 % of the ten nearest, 100 finds 92 %, and 600 no more than 400. */
+/**
+ * Of `hnsw.ef_search`: of a million rows, 400 finds 96 % of the ten nearest, 100 finds 92 %, and 600 no more than
+ * 400.
+ */
 const minBreadth = 400;
 /** Of what an index visits, a filter hides a part: one that hides half leaves as many as without it. */
 const minFilteredBreadth = 2 * minBreadth;
@@ -128,7 +135,8 @@ const minFilteredBreadth = 2 * minBreadth;
 const maxBreadth = 1_000;
 
 /**
- * The settings that a statement with a vector search runs under. An index scan goes on where too little of what it visited
+ * The settings that a statement with a vector search runs under. An index scan goes on where too little of what it
+ * visited
  * may be seen, in an order that may be slightly off, as what reads it sorts.
  */
 export function vectorSettings(
