@@ -226,7 +226,7 @@ export const memory: readonly HostileStatement[] = [
     sql: `WITH c0 AS (SELECT 1 a)${
       Array.from({ length: 22 }, (_, i) => `, c${i + 1} AS (SELECT * FROM c${i} x, c${i} y)`).join("")
     } SELECT 1 FROM c22`,
-    refusedWith: "more columns",
+    refusedWith: "too many columns",
   },
   {
     name: "columns that double in joins",
@@ -234,7 +234,7 @@ export const memory: readonly HostileStatement[] = [
       Array.from({ length: 22 }, (_, i) => `, c${i + 1} AS (SELECT * FROM c${i} x JOIN c${i} y ON true)`)
         .join("")
     } SELECT 1 FROM c22`,
-    refusedWith: "more columns",
+    refusedWith: "too many columns",
   },
   ...named([
     "SELECT xpath('count(//*[count(//*[count(//*)>0])>0])', ('<a>' || repeat('<b/>', 10000) || '</a>')::xml)",

@@ -97,5 +97,5 @@ export const settings: readonly HostileStatement[] = [
   ...named([
     "SELECT satisfies_hash_partition('parted'::regclass, 2, 0, 1)",
     "SELECT fmgr_sql_validator('holds_sly'::regproc)",
-  ], "whatever object it is told"),
+  ], "any object that its arguments name"),
 ];

@@ -94,7 +94,7 @@ export const userDefined: readonly HostileStatement[] = [
     "SELECT domain_in('5'::cstring, 'tainted'::regtype, -1) IS NULL",
     "SELECT array_in('{5}'::cstring, 'tainted'::regtype, -1) IS NULL",
     "SELECT record_in('(5)'::cstring, 'tainted_row'::regtype, -1) IS NULL",
-  ], "casts to whatever type"),
+  ], "casts to any type"),
   { name: "a view that runs text", sql: "SELECT * FROM text_view", refusedWith: "table_to_xml" },
   {
     name: "a CTE's name does not hide the view",
