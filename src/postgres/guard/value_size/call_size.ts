@@ -131,7 +131,7 @@ function collected(name: string, shapes: readonly Shape[], isShort: boolean, ref
   const made = madeOf(shapes);
   if (!made.data && made.size > maxValueSize / 2) {
     return refuse(
-      `${name}() collects the same long value from each row into one that is too long; make that value shorter`,
+      `${name}() collects the same value from each row into one that is longer than fits; make that value shorter`,
     );
   }
   const isLittle = isShort || ordering.test(name);

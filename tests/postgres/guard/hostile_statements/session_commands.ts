@@ -93,7 +93,7 @@ export const settings: readonly HostileStatement[] = [
     "SELECT setseed(0.5)",
     "SELECT (0.5::float8).setseed",
     "SELECT random() FROM (SELECT pg_catalog.setseed(0.5)) s",
-  ], "what random() draws"),
+  ], "what random() returns"),
   ...named([
     "SELECT satisfies_hash_partition('parted'::regclass, 2, 0, 1)",
     "SELECT fmgr_sql_validator('holds_sly'::regproc)",
