@@ -31,5 +31,5 @@ Deno.test("a database of a host name and a password file that is missing: the lo
   const lines = server.stderr().trimEnd().split("\n");
   for (const line of lines) assert.match(line, /^\d{4}-\d\d-\d\dT\S+ (INFO|WARN|ERROR) /);
   assert.ok(lines.some((line) => line.includes("password_file: there is no such file")), server.stderr());
-  assert.ok(lines.some((line) => line.includes("databases[2].password (line 4) is taken as it is written")));
+  assert.ok(lines.some((line) => line.includes("databases[2].password (line 4) is used as it is written")));
 });

@@ -43,7 +43,7 @@ Deno.test("failed and refused logins are logged once per address, without what w
   await logIn(server, "typed-into-the-name-field", "not her password");
   await logIn(server, "evil\n\u001b[2J", "not her password");
   for (let n = 0; n < 4; n++) assert.equal((await logIn(server, "alice")).status, 429);
-  await waitUntil("the limit is logged", () => linesWith(server, "too many of them failed").length > 0);
+  await waitUntil("the limit is logged", () => linesWith(server, "too many have failed").length > 0);
   await server.stop();
   assert.deepEqual(linesWith(server, "ogin").filter((line) => line.startsWith("WARN")), [
     "WARN  A login failed address=127.0.0.1 user=alice reason=wrong_password",

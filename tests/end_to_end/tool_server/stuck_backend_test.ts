@@ -38,13 +38,15 @@ testWithPostgres(
     assert.equal(refused.isError, true);
     assert.match(
       refused.text,
-      /each of this caller's connections \(1\) is held by a statement that PostgreSQL does not stop/,
+      /statements that PostgreSQL does not stop hold all of this caller's connections \(1\)/,
     );
     assert.equal(await runs(), true);
     await waitUntil(
       "the log tells of it",
       () =>
-        /WARN .*does not stop it; .* database=main backend=\d+ caller="token /.test(server.server.stderr()),
+        /WARN .*does not stop a statement that has to end; .* database=main backend=\d+ caller="token /.test(
+          server.server.stderr(),
+        ),
     );
 
     const others = createToolClient({ url: server.server.url, token: other.token });
@@ -54,7 +56,10 @@ testWithPostgres(
       "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(250)'",
     );
     await waitUntil("the place is free", async () => !(await ask("SELECT 1")).isError);
-    assert.match(server.server.stderr(), /INFO .*is gone; its place is free .*caller="token /);
+    assert.match(
+      server.server.stderr(),
+      /INFO .*has ended; its place in the pool is free again .*caller="token /,
+    );
   },
 );
 

@@ -147,7 +147,7 @@ testWithPostgres("a pool that many share takes as many connections more as it ha
   await f.stick(caller("192.0.2.3"));
   await assert.rejects(f.acquire(caller("192.0.2.4")), {
     code: "unavailable",
-    message: /: each of the connections that these callers share \(4\) is held/,
+    message: /hold all of the connections that these callers share \(4\)/,
   });
   await use(f.acquire(token("a")));
 });
@@ -180,7 +180,7 @@ testWithPostgres("stuck backends count for the bound over all pools", async () =
   await use(waiting);
   await f.stick(token("d"));
   await assert.rejects(f.acquire(token("e")), {
-    message: /: each of the server's connections \(2\) is held/,
+    message: /hold all of the server's connections \(2\)/,
   });
 });
 
