@@ -1,3 +1,17 @@
+const belowDoctor = [
+  "core",
+  "text",
+  "audit",
+  "http",
+  "config",
+  "postgres",
+  "llm",
+  "identity",
+  "rag_server",
+  "tool_server",
+  "demo",
+];
+
 /**
  * A lint plugin that holds the imports between the rooms of `src/` to the table below: a file may import from its
  * own room and from those listed for it; files of `config/` also leaf files of any room. `docs/architecture.md`
@@ -15,48 +29,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   rag_server: ["core", "text", "postgres", "llm", "identity", "audit", "http"],
   tool_server: ["core", "text", "postgres", "llm", "identity", "audit", "http"],
   demo: ["core", "text", "config", "postgres", "llm"],
-  doctor: [
-    "core",
-    "text",
-    "audit",
-    "http",
-    "config",
-    "postgres",
-    "llm",
-    "identity",
-    "rag_server",
-    "tool_server",
-    "demo",
-  ],
-  app: [
-    "core",
-    "text",
-    "audit",
-    "http",
-    "config",
-    "postgres",
-    "llm",
-    "identity",
-    "rag_server",
-    "tool_server",
-    "demo",
-    "doctor",
-  ],
-  cli: [
-    "core",
-    "text",
-    "audit",
-    "http",
-    "config",
-    "postgres",
-    "llm",
-    "identity",
-    "rag_server",
-    "tool_server",
-    "demo",
-    "doctor",
-    "app",
-  ],
+  doctor: belowDoctor,
+  app: [...belowDoctor, "doctor"],
+  cli: [...belowDoctor, "doctor", "app"],
 };
 
 /** Files of constants that settings are checked against: they stand where they are decided, and import nothing. */

@@ -1,7 +1,7 @@
 import type { Catalog } from "../../postgres/catalog/catalog.ts";
-import { writeStatement } from "./rules/simple_request.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { type AnswerQuestion, runStatement } from "./answer.ts";
+import { writeStatement } from "./rules/simple_request.ts";
 
 /** Answers simple requests over one table without a model. For other requests it says what is missing. */
 export function createAnswerByRules(
