@@ -154,7 +154,9 @@ SELECT (SELECT json_agg(o ORDER BY o.id) FROM orders o), (SELECT count(*) FROM l
   (SELECT json_agg(c.relname ORDER BY c.relname) FROM pg_class c WHERE relnamespace = 'public'::regnamespace),
   (SELECT json_agg(p.proname || p.provolatile::text ORDER BY p.oid) FROM pg_proc p WHERE pronamespace = 'public'::regnamespace),
   (SELECT count(*) FROM pg_namespace), (SELECT count(*) FROM pg_extension), (SELECT count(*) FROM pg_description),
-  (SELECT count(*) FROM pg_largeobject_metadata), (SELECT count(*) FROM pg_db_role_setting),
+  (SELECT count(*) FROM pg_largeobject_metadata),
+  (SELECT count(*) FROM pg_db_role_setting WHERE setrole IN (0, '@role@'::regrole, 'postgres'::regrole)
+    AND setdatabase IN (SELECT 0 UNION ALL SELECT oid FROM pg_database WHERE datname IN (current_database(), 'postgres'))),
   (SELECT json_agg(r) FROM pg_authid r WHERE rolname IN ('@role@', 'loot2')),
   (SELECT count(*) FROM pg_auth_members WHERE member = '@role@'::regrole),
   (SELECT count(*) FROM pg_database WHERE datname IN ('loot2')),
