@@ -1,6 +1,6 @@
 import { configSchema } from "../src/config/schema/config_schema.ts";
 import { readWhen } from "../src/config/mod.ts";
-import { aliases } from "../src/config/schema/aliases.ts";
+import { aliases } from "../src/config/schema/pgedge_aliases.ts";
 import { leafSchemas, schemaDescription, writtenDefault } from "../src/config/schema/schema_walk.ts";
 import { formatPath } from "../src/config/value_tree.ts";
 

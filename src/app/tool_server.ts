@@ -7,7 +7,7 @@ import type { CompletionProvider } from "../llm/provider.ts";
 import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
 import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
-import { createStatementChecks, type StatementChecks } from "../postgres/guard/statement_checks.ts";
+import { createCheckScheduler, type CheckScheduler } from "../postgres/guard/check_scheduler.ts";
 import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { auditCalls } from "../tool_server/audit_calls.ts";
 import { createInFlight } from "../tool_server/mcp/in_flight.ts";
@@ -60,7 +60,7 @@ export type ToolServer = Awaited<ReturnType<typeof createToolServer>>;
 /** The tools over the databases, before any transport. */
 export async function createToolServer(options: ToolServerOptions) {
   const { maxConnections, words, serverInfo, logger } = options;
-  const guard = await createStatementChecks();
+  const guard = await createCheckScheduler();
   const pools = createConnectionPools({ maxConnections, logger });
   const opened = new WeakMap<OpenDatabase["options"], Database>();
   const entryOf = ({ options: database, availableToUsers }: OpenDatabase) => {
@@ -129,7 +129,7 @@ export async function createToolServer(options: ToolServerOptions) {
 /** What answers requests in words, by a model or by rules. Disposing of it stops reading catalogs. */
 function answerQuestions(
   { llm, completion, history }: WordsOptions,
-  guard: StatementChecks,
+  guard: CheckScheduler,
   logger: Logger,
 ): Disposable & { readonly answerQuestion: AnswerQuestion } {
   const now = Date.now;

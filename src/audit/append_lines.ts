@@ -12,7 +12,7 @@ import {
   linkLine,
   lockHead,
   readLine,
-} from "./chain.ts";
+} from "./line_chain.ts";
 
 /**
  * Adds lines to the end of a trail, all or none of them; makes the file, with mode 0600, where it does not exist. Writers

@@ -3,7 +3,7 @@ import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import { redactText } from "../core/redact.ts";
 import { appendLines } from "./append_lines.ts";
-import type { LineMembers } from "./chain.ts";
+import type { LineMembers } from "./line_chain.ts";
 
 /** Something that the audit trail keeps. No field takes a statement's text, a password or a token. */
 export interface AuditEvent {

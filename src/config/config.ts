@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
-import { redacted, redactText } from "../core/redact.ts";
 import { passFileFrom, type Vendors, vendorsFrom } from "./environment_variables.ts";
 import { type PipelineConfig, pipelineSettings } from "./pipeline_settings.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
-import { isMap } from "./value_tree.ts";
 
 type ParsedDatabase = ParsedConfig["databases"][number];
 
@@ -56,25 +54,4 @@ export function createConfig(
 function databaseConfig(parsed: ParsedDatabase): DatabaseConfig {
   const { host, port, hosts, ...rest } = parsed;
   return { ...rest, hosts: parsed.embedded === undefined ? hosts ?? [{ host, port }] : [] };
-}
-
-/** Keys whose text is a secret, and keys whose whole mapping may hold one. */
-const secretKey = /password$|api_key$/;
-const secretMap = /headers$|^session_settings$/;
-
-/** A copy of a configuration without passwords, keys and headers, fit for printing and for a log. */
-export function redactConfig(config: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, redactEntry(key, value)]));
-}
-
-function redactEntry(key: string, value: unknown): unknown {
-  if (value === undefined) return undefined;
-  if (secretKey.test(key)) return redacted;
-  if (Array.isArray(value)) return value.map((item) => redactEntry(key, item));
-  if (isMap(value)) {
-    return secretMap.test(key)
-      ? Object.fromEntries(Object.keys(value).map((name) => [name, redacted]))
-      : redactConfig(value);
-  }
-  return typeof value === "string" ? redactText(value) : value;
 }

@@ -4,16 +4,16 @@ import { type ConfigDocument, readConfigDocument } from "./config_document.ts";
 import { readConfigFile } from "./config_file.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
-import { clampSettings, identityFaults, takeDeprecatedSettings } from "./pgedge_settings.ts";
+import { clampSettings, identityFaults, takeDeprecatedSettings } from "./deprecated_settings.ts";
 import { ruleFaults, type RunContext } from "./rule_faults.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
-import { joinAddresses, useOwnNames } from "./schema/aliases.ts";
+import { joinAddresses, useOwnNames } from "./schema/pgedge_aliases.ts";
 import { configSchema, type ParsedConfig, unusedPartWarnings } from "./schema/config_schema.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
 import { type Locate, type Origin, schemaFaults, takeFaultyHalves } from "./schema/schema_faults.ts";
 import type { FlagSetting } from "./schema/setting_flags.ts";
 import { formatPath, putValue, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
-import { hintWarnings, type VariableHint, variableHints, withHints } from "./variable_hints.ts";
+import { hintWarnings, type VariableHint, variableHints, withHints } from "./unexpanded_variables.ts";
 
 /** What the command line says about the configuration. */
 export interface ConfigFlags {

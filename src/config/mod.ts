@@ -1,5 +1,4 @@
 export type { Config, DatabaseConfig } from "./config.ts";
-export { redactConfig } from "./config.ts";
 export type { VendorKey, Vendors } from "./environment_variables.ts";
 export { configVariable } from "./environment_variables.ts";
 export type { Fault } from "./fault.ts";

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { sha256 } from "../core/sha256.ts";
-import { digestOfHash, isPresented, type PresentedToken, type Session } from "./authenticator.ts";
+import type { Session } from "./authenticator.ts";
+import { digestOfHash, isPresented, type PresentedToken } from "./presented_token.ts";
 import type { UserRecord } from "./users/user_file.ts";
 
 export interface NewSession extends Session {
@@ -14,6 +15,7 @@ export interface NewSession extends Session {
 export type Sessions = ReturnType<typeof createSessions>;
 
 export interface SessionsOptions {
+  /** The setting `http.auth.session_lifetime` (config/schema/http.ts). */
   readonly lifetimeMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;

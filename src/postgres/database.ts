@@ -2,8 +2,8 @@ import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { type Principal, principalKey, principalName } from "../core/principal.ts";
 import type { DatabaseOptions } from "./database_options.ts";
-import { createObjectGuard } from "./guard/object_guard.ts";
-import type { StatementChecks } from "./guard/statement_checks.ts";
+import { createFunctionGuard } from "./guard/function_guard.ts";
+import type { CheckScheduler } from "./guard/check_scheduler.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
 import type { Lease } from "./pool/lease.ts";
@@ -17,7 +17,7 @@ import {
   type StatementError,
   statementErrorOf,
 } from "./read/statement_error.ts";
-import { cancelledError, untilStopped } from "./read/statement_timeout.ts";
+import { cancelledError, untilStopped } from "./read/stop_statement.ts";
 import { privilegeQuery, warningsOf } from "./role_warnings.ts";
 
 /** One configured database, as callers read it. */
@@ -76,14 +76,14 @@ export type ReadResult =
 interface CreateDatabaseOptions {
   readonly options: DatabaseOptions;
   readonly pools: ConnectionPools;
-  readonly guard: Pick<StatementChecks, "check">;
+  readonly guard: Pick<CheckScheduler, "check">;
   readonly logger: Logger;
 }
 
 export function createDatabase({ options, pools, guard, ...rest }: CreateDatabaseOptions): Database {
   const { name } = options;
   const logger = rest.logger.with({ database: name });
-  const objectGuard = createObjectGuard({ allowedFunctions: options.allowedFunctions });
+  const functionGuard = createFunctionGuard({ allowedFunctions: options.allowedFunctions });
 
   async function read(request: ReadRequest): Promise<ReadResult> {
     const { principal, sql, signal } = request;
@@ -128,7 +128,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       const planning = request.trusted ? request.settings : {};
       const begin = beginReadOnly({ ...options, statementTimeoutMs: timeoutMs }, principal, planning);
       return await inReadOnlyTransaction(lease.client, begin, async () => {
-        const reason = await objectGuard.check(
+        const reason = await functionGuard.check(
           names,
           principalKey(principal),
           (text, parameters) => lookUp(lease, text, parameters),

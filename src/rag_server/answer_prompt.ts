@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Grounding, Message } from "../llm/provider.ts";
-import { cutToTokens } from "../text/cut_to_budget.ts";
+import { cutToTokens } from "../text/cut_to_tokens.ts";
 import { createFence, type Fence } from "../text/fence.ts";
 import { countTokens } from "../text/token_count.ts";
 

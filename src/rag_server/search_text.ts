@@ -1,5 +1,5 @@
 import type { Message } from "../llm/provider.ts";
-import { cutToTokens } from "../text/cut_to_budget.ts";
+import { cutToTokens } from "../text/cut_to_tokens.ts";
 import { isFunctionWord, words } from "../text/words.ts";
 
 /** A question with fewer meaningful words refers to earlier messages. */

@@ -1,4 +1,4 @@
-import { cutToTokens } from "./cut_to_budget.ts";
+import { cutToTokens } from "./cut_to_tokens.ts";
 import { splitSentences } from "./sentences.ts";
 import { countTokens, endOfTokens } from "./token_count.ts";
 

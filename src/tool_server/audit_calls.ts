@@ -1,12 +1,12 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import { principalKey } from "../core/principal.ts";
-import type { StatementChecks } from "../postgres/guard/statement_checks.ts";
+import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
 import type { CallReport } from "./tools/registry.ts";
 
 /** Writes tool calls to the audit trail: who, from where, which tool and database, which statement, how much and how long. */
 export function auditCalls(
   audit: AuditTrail,
-  fingerprint: StatementChecks["fingerprint"],
+  fingerprint: CheckScheduler["fingerprint"],
 ): (report: CallReport) => Promise<void> {
   return async ({ tool, args, context, result, error, elapsedMs }) => {
     const { principal, address } = context;

@@ -12,7 +12,8 @@ import { jsonRpcReply, refusal, statusOf, unauthorized } from "./http_replies.ts
 import { answerLogin } from "./login_call.ts";
 import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
 import { createJsonRpc, errorReply, parseError, type ServerInfo } from "./mcp/json_rpc.ts";
-import { type StreamableHttp, wantsStreamableHttp } from "./mcp/streamable_http.ts";
+import { wantsStreamableHttp } from "./mcp/protocol_version.ts";
+import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { CallContext } from "./tools/tool.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { waitUntil } from "../support/wait_until.ts";
 import fc from "fast-check";
-import { type ChainEnd, chainStart, linkLine } from "../../src/audit/chain.ts";
+import { type ChainEnd, chainStart, linkLine } from "../../src/audit/line_chain.ts";
 import { createAuditTrail } from "../../src/audit/audit_trail.ts";
 import { verifyAudit } from "../../src/audit/verify_audit.ts";
 import { silentLogger } from "../../src/core/logger.ts";

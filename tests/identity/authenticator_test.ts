@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createAuthenticator, presentToken } from "../../src/identity/authenticator.ts";
+import { createAuthenticator } from "../../src/identity/authenticator.ts";
+import { presentToken } from "../../src/identity/presented_token.ts";
 import { createSessions } from "../../src/identity/sessions.ts";
 import { createToken } from "../../src/identity/tokens/token_file.ts";
 import { createTokenIndex } from "../../src/identity/tokens/token_directory.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { presentToken } from "../../src/identity/authenticator.ts";
+import { presentToken } from "../../src/identity/presented_token.ts";
 import { createLogin, type LoginReport, type LoginResult } from "../../src/identity/login.ts";
 import {
   type Comparison,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { presentToken, type Session } from "../../src/identity/authenticator.ts";
+import type { Session } from "../../src/identity/authenticator.ts";
+import { presentToken } from "../../src/identity/presented_token.ts";
 import { Buffer } from "node:buffer";
 import { createSessions } from "../../src/identity/sessions.ts";
 import type { UserRecord } from "../../src/identity/users/user_file.ts";

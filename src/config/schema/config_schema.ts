@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { logFormats, logLevels } from "../../core/logger.ts";
-import { withAliases } from "./aliases.ts";
+import { withAliases } from "./pgedge_aliases.ts";
 import { builtins } from "./builtins.ts";
 import { databases } from "./databases.ts";
 import { choice, filePath, integer, section } from "./field_types.ts";

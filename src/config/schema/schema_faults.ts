@@ -1,7 +1,7 @@
 import { redactText } from "../../core/redact.ts";
 import { type Fault, nearestName } from "../fault.ts";
 import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../value_tree.ts";
-import { aliases, isGiven, listenerHalves, listeners } from "./aliases.ts";
+import { aliases, isGiven, listenerHalves, listeners } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";
 import { schemaAt, sectionFields } from "./schema_walk.ts";
 import type { z } from "zod";

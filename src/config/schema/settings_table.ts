@@ -1,7 +1,7 @@
 import { variableOf } from "../environment_variables.ts";
 import { formatPath, type SettingPath } from "../value_tree.ts";
 import { parseListenAddress } from "../../core/address.ts";
-import { aliases } from "./aliases.ts";
+import { aliases } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";
 import {
   leafSchemas,

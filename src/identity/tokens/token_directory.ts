@@ -1,5 +1,5 @@
 import type { Logger } from "../../core/logger.ts";
-import { digestOfHash, isPresented, type PresentedToken } from "../authenticator.ts";
+import { digestOfHash, isPresented, type PresentedToken } from "../presented_token.ts";
 import { readCredentialText, rewriteCredentialFile } from "../credentials/credential_file.ts";
 import { blankWarning, refuseDamage } from "../credentials/damaged_file.ts";
 import { readRecords, type RecordsRead } from "../credentials/read_records.ts";

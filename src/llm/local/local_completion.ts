@@ -1,5 +1,5 @@
 import { createSlices } from "../../core/async/yield.ts";
-import { cutToTokens } from "../../text/cut_to_budget.ts";
+import { cutToTokens } from "../../text/cut_to_tokens.ts";
 import { splitSentences } from "../../text/sentences.ts";
 import { countTokens } from "../../text/token_count.ts";
 import { words } from "../../text/words.ts";

@@ -1,7 +1,8 @@
 import { createDeadline } from "../../core/async/deadline.ts";
 import { providerName, type ProviderOptions } from "../provider.ts";
 import { type NoAnswer, ProviderError, type ProviderErrorKind } from "../provider_error.ts";
-import { asBrokenConnection, AttemptError, isPassingStatus, kindOfStatus } from "./attempt_error.ts";
+import { isPassingStatus, kindOfStatus } from "../provider_error.ts";
+import { asBrokenConnection, AttemptError } from "./attempt_error.ts";
 import { type Incoming, readErrorBody } from "./read_reply.ts";
 import { cutOutEcho, scrubSecrets } from "./scrub_secrets.ts";
 

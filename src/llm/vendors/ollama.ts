@@ -9,7 +9,7 @@ import {
 } from "../provider.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
 import { type CompletionDelta, type Prompt, vendorCompletion } from "../read_completion.ts";
-import { errorWithinReply } from "../transport/attempt_error.ts";
+import { errorWithinReply } from "../provider_error.ts";
 import { bearer, createVendorExchange, type VendorExchange } from "../transport/exchange.ts";
 import { parseItem, replyReader } from "../transport/read_reply.ts";
 import { readVector, vendorEmbedding, wireVector } from "./embeddings.ts";

@@ -3,7 +3,7 @@ import type { CompletionProvider, EmbeddingProvider, ProviderOptions } from "../
 import { ProviderError } from "../provider_error.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
 import { type CompletionDelta, vendorCompletion } from "../read_completion.ts";
-import { errorWithinReply } from "../transport/attempt_error.ts";
+import { errorWithinReply } from "../provider_error.ts";
 import {
   bearer,
   createVendorExchange,

@@ -16,8 +16,8 @@ import {
 import { whyTooLarge } from "./value_size/query_size.ts";
 
 /**
- * Tells reads from everything else by the statement's text alone; `object_guard.ts` looks at what its names mean. It
- * works in one go, so a server has it behind `statement_checks.ts`.
+ * Tells reads from everything else by the statement's text alone; `function_guard.ts` looks at what its names mean. It
+ * works in one go, so a server has it behind `check_scheduler.ts`.
  */
 export interface StatementGuard {
   /** Takes under a millisecond for ordinary statements, a second for the longest, and never throws. */

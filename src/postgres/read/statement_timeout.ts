@@ -1,15 +1,7 @@
-import { whyEnded } from "../../core/async/abort.ts";
-import { startTimer } from "../../core/async/deadline.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { Lease } from "../pool/lease.ts";
-import type { StatementError } from "./statement_error.ts";
-
-// The timeout of a database, its `statement_timeout` (config/schema/databases.ts), or of a statement of our own. It holds
-// in three places: PostgreSQL stops what runs longer (timeoutSql()); no further part of an answer is fetched after it
-// (readBoundedAnswer()); and where the server does not keep to it, the connection is given up (untilStopped()).
-
-/** How much longer than its timeout a statement may run before its connection is given up. */
-const graceMs = 5_000;
+// The timeout of a database, its `statement_timeout` (config/schema/databases.ts; of a pipeline: app/rag/open_pipelines.ts),
+// or of a statement of our own. It holds in three places: PostgreSQL stops what runs longer (timeoutSql()); no further part
+// of an answer is fetched after it (readBoundedAnswer()); and where the server does not keep to it, the connection is given
+// up (stop_statement.ts).
 
 /** Waiting for a lock is waiting for a writer; a reader need not wait as long as it may run. */
 const maxLockTimeoutMs = 5_000;
@@ -26,59 +18,3 @@ export function timeoutSql(timeoutMs: number): string[] {
     `SET LOCAL idle_in_transaction_session_timeout = ${ms + idleGraceMs}`,
   ];
 }
-
-interface Stopped {
-  readonly ok: false;
-  readonly error: StatementError;
-}
-
-/**
- * Runs `work` on a connection, which is given back after it. Where the caller aborts, or the server does not keep to the
- * timeout, the server is asked to cancel, the connection is discarded, and the result says which of the two it was.
- */
-export async function untilStopped<T>(
-  lease: Lease,
-  { timeoutMs, signal, logger }: {
-    readonly timeoutMs: number;
-    readonly signal: AbortSignal;
-    readonly logger: Logger;
-  },
-  work: (isStopped: () => boolean) => Promise<T>,
-): Promise<T | Stopped> {
-  const stopped = Promise.withResolvers<Stopped>();
-  let isStopped = false;
-  const stop = async (error: StatementError) => {
-    if (isStopped) return;
-    isStopped = true;
-    logger.debug("a statement is stopped", { timedOut: error.kind === "timeout" });
-    await lease.cancelUntil(working);
-    lease.discard();
-    stopped.resolve({ ok: false, error });
-  };
-  const abort = () => void stop(cancelledError(signal));
-  const stopTimer = startTimer(timeoutMs + graceMs, () => void stop(overdueError));
-  const working = work(() => isStopped);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  try {
-    const result = await Promise.race([working, stopped.promise]);
-    return isStopped ? await stopped.promise : result;
-  } catch (error) {
-    if (isStopped) return await stopped.promise;
-    throw error;
-  } finally {
-    stopTimer();
-    signal.removeEventListener("abort", abort);
-    if (!isStopped) lease.release();
-  }
-}
-
-/** What a statement ends with whose caller has aborted. */
-export function cancelledError(signal: AbortSignal): StatementError {
-  return { kind: "cancelled", message: `the statement was cancelled because ${whyEnded(signal)}` };
-}
-
-const overdueError: StatementError = {
-  kind: "timeout",
-  message: "the statement was stopped: it ran past the statement timeout",
-};

@@ -3,6 +3,7 @@ import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Registry } from "../tools/registry.ts";
 import type { CallContext, ToolDescription } from "../tools/tool.ts";
 import { type InFlight, isCancellation, type RequestId } from "./in_flight.ts";
+import { versionFor } from "./protocol_version.ts";
 
 /** How the server names itself to MCP clients. */
 export interface ServerInfo {
@@ -30,9 +31,6 @@ export interface McpOptions {
 
 type Params = Readonly<Record<string, unknown>>;
 type Method = (params: Params, caller: CallContext, id: RequestId) => unknown;
-
-// the newest revision whose requests need no envelope of their own, and so can be bare
-const protocolVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /** Bare JSON-RPC 2.0 over the registry: no session, and `initialize` is not needed. */
 export function createJsonRpc(options: McpOptions) {
@@ -82,7 +80,7 @@ function createMethods({ registry, inFlight, serverInfo }: McpOptions): Readonly
   const prepareList = createListPreparer();
   return new Map<string, Method>([
     ["initialize", ({ protocolVersion }, { principal }) => ({
-      protocolVersion: protocolVersions.find((version) => version === protocolVersion) ?? protocolVersions[0],
+      protocolVersion: versionFor(protocolVersion),
       capabilities: { tools: {} },
       serverInfo,
       instructions: instructionsFor(registry.listTools(principal)),

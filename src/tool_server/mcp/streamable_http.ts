@@ -30,16 +30,3 @@ export function createStreamableHttp(options: McpOptions & { logger: Logger }) {
 }
 
 export type StreamableHttp = ReturnType<typeof createStreamableHttp>;
-
-/**
- * Whether a request asks for the Streamable HTTP transport rather than for bare JSON-RPC: its client takes event streams,
- * or speaks a revision whose requests have an envelope. What else names a revision is answered as bare JSON-RPC, which
- * is the same in all of them.
- */
-export function wantsStreamableHttp(headers: Headers): boolean {
-  return (headers.get("accept") ?? "").includes("text/event-stream") ||
-    revisionWithEnvelope.test(headers.get("mcp-protocol-version") ?? "");
-}
-
-// 2026-07-28 and later
-const revisionWithEnvelope = /^20(2[6-9]|[3-9]\d)-/;

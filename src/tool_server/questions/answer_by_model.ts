@@ -5,7 +5,7 @@ import type { Completion, CompletionProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { placeOf, type StatementError } from "../../postgres/read/statement_error.ts";
-import type { StatementChecks } from "../../postgres/guard/statement_checks.ts";
+import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { planStatement } from "../../postgres/read/explain.ts";
 import { type Answer, type AnswerQuestion, type Question, runStatement } from "./answer.ts";
 import { buildPrompt, createMarks, type Prompt, repairMessages } from "./build_prompt.ts";
@@ -17,7 +17,7 @@ import type { SchemaIndex } from "./schema/schema_index.ts";
 export interface AnswerByModelOptions {
   readonly completion: CompletionProvider;
   readonly schemas: CatalogCache<SchemaIndex>;
-  readonly guard: Pick<StatementChecks, "check">;
+  readonly guard: Pick<CheckScheduler, "check">;
   readonly history: History;
   /** Tokens of a prompt that describe tables. */
   readonly schemaTokens: number;

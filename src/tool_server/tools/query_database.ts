@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
-import type { StatementChecks } from "../../postgres/guard/statement_checks.ts";
+import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { jsonValue, typeName } from "../../postgres/read/json_values.ts";
 import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
@@ -13,7 +13,7 @@ import { defineTool, type Tool } from "./tool.ts";
 
 export interface QueryDatabaseOptions {
   readonly directory: DatabaseDirectory;
-  readonly guard: Pick<StatementChecks, "check">;
+  readonly guard: Pick<CheckScheduler, "check">;
   /** Absent where no completion provider is configured. */
   readonly answerQuestion?: AnswerQuestion;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { presentToken } from "../../../src/identity/authenticator.ts";
+import { presentToken } from "../../../src/identity/presented_token.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenRecord } from "../../../src/identity/tokens/token_file.ts";
 import { createTokenIndex } from "../../../src/identity/tokens/token_directory.ts";

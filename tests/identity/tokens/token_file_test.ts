@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { AppError } from "../../../src/core/app_error.ts";
-import { presentToken } from "../../../src/identity/authenticator.ts";
+import { presentToken } from "../../../src/identity/presented_token.ts";
 import { createTokenIndex } from "../../../src/identity/tokens/token_directory.ts";
 import {
   addToken,

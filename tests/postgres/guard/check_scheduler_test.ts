@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import { createStatementChecks } from "../../../src/postgres/guard/statement_checks.ts";
+import { createCheckScheduler } from "../../../src/postgres/guard/check_scheduler.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 
 const signal = new AbortController().signal;
@@ -11,7 +11,7 @@ const columns = (count: number) => `SELECT ${Array(count).fill("x::int").join()}
 const long = columns(14_000);
 
 Deno.test("a long statement is checked as a short one is, and off the event loop's thread", async () => {
-  using checks = await createStatementChecks();
+  using checks = await createCheckScheduler();
   for (const sql of [columns(300), `${columns(300)}, pg_read_file('x')`, `${columns(300)} FROM FROM`]) {
     const result = checks.check(sql, by);
     assert.ok(result instanceof Promise);
@@ -28,7 +28,7 @@ Deno.test("a long statement is checked as a short one is, and off the event loop
 
 Deno.test("short statements are checked at once, and what is too long is refused at once", async () => {
   for (const sql of ["SELECT 1", "x".repeat(100_001)]) {
-    using checks = await createStatementChecks();
+    using checks = await createCheckScheduler();
     assert.deepEqual(checks.check(sql, by), guard.check(sql));
   }
 });
@@ -39,7 +39,7 @@ Deno.test("addresses without a token, and users, take turns", async () => {
     [{ kind: "session", id: "s1", username: "many" }, { kind: "session", id: "s2", username: "one" }],
   ];
   for (const [many, one] of cases) {
-    using checks = await createStatementChecks();
+    using checks = await createCheckScheduler();
     const order: string[] = [];
     const ask = async (who: string, principal: Principal, sql: string) => {
       await checks.check(sql, { principal, signal });
@@ -51,7 +51,7 @@ Deno.test("addresses without a token, and users, take turns", async () => {
     ]);
     assert.ok(order.indexOf("one") < 3, `${order}`);
   }
-  using checks = await createStatementChecks();
+  using checks = await createCheckScheduler();
   const ofOneUser = Array.from({ length: 102 }, (_, at) => {
     const principal = { kind: "session", id: `${at}`, username: "alice" } as const;
     return checks.check(`${long}, ${at}`, { principal, signal });
@@ -61,7 +61,7 @@ Deno.test("addresses without a token, and users, take turns", async () => {
 });
 
 Deno.test("many short statements at once let everything else have its turn", async () => {
-  using checks = await createStatementChecks();
+  using checks = await createCheckScheduler();
   let ticks = 0;
   const timer = setInterval(() => ticks++, 0);
   const statements = Array.from(
@@ -75,7 +75,7 @@ Deno.test("many short statements at once let everything else have its turn", asy
 });
 
 Deno.test("check() remembers its results of the latest statements, and on no others", async () => {
-  using checks = await createStatementChecks();
+  using checks = await createCheckScheduler();
   const check = async (sql: string) => await checks.check(sql, by);
   const result = await check("SELECT 'remembered'");
   assert.equal(await check("SELECT 'remembered'"), result);
@@ -87,7 +87,7 @@ Deno.test("check() remembers its results of the latest statements, and on no oth
 });
 
 Deno.test("a short statement whose rounds take long to follow is checked off the event loop's thread too", async () => {
-  using checks = await createStatementChecks();
+  using checks = await createCheckScheduler();
   const rounds = `WITH RECURSIVE a AS (SELECT ${Array(50).fill(1).join()}),
     b AS (SELECT * FROM a, a, a, a UNION ALL SELECT b.* FROM ${Array(300).fill("b").join()}) SELECT 1`;
   assert.ok(rounds.length < 1_000);

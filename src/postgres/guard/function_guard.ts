@@ -9,7 +9,7 @@ export type LookUp = (
   parameters: readonly string[],
 ) => Promise<readonly (readonly (string | null)[])[]>;
 
-interface ObjectGuardOptions {
+interface FunctionGuardOptions {
   /** VOLATILE functions that may be called: `name` or `schema.name`. */
   readonly allowedFunctions: readonly string[];
   readonly now?: () => number;
@@ -33,7 +33,7 @@ const rememberedMs = 5_000;
 const maxRemembered = 1_000;
 
 /** Looks at what the names of a statement mean in a database, by the database's own catalogs. */
-export function createObjectGuard({ allowedFunctions, now = Date.now }: ObjectGuardOptions) {
+export function createFunctionGuard({ allowedFunctions, now = Date.now }: FunctionGuardOptions) {
   const allowed = new Set(allowedFunctions);
   const refused = JSON.stringify(refusedFunctionNames);
   let unnamed = { exist: false, until: -Infinity };

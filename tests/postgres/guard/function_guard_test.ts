@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isHarmless } from "../../../src/postgres/guard/harmless_functions.ts";
 import { whyRefused } from "../../../src/postgres/guard/refused_functions.ts";
-import { createObjectGuard, type LookUp } from "../../../src/postgres/guard/object_guard.ts";
+import { createFunctionGuard, type LookUp } from "../../../src/postgres/guard/function_guard.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import {
   createTestDatabase,
@@ -171,7 +171,7 @@ async function createFixture(sql: string, allowedFunctions: string[] = [], now?:
   // as in every transaction of a caller's
   await client.query("SET jit = off");
   const statementGuard = await createStatementGuard();
-  const guard = createObjectGuard({ allowedFunctions, ...(now !== undefined && { now }) });
+  const guard = createFunctionGuard({ allowedFunctions, ...(now !== undefined && { now }) });
   let lookUps = 0;
   const lookUp: LookUp = async (text, values) => {
     lookUps++;

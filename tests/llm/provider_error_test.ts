@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { errorWithinReply } from "../../../src/llm/transport/attempt_error.ts";
+import { errorWithinReply } from "../../src/llm/provider_error.ts";
 
 const cases: readonly (readonly [readonly (string | number | null | undefined)[], string])[] = [
   [["authentication_error"], "credentials"],

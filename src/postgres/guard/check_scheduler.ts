@@ -15,7 +15,7 @@ interface Asker {
  * The statement guard for a server with many callers. A check that takes longer than a few milliseconds runs on a
  * separate thread, so that one caller's statements do not delay another's.
  */
-export interface StatementChecks {
+export interface CheckScheduler {
   check(sql: string, by: Asker): GuardResult | Promise<GuardResult>;
   /** As `StatementGuard.fingerprint`; also undefined where the time does not suffice. */
   fingerprint(sql: string, by: Asker): Promise<string | undefined>;
@@ -48,7 +48,7 @@ const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
 };
 
 /** Loads PostgreSQL's grammar, which takes some milliseconds. */
-export async function createStatementChecks(): Promise<StatementChecks & Disposable> {
+export async function createCheckScheduler(): Promise<CheckScheduler & Disposable> {
   const guard = await createStatementGuard();
   const threads = createCheckThreads({ budgetMs });
   const remembered = new Map<string, GuardResult>();
