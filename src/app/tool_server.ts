@@ -7,7 +7,7 @@ import type { CompletionProvider } from "../llm/provider.ts";
 import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
 import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
-import { createCheckScheduler, type CheckScheduler } from "../postgres/guard/check_scheduler.ts";
+import { type CheckScheduler, createCheckScheduler } from "../postgres/guard/check_scheduler.ts";
 import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { auditCalls } from "../tool_server/audit_calls.ts";
 import { createInFlight } from "../tool_server/mcp/in_flight.ts";

@@ -2,7 +2,14 @@ import type { Hash } from "node:crypto";
 import { AppError } from "../core/app_error.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
 import { startSha256 } from "../core/sha256.ts";
-import { type ChainEnd, type ChainHead, type ChainLine, chainStart, lockHead, readLine } from "./line_chain.ts";
+import {
+  type ChainEnd,
+  type ChainHead,
+  type ChainLine,
+  chainStart,
+  lockHead,
+  readLine,
+} from "./line_chain.ts";
 
 export type VerifyResult =
   | {
