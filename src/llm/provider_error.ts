@@ -49,8 +49,8 @@ export class ProviderError extends AppError {
 }
 
 /**
- * The error for an answer that the model refused, or that a filter took away. The phrase for a rejected request comes
- * closest.
+ * The error for an answer that the model refused, or that a filter took away. The phrase for a rejected request
+ * comes closest.
  */
 export function declined(detail: string): ProviderError {
   return new ProviderError("invalid_request", detail, { noAnswer: "declined" });

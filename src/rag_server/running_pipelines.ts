@@ -19,8 +19,7 @@ const longestCheckMs = 30_000;
 export type RunningPipelines = ReturnType<typeof createRunningPipelines>;
 
 /**
- * The pipelines that answer now. A reload replaces them. Running queries finish on the pipelines that they began
- * with.
+ * The pipelines that answer now. A reload replaces them. Running queries finish on the pipelines that they began with.
  */
 export function createRunningPipelines(
   first: PipelineSet,

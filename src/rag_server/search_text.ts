@@ -11,8 +11,7 @@ const longestSearch = 2_000;
 
 /**
  * What to search for: the question, and where it says little by itself, as "and for contractors?" does, the question
- * before
- * it as well. No model is asked: that would cost as much as the answer.
+ * before it as well. No model is asked: that would cost as much as the answer.
  */
 export function searchText(question: string, history: readonly Message[]): string {
   const own = words(question).filter((word) => !isFunctionWord(word));

@@ -66,8 +66,7 @@ export function vendorEmbedding(
 const concurrency = 4;
 
 /**
- * Embeds any number of texts by requests of the vendor's size, four at a time. The first that fails ends the
- * others.
+ * Embeds any number of texts by requests of the vendor's size, four at a time. The first that fails ends the others.
  * @throws {ProviderError} `provider` where the vectors are not as many as the texts, or not of one length, or
  * not of the length asked for
  */

@@ -184,8 +184,7 @@ function describe(error: unknown): string {
 const chunkBytes = 64 * 1024;
 
 /**
- * Cuts a backend's output into chunks of whole messages, so that a reader can always be told of an error next. They
- * have
+ * Cuts a backend's output into chunks of whole messages, so that a reader can always be told of an error next. They have
  * about 64 KiB, or one message where that is longer; `emit` owns what it is given.
  */
 function createMessageFramer(emit: (chunk: Uint8Array<ArrayBuffer>) => void) {

@@ -9,8 +9,7 @@ const maxWindows = 128;
 /** Aggregates with DISTINCT or ORDER BY: each has `work_mem` for a sort of its own. */
 const maxSortingAggregates = 256;
 /**
- * Sets that GROUPING SETS, ROLLUP and CUBE come to: a CUBE of nine columns. PostgreSQL takes 4,096, and 700 MB for
- * it.
+ * Sets that GROUPING SETS, ROLLUP and CUBE come to: a CUBE of nine columns. PostgreSQL takes 4,096, and 700 MB for it.
  */
 const maxGroupingSets = 512;
 

@@ -16,8 +16,9 @@ import {
 import { whyTooLarge } from "./value_size/query_size.ts";
 
 /**
- * Tells reads from everything else by the statement's text alone; `function_guard.ts` looks at what its names mean. It
- * works in one go, so a server has it behind `check_scheduler.ts`.
+ * Tells reads from everything else by the statement's text alone: it may consist of `permitted_nodes.ts`, and call what
+ * `refused_functions.ts` does not name. `function_guard.ts` looks at what its names mean. It works in one go, so a server
+ * has it behind `check_scheduler.ts`.
  */
 export interface StatementGuard {
   /** Takes under a millisecond for ordinary statements, a second for the longest, and never throws. */

@@ -1,4 +1,4 @@
-import { readNodes } from "./read_nodes.ts";
+import { permittedNodes } from "./permitted_nodes.ts";
 
 /** A node of the parser's tree: its type apart from its fields. */
 export interface SyntaxNode {
@@ -17,13 +17,13 @@ export interface NotARead {
 }
 
 /**
- * Visits every node below and including `root`, parents first. Stops at the first part that `readNodes` does
+ * Visits every node below and including `root`, parents first. Stops at the first part that `permittedNodes` does
  * not list and returns it. It keeps a stack of its own, since the depth of the tree is the caller's choice.
  */
 export function visitNodes(root: SyntaxNode, visit: (node: SyntaxNode) => void): NotARead | undefined {
   const stack = [root];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    const known = readNodes.get(node.type);
+    const known = permittedNodes.get(node.type);
     if (known === undefined) return { type: node.type, node };
     visit(node);
     for (const field in node.fields) if (!known.has(field)) return { type: node.type, field, node };
@@ -38,7 +38,7 @@ export function visitNodes(root: SyntaxNode, visit: (node: SyntaxNode) => void):
 
 /** The nodes right below one, as `unwrap` takes them. */
 export function childrenOf(type: string, fields: SyntaxNode["fields"]): unknown[] {
-  const known = readNodes.get(type);
+  const known = permittedNodes.get(type);
   const children: unknown[] = [];
   for (const field in fields) {
     const kind = known?.get(field);

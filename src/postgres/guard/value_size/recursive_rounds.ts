@@ -26,8 +26,7 @@ const doubling =
   "add to it instead (path || id), or keep its parts in separate columns";
 
 /**
- * Most columns in a chain where each adds the one before it. A value then grows with this power of the number of
- * rounds.
+ * Most columns in a chain where each adds the one before it. A value then grows with this power of the number of rounds.
  */
 const maxPower = 3;
 
@@ -91,8 +90,7 @@ function columnsOfSearch(cte: Fields, readsTable: boolean): Column[] {
 /**
  * `after` is what one round makes of columns that hold themselves once, each under its symbol. Columns that are made of
  * each other in a circle stay as long as they are, or get longer by what is added to them; where one of them holds the
- * circle's columns more than once, they double. `lengthens` says of each whether it may get as long as there are
- * rounds.
+ * circle's columns more than once, they double. `lengthens` says of each whether it may get as long as there are rounds.
  */
 function findRounds(columns: readonly symbol[], after: readonly Shape[]) {
   const places = new Map(columns.map((column, at) => [column, at]));

@@ -23,7 +23,7 @@ export interface SchemaExcerpt {
  * Chooses and writes what a model needs to know of a schema for a request in words, in at most `maxTokens`. A schema
  * that fits goes in whole, in the catalog's order, but for columns of wide tables that nothing points at. Of a larger
  * one: the tables that the request's words point at, those that join them, their neighbours; each whole or cut to its
- * likely columns. `recentStatements` are the caller's last ones, oldest first: their tables matter for a request that
+ * likely columns; `rank_tables.ts` puts them in order. `recentStatements` are the caller's last ones, oldest first: their tables matter for a request that
  * follows on them. The same input gives the same text.
  */
 export function excerptSchema(

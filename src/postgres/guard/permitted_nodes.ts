@@ -101,7 +101,7 @@ const fieldsByType: Readonly<Record<string, string>> = {
 };
 
 /** The nodes that reads consist of, each with its fields. */
-export const readNodes: ReadonlyMap<string, ReadonlyMap<string, FieldKind>> = new Map(
+export const permittedNodes: ReadonlyMap<string, ReadonlyMap<string, FieldKind>> = new Map(
   Object.entries(fieldsByType).map(([type, fields]) => [type, parseFields(fields)]),
 );
 
