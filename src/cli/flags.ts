@@ -57,6 +57,9 @@ export type OptionName =
   | "password"
   | "user-note"
   | "json"
+  | "source"
+  | "dry-run"
+  | "confirm-removal"
   | "queries"
   | "qrels";
 
@@ -105,7 +108,19 @@ export const flagGroups: readonly FlagGroup[] = [
         operation: "ingest",
         placeholder: "PIPELINE",
         help:
-          "Read the files and folders that follow into the pipeline's table; on later runs, only what has changed",
+          "Read the files and folders that follow, or else the pipeline's sources, into its table; on later runs, only " +
+          "what has changed",
+      },
+      {
+        flag: "source",
+        placeholder: "NAME",
+        help:
+          "What -ingest calls the folder, instead of its own name; without a folder, which source to ingest",
+      },
+      { flag: "dry-run", help: "Only print what -ingest would do: write nothing, and ask no provider" },
+      {
+        flag: "confirm-removal",
+        help: "Let -ingest remove most of the known files of a source, or a source that is not configured",
       },
       {
         flag: "index-pipeline",
@@ -235,6 +250,9 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
     "evaluate",
     "doctor",
   ],
+  "source": ["ingest"],
+  "dry-run": ["ingest"],
+  "confirm-removal": ["ingest"],
   "queries": ["evaluate"],
   "qrels": ["evaluate"],
 };

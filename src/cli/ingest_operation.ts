@@ -15,12 +15,13 @@ export interface IngestOperationOptions extends Omit<IngestOptions, "onProgress"
 }
 
 /**
- * Brings a pipeline's table up to date with files, and prints what was done.
+ * Brings a pipeline's table up to date with files, and prints what was done or, in a dry run, would be.
  *
- * @throws {AppError} as `ingest()`; `invalid` where some files failed, and the provider's fault, after the summary
+ * @throws {AppError} as `ingest()`; after the summary: the provider's fault, `conflict` where a source was left as it is,
+ * `invalid` where some files failed
  */
 export async function ingestOperation(options: IngestOperationOptions, print: Print): Promise<void> {
-  const { pipeline, json, progress, now } = options;
+  const { pipeline, json, progress, now, logger } = options;
   const start = now();
   let summary: IngestSummary;
   try {
@@ -28,59 +29,94 @@ export async function ingestOperation(options: IngestOperationOptions, print: Pr
   } finally {
     progress.end();
   }
+  const { sources, fault, failed, skipped, refusals } = summary;
+  for (const { path, reason } of skipped) logger.debug("file skipped", { path, reason });
   const seconds = Math.round((now() - start) / 100) / 10;
-  if (json) print(jsonText(summaryJson(pipeline, summary, seconds)));
-  else summaryLines(pipeline, summary, seconds).forEach(print);
-  const { fault, failed } = summary;
+  if (json) print(jsonText(summaryJson(summary, options, seconds)));
+  else if (sources.length > 0 || refusals.length === 0) {
+    summaryLines(summary, options, seconds).forEach(print);
+  }
   if (fault !== undefined) throw new AppError(fault.code, `Cannot go on with ${pipeline}: ${fault.message}`);
-  if (failed.length > 0) throw new AppError("invalid", `Cannot ingest ${countOf(failed.length, "file")}`);
+  const reasons = [
+    ...refusals,
+    ...(failed.length > 0 ? [`Cannot ingest ${countOf(failed.length, "file")}`] : []),
+  ];
+  if (reasons.length === 0) return;
+  throw new AppError(refusals.length > 0 ? "conflict" : "invalid", reasons.map(visible).join("; "));
 }
 
-function summaryJson(pipeline: string, summary: IngestSummary, seconds: number) {
-  const { added, changed, unchanged, removed, skipped, failed, chunksWritten, promptTokens } = summary;
+function summaryJson(
+  summary: IngestSummary,
+  { pipeline, isDryRun = false }: IngestOperationOptions,
+  seconds: number,
+) {
+  const { sources, added, changed, unchanged, removed, skipped, failed, chunksWritten, promptTokens } =
+    summary;
+  // the path below the source's folder is what clients see as `source`
+  const notes = (list: readonly FileNote[]) => list.map(({ path, reason }) => ({ source: path, reason }));
   return {
     pipeline,
+    sources,
+    dry_run: isDryRun,
     added,
     changed,
     unchanged,
     removed,
-    skipped,
-    failed,
+    skipped: notes(skipped),
+    failed: notes(failed),
+    refused: summary.refusals,
+    notices: summary.notices,
     chunks_written: chunksWritten,
     tokens_used: promptTokens,
     seconds,
   };
 }
 
-function summaryLines(pipeline: string, summary: IngestSummary, seconds: number): string[] {
-  const { added, changed, unchanged, removed, skipped, failed, chunksWritten, promptTokens } = summary;
-  const fields = [
+function summaryLines(
+  summary: IngestSummary,
+  { pipeline, isDryRun }: IngestOperationOptions,
+  seconds: number,
+): string[] {
+  const { sources, added, changed, unchanged, removed, skipped, failed, notices } = summary;
+  const counts: readonly (readonly [name: string, value: number])[] = [
     ["Files added", added],
     ["Files changed", changed],
     ["Files unchanged", unchanged],
     ["Files removed", removed],
     ["Files skipped", skipped.length],
     ["Files failed", failed.length],
-    ["Chunks written", chunksWritten],
-    ["Tokens used", promptTokens],
+    ["Chunks written", summary.chunksWritten],
+    ["Tokens used", summary.promptTokens],
     ["Seconds", seconds],
-  ] as const;
+  ];
+  const fields = [
+    ...sources.map(({ name, folder }) => ["Source", `${name} (${folder})`] as const),
+    ...counts.map(([name, value]) => [name, String(value)] as const),
+  ];
   return [
-    `Ingested into ${pipeline}`,
+    isDryRun ? `Would ingest into ${pipeline}; nothing was written` : `Ingested into ${pipeline}`,
     "",
-    ...fieldLines(fields.map(([name, value]) => [name, String(value)] as const)).map((line) => `  ${line}`),
-    ...noteLines("Skipped", skipped),
-    ...noteLines("Failed", failed),
+    ...fieldLines(fields).map((line) => `  ${line}`),
+    ...section("Skipped", skippedLines(skipped)),
+    ...section("Failed", failed.map(({ path, reason }) => `${visible(path)}: ${visible(reason)}`)),
+    ...section("Notice", notices.map(visible)),
   ];
 }
 
-function noteLines(heading: string, notes: readonly FileNote[]): string[] {
-  if (notes.length === 0) return [];
-  return [
-    "",
-    `${heading}:`,
-    ...notes.map(({ source, reason }) => `  ${visible(source)}: ${visible(reason)}`),
-  ];
+const shownExamples = 3;
+
+/** A line for each reason, the most frequent first. */
+function skippedLines(skipped: readonly FileNote[]): string[] {
+  const groups = [...Map.groupBy(skipped, ({ reason }) => reason)]
+    .sort(([, one], [, other]) => other.length - one.length);
+  return fieldLines(groups.map(([reason, notes]) => {
+    const examples = notes.slice(0, shownExamples).map(({ path }) => path);
+    return [reason, `${notes.length}: ${examples.join(", ")}${notes.length > shownExamples ? ", …" : ""}`];
+  }));
+}
+
+function section(heading: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ["", `${heading}:`, ...lines.map((line) => `  ${line}`)];
 }
 
 function countOf(count: number, noun: string): string {

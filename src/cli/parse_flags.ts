@@ -24,8 +24,12 @@ export interface ParsedFlags extends ConfigFlags {
   readonly pipeline?: string;
   readonly queriesFile?: string;
   readonly qrelsFile?: string;
-  /** What `-ingest` reads. */
+  /** What `-ingest` reads; none for the pipeline's sources. */
   readonly paths: readonly string[];
+  /** The name of a source of `-ingest`. */
+  readonly source?: string;
+  readonly isDryRun: boolean;
+  readonly isRemovalConfirmed: boolean;
 }
 
 /** A command line that cannot be understood: one line that names the flag; the program exits with 2. */
@@ -52,7 +56,7 @@ const allFlags: ReadonlyMap<string, Flag> = new Map(
 export function parseFlags(args: readonly string[]): ParsedFlags {
   const { given, paths } = readArguments(args);
   const operation = chooseOperation(given);
-  if (operation !== "help" && operation !== "version") checkTogether(given, operation, paths);
+  if (operation !== "help" && operation !== "version") checkTogether(given, operation);
   const option = (name: OptionName) => given.get(name)?.text;
   const tokenId = given.get("remove-token")?.text;
   const pipeline = pipelineOperations.map((name) => given.get(name)?.text).find((text) => text !== undefined);
@@ -73,6 +77,9 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     ...optional("userNote", option("user-note")),
     ...optional("auditFile", given.get("verify-audit")?.text),
     ...optional("pipeline", pipeline),
+    ...optional("source", option("source")),
+    isDryRun: option("dry-run") === "true",
+    isRemovalConfirmed: option("confirm-removal") === "true",
     ...optional("queriesFile", option("queries")),
     ...optional("qrelsFile", option("qrels")),
     paths,
@@ -139,7 +146,6 @@ function chooseOperation(given: ReadonlyMap<string, GivenFlag>): Operation {
 function checkTogether(
   given: ReadonlyMap<string, GivenFlag>,
   operation: Operation,
-  paths: readonly string[],
 ): void {
   const isOn = (name: string) => given.has(name) && given.get(name)?.text !== "false";
   const serving = ["http", "rag", "demo"].find(isOn);
@@ -148,9 +154,6 @@ function checkTogether(
   }
   if (requiredFlags["username"]?.includes(operation) && !given.has("username")) {
     throw new UsageError(`-${operation} needs -username NAME`);
-  }
-  if (operation === "ingest" && paths.length === 0) {
-    throw new UsageError("-ingest needs files or folders: -ingest PIPELINE PATH…");
   }
   for (const name of operation === "evaluate" ? ["queries", "qrels"] : []) {
     if (!given.has(name)) throw new UsageError(`-evaluate needs -${name} FILE`);

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { AppError } from "../core/app_error.ts";
 import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
@@ -46,6 +47,8 @@ export interface PipelineConfig {
     readonly hosts: readonly { readonly host: string; readonly port: number }[];
   };
   readonly tables: Parsed["tables"];
+  /** Folders, by names; paths are absolute. */
+  readonly sources?: readonly { readonly name: string; readonly path: string }[];
   readonly embedding_llm: ProviderSettings<EmbeddingKind>;
   /** The one to ask, then those that take its place where it fails. */
   readonly rag_llm: readonly CompletionSettings[];
@@ -75,6 +78,12 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
       hosts: hosts ?? [{ host, port }],
     },
     tables: pipeline.tables,
+    ...(pipeline.sources === undefined ? {} : {
+      sources: pipeline.sources.map(({ name, path }) => ({
+        name: (name ?? basename(path)).normalize("NFC"),
+        path,
+      })),
+    }),
     embedding_llm: embedding,
     rag_llm: completionSettings(layered(pipeline.rag_llm, defaults.rag_llm), settings),
     ...(rerank.provider === undefined

@@ -2,6 +2,7 @@ import { addressesCollide, isLoopback, parseListenAddress } from "../core/addres
 import type { Fault } from "./fault.ts";
 import { layered } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";
+import { checkSources } from "./source_faults.ts";
 import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
 
 /** What the command line says beyond settings. */
@@ -30,6 +31,7 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   checkListeners(tree, context, report);
   checkCompletion(tree["llm"], report);
   checkPipelines(tree, report);
+  checkSources(tree["pipelines"], report);
   return faults;
 }
 

@@ -6,6 +6,7 @@ import { AppError } from "../core/app_error.ts";
 import { untilAborted } from "../core/async/abort.ts";
 import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
+import { sizeText } from "../core/size_text.ts";
 
 /** The PostgreSQL driver with its types: all of `src/` has it from here. */
 export { pg };
@@ -204,7 +205,7 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
     // through the driver: it would still deliver the chunk that crossed the bound
     client.connection.emit(
       "error",
-      new AppError("invalid", `Cannot read result: it exceeds ${maxBytes} bytes`),
+      new AppError("invalid", `Cannot read result: it exceeds ${sizeText(maxBytes)}`),
     );
     takeInUnread();
     void end();

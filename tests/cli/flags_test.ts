@@ -17,6 +17,7 @@ Deno.test("the flags are these", () => {
     "chain",
     "config",
     "config-schema",
+    "confirm-removal",
     "db-host",
     "db-hosts",
     "db-name",
@@ -31,6 +32,7 @@ Deno.test("the flags are these", () => {
     "disable-user",
     "doctor",
     "drop-index",
+    "dry-run",
     "enable-user",
     "evaluate",
     "help",
@@ -52,6 +54,7 @@ Deno.test("the flags are these", () => {
     "rag-listen",
     "rag-port",
     "remove-token",
+    "source",
     "tls",
     "token-database",
     "token-expiry",
@@ -136,6 +139,8 @@ Deno.test("parseFlags() of nothing serves over standard input and output", () =>
     rag: false,
     json: false,
     paths: [],
+    isDryRun: false,
+    isRemovalConfirmed: false,
   });
 });
 
@@ -166,6 +171,8 @@ Deno.test("parseFlags() reads an administrator's operation with its options", ()
     rag: false,
     json: true,
     paths: [],
+    isDryRun: false,
+    isRemovalConfirmed: false,
     configPath: "a.yaml",
     tokenNote: "CI",
     tokenDatabase: "shop",
@@ -182,6 +189,12 @@ Deno.test("parseFlags() reads operations on pipelines, and the paths that -inges
   assert.deepEqual(
     [ingest.operation, ingest.pipeline, ingest.paths, ingest.configPath, ingest.json],
     ["ingest", "docs", ["a.md", "folder"], "c.yaml", true],
+  );
+  assert.deepEqual([ingest.source, ingest.isDryRun, ingest.isRemovalConfirmed], [undefined, false, false]);
+  const sources = parseFlags(["-ingest", "docs", "-source", "wiki", "-dry-run", "-confirm-removal"]);
+  assert.deepEqual(
+    [sources.paths, sources.source, sources.isDryRun, sources.isRemovalConfirmed],
+    [[], "wiki", true, true],
   );
   const evaluate = parseFlags(["-evaluate", "docs", "-queries", "q.jsonl", "-qrels", "q.tsv"]);
   assert.deepEqual(
@@ -205,7 +218,9 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-raag"], 'unknown flag "-raag": did you mean -rag?'],
     [["-rag-port", "1"], "-rag-port needs -rag"],
     [["-rag", "-doctor"], "-doctor and -rag exclude each other"],
-    [["-ingest", "docs"], "-ingest needs files or folders: -ingest PIPELINE PATH…"],
+    [["-source", "docs"], "-source needs -ingest"],
+    [["-index-pipeline", "docs", "-dry-run"], "-dry-run needs -ingest"],
+    [["-confirm-removal"], "-confirm-removal needs -ingest"],
     [
       ["-index-pipeline", "docs", "folder"],
       'unexpected argument "folder": every option is a flag such as -http',

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { ingestOperation } from "../../src/cli/ingest_operation.ts";
+import { basename, join } from "node:path";
+import { ingestOperation, type IngestOperationOptions } from "../../src/cli/ingest_operation.ts";
 import { createProgress } from "../../src/cli/progress_bar.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
@@ -11,7 +12,7 @@ import { databaseOptions } from "../support/database_options.ts";
 
 async function operate(
   fixture: IngestFixture,
-  changes: { json?: boolean; embedding?: ReturnType<typeof localEmbedding> },
+  changes: Partial<IngestOperationOptions>,
 ) {
   const printed: string[] = [];
   const shown: string[] = [];
@@ -45,10 +46,14 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
   await fixture.write({
     "a.md": "# A\n\nSome text.",
     "b.pdf": "%PDF-1.7 broken",
-    "c.bin": Uint8Array.of(0, 1),
+    "c.txt": Uint8Array.of(0, 1),
+    ...Object.fromEntries(["css", "js", "json", "ts"].map((suffix) => [`d.${suffix}`, "text"])),
+    ".git/HEAD": "ref",
   });
   const { printed, shown, error } = await operate(fixture, {});
   const broken = printed.pop();
+  const source = printed.splice(2, 1);
+  assert.match(source[0] ?? "", /^ {2}Source {11}[\da-f]+ \(\/.*\)$/);
   assert.deepEqual(printed, [
     "Ingested into handbook",
     "",
@@ -56,14 +61,16 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
     "  Files changed    0",
     "  Files unchanged  0",
     "  Files removed    0",
-    "  Files skipped    1",
+    "  Files skipped    6",
     "  Files failed     1",
     "  Chunks written   1",
     "  Tokens used      5",
     "  Seconds          0",
     "",
     "Skipped:",
-    "  c.bin: it is not text",
+    "  its format is not read  4: d.css, d.js, d.json, …",
+    "  it is hidden            1: .git/",
+    "  it is not text          1: c.txt",
     "",
     "Failed:",
   ]);
@@ -76,16 +83,20 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
 
 testWithPgvector("ingestOperation() prints JSON, and says a provider's fault after it", async () => {
   await using fixture = await createIngestFixture();
-  await fixture.write({ "a.md": "# A\n\nSome text." });
+  await fixture.write({ "a.md": "# A\n\nSome text.", "c.json": "{}" });
   const good = await operate(fixture, { json: true });
   assert.deepEqual(JSON.parse(good.printed.join("\n")), {
     pipeline: "handbook",
+    sources: [{ name: basename(fixture.folder), folder: fixture.folder }],
+    dry_run: false,
     added: 1,
     changed: 0,
     unchanged: 0,
     removed: 0,
-    skipped: [],
+    skipped: [{ source: "c.json", reason: "its format is not read" }],
     failed: [],
+    refused: [],
+    notices: [],
     chunks_written: 1,
     tokens_used: 5,
     seconds: 0,
@@ -103,3 +114,37 @@ testWithPgvector("ingestOperation() prints JSON, and says a provider's fault aft
     "Cannot go on with handbook: the provider's rate limit was exceeded; retry later",
   );
 });
+
+testWithPgvector(
+  "ingestOperation() says what a dry run would do, and why a source was left as it is",
+  async () => {
+    await using fixture = await createIngestFixture();
+    const names = Array.from({ length: 10 }, (_, at) => `docs/${at}.md`);
+    await fixture.write(Object.fromEntries(names.map((name) => [name, "Some text."])));
+    const paths = [join(fixture.folder, "docs")];
+    const dry = await operate(fixture, { paths, isDryRun: true });
+    assert.equal(dry.error, undefined);
+    assert.deepEqual(dry.printed.slice(0, 4), [
+      "Would ingest into handbook; nothing was written",
+      "",
+      `  Source           docs (${paths[0]})`,
+      "  Files added      10",
+    ]);
+    assert.equal(await fixture.value("SELECT to_regclass('docs')"), null);
+    await operate(fixture, { paths });
+    await fixture.write(Object.fromEntries(names.map((name) => [name, undefined])));
+    const refused = await operate(fixture, { paths });
+    assert.ok(refused.error instanceof Error);
+    const message =
+      `Cannot remove 10 of the 10 known files of source "docs": that is most of them; look whether ` +
+      `${paths[0]} is complete, and if it is, run again with -confirm-removal`;
+    assert.equal(refused.error.message, message);
+    assert.deepEqual(refused.printed, []);
+    const { printed } = await operate(fixture, { paths, json: true, isDryRun: true });
+    const { dry_run, refused: refusals, removed } = JSON.parse(printed.join("\n"));
+    assert.deepEqual([dry_run, refusals, removed], [true, [message], 0]);
+    const removal = await operate(fixture, { paths: [], sourceName: "docs", isRemovalConfirmed: true });
+    assert.equal(removal.error, undefined);
+    assert.match(removal.printed.join("\n"), /^Ingested into handbook\n[^]*Files removed {4}10\n/);
+  },
+);

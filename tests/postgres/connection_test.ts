@@ -31,7 +31,7 @@ testWithPostgres(
     await assert.rejects(connection.client.query("SELECT repeat('x', 300000000)"), {
       name: "AppError",
       code: "invalid",
-      message: "Cannot read result: it exceeds 4194304 bytes",
+      message: "Cannot read result: it exceeds 4 MiB",
     });
     const grownMiB = (Deno.memoryUsage().rss - before) / 1024 / 1024;
     // other files' tests run in this process too

@@ -83,14 +83,14 @@ testWithPostgres("read() stops at the bound on bytes", async () => {
     ok: false,
     error: {
       kind: "failed",
-      message: "Cannot return a row: it is longer than 50000 bytes",
+      message: "Cannot return a row: it is longer than 48.8 KiB",
       hint: "Select fewer columns, or shorten long ones with left(column, 1000).",
     },
   });
   const larger = await fixture.read(
     "SELECT string_agg(repeat('x', 1000), '') FROM generate_series(1, 50000)",
   );
-  assert.equal(larger.ok ? "" : larger.error.message, "Cannot return a row: it is longer than 50000 bytes");
+  assert.equal(larger.ok ? "" : larger.error.message, "Cannot return a row: it is longer than 48.8 KiB");
   assert.ok((await fixture.read("SELECT 1")).ok);
 });
 

@@ -107,7 +107,7 @@ testWithPgvector("the RAG server, its operations and what they make in a databas
   };
   await t.step("what the operations print and make", async () => {
     const said = [
-      await operate("-ingest", "docs", path("leave.md"), path("parking.txt"), "-json"),
+      await operate("-ingest", "docs", path("leave.md"), path("parking.txt"), "-source", "handbook", "-json"),
       await operate("-ingest", "docs", path("parking.txt")),
       await operate("-index-pipeline", "docs"),
       await operate("-index-pipeline", "closed"),

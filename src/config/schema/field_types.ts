@@ -95,6 +95,10 @@ export const hostName = () =>
     return /^(?:[\da-f:.]*:[\da-f:.]*:[\da-f:.]*|(?:\[[\da-f:.]+\]|[a-z\d._-]+)(?::\d{1,5})?)$/i.test(value);
   });
 
+/** What a folder of documents is called. A name with `/` at its beginning would be taken for a path. */
+export const sourceName = () =>
+  checked("a name that is not blank and does not begin with /", (value) => /^(?!\/).*\S/.test(value));
+
 export const list = <T extends z.ZodType>(element: T) => z.array(element, { error: "expected a list" });
 
 /** HTTP headers: names are tokens (RFC 9110, section 5.6.2), values what a header can carry. */

@@ -13,6 +13,7 @@ import {
   list,
   port,
   section,
+  sourceName,
   text,
   timeout,
   toggle,
@@ -68,6 +69,13 @@ const table = section({
   filter: filter.optional().describe("Which rows to search: SQL text, or conditions and logic"),
 });
 
+const source = section({
+  name: sourceName().optional().describe(
+    "What the folder is called in the table; without it, as the folder itself",
+  ),
+  path: filePath().describe("Folder"),
+});
+
 const search = section({
   hybrid_enabled: toggle().optional().describe("Search by keywords too, not by vectors alone"),
   vector_weight: fraction().optional().describe(
@@ -97,6 +105,9 @@ const pipeline = section({
   database: pipelineDatabase,
   tables: list(table).min(1, { error: "expected at least one table" }).describe(
     "Tables that hold the documents",
+  ),
+  sources: list(source).optional().describe(
+    "Folders that -ingest reads into the first table if it is given none",
   ),
   embedding_llm: embeddingProvider.optional(),
   rag_llm: completionProvider.optional(),

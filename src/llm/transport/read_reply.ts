@@ -1,6 +1,7 @@
 import { createParser } from "eventsource-parser";
 import type { z } from "zod";
 import type { Deadline } from "../../core/async/deadline.ts";
+import { sizeText } from "../../core/size_text.ts";
 import { ProviderError } from "../provider_error.ts";
 import { asBrokenConnection, AttemptError } from "./attempt_error.ts";
 
@@ -38,7 +39,7 @@ export async function readJson(response: Response, incoming: Incoming, maxBytes:
     parts.push(chunk);
     length += chunk.length;
     if (length > maxBytes) {
-      throw new AttemptError("provider", `the reply is over ${maxBytes} bytes`);
+      throw new AttemptError("provider", `the reply is over ${sizeText(maxBytes)}`);
     }
   }
   if (length === 0) throw new AttemptError("provider", "the reply is empty", { isPassing: true });
@@ -46,7 +47,7 @@ export async function readJson(response: Response, incoming: Incoming, maxBytes:
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(join(parts)));
   } catch {
     // the parser's own message quotes the reply, which may hold texts that belong in no log
-    throw new AttemptError("provider", `the reply is not JSON (${length} bytes)`);
+    throw new AttemptError("provider", `the reply is not JSON (${sizeText(length)})`);
   }
 }
 

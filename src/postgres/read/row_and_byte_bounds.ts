@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { sizeText } from "../../core/size_text.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "../pool/lease.ts";
 import { type Column, openPortal, type Row } from "./portal.ts";
@@ -86,7 +87,7 @@ export async function readBoundedAnswer(
   const { rows } = kept;
   const truncatedBy = kept.truncatedBy();
   if (rows.length === 0 && truncatedBy === "bytes") {
-    throw new AppError("invalid", `Cannot return a row: it is longer than ${bounds.maxBytes} bytes`, {
+    throw new AppError("invalid", `Cannot return a row: it is longer than ${sizeText(bounds.maxBytes)}`, {
       data: { hint: "Select fewer columns, or shorten long ones with left(column, 1000)." },
     });
   }

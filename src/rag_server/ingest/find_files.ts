@@ -1,71 +1,120 @@
-import { join, sep } from "node:path";
+import { join } from "node:path";
 import { AppError } from "../../core/app_error.ts";
+import { sizeText } from "../../core/size_text.ts";
+import { formatOf, unknownFormat } from "./formats/document_formats.ts";
 
-export interface FoundFile {
+/** A file or folder that is there. */
+export interface PathOnDisk {
   /** Absolute, without symbolic links. */
-  readonly path: string;
-  /** Relative to the folder that was given, with `/`; the name alone for a file that was given itself. */
-  readonly source: string;
+  readonly location: string;
+  readonly isFolder: boolean;
 }
 
+/** What of a source is to be read. */
+export interface Scope extends PathOnDisk {
+  /** Below the source's folder, with `/`; empty for all of it. */
+  readonly path: string;
+}
+
+export interface FoundFile {
+  /** Where to read it, absolute. */
+  readonly location: string;
+  /** Below its source's folder, with `/`, in the normalisation form NFC: what it is known by. */
+  readonly path: string;
+}
+
+/** `path` is that of a file or, with a `/` at its end, a folder below its source's folder; `reason` is for people. */
 export interface FileNote {
-  readonly source: string;
+  readonly path: string;
   readonly reason: string;
 }
 
 export interface FoundFiles {
   /** By path. */
   readonly files: readonly FoundFile[];
-  /** What was given, absolute. */
-  readonly roots: readonly string[];
+  /** What is not for reading. */
   readonly skipped: readonly FileNote[];
   readonly failed: readonly FileNote[];
-  /** Folders that could not be read. Whether a file below them is gone is unknown. */
+  /** Files and folders that could not be looked at. Whether a file there is gone is unknown. */
   readonly unreadable: readonly string[];
 }
 
 /**
- * The files at and below some paths. Hidden files and folders, `node_modules` and symbolic links are left out, but not
- * where they were given themselves.
- *
- * @throws {AppError} `invalid` for a path that does not exist or cannot be read
+ * The files of a source that are for reading: of a known format, neither empty nor too large. Hidden files and folders,
+ * `node_modules` and symbolic links are left out, but not where they were given themselves.
  */
-export async function findFiles(paths: readonly string[], signal: AbortSignal): Promise<FoundFiles> {
+export async function findFiles(
+  scopes: readonly Scope[],
+  { maxFileBytes, signal }: { readonly maxFileBytes: number; readonly signal: AbortSignal },
+): Promise<FoundFiles> {
   const files = new Map<string, FoundFile>();
-  const roots: string[] = [];
   const skipped: FileNote[] = [];
   const failed: FileNote[] = [];
   const unreadable: string[] = [];
 
-  async function walk(folder: string, prefix: string): Promise<void> {
+  function fail(path: string, error: unknown): void {
+    failed.push({ path: path || ".", reason: reasonOf(error) });
+    unreadable.push(path);
+  }
+
+  async function walk(folder: string, path: string): Promise<void> {
     signal.throwIfAborted();
-    const entries = await readFolder(folder).catch((error: unknown) => {
-      failed.push({ source: prefix || folder, reason: reasonOf(error) });
-      unreadable.push(folder);
-      return [];
-    });
-    for (const { name, isFile, isDirectory, isSymlink } of entries) {
-      if (name.startsWith(".") || name === "node_modules") continue;
-      const [path, source] = [join(folder, name), `${prefix}${name}`];
-      if (isSymlink) skipped.push({ source, reason: "it is a symbolic link" });
-      else if (isDirectory) await walk(path, `${source}/`);
-      else if (isFile && !files.has(path)) files.set(path, { path, source });
+    const entries = await readFolder(folder).catch((error: unknown) => fail(path, error)) ?? [];
+    for (const entry of entries) {
+      const location = join(folder, entry.name);
+      const below = (path === "" ? entry.name : `${path}/${entry.name}`).normalize("NFC");
+      const reason = leftOut(entry);
+      if (reason !== undefined) skipped.push({ path: entry.isDirectory ? `${below}/` : below, reason });
+      else if (entry.isDirectory) await walk(location, below);
+      else await add(location, below);
     }
   }
 
-  for (const given of paths) {
-    const { path, isDirectory } = await lookAt(given);
-    roots.push(path);
-    if (isDirectory) await walk(path, "");
-    else if (!files.has(path)) files.set(path, { path, source: path.slice(path.lastIndexOf(sep) + 1) });
+  async function add(location: string, path: string): Promise<void> {
+    const same = files.get(path);
+    if (same?.location === location) return;
+    try {
+      const reason = same === undefined
+        ? unfit(path, await Deno.stat(location), maxFileBytes)
+        : "another file has the same name in Unicode";
+      if (reason === undefined) files.set(path, { location, path });
+      else skipped.push({ path, reason });
+    } catch (error) {
+      fail(path, error);
+    }
   }
-  const byPath = [...files.values()].sort((one, other) => one.path < other.path ? -1 : 1);
-  return { files: byPath, roots, skipped, failed, unreadable };
+
+  for (const { location, path, isFolder } of scopes) {
+    await (isFolder ? walk : add)(location, path.normalize("NFC"));
+  }
+  return { files: [...files.values()].sort(byPath), skipped, failed, unreadable };
 }
 
-/** Whether a path is one of the others or below one. */
-export function isBelow(path: string, others: readonly string[]): boolean {
-  return others.some((other) => path === other || path.startsWith(other.endsWith(sep) ? other : other + sep));
+function byPath(one: { readonly path: string }, other: { readonly path: string }): number {
+  return one.path < other.path ? -1 : 1;
+}
+
+function leftOut({ name, isSymlink, isDirectory, isFile }: Deno.DirEntry): string | undefined {
+  if (name.startsWith(".")) return "it is hidden";
+  if (isSymlink) return "it is a symbolic link";
+  if (name === "node_modules") return "it holds installed packages";
+  return isDirectory || isFile ? undefined : "it is not a regular file";
+}
+
+/** What is no regular file is left to the reader, which fails on it: it was given itself. */
+function unfit(path: string, { isFile, size }: Deno.FileInfo, maxFileBytes: number): string | undefined {
+  if (formatOf(path) === undefined) return unknownFormat;
+  if (isFile && size === 0) return "it is empty";
+  return isFile && size > maxFileBytes ? tooLarge(maxFileBytes) : undefined;
+}
+
+export function tooLarge(maxFileBytes: number): string {
+  return `it has more than ${sizeText(maxFileBytes)}`;
+}
+
+/** Whether a path is one of the others or below one; all with `/`, and the empty one above all. */
+export function isWithin(path: string, others: readonly string[]): boolean {
+  return others.some((other) => other === "" || path === other || path.startsWith(`${other}/`));
 }
 
 export function reasonOf(error: unknown): string {
@@ -74,10 +123,11 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function lookAt(given: string): Promise<{ path: string; isDirectory: boolean }> {
+/** @throws {AppError} `invalid` for a path that does not exist or cannot be read */
+export async function lookAt(given: string): Promise<PathOnDisk> {
   try {
-    const path = await Deno.realPath(given);
-    return { path, isDirectory: (await Deno.stat(path)).isDirectory };
+    const location = await Deno.realPath(given);
+    return { location, isFolder: (await Deno.stat(location)).isDirectory };
   } catch (cause) {
     throw new AppError("invalid", `Cannot ingest ${given}: ${reasonOf(cause)}`, { cause });
   }

@@ -5,8 +5,18 @@ import { ProviderError } from "../../llm/provider_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, type SqlSession, takeLock } from "../../postgres/sql_session.ts";
 import { quoteLiteral } from "../../postgres/sql_text.ts";
-import { type FileNote, findFiles, type FoundFiles, isBelow } from "./find_files.ts";
-import { type FileRecord, openRecords, readRecords, removeFile } from "./ingest_record.ts";
+import { assignSources } from "./assign_sources.ts";
+import { type FileNote, findFiles } from "./find_files.ts";
+import { type GivenPaths, isInside, lookAtPaths, type PathOptions } from "./given_paths.ts";
+import { ingestNotices } from "./ingest_notices.ts";
+import {
+  type FileRecord,
+  formerFolder,
+  type IngestRecords,
+  readRecords,
+  removeFile,
+  removeSource,
+} from "./ingest_record.ts";
 import {
   type IngestTable,
   type IngestTableOptions,
@@ -14,7 +24,11 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
-import { createFileReader } from "./read_changed_file.ts";
+import { planSource, type SourcePlan } from "./plan_source.ts";
+import { createFileReader, type FileReader } from "./read_changed_file.ts";
+import { openRecords } from "./record_schema.ts";
+import { goneRecords, refuseRemoval } from "./refuse_removal.ts";
+import { saveSources } from "./save_sources.ts";
 import { createChunkWriter } from "./write_chunks.ts";
 
 export interface IngestProgress {
@@ -24,13 +38,13 @@ export interface IngestProgress {
   readonly total: number;
 }
 
-export interface IngestOptions {
+export interface IngestOptions extends PathOptions {
   /** Of a role that may write to the table, or make it, and may create a schema. Not used by others meanwhile. */
   readonly connection: Connection;
   readonly table: IngestTableOptions;
   readonly embedding: EmbeddingProvider;
-  /** Files and folders. */
-  readonly paths: readonly string[];
+  /** Only say what would be done: nothing is written, and the provider is not asked. */
+  readonly isDryRun?: boolean;
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly onProgress?: (progress: IngestProgress) => void;
@@ -47,19 +61,24 @@ export interface IngestOptions {
   readonly lockPatienceMs?: number;
 }
 
-/** What a run did. */
+/** What a run did, or would do. */
 export interface IngestSummary {
+  readonly sources: readonly { readonly name: string; readonly folder: string }[];
   readonly added: number;
   readonly changed: number;
   readonly unchanged: number;
   readonly removed: number;
-  /** Files that are not for reading. What an earlier run made of them is removed. */
+  /** Files and folders that are not for reading. What an earlier run made of them is removed. */
   readonly skipped: readonly FileNote[];
   /** Files that could not be read or written. Their chunks from an earlier run stay. */
   readonly failed: readonly FileNote[];
   readonly chunksWritten: number;
   /** As the provider counted them. */
   readonly promptTokens: number;
+  /** Why sources were left as they are, or files of them not removed. */
+  readonly refusals: readonly string[];
+  /** What to know besides, a sentence each. */
+  readonly notices: readonly string[];
   /** What ended the run early; what the counts say was done before. */
   readonly fault?: ProviderError;
 }
@@ -74,105 +93,181 @@ const ingestDefaults = {
 } as const;
 
 /**
- * Brings a table up to date with files: `findFiles` finds them, `createFileReader` reads those that changed and cuts
- * them
- * into chunks, `createChunkWriter` embeds the chunks and writes them as rows, `ingest_record.ts` notes which rows are
- * of
- * which file. Chunks of new files are added, those of changed ones replaced, those of files that are gone from the
- * given
- * paths removed. Each file is one transaction, so that a reader sees it as it was or as it is, and a later run goes on
- * where one was stopped. A chunk whose text stays keeps its row. Rows that no run wrote are not touched. The table is
- * made where it does not exist.
+ * Brings a table up to date with files. `assignSources` says which sources they belong to and `planSource` what is known of
+ * those, `findFiles` finds the files, `createFileReader` reads those that changed and cuts them into chunks,
+ * `createChunkWriter` embeds the chunks and writes them as rows, `ingest_record.ts` notes which rows are of which file.
+ * Chunks of new files are added, those of changed ones replaced, those of files that are gone removed, unless
+ * `refuseRemoval` objects. Each file is one transaction, so that a reader sees it as it was or as it is, and a later run
+ * goes on where one was stopped. A chunk whose text stays keeps its row. Rows that no run wrote are not touched. The table
+ * is made where it does not exist.
  *
  * @throws {AppError} `invalid` for a path or a table that cannot be used, `conflict` while another run writes to the
- * table, `unavailable` where pgvector is missing, `upstream` for what the server refuses; the signal's reason where
- * that
- * aborts
+ * table, `not_found` for a source to remove that is not known, `unavailable` where pgvector is missing, `upstream` for what
+ * the server refuses; the signal's reason where that aborts
  */
 export async function ingest(options: IngestOptions): Promise<IngestSummary> {
-  const { connection, table, paths, signal, lockPatienceMs } = options;
-  const found = await findFiles(paths, signal);
+  const { connection, table, signal, lockPatienceMs, isDryRun = false } = options;
+  const given = await lookAtPaths(options);
   const session = createSqlSession(connection, signal, `ingest into "${table.table}"`);
+  const work = async () => await run(options, session, given, await nameRelation(session, table.table));
+  if (isDryRun) {
+    await session.query("SET default_transaction_read_only = on");
+    return await work();
+  }
   const { relation } = await nameRelation(session, table.table);
-  return await asOnlyIngest(session, { table: table.table, relation, lockPatienceMs }, async () => {
-    // again, as another run may have made it meanwhile
-    const named = await nameRelation(session, table.table);
-    return await run(options, session, found, named);
-  });
+  // which looks at the table again, as another run may have made it meanwhile
+  return await asOnlyIngest(session, { table: table.table, relation, lockPatienceMs }, work);
 }
 
 async function run(
   options: IngestOptions,
   session: SqlSession,
-  found: FoundFiles,
+  given: GivenPaths,
   named: NamedRelation,
 ): Promise<IngestSummary> {
-  const { table, embedding, signal, logger, onProgress } = options;
+  const { table, embedding, signal, logger, onProgress, isDryRun = false } = options;
   const target = named.oid === undefined ? undefined : await readIngestTable(session, table, named);
-  await openRecords(session);
+  if (!isDryRun) await openRecords(session, signal);
   const records = target === undefined ? noRecords : await readRecords(session, target);
-  const notes = { skipped: [...found.skipped], failed: [...found.failed] };
+  if (given.removedSource !== undefined) {
+    return await removeKnownSource(options, session, { target, records, name: given.removedSource });
+  }
+  const settings = { ...ingestDefaults, ...options, isDryRun };
+  using reader = createFileReader({ ...settings, model: embedding.name });
+  const { plans, refusals } = await planSources(settings, given, { records, reader });
+  const notices = await ingestNotices(plans, records, given);
+  if (target !== undefined && !isDryRun) await saveSources(session, target, plans);
+  const notes = {
+    skipped: plans.flatMap(({ found }) => found.skipped),
+    failed: plans.flatMap(({ found }) => found.failed),
+  };
   let unchanged = 0;
-  const kept = new Set<string>();
-  const settings = { ...ingestDefaults, ...options };
   const writer = createChunkWriter({
     ...settings,
     session,
     target,
-    onRefused: ({ source }, reason) => notes.failed.push({ source, reason }),
+    onTableMade: (made) => saveSources(session, made, plans),
+    onRefused: ({ path }, reason) => notes.failed.push({ path, reason }),
     onEmbedded: (done, total) => onProgress?.({ phase: "chunks", done, total }),
   });
-  using reader = createFileReader({ ...settings, model: embedding.name });
+  const total = plans.reduce((sum, { found }) => sum + found.files.length, 0);
+  let done = 0;
   let fault: ProviderError | undefined;
-  let removed = 0;
+  const gone: FileRecord[] = [];
   try {
-    for (const [at, file] of found.files.entries()) {
-      const record = records.get(file.path);
-      const reading = await reader.read(file, record, signal);
-      if (reading.kind !== "skipped") kept.add(file.path);
-      if (reading.kind === "chunks") await writer.add({ ...reading, file, record });
-      else if (reading.kind === "unchanged") unchanged++;
-      else notes[reading.kind].push({ source: file.source, reason: reading.reason });
-      onProgress?.({ phase: "files", done: at + 1, total: found.files.length });
+    for (const plan of plans) {
+      const kept = new Set<string>();
+      for (const file of plan.found.files) {
+        const record = plan.records.get(file.path);
+        const reading = await reader.read(file, record, signal);
+        if (reading.kind !== "skipped") kept.add(file.path);
+        if (reading.kind === "chunks") {
+          await writer.add({ ...reading, file, source: plan.source.name, record });
+        } else if (reading.kind === "unchanged") unchanged++;
+        else notes[reading.kind].push({ path: file.path, reason: reading.reason });
+        onProgress?.({ phase: "files", done: ++done, total });
+      }
+      // what had text before may have none any more
+      const goneNow = goneRecords(plan, kept);
+      const refusal = options.isRemovalConfirmed ? undefined : refuseRemoval(plan, goneNow);
+      if (refusal === undefined) gone.push(...goneNow);
+      else refusals.push(refusal);
     }
     await writer.flush();
     // or the planner would take a new table for empty until the server looks at it
-    if (target === undefined && writer.counts().added > 0) await session.query(`ANALYZE ${named.relation}`);
-    if (target !== undefined) {
-      removed = await removeGone(session, target, goneRecords(records, found, kept), onProgress);
+    if (target === undefined && !isDryRun && writer.counts().added > 0) {
+      await session.query(`ANALYZE ${named.relation}`);
     }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     logger.debug("embedding failed", { detail: error.detail });
     fault = error;
   }
-  return { ...writer.counts(), ...notes, unchanged, removed, ...(fault !== undefined && { fault }) };
+  const removed = fault === undefined ? await removeGone(options, session, target, gone) : 0;
+  return {
+    sources: plans.map(({ source: { name, folder } }) => ({ name, folder })),
+    ...writer.counts(),
+    ...notes,
+    unchanged,
+    removed,
+    refusals,
+    notices,
+    ...(fault !== undefined && { fault }),
+  };
 }
 
-const noRecords: ReadonlyMap<string, FileRecord> = new Map();
+const noRecords: IngestRecords = { sources: [], files: [] };
 
-/** Files of earlier runs that are not there any more, or not for reading. */
-function goneRecords(
-  records: ReadonlyMap<string, FileRecord>,
-  { roots, unreadable }: FoundFiles,
-  kept: ReadonlySet<string>,
-): FileRecord[] {
-  return [...records.values()].filter(({ path }) =>
-    isBelow(path, roots) && !kept.has(path) && !isBelow(path, unreadable)
-  );
+/** Finds the sources of what was given, and their files. */
+async function planSources(
+  options: IngestOptions & { readonly maxFileBytes: number },
+  { given, configured, refusals }: GivenPaths,
+  { records, reader }: { readonly records: IngestRecords; readonly reader: FileReader },
+): Promise<{ plans: SourcePlan[]; refusals: string[] }> {
+  const { sourceName, isRemovalConfirmed = false, signal } = options;
+  const sources = assignSources(given, {
+    sourceName,
+    configured,
+    known: records.sources,
+    former: records.files.flatMap((file) =>
+      file.formerPath === undefined ? [] : [{ location: file.formerPath, folder: formerFolder(file) }]
+    ),
+  });
+  const planned: { plans: SourcePlan[]; refusals: string[] } = { plans: [], refusals: [...refusals] };
+  for (const source of sources) {
+    const found = await findFiles(source.scopes, options);
+    const plan = await planSource(source, found, { records, configured, reader, isRemovalConfirmed, signal });
+    if (typeof plan === "string") planned.refusals.push(plan);
+    else planned.plans.push(plan);
+  }
+  return planned;
 }
 
 async function removeGone(
+  { isDryRun, onProgress }: Pick<IngestOptions, "isDryRun" | "onProgress">,
   session: SqlSession,
-  target: IngestTable,
+  target: IngestTable | undefined,
   gone: readonly FileRecord[],
-  onProgress: IngestOptions["onProgress"],
 ): Promise<number> {
+  if (target === undefined || isDryRun) return gone.length;
   for (const [done, record] of gone.entries()) {
     await removeFile(session, target, record);
     onProgress?.({ phase: "removed files", done: done + 1, total: gone.length });
   }
   return gone.length;
+}
+
+/** @throws {AppError} `not_found` where nothing of the source is known */
+async function removeKnownSource(
+  options: IngestOptions,
+  session: SqlSession,
+  { target, records, name }: {
+    readonly target: IngestTable | undefined;
+    readonly records: IngestRecords;
+    readonly name: string;
+  },
+): Promise<IngestSummary> {
+  const files = records.files.filter(({ source, formerPath }) =>
+    source === name || (formerPath !== undefined && isInside(formerPath, name))
+  );
+  if (files.length === 0 && !records.sources.some((source) => source.name === name)) {
+    throw new AppError("not_found", `Cannot remove source "${name}": the table has no files of it`);
+  }
+  const removed = await removeGone(options, session, target, files);
+  if (target !== undefined && !options.isDryRun) await removeSource(session, target, name);
+  return {
+    sources: [],
+    added: 0,
+    changed: 0,
+    unchanged: 0,
+    removed,
+    skipped: [],
+    failed: [],
+    chunksWritten: 0,
+    promptTokens: 0,
+    refusals: [],
+    notices: [],
+  };
 }
 
 /** @throws {AppError} `conflict` where another session ingests into the table for longer than the patience */

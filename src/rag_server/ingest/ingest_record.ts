@@ -1,35 +1,22 @@
+import { dirname, sep } from "node:path";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
+import type { KnownSource } from "./assign_sources.ts";
 import type { IngestTable } from "./ingest_table.ts";
+import { findRecordSchema, recordTables } from "./record_schema.ts";
 
-const files = "postern.ingested_files";
-const chunks = "postern.ingested_chunks";
-
-/** Which rows of a table came from which file: in a schema of Postern's own, so the table may be anyone's. */
-const schemaSql = [
-  "CREATE SCHEMA IF NOT EXISTS postern",
-  `CREATE TABLE IF NOT EXISTS ${files} (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    target regclass NOT NULL,
-    path text NOT NULL,
-    source text NOT NULL,
-    hash text NOT NULL,
-    ingested_at timestamptz NOT NULL,
-    UNIQUE (target, path))`,
-  `CREATE TABLE IF NOT EXISTS ${chunks} (
-    file bigint NOT NULL REFERENCES ${files} ON DELETE CASCADE,
-    position int NOT NULL,
-    key text NOT NULL,
-    hash text NOT NULL,
-    PRIMARY KEY (file, position))`,
-];
+const { sources, files, chunks } = recordTables;
 
 export interface FileRecord {
   readonly id: string;
+  /** The source's name; undefined for a file that an earlier version ingested. */
+  readonly source: string | undefined;
+  /** Below the source's folder, with `/`; without a source, below the folder that was given then. */
   readonly path: string;
-  readonly source: string;
+  /** Absolute; only of a file without a source. */
+  readonly formerPath: string | undefined;
   /** Of the file's bytes and of all that its chunks depend on besides. */
   readonly hash: string;
-  /** Whether all of its rows are still in the table. */
+  /** Whether it has rows, and all of them are still in the table. */
   readonly isWhole: boolean;
 }
 
@@ -39,37 +26,54 @@ export interface RecordedChunk {
   readonly hash: string;
 }
 
-/** Makes the tables that the others of this file need, and forgets the files of tables that were dropped. */
-export async function openRecords(session: SqlSession): Promise<void> {
-  const [exists] = await session.query("SELECT to_regclass($1)", [chunks]);
-  if (!exists?.[0]) {
-    for (const statement of schemaSql) await session.query(statement);
-  }
-  await session.query(
-    `DELETE FROM ${files} f WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = f.target)`,
-  );
+/** What is on record of a table. */
+export interface IngestRecords {
+  readonly sources: readonly KnownSource[];
+  readonly files: readonly FileRecord[];
 }
 
-/** The files that were ingested into a table, by path. */
-export async function readRecords(
-  session: SqlSession,
-  table: IngestTable,
-): Promise<ReadonlyMap<string, FileRecord>> {
+/** The folder that was given when an earlier version ingested a file, or the file's own; absolute. */
+export function formerFolder({ formerPath = "", path }: FileRecord): string {
+  const below = `/${path}`;
+  const isBelow = formerPath.split(sep).join("/").endsWith(below);
+  return isBelow && formerPath.length > below.length
+    ? formerPath.slice(0, -below.length)
+    : dirname(formerPath);
+}
+
+/** Reads the tables as they are, those of an earlier version too. */
+export async function readRecords(session: SqlSession, table: IngestTable): Promise<IngestRecords> {
+  const schema = await findRecordSchema(session);
+  if (schema === "none") return { sources: [], files: [] };
+  const isFormer = schema === "former";
   const rows = await session.query(
-    `SELECT f.id, f.path, f.source, f.hash, (count(t.${table.idColumn}) = count(c.key))::int FROM ${files} f
+    `SELECT f.id, ${isFormer ? "NULL, f.source, f.path" : "s.name, f.path, f.former_path"}, f.hash,
+        (count(c.key) > 0 AND count(t.${table.idColumn}) = count(c.key))::int
+      FROM ${files} f ${isFormer ? "" : `LEFT JOIN ${sources} s ON s.id = f.source_id`}
       LEFT JOIN ${chunks} c ON c.file = f.id
       LEFT JOIN ${table.relation} t ON t.${table.idColumn} = c.key::${table.idType}
-      WHERE f.target = $1::oid GROUP BY f.id`,
+      WHERE f.target = $1::oid GROUP BY f.id${isFormer ? "" : ", s.name"} ORDER BY f.id`,
     [table.oid],
   );
-  const records = rows.map(([id, path, source, hash, isWhole]): FileRecord => ({
-    id: id ?? "",
-    path: path ?? "",
-    source: source ?? "",
-    hash: hash ?? "",
-    isWhole: isWhole === "1",
-  }));
-  return new Map(records.map((record) => [record.path, record]));
+  const known = isFormer ? [] : await session.query(
+    `SELECT name, folder, is_whole::int FROM ${sources} WHERE target = $1::oid ORDER BY id`,
+    [table.oid],
+  );
+  return {
+    sources: known.map(([name, folder, isWhole]) => ({
+      name: name ?? "",
+      folder: folder ?? "",
+      isWhole: isWhole === "1",
+    })),
+    files: rows.map(([id, source, path, formerPath, hash, isWhole]) => ({
+      id: id ?? "",
+      source: source ?? undefined,
+      path: path ?? "",
+      formerPath: formerPath ?? undefined,
+      hash: hash ?? "",
+      isWhole: isWhole === "1",
+    })),
+  };
 }
 
 /** The chunks of a file that are still in the table. */
@@ -87,19 +91,76 @@ export async function readChunks(
   return rows.map(([key, hash]) => ({ key: key ?? "", hash: hash ?? "" }));
 }
 
+/** Notes where a source is, in the caller's transaction. Single files of a folder do not say where the rest is. */
+export async function saveSource(
+  session: SqlSession,
+  table: IngestTable,
+  { name, folder, isWhole }: KnownSource,
+): Promise<void> {
+  await session.query(
+    `INSERT INTO ${sources} AS s (target, name, folder, is_whole) VALUES ($1::oid, $2, $3, $4::bool)
+      ON CONFLICT (target, name) DO UPDATE
+        SET folder = CASE WHEN s.is_whole AND NOT excluded.is_whole THEN s.folder ELSE excluded.folder END,
+          is_whole = s.is_whole OR excluded.is_whole`,
+    [table.oid, name, folder, String(isWhole)],
+  );
+}
+
+/** Gives a source another name, in the caller's transaction. */
+export async function renameSource(
+  session: SqlSession,
+  table: IngestTable,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  await session.query(
+    `UPDATE ${sources} SET name = $3 WHERE target = $1::oid AND name = $2`,
+    [table.oid, from, to],
+  );
+}
+
+export async function removeSource(session: SqlSession, table: IngestTable, name: string): Promise<void> {
+  await session.query(`DELETE FROM ${sources} WHERE target = $1::oid AND name = $2`, [table.oid, name]);
+}
+
+/** Puts records of other sources, or of none, into one, in the caller's transaction; `path` is the one they get there. */
+export async function moveRecords(
+  session: SqlSession,
+  table: IngestTable,
+  source: string,
+  moved: readonly Pick<FileRecord, "id" | "path">[],
+): Promise<void> {
+  if (moved.length === 0) return;
+  const json = JSON.stringify(moved.map(({ id, path }) => ({ id, path })));
+  const from = "FROM json_to_recordset($1::json) AS m(id bigint, path text)";
+  const type = table.details.get("source");
+  if (type !== undefined) {
+    await session.query(
+      `UPDATE ${table.relation} t SET source = m.path::${type}
+        ${from} JOIN ${files} f USING (id) JOIN ${chunks} c ON c.file = f.id
+        WHERE f.path <> m.path AND t.${table.idColumn} = c.key::${table.idType}`,
+      [json],
+    );
+  }
+  await session.query(
+    `UPDATE ${files} f SET source_id = s.id, path = m.path, former_path = NULL ${from}, ${sources} s
+      WHERE f.id = m.id AND s.target = $2::oid AND s.name = $3`,
+    [json, table.oid, source],
+  );
+}
+
 /** Notes what a file's chunks are now, in the caller's transaction. */
 export async function saveRecord(
   session: SqlSession,
   table: IngestTable,
-  file: { readonly path: string; readonly source: string; readonly hash: string },
+  file: { readonly source: string; readonly path: string; readonly hash: string },
   written: readonly RecordedChunk[],
 ): Promise<void> {
   const [row] = await session.query(
-    `INSERT INTO ${files} (target, path, source, hash, ingested_at) VALUES ($1::oid, $2, $3, $4, now())
-      ON CONFLICT (target, path) DO UPDATE
-        SET source = excluded.source, hash = excluded.hash, ingested_at = excluded.ingested_at
+    `INSERT INTO ${files} (target, source_id, path, hash, ingested_at)
+      SELECT s.target, s.id, $3, $4, now() FROM ${sources} s WHERE s.target = $1::oid AND s.name = $2
+      ON CONFLICT (source_id, path) DO UPDATE SET hash = excluded.hash, ingested_at = excluded.ingested_at
       RETURNING id`,
-    [table.oid, file.path, file.source, file.hash],
+    [table.oid, file.source, file.path, file.hash],
   );
   const id = row?.[0] ?? "";
   await session.query(`DELETE FROM ${chunks} WHERE file = $1`, [id]);
@@ -113,12 +174,15 @@ export async function saveRecord(
 
 /** Takes a file's rows out of the table, and the record of it. */
 export async function removeFile(session: SqlSession, table: IngestTable, file: FileRecord): Promise<void> {
-  await transaction(session, async () => {
-    await session.query(
-      `DELETE FROM ${table.relation} WHERE ${table.idColumn} IN
-        (SELECT c.key::${table.idType} FROM ${chunks} c WHERE c.file = $1)`,
-      [file.id],
-    );
-    await session.query(`DELETE FROM ${files} WHERE id = $1`, [file.id]);
-  });
+  await transaction(session, () => deleteFile(session, table, file));
+}
+
+/** As {@linkcode removeFile}, in the caller's transaction. */
+export async function deleteFile(session: SqlSession, table: IngestTable, file: FileRecord): Promise<void> {
+  await session.query(
+    `DELETE FROM ${table.relation} WHERE ${table.idColumn} IN
+      (SELECT c.key::${table.idType} FROM ${chunks} c WHERE c.file = $1)`,
+    [file.id],
+  );
+  await session.query(`DELETE FROM ${files} WHERE id = $1`, [file.id]);
 }

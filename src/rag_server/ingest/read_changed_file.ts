@@ -4,9 +4,9 @@ import { withDeadline } from "../../core/async/deadline.ts";
 import { readAtMost } from "../../core/files/read_regular_file.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { chunkerVersion } from "../../text/chunk_document.ts";
-import { type FoundFile, reasonOf } from "./find_files.ts";
+import { type FoundFile, reasonOf, tooLarge } from "./find_files.ts";
 import type { FileRecord } from "./ingest_record.ts";
-import { readerVersion } from "./read_document.ts";
+import { readerVersion } from "./formats/read_document.ts";
 import type { ReadyMessage, SourceReply, SourceRequest } from "./source_worker.ts";
 
 export interface FileReaderOptions {
@@ -24,6 +24,8 @@ export type FileReading =
   | { readonly kind: "unchanged" }
   | (Extract<SourceReply, { kind: "chunks" }> & { readonly hash: string })
   | Exclude<SourceReply, { kind: "chunks" }>;
+
+export type FileReader = ReturnType<typeof createFileReader>;
 
 /** Reads files that have changed and cuts them into chunks, on a thread of its own, one after the other. */
 export function createFileReader(options: FileReaderOptions) {
@@ -54,32 +56,44 @@ export function createFileReader(options: FileReaderOptions) {
     }
   }
 
+  function hashOf(bytes: Uint8Array): string {
+    return sha256(`${settings} ${sha256(bytes)}`);
+  }
+
   return {
+    /** Whether a file has the same hash as at an earlier reading; false where it cannot be read. */
+    async isUnchanged(
+      { location }: FoundFile,
+      { hash }: Pick<FileRecord, "hash">,
+      signal: AbortSignal,
+    ): Promise<boolean> {
+      const bytes = await readAtMost(location, maxFileBytes, { signal }).catch(() => undefined);
+      signal.throwIfAborted();
+      return bytes !== undefined && hashOf(bytes) === hash;
+    },
     /**
      * @param record of an earlier reading; the file is unchanged where it has the same hash, and all rows are still
      * there
      * @throws the signal's reason
      */
     async read(
-      { path, source }: FoundFile,
+      { location, path }: FoundFile,
       record: Pick<FileRecord, "hash" | "isWhole"> | undefined,
       signal: AbortSignal,
     ): Promise<FileReading> {
       let bytes: Uint8Array | undefined;
       try {
-        bytes = await readAtMost(path, maxFileBytes, { signal });
+        bytes = await readAtMost(location, maxFileBytes, { signal });
       } catch (error) {
         signal.throwIfAborted();
         const reason = error instanceof AppError ? "it is not a regular file" : reasonOf(error);
         return { kind: "failed", reason };
       }
-      if (bytes === undefined) {
-        return { kind: "skipped", reason: `it has more than ${Math.floor(maxFileBytes / 1024)} KiB` };
-      }
-      const hash = sha256(`${settings} ${sha256(bytes)}`);
+      if (bytes === undefined) return { kind: "skipped", reason: tooLarge(maxFileBytes) };
+      const hash = hashOf(bytes);
       if (record?.isWhole && hash === record.hash) return { kind: "unchanged" };
       signal.throwIfAborted();
-      const reply = await readOnThread(source, bytes, signal);
+      const reply = await readOnThread(path, bytes, signal);
       return reply.kind === "chunks" ? { ...reply, hash } : reply;
     },
     [Symbol.dispose]: stop,

@@ -1,6 +1,6 @@
 /** A worker that reads files and cuts them into chunks; `read_changed_file.ts` is its other side. */
 import { chunkDocument, type ChunkOptions } from "../../text/chunk_document.ts";
-import { readDocument } from "./read_document.ts";
+import { noText, readDocument } from "./formats/read_document.ts";
 
 export interface SourceRequest {
   /** With `/`; its suffix says what the file is. */
@@ -22,7 +22,8 @@ async function reply({ path, bytes, options }: SourceRequest): Promise<SourceRep
     const reading = await readDocument(path, bytes);
     if (reading.kind === "skipped") return reading;
     const { title } = reading.document;
-    return { kind: "chunks", title, texts: chunkDocument(reading.document, options).map(({ text }) => text) };
+    const texts = chunkDocument(reading.document, options).map(({ text }) => text);
+    return texts.length === 0 ? { kind: "skipped", reason: noText } : { kind: "chunks", title, texts };
   } catch (error) {
     return { kind: "failed", reason: error instanceof Error ? error.message : String(error) };
   }

@@ -23,6 +23,10 @@ export interface ChunkWriterOptions {
   readonly signal: AbortSignal;
   /** So many chunks are embedded before their files are written. */
   readonly batchChunks: number;
+  /** Only counts what would be written; the provider is not asked. */
+  readonly isDryRun: boolean;
+  /** Called once the table has been made, before its first row is written. */
+  readonly onTableMade: (table: IngestTable) => Promise<void>;
   /** Called with what the table did not take, a file at a time. */
   readonly onRefused: (file: FoundFile, reason: string) => void;
   /** Called for files of many chunks, with how many of them are embedded. */
@@ -31,6 +35,8 @@ export interface ChunkWriterOptions {
 
 export interface ReadFile {
   readonly file: FoundFile;
+  /** The name of the source that it is in. */
+  readonly source: string;
   readonly title: string;
   readonly hash: string;
   readonly texts: readonly string[];
@@ -45,7 +51,7 @@ interface PendingFile extends ReadFile {
 
 /** Embeds chunks of several files at once, and writes each file. */
 export function createChunkWriter(options: ChunkWriterOptions) {
-  const { session, embedding, signal, batchChunks, onRefused, onEmbedded } = options;
+  const { session, embedding, signal, batchChunks, isDryRun, onTableMade, onRefused, onEmbedded } = options;
   let { target } = options;
   let hasCheckedLength = false;
   let pending: PendingFile[] = [];
@@ -55,8 +61,10 @@ export function createChunkWriter(options: ChunkWriterOptions) {
   /** @throws {ProviderError} and what {@linkcode writeFile} throws, after what was complete has been written */
   async function add(file: ReadFile): Promise<void> {
     const ready = await withKnownRows(file);
+    const added = ready.chunks.filter(({ key }) => key === undefined).length;
+    if (isDryRun) return count(ready, added);
     pending.push(ready);
-    newTexts += ready.chunks.filter(({ key }) => key === undefined).length;
+    newTexts += added;
     if (newTexts >= batchChunks) await flush();
   }
 
@@ -110,6 +118,7 @@ export function createChunkWriter(options: ChunkWriterOptions) {
         options.table,
         await nameRelation(session, options.table.table),
       );
+      await onTableMade(target);
     } else if (!hasCheckedLength) await checkLength(session, target, options, dimensions);
     hasCheckedLength = true;
   }
@@ -121,13 +130,17 @@ export function createChunkWriter(options: ChunkWriterOptions) {
     );
     const written = chunks.filter((chunk) => "vector" in chunk).length;
     try {
-      await writeFile(session, target, { ...file, ...file.file, chunks });
+      await writeFile(session, target, { ...file, path: file.file.path, chunks });
     } catch (error) {
       if (!isAboutData(error)) throw error;
       return onRefused(file.file, error.message);
     }
+    count(file, written);
+  }
+
+  function count({ record }: PendingFile, written: number): void {
     counts.chunksWritten += written;
-    if (file.record === undefined) counts.added++;
+    if (record === undefined) counts.added++;
     else counts.changed++;
   }
 
@@ -170,8 +183,8 @@ type ReadyChunk =
   & ({ readonly key: string } | { readonly vector: Float32Array });
 
 interface ReadyFile {
-  readonly path: string;
   readonly source: string;
+  readonly path: string;
   readonly title: string;
   readonly hash: string;
   readonly chunks: readonly ReadyChunk[];
@@ -215,7 +228,7 @@ async function deleteRows(session: SqlSession, table: IngestTable, keys: readonl
   );
 }
 
-/** What a detail's column gets, as SQL over a row `r` with a `position`; `$2` is the source, `$3` the title. */
+/** What a detail's column gets, as SQL over a row `r` with a `position`; `$2` is the file's path, `$3` the title. */
 const detailValues: Readonly<Record<DetailName, string>> = {
   source: "$2::text",
   title: "$3::text",
@@ -236,7 +249,7 @@ const header = "(SELECT $2::text, $3::text) AS unused";
 async function updateKept(
   session: SqlSession,
   table: IngestTable,
-  { source, title }: ReadyFile,
+  { path, title }: ReadyFile,
   rows: readonly { readonly key: string; readonly position: number }[],
 ): Promise<void> {
   // the text has not changed, so the row's other columns stay as others wrote them
@@ -247,7 +260,7 @@ async function updateKept(
       FROM json_to_recordset($1::json) AS r(key text, position int), ${header}
       WHERE t.${table.idColumn} = r.key::${table.idType}
         AND (${details.map(({ name, value }) => `t.${name} IS DISTINCT FROM ${value}`).join(" OR ")})`,
-    [JSON.stringify(rows.map(({ key, position }) => ({ key, position }))), source, title],
+    [JSON.stringify(rows.map(({ key, position }) => ({ key, position }))), path, title],
   );
 }
 
@@ -255,7 +268,7 @@ async function updateKept(
 async function insertRows(
   session: SqlSession,
   table: IngestTable,
-  { source, title }: ReadyFile,
+  { path, title }: ReadyFile,
   rows: readonly { readonly text: string; readonly vector: Float32Array; readonly position: number }[],
 ): Promise<readonly string[]> {
   const details = detailsOf(table);
@@ -276,7 +289,7 @@ async function insertRows(
       SELECT ${columns.map(({ value }) => value).join(", ")}
       FROM json_to_recordset($1::json) AS r(text text, vector text, id text, position int), ${header}
       ORDER BY r.position RETURNING ${table.idColumn}`,
-    [JSON.stringify(records), source, title],
+    [JSON.stringify(records), path, title],
   );
   if (inserted.length !== rows.length) {
     throw new AppError(

@@ -1,3 +1,4 @@
+import { sizeText } from "../../core/size_text.ts";
 import { z } from "zod";
 import { parseShallowJson } from "../../postgres/read/json_values.ts";
 import { explainStatement } from "../../postgres/read/explain.ts";
@@ -115,7 +116,7 @@ const observers: readonly ((node: PlanNode) => string | undefined)[] = [
     const kB = find(details, /Sort Method: external.*Disk: (\d+)kB/) ?? find(details, /Disk Usage: (\d+)kB/);
     return kB === undefined
       ? undefined
-      : `${nodeName(line)} spilled ${kB} kB to disk: work_mem is too small for it`;
+      : `${nodeName(line)} spilled ${sizeText(Number(kB) * 1024)} to disk: work_mem is too small for it`;
   },
   function repeatedScan({ line }) {
     const seen = actual(line);

@@ -52,18 +52,25 @@ testWithPgvector("from a folder of files to answers", async (t) => {
   await using anthropic = createVendor("anthropic", { answer: "Quite so." });
   const parts = { database, openai, anthropic };
   const config = (...pipelines: readonly RagConfig[]) => configText({ pipelines });
-  await using folder = await createConfigFolder(
-    config(
-      handbookPipeline("handbook", parts, { tables: [chunks] }),
-      handbookPipeline("unmade", parts, { tables: [{ ...chunks, table: "missing" }] }),
-    ),
+  const bothPipelines = config(
+    handbookPipeline("handbook", parts, { tables: [chunks] }),
+    handbookPipeline("unmade", parts, { tables: [{ ...chunks, table: "missing" }] }),
   );
+  await using folder = await createConfigFolder(bothPipelines);
   await Deno.writeTextFile(join(folder.path, keyFile), vendorKey, { mode: 0o600 });
   const documents = join(folder.path, "documents");
   await Deno.mkdir(join(documents, "travel"), { recursive: true });
   for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(join(documents, name), text);
   const operate = (...flags: string[]) => runProgram(["-config", folder.configFile, ...flags]);
   const ingest = () => operate("-ingest", "handbook", documents, "-json");
+  /** Files of a source. */
+  const countOf = async (source: string) => {
+    const [row] = await database.query(
+      "SELECT count(*) FROM postern.ingested_files f JOIN postern.ingested_sources s ON s.id = f.source_id " +
+        `WHERE s.name = '${source}'`,
+    );
+    return Number(row?.[0]);
+  };
 
   await t.step("-ingest makes the table and reads Markdown, HTML and text", async () => {
     const { code, stdout, stderr } = await ingest();
@@ -88,6 +95,47 @@ testWithPgvector("from a folder of files to answers", async (t) => {
     assert.match(stdout, /Chunks written +0\n/);
     const after = openai.requests.filter(({ path }) => path === "/v1/embeddings").length;
     assert.ok(after - before <= 1);
+  });
+
+  await t.step("a folder that moved costs nothing, and an empty one removes nothing", async () => {
+    const embeddings = () => openai.requests.filter(({ path }) => path === "/v1/embeddings").length;
+    const wiki = join(folder.path, "wiki");
+    const moved = join(folder.path, "moved");
+    await Deno.mkdir(wiki);
+    for (let at = 0; at < 10; at++) await Deno.writeTextFile(join(wiki, `${at}.md`), `Page ${at}.\n`);
+    const write = (path: string) =>
+      folder.write(config(
+        handbookPipeline("handbook", parts, { tables: [chunks], sources: [{ name: "wiki", path }] }),
+      ));
+    await write("wiki");
+    const dry = await operate("-ingest", "handbook", "-dry-run", "-json");
+    assert.deepEqual([dry.code, ...counts(dry.stdout)], [0, 10, 0, 0, 0], dry.stderr);
+    assert.equal(await countOf("wiki"), 0);
+    assert.deepEqual(counts((await operate("-ingest", "handbook", "-json")).stdout), [10, 0, 0, 0]);
+    assert.equal(await countOf("wiki"), 10);
+
+    const before = embeddings();
+    await Deno.rename(wiki, moved);
+    const unmounted = await operate("-ingest", "handbook");
+    assert.equal(unmounted.code, 1);
+    assertOneLine(unmounted.stderr, /^postern: Cannot ingest .*wiki: there is no such file or folder$/m);
+    await write("moved");
+    assert.deepEqual(counts((await operate("-ingest", "handbook", "-json")).stdout), [0, 0, 10, 0]);
+    assert.equal(embeddings(), before);
+
+    for (let at = 0; at < 10; at++) await Deno.remove(join(moved, `${at}.md`));
+    const empty = await operate("-ingest", "handbook", moved);
+    assert.equal(empty.code, 1);
+    assertOneLine(
+      empty.stderr,
+      /^postern: Cannot remove 10 of the 10 known files of source "wiki": .*-confirm-removal$/m,
+    );
+    assert.equal(await countOf("wiki"), 10);
+    const confirmed = await operate("-ingest", "handbook", moved, "-confirm-removal", "-json");
+    assert.deepEqual([confirmed.code, ...counts(confirmed.stdout)], [0, 0, 0, 0, 10]);
+    assert.equal(await countOf("wiki"), 0);
+    assert.equal(await countOf("documents"), 3);
+    await folder.write(bothPipelines);
   });
 
   await t.step("-index-pipeline makes the keyword index, and says so again", async () => {
@@ -222,8 +270,11 @@ testWithPgvector("from a folder of files to answers", async (t) => {
       assertOneLine(stderr, /pipeline "nobody".*handbook/);
     }
     const noPath = await operate("-ingest", "handbook");
-    assert.equal(noPath.code, 2);
-    assertOneLine(noPath.stderr, /-ingest PIPELINE PATH/);
+    assert.equal(noPath.code, 1);
+    assertOneLine(
+      noPath.stderr,
+      /^postern: Cannot ingest: give a PATH, or list folders as sources of the pipeline$/m,
+    );
     const noFile = await operate("-ingest", "handbook", join(folder.path, "nothing"));
     assert.equal(noFile.code, 1);
     assertOneLine(noFile.stderr, /nothing/);

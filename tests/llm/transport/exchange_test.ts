@@ -312,9 +312,9 @@ Deno.test("a reply without an end is bounded", async () => {
   });
   const error = await errorOf(exchangeWith(server.url).send(question));
   assert.equal(error.kind, "provider");
-  assert.match(error.detail, /over 67108864 bytes/);
+  assert.match(error.detail, /over 64 MiB/);
   const bounded = await errorOf(exchangeWith(server.url).send({ ...question, maxBytes: 1_000_000 }));
-  assert.match(bounded.detail, /over 1000000 bytes/);
+  assert.match(bounded.detail, /over 976\.6 KiB/);
 });
 
 Deno.test("each failed attempt is one log line, the last one a warning, and none holds the prompt", async () => {

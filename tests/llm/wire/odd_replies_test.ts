@@ -34,7 +34,7 @@ const hugeReplies = ["openai", "anthropic", "gemini", "ollama"].map((vendor): Od
   title: "more than any model writes",
   subject: `${vendor} completion`,
   reply: { padding: "x".repeat(4 * 1024 * 1024) },
-  result: /^the reply is over 4194304 bytes$/,
+  result: /^the reply is over 4 MiB$/,
 }));
 
 const replies: readonly OddReply[] = [

@@ -169,7 +169,7 @@ testWithPostgres("ingest() reports a file that the table does not take, and writ
   await fixture.write(files(3));
   const summary = await fixture.ingest();
   assert.equal(summary.added, 2);
-  assert.deepEqual(summary.failed.map(({ source }) => source), ["0001.txt"]);
+  assert.deepEqual(summary.failed.map(({ path }) => path), ["0001.txt"]);
   assert.match(
     summary.failed[0]?.reason ?? "",
     /^Cannot ingest into "docs": new row .* violates check constraint/,

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { testWithPgvector } from "../../support/database.ts";
-import { examplePdf } from "./example_pdf.ts";
+import { examplePdf } from "./formats/example_pdf.ts";
 import { countedEmbedding, countsOf, createIngestFixture } from "./ingest_fixture.ts";
 
 const sentences = (topic: string, count = 12) =>
   Array.from({ length: count }, (_, at) => `Rule ${at} says something of importance on ${topic}.`).join(" ");
+
+const nothing = { added: 0, changed: 0, unchanged: 0, removed: 0, chunksWritten: 0 };
 
 const handbook = {
   "leave.md": `# Leave\n\n${sentences("annual leave")}\n\n## Parental leave\n\n${sentences("parents")}\n`,
@@ -122,17 +124,17 @@ testWithPgvector("ingest() removes what is gone, below the given paths alone", a
     "leave.md",
   ]);
   // what cannot be read any more is gone too
-  await fixture.write({ "leave.md": "" });
+  await fixture.write({ "leave.md": "\n" });
   const summary = await fixture.ingest();
   assert.deepEqual([summary.removed, summary.skipped], [1, [{
-    source: "leave.md",
+    path: "leave.md",
     reason: "it holds no text",
   }]]);
-  assert.deepEqual(await fixture.column("SELECT source FROM postern.ingested_files"), ["it/laptops.html"]);
+  assert.deepEqual(await fixture.column("SELECT path FROM postern.ingested_files"), ["it/laptops.html"]);
 });
 
 testWithPgvector(
-  "ingest() leaves out hidden files, node_modules, links and files that are too large, and goes on after a broken one",
+  "ingest() leaves out what is not for reading, says why, and goes on after a broken file",
   async () => {
     await using fixture = await createIngestFixture();
     await fixture.write({
@@ -141,6 +143,9 @@ testWithPgvector(
       "node_modules/x/README.md": "package",
       "large.txt": "x ".repeat(2_000),
       "picture.png": Uint8Array.of(0x89, 0x50, 0, 0, 1),
+      "picture.txt": Uint8Array.of(0x89, 0x50, 0, 0, 1),
+      "openapi.json": "{}",
+      "empty.md": "",
       "broken.pdf": "%PDF-1.7 broken",
       "z.txt": "The last one.",
     });
@@ -148,11 +153,17 @@ testWithPgvector(
     const summary = await fixture.ingest({ maxFileBytes: 3_000 });
     assert.deepEqual(countsOf(summary), { added: 1, changed: 0, unchanged: 0, removed: 0, chunksWritten: 1 });
     assert.deepEqual(summary.skipped, [
-      { source: "link.txt", reason: "it is a symbolic link" },
-      { source: "large.txt", reason: "it has more than 2 KiB" },
-      { source: "picture.png", reason: "it is not text" },
+      { path: ".git/", reason: "it is hidden" },
+      { path: ".hidden.md", reason: "it is hidden" },
+      { path: "empty.md", reason: "it is empty" },
+      { path: "large.txt", reason: "it has more than 2.9 KiB" },
+      { path: "link.txt", reason: "it is a symbolic link" },
+      { path: "node_modules/", reason: "it holds installed packages" },
+      { path: "openapi.json", reason: "its format is not read" },
+      { path: "picture.png", reason: "its format is not read" },
+      { path: "picture.txt", reason: "it is not text" },
     ]);
-    assert.deepEqual(summary.failed.map(({ source }) => source), ["broken.pdf"]);
+    assert.deepEqual(summary.failed.map(({ path }) => path), ["broken.pdf"]);
   },
 );
 
@@ -214,4 +225,92 @@ testWithPgvector("ingest() embeds everything anew for another model or other bou
   const summary = await fixture.ingest({ embedding, maxTokens: 100, overlapTokens: 10 });
   assert.equal(summary.changed, 3);
   assert.ok(summary.chunksWritten > 4);
+});
+
+testWithPgvector(
+  "a document without a chunk is skipped, and what an earlier run made of it removed",
+  async () => {
+    await using fixture = await createIngestFixture();
+    const withText = {
+      "heading.md": "# Title\n\nText.\n",
+      "matter.md": "---\ntitle: Title\n---\n\nText.\n",
+      "navigation.html": "<title>T</title><nav><a href=x>Home</a></nav><p>Text.</p>",
+      "title.html": "<title>T</title><h1>T</h1><p>Text.</p>",
+      "underlined.rst": "Title\n=====\n\nText.\n",
+      "equals.adoc": "= Title\n\nText.\n",
+      "blank.txt": "Text.",
+      "paper.pdf": examplePdf([[{ text: "Text.", y: 700 }]]),
+    };
+    const without = {
+      "heading.md": "# Title\n",
+      "matter.md": "---\ntitle: Title\n---\n",
+      "navigation.html": "<title>T</title><nav><a href=x>Home</a></nav>",
+      "title.html": "<title>T</title><h1>T</h1>",
+      "underlined.rst": "Title\n=====\n",
+      "equals.adoc": "= Title\n",
+      "blank.txt": " \n\t\n",
+      "paper.pdf": examplePdf([[]]),
+    };
+    await fixture.write(withText);
+    assert.equal((await fixture.ingest()).added, 8);
+    await fixture.write(without);
+    const summary = await fixture.ingest();
+    assert.deepEqual(countsOf(summary), { ...nothing, removed: 8 });
+    assert.deepEqual(summary.skipped.map(({ path, reason }) => [path, reason]), [
+      ["blank.txt", "it holds no text"],
+      ["equals.adoc", "it holds no text"],
+      ["heading.md", "it holds no text"],
+      ["matter.md", "it holds no text"],
+      ["navigation.html", "it holds no text"],
+      ["paper.pdf", "it holds no text; perhaps its pages are pictures"],
+      ["title.html", "it holds no text"],
+      ["underlined.rst", "it holds no text"],
+    ]);
+    assert.deepEqual(countsOf(await fixture.ingest()), nothing);
+    assert.equal(await fixture.value("SELECT count(*) FROM postern.ingested_files"), "0");
+  },
+);
+
+testWithPgvector(
+  "a record without chunks, as an earlier version made it, goes with the next run",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({ "a.md": "Text.", "b.md": "# Title\n" });
+    await fixture.ingest();
+    await fixture.database.query(
+      `INSERT INTO postern.ingested_files (target, source_id, path, hash, ingested_at)
+      SELECT target, source_id, 'b.md', hash, ingested_at FROM postern.ingested_files`,
+    );
+    assert.deepEqual(countsOf(await fixture.ingest()), { ...nothing, unchanged: 1, removed: 1 });
+  },
+);
+
+testWithPgvector("a dry run says what would be done, and neither writes nor asks the provider", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "a.md": "One.", "b.md": "Two.", "c.md": "Three.", "d.json": "{}" });
+  const embedding = countedEmbedding();
+  const first = await fixture.ingest({ embedding, isDryRun: true });
+  assert.deepEqual(countsOf(first), { ...nothing, added: 3, chunksWritten: 3 });
+  assert.deepEqual(first.skipped, [{ path: "d.json", reason: "its format is not read" }]);
+  assert.deepEqual(embedding.texts, []);
+  assert.deepEqual(
+    await fixture.column(
+      "SELECT to_regclass('docs')::text UNION ALL SELECT to_regnamespace('postern')::text",
+    ),
+    [null, null],
+  );
+  await fixture.ingest();
+  await fixture.write({ "a.md": "Another text.", "b.md": undefined, "e.md": "Four." });
+  const written = () =>
+    fixture.database.query(
+      "SELECT xmin::text, ctid FROM docs UNION ALL SELECT xmin::text, ctid FROM postern.ingested_files " +
+        "UNION ALL SELECT xmin::text, ctid FROM postern.ingested_sources ORDER BY 1, 2",
+    );
+  const before = await written();
+  const dry = await fixture.ingest({ embedding, isDryRun: true });
+  const expected = { added: 1, changed: 1, unchanged: 1, removed: 1, chunksWritten: 2 };
+  assert.deepEqual(countsOf(dry), expected);
+  assert.deepEqual(embedding.texts, []);
+  assert.deepEqual(await written(), before);
+  assert.deepEqual(countsOf(await fixture.ingest({ embedding })), expected);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createFileReader } from "../../../src/rag_server/ingest/read_changed_file.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
-import { examplePdf } from "./example_pdf.ts";
+import { examplePdf } from "./formats/example_pdf.ts";
 
 const forever = new AbortController().signal;
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -19,13 +19,13 @@ const open = (readTimeoutMs = 30_000) =>
 async function read(
   reader: ReturnType<typeof open>,
   folder: { readonly path: string },
-  source: string,
+  name: string,
   content: string | Uint8Array,
   signal = forever,
 ) {
-  const path = `${folder.path}/${source}`;
-  await Deno.writeFile(path, typeof content === "string" ? utf8(content) : content);
-  const reading = await reader.read({ path, source }, undefined, signal);
+  const location = `${folder.path}/${name}`;
+  await Deno.writeFile(location, typeof content === "string" ? utf8(content) : content);
+  const reading = await reader.read({ location, path: name }, undefined, signal);
   return "hash" in reading ? { kind: reading.kind, title: reading.title, texts: reading.texts } : reading;
 }
 
@@ -77,8 +77,8 @@ Deno.test("a pipe or a device that was given to ingest is not opened", async () 
   assert.ok((await new Deno.Command("mkfifo", { args: [pipe] }).output()).success);
   using reader = open(1_000);
   const signal = AbortSignal.timeout(5_000);
-  for (const path of [pipe, "/dev/zero"]) {
-    assert.deepEqual(await reader.read({ path, source: "given" }, undefined, signal), {
+  for (const location of [pipe, "/dev/zero"]) {
+    assert.deepEqual(await reader.read({ location, path: "given" }, undefined, signal), {
       kind: "failed",
       reason: "it is not a regular file",
     });

@@ -1,6 +1,7 @@
 SCHEMA postern ACL {postgres=UC/postgres,=U/postgres}
 r p postern.ingested_chunks (file bigint NOT NULL, "position" integer NOT NULL, key text NOT NULL, hash text NOT NULL)
-r p postern.ingested_files (id bigint NOT NULL IDENTITY a, target regclass NOT NULL, path text NOT NULL, source text NOT NULL, hash text NOT NULL, ingested_at timestamp with time zone NOT NULL)
+r p postern.ingested_files (id bigint NOT NULL IDENTITY a, target regclass NOT NULL, source_id bigint, path text NOT NULL, former_path text, hash text NOT NULL, ingested_at timestamp with time zone NOT NULL)
+r p postern.ingested_sources (id bigint NOT NULL IDENTITY a, target regclass NOT NULL, name text NOT NULL, folder text NOT NULL, is_whole boolean NOT NULL)
 r p postern.keyword_1_documents (key bigint NOT NULL, doc bigint NOT NULL IDENTITY a, length integer NOT NULL, terms bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
 r p postern.keyword_1_lists (term bigint NOT NULL, df bigint NOT NULL, floor smallint NOT NULL, entries bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
 r p postern.keyword_1_recent (term bigint NOT NULL, entry bigint NOT NULL) ACL {postgres=arwdDxt/postgres}
@@ -14,7 +15,10 @@ CONSTRAINT chunks chunks_pkey PRIMARY KEY (id)
 CONSTRAINT postern.ingested_chunks ingested_chunks_file_fkey FOREIGN KEY (file) REFERENCES postern.ingested_files(id) ON DELETE CASCADE
 CONSTRAINT postern.ingested_chunks ingested_chunks_pkey PRIMARY KEY (file, "position")
 CONSTRAINT postern.ingested_files ingested_files_pkey PRIMARY KEY (id)
-CONSTRAINT postern.ingested_files ingested_files_target_path_key UNIQUE (target, path)
+CONSTRAINT postern.ingested_files ingested_files_source_id_fkey FOREIGN KEY (source_id) REFERENCES postern.ingested_sources(id) ON DELETE CASCADE
+CONSTRAINT postern.ingested_files ingested_files_source_id_path_key UNIQUE (source_id, path)
+CONSTRAINT postern.ingested_sources ingested_sources_pkey PRIMARY KEY (id)
+CONSTRAINT postern.ingested_sources ingested_sources_target_name_key UNIQUE (target, name)
 CONSTRAINT postern.keyword_1_documents keyword_1_documents_key_key UNIQUE (key)
 CONSTRAINT postern.keyword_1_documents keyword_1_documents_pkey PRIMARY KEY (doc)
 CONSTRAINT postern.keyword_1_lists keyword_1_lists_pkey PRIMARY KEY (term)
@@ -31,7 +35,9 @@ CREATE INDEX rules_embedding_idx ON public.rules USING hnsw (((embedding)::vecto
 CREATE UNIQUE INDEX chunks_pkey ON public.chunks USING btree (id)
 CREATE UNIQUE INDEX ingested_chunks_pkey ON postern.ingested_chunks USING btree (file, "position")
 CREATE UNIQUE INDEX ingested_files_pkey ON postern.ingested_files USING btree (id)
-CREATE UNIQUE INDEX ingested_files_target_path_key ON postern.ingested_files USING btree (target, path)
+CREATE UNIQUE INDEX ingested_files_source_id_path_key ON postern.ingested_files USING btree (source_id, path)
+CREATE UNIQUE INDEX ingested_sources_pkey ON postern.ingested_sources USING btree (id)
+CREATE UNIQUE INDEX ingested_sources_target_name_key ON postern.ingested_sources USING btree (target, name)
 CREATE UNIQUE INDEX keyword_1_documents_key_key ON postern.keyword_1_documents USING btree (key)
 CREATE UNIQUE INDEX keyword_1_documents_pkey ON postern.keyword_1_documents USING btree (doc)
 CREATE UNIQUE INDEX keyword_1_lists_pkey ON postern.keyword_1_lists USING btree (term)

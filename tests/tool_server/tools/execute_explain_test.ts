@@ -65,7 +65,7 @@ Deno.test("observePlan() sees a spill, a misestimate and a scan repeated for eac
         Rows Removed by Filter: 99`;
   assert.deepEqual(observePlan(plan), [
     "Nested Loop was expected to give 1 rows and gave 5000; statistics may be stale (ANALYZE) or the condition hard to estimate",
-    "Sort spilled 2048 kB to disk: work_mem is too small for it",
+    "Sort spilled 2 MiB to disk: work_mem is too small for it",
     "Sequential scan on lines ran 5000 times; an index on the joined column would help",
   ]);
 });

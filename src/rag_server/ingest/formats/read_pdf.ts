@@ -1,5 +1,5 @@
 import { extractTextItems, getDocumentProxy, getMeta } from "unpdf";
-import type { SourceDocument } from "../../text/chunk_document.ts";
+import type { SourceDocument } from "../../../text/chunk_document.ts";
 import { createDocumentBuilder } from "./document_builder.ts";
 
 /**

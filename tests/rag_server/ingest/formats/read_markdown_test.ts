@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readMarkdown } from "../../../src/rag_server/ingest/read_markdown.ts";
+import { readMarkdown } from "../../../../src/rag_server/ingest/formats/read_markdown.ts";
 
 Deno.test("readMarkdown() keeps the title of the front matter and drops the rest", () => {
   const text = '---\ntags: [a, b]\ntitle: "Leave \\"2024\\""\ndraft: true\n---\n# Other\n\nText.\n';

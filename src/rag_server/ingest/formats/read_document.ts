@@ -1,5 +1,6 @@
-import type { SourceDocument } from "../../text/chunk_document.ts";
+import type { SourceDocument } from "../../../text/chunk_document.ts";
 import { createDocumentBuilder } from "./document_builder.ts";
+import { type DocumentFormat, formatOf, suffixOf, unknownFormat } from "./document_formats.ts";
 import { readHtml } from "./read_html.ts";
 import { readMarkdown } from "./read_markdown.ts";
 import { readPdf } from "./read_pdf.ts";
@@ -9,39 +10,42 @@ export type DocumentReading =
   | { readonly kind: "document"; readonly document: SourceDocument }
   | { readonly kind: "skipped"; readonly reason: string };
 
+/** Why a file is left out that has nothing to search in: it is blank, or has only a title, front matter or navigation. */
+export const noText = "it holds no text";
+
 /** Changes with what `readDocument` makes of a file. */
 export const readerVersion = 1;
 
-/** What reads a text, by the suffix of its file's name. */
-const textReaders = new Map<string, (text: string, title: string) => SourceDocument>([
-  ...["html", "htm", "xhtml"].map((suffix) => [suffix, readHtml] as const),
-  ...["md", "markdown"].map((suffix) => [suffix, readMarkdown] as const),
-  ["rst", (text, title) => readProse(text, title, underlinedHeadings())],
-  ...["adoc", "asciidoc"].map((suffix) => [suffix, readAsciiDoc] as const),
-  ...["txt", "text", ""].map((suffix) => [suffix, readPlainText] as const),
-  ["log", readLines],
-]);
+/** What reads a text of each format. */
+const textReaders: Readonly<
+  Record<Exclude<DocumentFormat, "PDF">, (text: string, title: string) => SourceDocument>
+> = {
+  Markdown: readMarkdown,
+  HTML: readHtml,
+  reStructuredText: (text, title) => readProse(text, title, underlinedHeadings()),
+  AsciiDoc: (text, title) => readProse(text, title, equalsHeading),
+  text: (text, title) => readProse(text, title, () => undefined),
+  log: readLines,
+};
 
 /**
- * A file as a document, by the suffix of its name and its first bytes; any other UTF-8 text is read line by line.
+ * A file as a document, by the suffix of its name and its first bytes.
  *
  * @param path with `/`; its last part without the suffix is the title of a document that has none
  * @throws {Error} of a parser, for a file that is broken
  */
 export async function readDocument(path: string, bytes: Uint8Array): Promise<DocumentReading> {
+  const format = formatOf(path);
+  if (format === undefined) return { kind: "skipped", reason: unknownFormat };
   const name = path.slice(path.lastIndexOf("/") + 1);
-  const suffix = /[^.]\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
+  const suffix = suffixOf(name);
   const title = (suffix === "" ? name : name.slice(0, -suffix.length - 1)).replaceAll("_", " ");
-  if (suffix === "pdf" || startsWith(bytes, "%PDF-")) {
-    return found(await readPdf(bytes, title), "it holds no text; perhaps its pages are pictures");
+  if (format === "PDF" || startsWith(bytes, "%PDF-")) {
+    return found(await readPdf(bytes, title), `${noText}; perhaps its pages are pictures`);
   }
-  const read = textReaders.get(suffix);
-  const text = decodeText(bytes, {
-    declared: read === readHtml ? declaredCharset(bytes) : undefined,
-    fallback: read === undefined ? undefined : "windows-1252",
-  });
+  const text = decodeText(bytes, format === "HTML" ? declaredCharset(bytes) : undefined);
   if (text === undefined) return { kind: "skipped", reason: "it is not text" };
-  return found((read ?? readLines)(text, title), "it holds no text");
+  return found(textReaders[format](text, title), noText);
 }
 
 function found(document: SourceDocument, reasonIfEmpty: string): DocumentReading {
@@ -53,15 +57,15 @@ function startsWith(bytes: Uint8Array, text: string): boolean {
   return [...text].every((char, at) => bytes[at] === char.charCodeAt(0));
 }
 
-interface DecodeOptions {
-  /** What the file says of itself, such as a page's `charset`; a byte order mark wins over it. */
-  readonly declared?: string | undefined;
-  /** Taken where it is neither declared nor UTF-8; without it such bytes are no text. */
-  readonly fallback?: string | undefined;
-}
+/** Of files without a byte order mark that are not UTF-8 and do not say what they are. */
+const oldEncoding = "windows-1252";
 
-/** The bytes as text, or undefined where they are none. UTF-16 is known by its byte order mark alone. */
-function decodeText(bytes: Uint8Array, { declared, fallback }: DecodeOptions): string | undefined {
+/**
+ * The bytes as text, or undefined where they are none. UTF-16 is known by its byte order mark alone.
+ *
+ * @param declared what the file says of itself, such as a page's `charset`
+ */
+function decodeText(bytes: Uint8Array, declared: string | undefined): string | undefined {
   const marked = bytes[0] === 0xff && bytes[1] === 0xfe
     ? "utf-16le"
     : bytes[0] === 0xfe && bytes[1] === 0xff
@@ -69,7 +73,7 @@ function decodeText(bytes: Uint8Array, { declared, fallback }: DecodeOptions): s
     : undefined;
   if (marked !== undefined) return decodeAs(marked, bytes);
   if (isBinary(bytes)) return undefined;
-  return decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ?? decodeAs(fallback, bytes);
+  return decodeAs("utf-8", bytes) ?? decodeAs(declared, bytes) ?? decodeAs(oldEncoding, bytes);
 }
 
 /** The encoding that a page names in its first 1024 bytes, where HTML wants it. */
@@ -111,14 +115,6 @@ interface FoundHeading {
   readonly rest: string;
 }
 
-function readPlainText(text: string, title: string): SourceDocument {
-  return readProse(text, title, () => undefined);
-}
-
-function readAsciiDoc(text: string, title: string): SourceDocument {
-  return readProse(text, title, equalsHeading);
-}
-
 /** Text in paragraphs with empty lines between them. */
 function readProse(text: string, fallbackTitle: string, findHeading: FindHeading): SourceDocument {
   const builder = createDocumentBuilder();
@@ -134,7 +130,7 @@ function readProse(text: string, fallbackTitle: string, findHeading: FindHeading
   return builder.build(undefined, fallbackTitle);
 }
 
-/** Text whose lines mean something each: logs, data, programs. */
+/** Text whose lines mean something each. */
 function readLines(text: string, fallbackTitle: string): SourceDocument {
   const builder = createDocumentBuilder();
   builder.block("code", text);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { htmlText, readHtml } from "../../../src/rag_server/ingest/read_html.ts";
+import { htmlText, readHtml } from "../../../../src/rag_server/ingest/formats/read_html.ts";
 
 Deno.test("readHtml() reads the main content alone, with headings, lists, tables, code and quotes", () => {
   const html =

@@ -1,4 +1,4 @@
-import type { DocumentBlock, SourceDocument } from "../../text/chunk_document.ts";
+import type { DocumentBlock, SourceDocument } from "../../../text/chunk_document.ts";
 
 export type DocumentBuilder = ReturnType<typeof createDocumentBuilder>;
 

@@ -1,4 +1,4 @@
-import type { SourceDocument } from "../../text/chunk_document.ts";
+import type { SourceDocument } from "../../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder, tableText } from "./document_builder.ts";
 import { Parser } from "htmlparser2";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readPdf } from "../../../src/rag_server/ingest/read_pdf.ts";
+import { readPdf } from "../../../../src/rag_server/ingest/formats/read_pdf.ts";
 import { examplePdf } from "./example_pdf.ts";
 
 const page = (number: number) => [

@@ -1,5 +1,5 @@
 import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
-import type { DocumentBlock, SourceDocument } from "../../text/chunk_document.ts";
+import type { DocumentBlock, SourceDocument } from "../../../text/chunk_document.ts";
 import { createDocumentBuilder, type DocumentBuilder } from "./document_builder.ts";
 import { htmlText } from "./read_html.ts";
 import { tableText } from "./document_builder.ts";

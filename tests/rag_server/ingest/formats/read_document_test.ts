@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readDocument } from "../../../src/rag_server/ingest/read_document.ts";
+import { readDocument } from "../../../../src/rag_server/ingest/formats/read_document.ts";
 import { examplePdf } from "./example_pdf.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -24,7 +24,7 @@ Deno.test("readDocument() goes by the suffix of the name, and by the bytes for a
     "three",
   ]]);
   assert.deepEqual(await read("README", utf8("text")), ["README", ["", "text"]]);
-  assert.deepEqual(await read("a.b/data.json", utf8('{\n\n"a": 1 }')), ["data", ["", '{\n\n"a": 1 }']]);
+  assert.deepEqual(await read("a.b/data.log", utf8('{\n\n"a": 1 }')), ["data", ["", '{\n\n"a": 1 }']]);
   assert.deepEqual(await read("x.htm", utf8("<title>T</title><p>a")), ["T", ["", "a"]]);
   assert.deepEqual(await read("download", examplePdf([[{ text: "In a PDF.", y: 700 }]])), ["download", [
     "",
@@ -63,9 +63,11 @@ Deno.test("readDocument() reads the encodings that files come in", async () => {
 });
 
 Deno.test("readDocument() skips what holds no text", async () => {
-  assert.equal(await read("x.png", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR")), "it is not text");
+  assert.equal(await read("x", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR")), "it is not text");
+  for (const name of ["x.png", "data.json", "notes.md~", "page.mdx", "x.tar.gz"]) {
+    assert.equal(await read(name, utf8("text")), "its format is not read");
+  }
   assert.equal(await read("x.txt", latin1("a\0b")), "it is not text");
-  assert.equal(await read("x.bin", latin1("Gr\xf6\xdfe")), "it is not text");
   assert.equal(await read("x.md", utf8(" \n\n")), "it holds no text");
   assert.equal(await read("x.html", utf8("<script>1</script>")), "it holds no text");
   assert.equal(await read("x.pdf", examplePdf([[]])), "it holds no text; perhaps its pages are pictures");

@@ -1,0 +1,37 @@
+/** How a document is read. A file of any format that begins as a PDF does is read as one. */
+export type DocumentFormat = "Markdown" | "HTML" | "reStructuredText" | "AsciiDoc" | "text" | "log" | "PDF";
+
+/** The formats that are read, by the suffixes of files' names; a name without a suffix has the empty one. */
+export const documentFormats: Readonly<Record<DocumentFormat, readonly string[]>> = {
+  Markdown: ["md", "markdown"],
+  HTML: ["html", "htm", "xhtml"],
+  PDF: ["pdf"],
+  text: ["txt", "text", ""],
+  log: ["log"],
+  reStructuredText: ["rst"],
+  AsciiDoc: ["adoc", "asciidoc"],
+};
+
+const formatsBySuffix: ReadonlyMap<string, DocumentFormat> = new Map(
+  (Object.keys(documentFormats) as DocumentFormat[]).flatMap((format) =>
+    documentFormats[format].map((suffix) => [suffix, format] as const)
+  ),
+);
+
+/** Why a file is left out whose suffix none of the formats has. */
+export const unknownFormat = "its format is not read";
+
+/**
+ * @param path with `/`
+ * @returns undefined where files with that suffix are not read
+ */
+export function formatOf(path: string): DocumentFormat | undefined {
+  return formatsBySuffix.get(suffixOf(path).toLowerCase());
+}
+
+/** What stands behind a name's last dot, unless that is its first character; else nothing. */
+export function suffixOf(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const dot = name.lastIndexOf(".");
+  return dot <= 0 ? "" : name.slice(dot + 1);
+}

@@ -1,0 +1,145 @@
+import { basename, dirname, resolve, sep } from "node:path";
+import { AppError } from "../../core/app_error.ts";
+import { lookAt, type PathOnDisk } from "./find_files.ts";
+
+/** A folder that the configuration lists. */
+export interface ConfiguredSource {
+  readonly name: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** What the command line and the configuration say of what to ingest. */
+export interface PathOptions {
+  /** Files and folders; none for the configured sources. */
+  readonly paths: readonly string[];
+  /** `-source`: what to call the folder, or which of the configured sources to ingest. */
+  readonly sourceName?: string | undefined;
+  readonly configured?: readonly ConfiguredSource[];
+  /** `-confirm-removal`. */
+  readonly isRemovalConfirmed?: boolean;
+}
+
+export interface GivenPath extends PathOnDisk {
+  /** As somebody wrote it. */
+  readonly given: string;
+  /** The last name of the folder as it was written, without `.` and `..`; of a file's folder, for a file. */
+  readonly folderName: string;
+}
+
+/** A configured source that is there. */
+export interface ConfiguredFolder extends ConfiguredSource {
+  /** Without symbolic links. */
+  readonly folder: string;
+}
+
+export interface GivenPaths {
+  readonly given: readonly GivenPath[];
+  readonly configured: readonly ConfiguredFolder[];
+  /** Whether all configured sources are to be read, as no path was given and no name. */
+  readonly isAllConfigured: boolean;
+  /** Why configured sources that were asked for cannot be read. */
+  readonly refusals: readonly string[];
+  /** A source that the configuration does not have, all of whose files are to be removed. */
+  readonly removedSource?: string;
+}
+
+/**
+ * Looks at the paths that are to be ingested, and at the configured sources.
+ *
+ * @throws {AppError} `invalid` for a path that does not exist or cannot be read, for sources that lie inside each other,
+ * and where there is nothing to ingest
+ */
+export async function lookAtPaths(options: PathOptions): Promise<GivenPaths> {
+  const { paths, configured = [], isRemovalConfirmed = false } = options;
+  const sourceName = options.sourceName?.normalize("NFC");
+  const looks = await Promise.all(configured.map(lookAtSource));
+  const folders = looks.flatMap(({ source, found }) =>
+    found === undefined ? [] : [{ ...source, folder: found.location }]
+  );
+  refuseNested(folders);
+  if (paths.length > 0) {
+    const given = await Promise.all(paths.map(lookAtPath));
+    return { given, configured: folders, isAllConfigured: false, refusals: [] };
+  }
+  const chosen = sourceName === undefined ? looks : looks.filter(({ source }) => source.name === sourceName);
+  if (chosen.length === 0) {
+    if (sourceName === undefined) {
+      throw new AppError("invalid", "Cannot ingest: give a PATH, or list folders as sources of the pipeline");
+    }
+    if (isRemovalConfirmed) {
+      return {
+        given: [],
+        configured: folders,
+        isAllConfigured: false,
+        refusals: [],
+        removedSource: sourceName,
+      };
+    }
+    throw new AppError(
+      "invalid",
+      `Cannot ingest source "${sourceName}": the pipeline has ${namesOf(configured)}; give the PATH of its ` +
+        "folder, or add -confirm-removal to remove what the table has of it",
+    );
+  }
+  return {
+    given: chosen.flatMap(({ source, found }) =>
+      found === undefined ? [] : [{ ...found, given: source.path }]
+    ),
+    configured: folders,
+    isAllConfigured: sourceName === undefined,
+    refusals: chosen.flatMap(({ refusal }) => refusal ?? []),
+  };
+}
+
+function namesOf(configured: readonly ConfiguredSource[]): string {
+  if (configured.length === 0) return "no sources";
+  return `sources ${configured.map(({ name }) => `"${name}"`).join(", ")}`;
+}
+
+interface SourceLook {
+  readonly source: ConfiguredSource;
+  readonly found?: GivenPath;
+  readonly refusal?: string;
+}
+
+async function lookAtSource(source: ConfiguredSource): Promise<SourceLook> {
+  try {
+    const found = await lookAtPath(source.path);
+    if (found.isFolder) return { source, found };
+    return { source, refusal: `Cannot ingest source "${source.name}": ${source.path} is not a folder` };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { source, refusal: error.message };
+  }
+}
+
+async function lookAtPath(given: string): Promise<GivenPath> {
+  const onDisk = await lookAt(given);
+  const written = resolve(given);
+  if (onDisk.isFolder) return { ...onDisk, given, folderName: basename(written) };
+  const folder = dirname(onDisk.location);
+  // a file's link may stand in another folder than the file
+  const isThere = await Deno.realPath(dirname(written)) === folder;
+  return { ...onDisk, given, folderName: basename(isThere ? dirname(written) : folder) };
+}
+
+/** Their files would be known twice. */
+function refuseNested(folders: readonly ConfiguredFolder[]): void {
+  for (const [at, one] of folders.entries()) {
+    for (const other of folders.slice(at + 1)) {
+      const [outer, inner] = one.folder.length <= other.folder.length ? [one, other] : [other, one];
+      if (!isInside(inner.folder, outer.folder)) continue;
+      throw new AppError(
+        "invalid",
+        `Cannot ingest: source "${inner.name}" (${inner.path}) lies in source "${outer.name}" (${outer.path}), ` +
+          "so its files would be in the table twice; take one of the two out of the configuration",
+      );
+    }
+  }
+}
+
+/** Whether an absolute path is a folder or lies below it. */
+export function isInside(location: string, folder: string): boolean {
+  return location === folder || location.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}

@@ -1,0 +1,52 @@
+import type { GivenPaths } from "./given_paths.ts";
+import { formerFolder, type IngestRecords } from "./ingest_record.ts";
+import type { SourcePlan } from "./plan_source.ts";
+
+/** What somebody who ingests should know besides, in a sentence each: what became of sources, and which are left over. */
+export async function ingestNotices(
+  plans: readonly SourcePlan[],
+  { files, sources }: IngestRecords,
+  { configured, isAllConfigured }: Pick<GivenPaths, "configured" | "isAllConfigured">,
+): Promise<string[]> {
+  const notices: string[] = [];
+  for (const { source: { name }, formerName, absorbed, doubled } of plans) {
+    if (formerName !== undefined) notices.push(`Source "${formerName}" is now called "${name}"`);
+    for (const inner of absorbed) notices.push(`Source "${inner.name}" is now a part of source "${name}"`);
+    if (doubled.length > 0) {
+      notices.push(
+        `${doubled.length} files of source "${name}" were in the table twice; one copy of each is left`,
+      );
+    }
+  }
+  const isLeft = (name: string) =>
+    !configured.some((source) => source.name === name) &&
+    !plans.some(({ source, formerName, absorbed }) =>
+      [source.name, formerName, ...absorbed.map((inner) => inner.name)].includes(name)
+    );
+  for (const { name } of isAllConfigured ? sources : []) {
+    const count = files.filter(({ source }) => source === name).length;
+    if (count > 0 && isLeft(name)) {
+      notices.push(
+        `Source "${name}" is not in the configuration, and its files (${count}) stay; ${howToRemove(name)}`,
+      );
+    }
+  }
+  const moved = new Set(plans.flatMap((plan) => [...plan.moved, ...plan.doubled].map(({ id }) => id)));
+  const former = files.filter(({ id, formerPath }) => formerPath !== undefined && !moved.has(id));
+  for (const [folder, left] of Map.groupBy(former, formerFolder)) {
+    if (await isThere(folder)) continue;
+    notices.push(
+      `An earlier version ingested ${folder}, which is not there any more, and its files (${left.length}) stay; ` +
+        howToRemove(folder),
+    );
+  }
+  return notices;
+}
+
+function howToRemove(name: string): string {
+  return `to remove them, give -source "${name}" and -confirm-removal without a PATH`;
+}
+
+async function isThere(folder: string): Promise<boolean> {
+  return await Deno.stat(folder).then(() => true, () => false);
+}

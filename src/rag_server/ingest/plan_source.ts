@@ -1,0 +1,151 @@
+import { join, relative, sep } from "node:path";
+import type { KnownSource, Source } from "./assign_sources.ts";
+import { type FoundFiles, isWithin } from "./find_files.ts";
+import { isInside } from "./given_paths.ts";
+import type { FileRecord, IngestRecords } from "./ingest_record.ts";
+import type { FileReader } from "./read_changed_file.ts";
+import { goneRecords, type KnownFiles, refuseRemoval } from "./refuse_removal.ts";
+
+/** What a source's files are known as, and which of them are gone, before any of them is read. */
+export interface SourcePlan extends KnownFiles {
+  /** The name under which the table knows the folder until now. */
+  readonly formerName?: string;
+  /** Sources in the source's folder, which become a part of it. */
+  readonly absorbed: readonly KnownSource[];
+  /** Records that were theirs or of an earlier version, as they are to be. */
+  readonly moved: readonly FileRecord[];
+  /** Records of the same files once more, with rows of their own. */
+  readonly doubled: readonly FileRecord[];
+}
+
+export interface PlanContext {
+  readonly records: IngestRecords;
+  readonly configured: readonly { readonly name: string }[];
+  readonly reader: FileReader;
+  readonly isRemovalConfirmed: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** @returns the plan, or why the source is left as it is */
+export async function planSource(
+  source: Source,
+  found: FoundFiles,
+  context: PlanContext,
+): Promise<SourcePlan | string> {
+  const { records: { sources, files }, isRemovalConfirmed } = context;
+  const known = sources.find(({ name }) => name === source.name);
+  const other = await findOtherFolder(source, known, context);
+  if (other !== undefined && !isRemovalConfirmed) return other;
+  const formerName = known === undefined ? await findFormerName(source, context) : undefined;
+  const own = formerName ?? source.name;
+  const absorbed = sources.filter((inner) => inner.name !== own && isAbsorbed(inner, source, context));
+  const records = new Map<string, FileRecord>();
+  const moved: FileRecord[] = [];
+  const doubled: FileRecord[] = [];
+  for (const file of files) {
+    if (file.source === own) records.set(file.path, { ...file, source: source.name });
+  }
+  for (const file of files) {
+    const path = newPath(file, source, absorbed);
+    if (path === undefined) continue;
+    const record = { ...file, source: source.name, path, formerPath: undefined };
+    if (records.has(path)) doubled.push(file);
+    else {
+      records.set(path, record);
+      moved.push(record);
+    }
+  }
+  const plan = {
+    source,
+    found,
+    records,
+    absorbed,
+    moved,
+    doubled,
+    ...(formerName !== undefined && { formerName }),
+  };
+  const gone = goneRecords(plan, new Set(found.files.map((file) => file.path)));
+  const refusal = isRemovalConfirmed ? undefined : refuseRemoval(plan, gone);
+  return refusal ?? plan;
+}
+
+/** Whether the folder of a source lies in what is read of another one. */
+function isAbsorbed(
+  inner: KnownSource,
+  { folder, isWhole, scopes }: Source,
+  { configured }: PlanContext,
+): boolean {
+  return isWhole && inner.folder !== folder && isInside(inner.folder, folder) &&
+    isWithin(pathBelow(folder, inner.folder), scopes.map(({ path }) => path)) &&
+    !configured.some(({ name }) => name === inner.name);
+}
+
+/** The path in a source of a record that becomes a part of it: of an absorbed source, or of an earlier version. */
+function newPath(
+  file: FileRecord,
+  { folder, isWhole, scopes }: Source,
+  absorbed: readonly KnownSource[],
+): string | undefined {
+  const { formerPath } = file;
+  if (formerPath !== undefined) {
+    const belongs = isWhole
+      ? isInside(formerPath, folder)
+      : scopes.some(({ location }) => location === formerPath);
+    return belongs ? pathBelow(folder, formerPath) : undefined;
+  }
+  const inner = absorbed.find(({ name }) => name === file.source);
+  return inner && `${pathBelow(folder, inner.folder)}/${file.path}`;
+}
+
+function pathBelow(folder: string, location: string): string {
+  return relative(folder, location).split(sep).join("/").normalize("NFC");
+}
+
+/** Why a folder that has a source's name by chance is not taken for it. */
+async function findOtherFolder(
+  source: Source,
+  known: KnownSource | undefined,
+  context: PlanContext,
+): Promise<string | undefined> {
+  if (known === undefined || source.isNamed || known.folder === source.folder) return undefined;
+  if (await isSameFolder(source.name, source.folder, context)) return undefined;
+  return `Cannot ingest ${source.folder} as source "${source.name}": under this name the table has ${known.folder}, ` +
+    `and most of its files are missing or different here; give another folder another name with -source NAME; if it ` +
+    `is the same folder, add -source "${source.name}"`;
+}
+
+/** The name that a folder had, where it now gets a new one: of a folder that is the same and has mostly the same files. */
+async function findFormerName(
+  { folder, isNamed }: Source,
+  context: PlanContext,
+): Promise<string | undefined> {
+  const { records: { sources }, configured } = context;
+  if (!isNamed) return undefined;
+  const former = sources.find((source) =>
+    source.isWhole && source.folder === folder && !configured.some(({ name }) => name === source.name)
+  );
+  return former !== undefined && await isSameFolder(former.name, folder, context) ? former.name : undefined;
+}
+
+/** Whether at least half of a source's files are in a folder as they were ingested. */
+async function isSameFolder(
+  name: string,
+  folder: string,
+  { records, reader, signal }: PlanContext,
+): Promise<boolean> {
+  const files = records.files.filter(({ source }) => source === name);
+  let same = 0;
+  let others = 0;
+  for (const file of files) {
+    const isSame = await reader.isUnchanged(
+      { location: join(folder, file.path), path: file.path },
+      file,
+      signal,
+    );
+    if (isSame) same++;
+    else others++;
+    if (same * 2 >= files.length) return true;
+    if (others * 2 > files.length) return false;
+  }
+  return true;
+}

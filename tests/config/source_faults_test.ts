@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { loadConfig } from "../../src/config/mod.ts";
+import { optionsFor } from "./load_options.ts";
+
+function pipeline(name: string, sources: string, database = "d", table = "t"): string {
+  return `- { name: ${name}, database: { database: ${database} }, sources: [${sources}], tables: [{ table: ${table}, ` +
+    "text_column: a, vector_column: b }], embedding_llm: { provider: local }, rag_llm: { provider: local } }";
+}
+
+const load = (...pipelines: readonly string[]) =>
+  loadConfig(optionsFor(`pipelines:\n${pipelines.map((text) => `  ${text}\n`).join("")}`));
+
+/** Path and message of each. */
+async function faults(...pipelines: readonly string[]): Promise<unknown> {
+  const error = await load(...pipelines).then(() => ({ faults: [] }), (error) => error);
+  return error.faults.map(({ path, message }: { path: string; message: string }) => [path, message]);
+}
+
+Deno.test("a source is called by its name or its folder's, and its path is resolved", async () => {
+  const { config } = await load(
+    pipeline("p", "{ path: handbook/ }, { name: wiki, path: /srv/handbook }"),
+    pipeline("q", ""),
+  );
+  assert.deepEqual(config.pipelines.map(({ sources }) => sources), [
+    [{ name: "handbook", path: "/etc/postern/handbook" }, { name: "wiki", path: "/srv/handbook" }],
+    undefined,
+  ]);
+});
+
+Deno.test("two sources of a pipeline, or of pipelines with the same table, have different names", async () => {
+  assert.deepEqual(await faults(pipeline("p", "{ path: /a/docs }, { path: /b/docs }")), [
+    ["pipelines[0].sources[1].name", 'pipelines[0].sources[0] already has the name "docs"'],
+  ]);
+  assert.deepEqual(
+    await faults(pipeline("p", "{ path: /a/docs }"), pipeline("q", "{ name: docs, path: /b }")),
+    [[
+      "pipelines[1].sources[0].name",
+      'pipelines[0].sources[0] already has the name "docs", for the same table',
+    ]],
+  );
+  assert.deepEqual(await faults(pipeline("p", "{ path: /a/docs }"), pipeline("q", "{ path: /a/docs }")), []);
+  assert.deepEqual(
+    await faults(pipeline("p", "{ path: /a/docs }"), pipeline("q", "{ path: /b/docs }", "e")),
+    [],
+  );
+  assert.deepEqual(
+    await faults(pipeline("p", "{ path: /a/docs }"), pipeline("q", "{ path: /b/docs }", "d", "u")),
+    [],
+  );
+});
+
+Deno.test("a source needs a path and a name", async () => {
+  assert.deepEqual(await faults(pipeline("p", "{ path: / }")), [
+    ["pipelines[0].sources[0].name", "is required where the path ends with no name"],
+  ]);
+  const expected = "expected a name that is not blank and does not begin with /";
+  assert.deepEqual(await faults(pipeline("p", "{ name: /docs, path: /a }, { name: ' ', path: /b }")), [
+    ["pipelines[0].sources[0].name", `${expected}; got "/docs"`],
+    ["pipelines[0].sources[1].name", `${expected}; got " "`],
+  ]);
+  assert.deepEqual(await faults(pipeline("p", "{ name: docs }")), [
+    ["pipelines[0].sources[0].path", "is required: expected a file's path"],
+  ]);
+});

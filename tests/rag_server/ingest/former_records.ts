@@ -1,0 +1,64 @@
+/**
+ * What the program before sources wrote for three folders and a file, statement for statement: `-ingest P docs`, later
+ * `-ingest P docs/api`, after `errors.md` had been added there, and `-ingest P notes.txt`.
+ */
+export const formerFiles = {
+  "docs/leave.md": "# Leave\n\nAll employees get 25 days.\n",
+  "docs/api/calls.md": "# Calls\n\nThe limit is nine calls.\n",
+  "docs/api/errors.md": "# Errors\n\nCode 7 means that the quota is spent.\n",
+  "notes.txt": "Parking is free.\n",
+} as const;
+
+/** @param folder the absolute one that holds `docs` and `notes.txt` */
+export function formerRecordsSql(folder: string): string {
+  return `
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE TABLE public.docs ("id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, source text NOT NULL,
+  title text NOT NULL, position int NOT NULL, "content" text NOT NULL, "embedding" public.vector(256) NOT NULL);
+CREATE INDEX ON public.docs USING hnsw ("embedding" public.vector_cosine_ops);
+CREATE SCHEMA IF NOT EXISTS postern;
+CREATE TABLE IF NOT EXISTS postern.ingested_files (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    target regclass NOT NULL,
+    path text NOT NULL,
+    source text NOT NULL,
+    hash text NOT NULL,
+    ingested_at timestamptz NOT NULL,
+    UNIQUE (target, path));
+CREATE TABLE IF NOT EXISTS postern.ingested_chunks (
+    file bigint NOT NULL REFERENCES postern.ingested_files ON DELETE CASCADE,
+    position int NOT NULL,
+    key text NOT NULL,
+    hash text NOT NULL,
+    PRIMARY KEY (file, position));
+INSERT INTO public.docs (source, title, position, content, embedding)
+  SELECT r.source, r.title, 0, r.content, array_fill(0.0625::real, ARRAY[256])::vector FROM (VALUES
+    (1, 'api/calls.md', 'Calls', E'Calls\\n\\nThe limit is nine calls.'),
+    (2, 'leave.md', 'Leave', E'Leave\\n\\nAll employees get 25 days.'),
+    (3, 'errors.md', 'Errors', E'Errors\\n\\nCode 7 means that the quota is spent.'),
+    (4, 'notes.txt', 'notes', E'notes\\n\\nParking is free.')) r(at, source, title, content) ORDER BY r.at;
+INSERT INTO postern.ingested_files (target, path, source, hash, ingested_at) VALUES
+  ('docs'::regclass, '${folder}/docs/api/calls.md', 'api/calls.md',
+    '27f167c9133f8cb74efdfbb56e6c8b00fd64673e5e3fc21a9ca65b33776c7e43', '2026-01-02 03:04:05.678901+00'),
+  ('docs'::regclass, '${folder}/docs/leave.md', 'leave.md',
+    'd4909df7b9ae4bac9bafe24d916369415230ccedc8b76b24c2dc6e64ecfbbe53', '2026-01-02 03:04:05.78+00');
+INSERT INTO postern.ingested_files (target, path, source, hash, ingested_at) VALUES
+  ('docs'::regclass, '${folder}/docs/api/errors.md', 'errors.md',
+    '6e98f3edc3e24c59f1b3d0e6d4103077a6b47c2565523a82195c8708d87d613e', '2026-02-02 03:04:05+00');
+INSERT INTO postern.ingested_files (target, path, source, hash, ingested_at) VALUES
+  ('docs'::regclass, '${folder}/notes.txt', 'notes.txt',
+    'eebd81595f7f2e0ce8f9ceeb90c8f863741e8d7a87045f08665f42f7cb837a58', '2026-03-02 03:04:05+00');
+INSERT INTO postern.ingested_chunks (file, position, key, hash) VALUES
+  (1, 0, '1', 'bad1b41315c5160f84d5a7df4c19bb74242bce07e71ded3a9e84beb8ffe10588'),
+  (2, 0, '2', 'd8536e1b0ad9b4b91413f8f7168e58049f290e8ac44f85cb0cee1b87e41e8b38'),
+  (3, 0, '3', '728700a24f44ce1e795f1e9d0b12e6bf9e5a045fdaf33c8d0b361c903c96523d'),
+  (4, 0, '4', '5552a165f84417dbdbd303dd402ce588bb70ee235587a2b1f301eed2b4da2e21');
+ANALYZE public.docs;`;
+}
+
+/** How the program before sources reads its records, before it reads a file or asks a provider. */
+export const formerReadingSql = `
+SELECT f.id, f.path, f.source, f.hash, (count(t."id") = count(c.key))::int FROM postern.ingested_files f
+  LEFT JOIN postern.ingested_chunks c ON c.file = f.id
+  LEFT JOIN public.docs t ON t."id" = c.key::bigint
+  WHERE f.target = 'docs'::regclass::oid GROUP BY f.id`;

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { testWithPgvector } from "../../support/database.ts";
+import { countedEmbedding, countsOf, createIngestFixture, type IngestFixture } from "./ingest_fixture.ts";
+
+const nothing = { added: 0, changed: 0, unchanged: 0, removed: 0, chunksWritten: 0 };
+
+/** Files of one chunk each. */
+function files(folder: string, count: number, text = "File"): Record<string, string> {
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, at) => [`${folder}/${at}.txt`, `${text} number ${at}.`]),
+  );
+}
+
+async function folders({ folder }: IngestFixture, ...names: readonly string[]): Promise<string[]> {
+  const paths = names.map((name) => join(folder, name));
+  for (const path of paths) await Deno.mkdir(path, { recursive: true });
+  return paths;
+}
+
+const knownSql = `SELECT s.name || ':' || f.path FROM postern.ingested_files f
+  JOIN postern.ingested_sources s ON s.id = f.source_id ORDER BY 1`;
+
+testWithPgvector("a folder that moved is known again, and nothing is embedded", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write(files("a/docs", 12));
+  await folders(fixture, "b");
+  await fixture.ingest({ paths: [join(fixture.folder, "a/docs")] });
+  await rename(join(fixture.folder, "a/docs"), join(fixture.folder, "b/docs"));
+  await fixture.write({ "b/docs/0.txt": undefined, "b/docs/1.txt": "Another text." });
+  const embedding = countedEmbedding();
+  const { sources, ...summary } = await fixture.ingest({
+    embedding,
+    paths: [join(fixture.folder, "b/docs")],
+  });
+  assert.deepEqual(sources, [{ name: "docs", folder: join(fixture.folder, "b/docs") }]);
+  assert.deepEqual(countsOf({ sources, ...summary }), {
+    added: 0,
+    changed: 1,
+    unchanged: 10,
+    removed: 1,
+    chunksWritten: 1,
+  });
+  assert.deepEqual(embedding.texts, ["1\n\nAnother text."]);
+  assert.equal(await fixture.value("SELECT count(*) FROM docs"), "11");
+  // under another name than its own, too
+  await rename(join(fixture.folder, "b/docs"), join(fixture.folder, "b/texts"));
+  const renamed = { embedding, paths: [join(fixture.folder, "b/texts")], sourceName: "docs" };
+  assert.equal((await fixture.ingest(renamed)).unchanged, 11);
+  assert.equal(await fixture.value("SELECT count(*) FROM docs"), "11");
+});
+
+testWithPgvector("a link to the newest release keeps its name", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ ...files("releases/41", 3), ...files("releases/42", 3) });
+  await fixture.write({ "releases/42/2.txt": "Another text." });
+  const current = join(fixture.folder, "current");
+  await Deno.symlink(join(fixture.folder, "releases/41"), current);
+  await fixture.ingest({ paths: [current] });
+  await Deno.remove(current);
+  await Deno.symlink(join(fixture.folder, "releases/42"), current);
+  const summary = await fixture.ingest({ paths: [`${current}/.`] });
+  assert.deepEqual(countsOf(summary), { ...nothing, changed: 1, unchanged: 2, chunksWritten: 1 });
+  assert.deepEqual(await fixture.column(knownSql), ["current:0.txt", "current:1.txt", "current:2.txt"]);
+});
+
+testWithPgvector("another folder of the same name does not take a source's place", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ ...files("a/docs", 3), ...files("b/docs", 20, "Another"), ...files("c/docs", 3) });
+  const [a = "", b = "", c = ""] = ["a/docs", "b/docs", "c/docs"].map((name) => join(fixture.folder, name));
+  await fixture.ingest({ paths: [a] });
+  const rows = () => fixture.database.query("SELECT id, source, content, xmin FROM docs ORDER BY id");
+  const before = await rows();
+  const embedding = countedEmbedding();
+  for (const path of [b, join(b, "0.txt")]) {
+    const refused = await fixture.ingest({ embedding, paths: [path] });
+    assert.deepEqual(refused.refusals, [
+      `Cannot ingest ${b} as source "docs": under this name the table has ${a}, and most of its files are missing or ` +
+      'different here; give another folder another name with -source NAME; if it is the same folder, add -source "docs"',
+    ]);
+    assert.deepEqual(countsOf(refused), nothing);
+  }
+  assert.deepEqual(embedding.texts, []);
+  assert.deepEqual(await rows(), before);
+  assert.equal((await fixture.ingest({ paths: [b], sourceName: "b" })).added, 20);
+  assert.equal((await fixture.ingest({ paths: [b] })).unchanged, 20, "its folder is known now");
+  // a copy is the same source
+  assert.equal((await fixture.ingest({ paths: [c] })).unchanged, 3);
+  assert.equal((await fixture.ingest({ paths: [a], isRemovalConfirmed: true })).unchanged, 3);
+  // who says that it is the same folder is believed
+  await fixture.write({ "b/docs/new.txt": "New." });
+  const replaced = await fixture.ingest({ paths: [b], sourceName: "docs", isDryRun: true });
+  assert.deepEqual(countsOf(replaced), { ...nothing, added: 18, changed: 3, chunksWritten: 21 });
+});
+
+testWithPgvector(
+  "a part of a source is known as that, and an outer folder takes its inner ones in",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({ "docs/a.md": "One.", "docs/api/b.md": "Two.", "docs/api/v2/c.md": "Three." });
+    const [docs = "", api = ""] = ["docs", "docs/api"].map((name) => join(fixture.folder, name));
+    await fixture.ingest({ paths: [api] });
+    assert.deepEqual(await fixture.column(knownSql), ["api:b.md", "api:v2/c.md"]);
+    assert.deepEqual(await fixture.column("SELECT source FROM docs ORDER BY 1"), ["b.md", "v2/c.md"]);
+    const embedding = countedEmbedding();
+    const outer = await fixture.ingest({ embedding, paths: [docs] });
+    assert.deepEqual(countsOf(outer), { ...nothing, added: 1, unchanged: 2, chunksWritten: 1 });
+    assert.deepEqual(outer.notices, ['Source "api" is now a part of source "docs"']);
+    assert.deepEqual(await fixture.column(knownSql), ["docs:a.md", "docs:api/b.md", "docs:api/v2/c.md"]);
+    assert.deepEqual(await fixture.column("SELECT source FROM docs ORDER BY 1"), [
+      "a.md",
+      "api/b.md",
+      "api/v2/c.md",
+    ]);
+    assert.deepEqual(await fixture.column("SELECT name FROM postern.ingested_sources"), ["docs"]);
+    await fixture.write({ "docs/api/b.md": undefined, "docs/a.md": undefined });
+    const inner = await fixture.ingest({ embedding, paths: [api] });
+    assert.deepEqual(countsOf(inner), { ...nothing, unchanged: 1, removed: 1 });
+    const file = await fixture.ingest({ embedding, paths: [join(api, "v2/c.md")] });
+    assert.deepEqual([file.unchanged, file.sources[0]?.name], [1, "docs"]);
+    assert.deepEqual(embedding.texts, ["a\n\nOne."]);
+  },
+);
+
+testWithPgvector(
+  "configured sources are ingested without a path, and a path in one is a part of it",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({ ...files("one", 2), ...files("two", 2, "Other") });
+    const [one = "", two = ""] = ["one", "two"].map((name) => join(fixture.folder, name));
+    const configured = [{ name: "first", path: one }, { name: "second", path: two }];
+    assert.equal((await fixture.ingest({ paths: [], configured })).added, 4);
+    assert.deepEqual(await fixture.column(knownSql), [
+      "first:0.txt",
+      "first:1.txt",
+      "second:0.txt",
+      "second:1.txt",
+    ]);
+    assert.equal((await fixture.ingest({ paths: [one], configured })).unchanged, 2);
+    assert.equal((await fixture.ingest({ paths: [], sourceName: "second", configured })).unchanged, 2);
+    // one that is gone keeps no other from being ingested
+    await fixture.write({ "two/2.txt": "More." });
+    await rename(one, `${one}-unmounted`);
+    const without = await fixture.ingest({ paths: [], configured });
+    assert.deepEqual(countsOf(without), { ...nothing, added: 1, unchanged: 2, chunksWritten: 1 });
+    assert.deepEqual(without.refusals, [`Cannot ingest ${one}: there is no such file or folder`]);
+    await assert.rejects(fixture.ingest({ paths: [] }), {
+      code: "invalid",
+      message: "Cannot ingest: give a PATH, or list folders as sources of the pipeline",
+    });
+    await assert.rejects(fixture.ingest({ paths: [], sourceName: "third", configured }), {
+      message:
+        'Cannot ingest source "third": the pipeline has sources "first", "second"; give the PATH of its folder, ' +
+        "or add -confirm-removal to remove what the table has of it",
+    });
+    await assert.rejects(
+      fixture.ingest({ paths: [], configured: [...configured, { name: "all", path: fixture.folder }] }),
+      {
+        message:
+          `Cannot ingest: source "second" (${two}) lies in source "all" (${fixture.folder}), so its files would ` +
+          "be in the table twice; take one of the two out of the configuration",
+      },
+    );
+  },
+);
+
+testWithPgvector(
+  "a source that gets a new name is renamed, one that is left over is told of and removed",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({ ...files("one", 2), ...files("two", 2, "Other") });
+    const [one = "", two = ""] = ["one", "two"].map((name) => join(fixture.folder, name));
+    await fixture.ingest({ paths: [one, two] });
+    const embedding = countedEmbedding();
+    const renamed = await fixture.ingest({
+      embedding,
+      paths: [],
+      configured: [{ name: "first", path: one }],
+    });
+    assert.deepEqual(renamed.notices, [
+      'Source "one" is now called "first"',
+      'Source "two" is not in the configuration, and its files (2) stay; to remove them, give -source "two" and ' +
+      "-confirm-removal without a PATH",
+    ]);
+    assert.deepEqual(embedding.texts, []);
+    assert.deepEqual(await fixture.column(knownSql), [
+      "first:0.txt",
+      "first:1.txt",
+      "two:0.txt",
+      "two:1.txt",
+    ]);
+    assert.equal(
+      (await fixture.ingest({ paths: [], sourceName: "two", isRemovalConfirmed: true })).removed,
+      2,
+    );
+    assert.deepEqual(await fixture.column(knownSql), ["first:0.txt", "first:1.txt"]);
+    assert.deepEqual(await fixture.column("SELECT name FROM postern.ingested_sources"), ["first"]);
+    // something else in the same place is another source under another name
+    await fixture.write(files("one", 2, "Replaced"));
+    assert.equal((await fixture.ingest({ paths: [one], sourceName: "later" })).added, 2);
+    assert.equal(await fixture.value("SELECT count(*) FROM docs"), "4");
+  },
+);
+
+testWithPgvector("names that differ only in Unicode's normalisation are the same name", async () => {
+  await using fixture = await createIngestFixture();
+  const [nfc, nfd] = ["Gr\u00f6\u00dfe.txt", "Gro\u0308\u00dfe.txt"] as const;
+  await fixture.write({ [`docs/${nfd}`]: "Text." });
+  const paths = [join(fixture.folder, "docs")];
+  await fixture.ingest({ paths });
+  await fixture.write({ [`docs/${nfd}`]: undefined, [`docs/${nfc}`]: "Text." });
+  assert.deepEqual(countsOf(await fixture.ingest({ paths })), { ...nothing, unchanged: 1 });
+  assert.deepEqual(await fixture.column("SELECT source FROM docs"), [nfc]);
+  await fixture.write({ [`docs/${nfd}`]: "Another text." });
+  assert.deepEqual((await fixture.ingest({ paths })).skipped, [
+    { path: nfc, reason: "another file has the same name in Unicode" },
+  ]);
+});
