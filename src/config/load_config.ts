@@ -4,7 +4,12 @@ import { type ConfigDocument, readConfigDocument } from "./config_document.ts";
 import { readConfigFile } from "./config_file.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
-import { clampSettings, identityFaults, takeDeprecatedSettings } from "./deprecated_settings.ts";
+import {
+  clampSettings,
+  identityFaults,
+  takeDeprecatedSettings,
+  takeLocalRerank,
+} from "./deprecated_settings.ts";
 import { ruleFaults, type RunContext } from "./rule_faults.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
 import { joinAddresses, useOwnNames } from "./schema/pgedge_aliases.ts";
@@ -70,7 +75,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ...document,
   }) as ValueMap;
   const hints = variableHints(document.tree, document.place);
-  const clamped = clampSettings(tree, document.place);
+  const clamped = [...clampSettings(tree, document.place), ...takeLocalRerank(tree, document.place)];
   const { origins, warnings } = applyOverrides(tree, { env, flags: flags.settings, cwd });
   faults.push(...takeFaultyHalves(tree, locator(document, origins)));
   const addresses = defaultAddresses(tree, flags);

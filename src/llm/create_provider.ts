@@ -1,7 +1,6 @@
 import { createCircuitBreaker, guardCompletion, guardEmbedding, guardRerank } from "./circuit_breaker.ts";
 import { localCompletion } from "./local/local_completion.ts";
 import { localEmbedding } from "./local/local_embedding.ts";
-import { localRerank } from "./local/local_rerank.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
@@ -99,8 +98,6 @@ function rerankOf(options: ProviderOptions): RerankProvider {
       return createVoyageRerank(options);
     case "cohere":
       return createCohereRerank(options);
-    case "local":
-      return localRerank(options.onUsage);
     default: {
       const { name, refuse } = unsupported(options, "reranking");
       return { name, ping: refuse, rerank: refuse };

@@ -10,7 +10,7 @@ export type CompletionKind = (typeof completionKinds)[number];
 export const embeddingKinds = ["openai", "gemini", "voyage", "ollama", "local"] as const;
 export type EmbeddingKind = (typeof embeddingKinds)[number];
 
-export const rerankKinds = ["voyage", "cohere", "local"] as const;
+export const rerankKinds = ["voyage", "cohere"] as const;
 export type RerankKind = (typeof rerankKinds)[number];
 
 /** Vendors that want a key. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
-import { localRerank } from "../../src/llm/local/local_rerank.ts";
-import type { CompletionProvider } from "../../src/llm/provider.ts";
+import { type CompletionProvider, noUsage, type RerankProvider } from "../../src/llm/provider.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
 import { createConnectionPools } from "../../src/postgres/pool/connection_pools.ts";
 import { createDatabase } from "../../src/postgres/database.ts";
@@ -106,6 +105,12 @@ testWithPgvector("the doctor finds a database that does not exist", async () => 
   assert.equal(remedy, "-- Correct the database's name in its settings, or make it: CREATE DATABASE …");
 });
 
+const reranker = (rerank: RerankProvider["rerank"]): RerankProvider => ({
+  name: "cohere/r",
+  ping: () => Promise.resolve(),
+  rerank,
+});
+
 Deno.test("the doctor finds providers that fail, and says which and why", async () => {
   const failing = (name: string, error: Error): CompletionProvider => scriptedProvider(name, [error]);
   const results = await examineDown({
@@ -118,11 +123,7 @@ Deno.test("the doctor finds providers that fail, and says which and why", async 
       failing("ollama/llama3", new ProviderError("invalid_request", "HTTP 404: model not found")),
       failing("openai/gpt", new ProviderError("unreachable", "")),
     ],
-    rerank: {
-      ...localRerank(),
-      name: "cohere/r",
-      rerank: () => Promise.reject(new ProviderError("rate_limit", "")),
-    },
+    rerank: reranker(() => Promise.reject(new ProviderError("rate_limit", ""))),
   });
   assert.deepEqual(results, [
     {
@@ -154,7 +155,9 @@ Deno.test("the doctor finds providers that fail, and says which and why", async 
       remedy: "-- Wait, or raise the account's limit or balance with the provider",
     },
   ]);
-  const healthy = await examineDown({ rerank: localRerank() });
+  const healthy = await examineDown({
+    rerank: reranker(() => Promise.resolve({ results: [], usage: noUsage })),
+  });
   assert.deepEqual(healthy.filter(({ ok }) => !ok), []);
 });
 

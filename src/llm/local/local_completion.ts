@@ -2,7 +2,8 @@ import { createSlices } from "../../core/async/yield.ts";
 import { cutToTokens } from "../../text/cut_to_tokens.ts";
 import { splitSentences } from "../../text/sentences.ts";
 import { countTokens } from "../../text/token_count.ts";
-import { words } from "../../text/words.ts";
+import { searchStem } from "../../text/word_stem.ts";
+import { isFunctionWord, words } from "../../text/words.ts";
 import {
   type CompletionProvider,
   type CompletionRequest,
@@ -11,7 +12,6 @@ import {
   type OnUsage,
   type Usage,
 } from "../provider.ts";
-import { questionStems, rarities, topicStems } from "./local_rerank.ts";
 
 const notAnswered = "The documents do not answer this.";
 const notAModel =
@@ -139,6 +139,31 @@ async function extractAnswer(
 function askedStems(question: string): string[] {
   const topics = words(question).filter((word) => !idleVerbs.has(word)).join(" ");
   return topicStems(topics).length > 0 ? questionStems(topics) : questionStems(question);
+}
+
+/** The stems of a text's words in order, without those that carry no topic. */
+function topicStems(text: string): string[] {
+  return words(text).filter((word) => !isFunctionWord(word)).map(searchStem);
+}
+
+/** A question's distinct stems; all its words where none carries a topic. */
+function questionStems(question: string): string[] {
+  const stems = topicStems(question);
+  return [...new Set(stems.length > 0 ? stems : words(question).map(searchStem))];
+}
+
+/**
+ * How rare each of some stems is among texts, from 0 upwards: the inverse document frequency of Okapi BM25 (Robertson
+ * and Zaragoza, The Probabilistic Relevance Framework, 2009), with one added so that it is never negative.
+ */
+function rarities(
+  stems: readonly string[],
+  texts: readonly ReadonlySet<string>[],
+): Map<string, number> {
+  return new Map(stems.map((stem) => {
+    const holders = texts.reduce((sum, text) => sum + (text.has(stem) ? 1 : 0), 0);
+    return [stem, Math.log(1 + (texts.length - holders + 0.5) / (holders + 0.5))];
+  }));
 }
 
 /** Numbers in brackets would pass for ours. */
