@@ -96,7 +96,7 @@ async function openPipeline(
 }
 
 function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSettings {
-  const { id_column: idColumn, text_search_config: textSearchConfig, filter } = table;
+  const { id_column: idColumn, text_search_config: textSearchConfig, filter, filter_columns } = table;
   return {
     table: table.table,
     textColumn: table.text_column,
@@ -106,6 +106,7 @@ function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSe
     ...(filter === undefined
       ? {}
       : { filter: typeof filter === "string" ? filter : { ...filter, logic: filter.logic ?? "AND" } }),
+    ...(filter_columns === undefined ? {} : { filterColumns: filter_columns }),
   };
 }
 

@@ -54,6 +54,7 @@ export async function startRagServer(
 
   const server = opening.use(await serve(pipelines, options));
   void logStartupWarnings(first.list.map(({ database }) => database), logger);
+  warnOfFilters(config, logger);
   if (config.pipelines.length === 0) {
     logger.warn("The configuration has no pipelines: there is nothing to ask");
   }
@@ -83,6 +84,17 @@ export async function startRagServer(
   }
   const stack = opening.move();
   return { url: server.url, prepare, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** A filter tells its caller whether a row meets it, whatever the row's columns are for: once for all pipelines. */
+function warnOfFilters({ pipelines }: Pick<Config, "pipelines">, logger: Logger): void {
+  const open = pipelines.filter(({ tables }) => tables.some((table) => table.filter_columns === undefined));
+  if (open.length === 0) return;
+  logger.warn(
+    "Requests may filter by every column of these pipelines' tables, and so find out values that no answer shows; " +
+      "name the columns for filters in pipelines[].tables[].filter_columns",
+    { pipelines: open.map(({ name }) => name).join(", ") },
+  );
 }
 
 /** Serves pipelines over HTTP or HTTPS. Everyone who reaches the listener may ask. */

@@ -10,6 +10,14 @@ import { z } from "zod";
 /** Marks the fields whose text is a file's path, and the words in them that are not paths. */
 export const pathFields: z.core.$ZodRegistry<{ words: readonly string[] }> = z.registry();
 
+/** Marks the lists that mean something when they are empty: others are taken for absent then. */
+export const emptyLists: z.core.$ZodRegistry<{ readonly isKept: true }> = z.registry();
+
+export const keptEmpty = <T extends z.ZodType>(schema: T): T => {
+  emptyLists.add(schema, { isKept: true });
+  return schema;
+};
+
 export const text = () => z.string({ error: "expected text" });
 
 /** A path; one in the file is resolved against the file's folder, one from elsewhere against the working folder. */

@@ -1,5 +1,5 @@
 import { isMap, type SettingPath, type ValueMap } from "../value_tree.ts";
-import { pathFields, toggleFromText } from "./field_types.ts";
+import { emptyLists, pathFields, toggleFromText } from "./field_types.ts";
 import { listElement, ownField, recordValue, sectionFields, writtenSchema } from "./schema_walk.ts";
 import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
@@ -52,9 +52,10 @@ function normalizeMap(
     if (schema === undefined) return [[key, item]];
     // in a mapping of free names an empty text is a value like any other
     if (fields === undefined) return [[key, normalizeTree(item ?? "", schema, options, [...path, key])]];
-    if (writtenSchema(schema) instanceof z.ZodUnknown) return [[key, item]];
+    const shape = writtenSchema(schema);
+    if (shape instanceof z.ZodUnknown) return [[key, item]];
     // a filter in which nothing is left is a mistake: without one all rows would take part
-    const mayVanish = !(isMap(item) && writtenSchema(schema) instanceof z.ZodUnion);
+    const mayVanish = !(isMap(item) && shape instanceof z.ZodUnion) && !emptyLists.has(shape);
     if (mayVanish && isEmpty(item)) return [];
     const entry = normalizeTree(item, schema, options, [...path, key]);
     return mayVanish && isEmpty(entry) ? [] : [[key, entry]];

@@ -10,6 +10,7 @@ import {
   headerMap,
   host,
   integer,
+  keptEmpty,
   list,
   port,
   section,
@@ -67,6 +68,9 @@ const table = section({
     "PostgreSQL's text search configuration for the text, or the column that names it for each row; without it, english",
   ),
   filter: filter.optional().describe("Which rows to search: SQL text, or conditions and logic"),
+  filter_columns: keptEmpty(list(text())).optional().describe(
+    "Columns that requests may filter by, as name or meta->>key; empty: none; without it, every column",
+  ),
 });
 
 const source = section({

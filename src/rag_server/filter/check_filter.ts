@@ -18,7 +18,7 @@ import { compileFilter, type UncheckedCondition } from "./compile_filter.ts";
 /** For whom the database is asked. */
 export type SearchCaller = Pick<PipelineQuery, "address" | "signal">;
 
-type FilteredTable = Pick<DocumentTable, "relation" | "columns">;
+type FilteredTable = Pick<DocumentTable, "relation" | "requestColumns">;
 
 /**
  * Refuses a filter that does not fit all tables. The database is asked about types and values that it alone can judge,
@@ -32,7 +32,7 @@ export async function checkFilter(
   filter: Filter,
   caller: SearchCaller,
 ): Promise<void> {
-  const compiled = tables.map(({ columns }) => compileFilter(filter, columns));
+  const compiled = tables.map(({ requestColumns }) => compileFilter(filter, requestColumns));
   // before any value is read as its column's type
   for (const table of tables) await checkColumns(database, table, filter, caller);
   await Promise.all(compiled.map(({ unchecked }) => checkValues(database, unchecked, caller)));
@@ -65,7 +65,7 @@ async function checkColumns(
   { signal, ...address }: SearchCaller,
 ): Promise<void> {
   for (const [index, { column, operator }] of filter.conditions.entries()) {
-    const type = table.columns.get(column);
+    const type = table.requestColumns.get(column);
     if (type === undefined || builtIn.test(type.sqlType) || operator.endsWith("NULL")) continue;
     const result = await database.read({
       principal: { kind: "local", ...address },

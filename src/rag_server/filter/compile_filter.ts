@@ -3,6 +3,7 @@ import { arrayText, identifierSql, joinSql, sql, type SqlText, verbatim } from "
 import type { Condition, Filter } from "../query.ts";
 import type { ColumnType } from "../search/column_type.ts";
 import type { Operator } from "./filter_kinds.ts";
+import { type FilterColumn, findColumn } from "./find_column.ts";
 import { expectation, holdsNul, isNumberText, literalOf } from "./literal.ts";
 
 /** A condition over a type that only PostgreSQL can judge a value of. */
@@ -27,12 +28,13 @@ interface CompiledFilter {
  * condition but IS NULL, not even `!=` and NOT IN (but NOT IN of an empty list, which every row meets). Comparisons are
  * of the column's type.
  *
+ * @param columns those that it may name; any other is one that does not exist
  * @param path what errors call the filter
  * @throws {AppError} `invalid` with the place of what does not fit: `filter.conditions[2].value: expected …`
  */
 export function compileFilter(
   filter: Filter,
-  columns: ReadonlyMap<string, ColumnType>,
+  columns: ReadonlyMap<string, FilterColumn>,
   path = "filter",
 ): CompiledFilter {
   const unchecked: UncheckedCondition[] = [];
@@ -62,14 +64,15 @@ interface Comparison<O = Exclude<Operator, "IS NULL" | "IS NOT NULL">> {
 
 function compileCondition(
   { column: reference, operator, value }: Condition,
-  columns: ReadonlyMap<string, ColumnType>,
+  columns: ReadonlyMap<string, FilterColumn>,
   place: string,
 ): { readonly condition: SqlText; readonly uncheckedType?: ColumnType } {
   const found = findColumn(reference, columns);
   if (found === undefined) {
     throw new AppError("invalid", `${place}.column: there is no column "${reference}"`);
   }
-  const { column, type, keys } = found;
+  const { type, keys } = found;
+  const column = identifierSql(found.name);
   const fail = (field: "operator" | "value", reason: string) =>
     new AppError("invalid", `${place}.${field}: ${reason}`);
   if (keys.length > 0) return { condition: jsonPathSql({ column, type, operator, value, fail }, keys) };
@@ -83,22 +86,6 @@ function compileCondition(
     condition: element === undefined ? scalarSql(comparison) : arraySql(comparison, element),
     ...((element ?? type).kind === "other" && { uncheckedType: type }),
   };
-}
-
-/**
- * The column that a condition names: by its exact name, else as a path into a JSON column. A path is `meta.owner.name`
- * or `meta->'owner'->>'name'`, with or without the quotes; a number is a place in a JSON array.
- */
-function findColumn(reference: string, columns: ReadonlyMap<string, ColumnType>) {
-  const exact = columns.get(reference);
-  if (exact !== undefined) return { column: identifierSql(reference), type: exact, keys: [] };
-  const [name = "", ...keys] = reference.includes("->")
-    ? reference.split(/->>?/).map((part) => part.trim().replace(/^'(.*)'$/, "$1"))
-    : reference.split(".");
-  const type = columns.get(name);
-  const isPath = type?.kind === "json" && keys.length > 0 &&
-    keys.every((key) => key !== "" && !holdsNul(key));
-  return isPath ? { column: identifierSql(name), type, keys } : undefined;
 }
 
 /** A column that holds one value. */

@@ -3,6 +3,7 @@ import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import { quoteParts, renderSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
+import { type FilterColumn, requestColumns } from "../filter/find_column.ts";
 import type { Filter } from "../query.ts";
 import { type CatalogColumn, columnsSql, type ColumnType, columnTypeOf } from "./column_type.ts";
 import { findVectorIndexes, type VectorColumn, type VectorTable } from "./vector_index.ts";
@@ -17,12 +18,16 @@ export interface TableSettings {
   readonly idColumn?: string;
   /** SQL over the table's columns, or conditions. */
   readonly filter?: string | Filter;
+  /** The columns that requests may filter by, as conditions name them; every column where it is absent. */
+  readonly filterColumns?: readonly string[];
 }
 
 /** A table or view of documents, as the database has it. */
 export interface DocumentTable extends VectorTable {
-  /** Those that a filter may name, by name. */
+  /** All of them, by name. */
   readonly columns: ReadonlyMap<string, ColumnType>;
+  /** Those that a request's filter may name. */
+  readonly requestColumns: ReadonlyMap<string, FilterColumn>;
   /** Quoted. */
   readonly textColumn: string;
   readonly key: RowKey;
@@ -95,10 +100,12 @@ export async function readTable(
   const key: RowKey = id === undefined && hasPlaces
     ? { name: "ctid", type: "tid", isId: false }
     : { name: (id ?? text).name, type: (id ?? text).type.sqlType, isId: id !== undefined };
+  const types = new Map(Array.from(columns.values(), ({ name, type }) => [name, columnTypeOf(type)]));
   const table: DocumentTable = {
     name: settings.table,
     relation,
-    columns: new Map(Array.from(columns.values(), ({ name, type }) => [name, columnTypeOf(type)])),
+    columns: types,
+    requestColumns: requestColumns(types, settings.filterColumns, fail),
     textColumn: text.quoted,
     vector: { ...vector, indexes },
     extension: { schema, isIterative: isIterative(version) },

@@ -106,7 +106,7 @@ export function createRetriever(
 
   /** Throws what is wrong with the request, so that nothing is sent for any table. */
   function plan({ table, keywordSearch }: SearchedTable, request: RetrieveRequest): TablePlan {
-    const asked = request.filter && compileFilter(request.filter, table.columns);
+    const asked = request.filter && compileFilter(request.filter, table.requestColumns);
     const vectorWeight = keywordSearch === undefined ? 1 : weightOfVectors(request);
     return {
       table,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { startRagServer } from "../../../src/app/rag/rag_server.ts";
 import { loadConfig } from "../../../src/config/mod.ts";
 import { createFileWatch, type FileWatch } from "../../../src/core/files/watch_files.ts";
-import { silentLogger } from "../../../src/core/logger.ts";
+import { createLogger, silentLogger } from "../../../src/core/logger.ts";
 import { optionsFor } from "../../config/load_options.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 
@@ -64,4 +64,44 @@ pipelines:
     await server.prepare(await configOf(5));
   }
   assert.equal(files.open(), 0);
+});
+
+Deno.test("the start warns once of pipelines whose requests may filter by every column, and a reload does not", async () => {
+  const configOf = async (topN: number, filterColumns: string) =>
+    (await loadConfig(optionsFor(`
+server: { listen_address: 127.0.0.1, port: 0 }
+defaults: { embedding_llm: { provider: local }, rag_llm: { provider: local } }
+pipelines:
+${
+      ["open", "wide", "closed"].map((name) =>
+        `  - name: ${name}
+    top_n: ${topN}
+    database: { host: 127.0.0.1, port: 9, database: docs }
+    tables:
+      - { table: a, text_column: t, vector_column: v, filter_columns: [x] }
+      - { table: b, text_column: t, vector_column: v, ${name === "closed" ? filterColumns : ""} }`
+      ).join("\n")
+    }
+`))).config;
+  const warnings = async (filterColumns: string) => {
+    const lines: string[] = [];
+    using files = createFileWatch();
+    const logger = createLogger({ level: "warn", format: "text", write: (line) => lines.push(line) });
+    await using server = await startRagServer({
+      config: await configOf(1, filterColumns),
+      files,
+      version: "1.2.3",
+      logger,
+    });
+    (await server.prepare(await configOf(2, filterColumns)))?.();
+    return lines.filter((line) => line.includes("filter_columns"));
+  };
+  for (
+    const [filterColumns, pipelines] of [["filter_columns: []", "open, wide"], ["", "open, wide, closed"]]
+  ) {
+    const [line, ...others] = await warnings(filterColumns ?? "");
+    assert.match(line ?? "", /Requests may filter by every column of these pipelines' tables/);
+    assert.ok(line?.includes(`pipelines="${pipelines}"`));
+    assert.deepEqual(others, []);
+  }
 });

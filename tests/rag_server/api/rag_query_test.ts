@@ -150,6 +150,23 @@ Deno.test("an error of the database or of the program is told as nothing but tha
   }
 });
 
+Deno.test("a server without connections gets 503 and when to retry, in a stream too", async () => {
+  const full = new AppError("unavailable", "Cannot reach database: role postern_reader has too few", {
+    data: { sqlState: "53300", retryAfterSeconds: 3 },
+  });
+  for (const body of [{ query: "q" }, stream]) {
+    const { ask, log } = createHandbook(script(full));
+    const { status, text, headers } = await ask(body);
+    assert.equal(status, 503);
+    assert.equal(headers.get("retry-after"), "3");
+    assert.equal(
+      text,
+      '{"error":{"code":"OVERLOADED","message":"the server has no room for the request now; retry later"}}',
+    );
+    assert.match(log.join(), /postern_reader has too few/);
+  }
+});
+
 Deno.test("a filter that does not fit the tables gets 400, in a stream too, and no line in the log", async () => {
   const fault = new AppError("invalid", 'filter.conditions[0].column: there is no column "colour"');
   for (const body of [{ query: "q" }, stream]) {

@@ -28,7 +28,7 @@ const schema = `
 
 testWithPgvector("readTable() reads columns, vector, index and id from the catalog", async () => {
   await using fixture = await createSearchFixture(schema);
-  const { columns, ...docs } = await fixture.readTable({ table: "app.docs" });
+  const { columns, requestColumns, ...docs } = await fixture.readTable({ table: "app.docs" });
   assert.deepEqual(docs, {
     name: "app.docs",
     relation: "app.docs",
@@ -42,6 +42,7 @@ testWithPgvector("readTable() reads columns, vector, index and id from the catal
     extension: { schema: "public", isIterative: true },
     key: { name: "id", type: "bigint", isId: true },
   });
+  assert.deepEqual(requestColumns, columns);
   assert.deepEqual(Object.fromEntries(columns), {
     id: { kind: "bigint", sqlType: "bigint" },
     body: { kind: "text", sqlType: "text" },
