@@ -123,7 +123,10 @@ export async function openToolDatabases(
 ): Promise<AsyncDisposable & { readonly list: readonly Database[] }> {
   await using opening = new AsyncDisposableStack();
   const databases = opening.use(await openConfiguredDatabases(config, logger));
-  const pools = opening.use(createConnectionPools({ maxConnections: config.max_connections, logger }));
+  const pools = opening.use(
+    // an operator would rather hear soon that a running server has all the connections of its role
+    createConnectionPools({ maxConnections: config.max_connections, shortageWaitMs: 3_000, logger }),
+  );
   const guard = await createStatementGuard();
   const list = databases.list.map(({ options }) => createDatabase({ options, pools, guard, logger }));
   const stack = opening.move();

@@ -30,7 +30,8 @@ const remedies: Readonly<Record<string, string>> = {
   "28P01": "-- Correct the password of the database's settings, or the role's: ALTER ROLE … PASSWORD '…'",
   "28000": "-- Allow the role from this machine: add a line to pg_hba.conf, then SELECT pg_reload_conf()",
   "3D000": "-- Correct the database's name in its settings, or make it: CREATE DATABASE …",
-  "53300": "-- Raise max_connections of the server, or lower pool_max_conns",
+  "53300":
+    "-- Raise the role's limit (ALTER ROLE … CONNECTION LIMIT …) or max_connections of the server, or lower pool_max_conns",
 };
 
 function unreachable({ message, data }: AppError): CheckResult {

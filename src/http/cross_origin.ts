@@ -20,7 +20,7 @@ const rulesOf = {
   ragServer: {
     methods: "GET, HEAD, POST",
     requestHeaders: "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Requested-With",
-    replyHeaders: "Link, X-Request-Id",
+    replyHeaders: "Link, Retry-After, X-Request-Id",
     answersOthers: true,
   },
 } as const satisfies Readonly<Record<string, Rules>>;

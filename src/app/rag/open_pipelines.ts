@@ -20,6 +20,8 @@ export interface OpenPipelinesOptions {
   /** Outlives a reload. */
   readonly ledger: UsageLedger;
   readonly files: FileWatch;
+  /** As createConnectionPools() takes it. */
+  readonly shortageWaitMs?: number;
   readonly logger: Logger;
 }
 
@@ -40,9 +42,13 @@ export interface OpenPipelines extends AsyncDisposable {
 
 /** Puts the pipelines of a configuration together. Their databases and providers are not asked for anything yet. */
 export async function openPipelines(options: OpenPipelinesOptions): Promise<OpenPipelines> {
-  const { config, logger } = options;
+  const { config, shortageWaitMs, logger } = options;
   await using opening = new AsyncDisposableStack();
-  const pools = opening.use(createConnectionPools({ maxConnections: config.max_connections, logger }));
+  const pools = opening.use(createConnectionPools({
+    maxConnections: config.max_connections,
+    ...(shortageWaitMs !== undefined && { shortageWaitMs }),
+    logger,
+  }));
   const list: OpenPipeline[] = [];
   for (const pipeline of config.pipelines) {
     const opened = await openPipeline(pipeline, pools, options);
@@ -111,7 +117,7 @@ function tableSettings(table: PipelineConfig["tables"][number]): SearchedTableSe
 }
 
 /** Queries at the same time have their searches wait for each other beyond this; a search takes milliseconds. */
-const poolMaxConns = 10;
+const defaultPoolMaxConns = 10;
 
 /** What the adapter needs to know of a pipeline's database. */
 function pipelineDatabaseOptions(
@@ -132,7 +138,7 @@ function pipelineDatabaseOptions(
     ...(cert === undefined ? {} : { sslCertFile: cert }),
     ...(key === undefined ? {} : { sslKeyFile: key }),
     targetSessionAttrs: database.target_session_attrs ?? "any",
-    poolMaxConns,
+    poolMaxConns: database.pool_max_conns ?? defaultPoolMaxConns,
     poolMaxConnIdleTimeMs: 30 * 60_000,
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 30_000,

@@ -52,13 +52,16 @@ export async function openOperatorPipeline(
   };
 }
 
+/** An operator would rather hear soon that a running server has all the connections of its role. */
+const shortageWaitMs = 3_000;
+
 /** All pipelines of a configuration, without a server. */
 export async function openAllPipelines(config: Config, logger: Logger): Promise<OpenPipelines> {
   await using opening = new AsyncDisposableStack();
   const files = opening.use(createFileWatch());
   const guard = await createStatementGuard();
   const { list } = opening.use(
-    await openPipelines({ config, guard, ledger: createUsageLedger(), files, logger }),
+    await openPipelines({ config, guard, ledger: createUsageLedger(), files, shortageWaitMs, logger }),
   );
   const stack = opening.move();
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -46,6 +46,9 @@ const pipelineDatabase = section({
   sslrootcert: filePath().optional().describe(
     "Certificate authorities that may have signed the server's certificate, PEM",
   ),
+  pool_max_conns: integer(1, 1000).optional().describe(
+    "Most connections of the pipeline, those with a stuck statement included; without it, 10",
+  ),
 });
 
 const condition = section({

@@ -21,6 +21,15 @@ export interface AttemptError {
   readonly cause: unknown;
 }
 
+/** The SQLSTATE too_many_connections, whatever has the limit: the role, the database or the server. */
+const tooManyConnections = "53300";
+
+/** The same in the words of poolers, which have other SQLSTATEs for it: PgBouncer and Supavisor. */
+const noMoreClients = /no more connections allowed|max (?:client connections|clients) reached/i;
+
+/** After so long it may be tried again where a server has no room. */
+const retryAfterSeconds = 1;
+
 /** PostgreSQL is starting up, shutting down or recovering: another host may serve. */
 export const cannotConnectNow = "57P03";
 
@@ -41,8 +50,9 @@ const networkReasons: Readonly<Record<string, string>> = {
 export function connectError({ name, user }: DatabaseOptions, errors: readonly AttemptError[]): AppError {
   const decisive = errors.find((error) => error.stage === "login") ?? errors.at(-1);
   const { sqlState, cause } = decisive ?? {};
+  const state = sqlState !== undefined && { sqlState };
   const unavailable = (message: string) =>
-    new AppError("unavailable", message, { cause, ...(sqlState !== undefined && { data: { sqlState } }) });
+    new AppError("unavailable", message, { cause, ...(state && { data: state }) });
   if (sqlState === "28P01") {
     return unavailable(
       `Cannot log in to database "${name}": the server refused the credentials of role "${user}"`,
@@ -54,8 +64,20 @@ export function connectError({ name, user }: DatabaseOptions, errors: readonly A
       `Cannot log in to database "${name}": the server does not admit role "${user}" from here`,
     );
   }
+  if (decisive !== undefined && isShortage(decisive)) {
+    return new AppError(
+      "unavailable",
+      `Cannot reach database "${name}": its server takes no more connections (${decisive.reason}); try again later, ` +
+        `or ask the operator to raise the CONNECTION LIMIT of role "${user}" or the server's max_connections`,
+      { cause, data: { ...state, retryAfterSeconds } },
+    );
+  }
   const reasons = [...new Set(errors.map((error) => error.reason))].join("; ");
   return unavailable(`Cannot reach database "${name}": ${reasons}`);
+}
+
+function isShortage({ stage, sqlState, reason }: AttemptError): boolean {
+  return stage === "login" && (sqlState === tooManyConnections || noMoreClients.test(reason));
 }
 
 /** What an error that was thrown in an attempt says of it. */

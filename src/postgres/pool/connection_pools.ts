@@ -1,10 +1,12 @@
 import { AppError } from "../../core/app_error.ts";
+import { longestTimerMs, startTimer } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "./lease.ts";
 import { createPrincipalPool, type HeldPlace, poolEnded, type PrincipalPool } from "./principal_pool.ts";
+import { createServerRoom, isShortage, type ServerRoom } from "./server_room.ts";
 import { createStuckBackends } from "./stuck_backends.ts";
 
 /**
@@ -22,6 +24,10 @@ export interface ConnectionPools extends AsyncDisposable {
    * cannot be opened, all who wait for that database and have none open get the same error: nobody waits for the others to
    * fail one by one.
    *
+   * A server that takes no more connections refuses nobody here: who waits gets one of those that are open, or one that
+   * another pool of the same role gives up, since it has more of them or no use for it. Where a pool can have none at all,
+   * its callers are refused after `shortageWaitMs`.
+   *
    * @throws {AppError} `unavailable` where none can be opened, or all are stuck; the signal's reason where that aborts
    */
   acquire(database: DatabaseOptions, principal: Principal, signal: AbortSignal): Promise<Lease>;
@@ -35,6 +41,8 @@ interface Waiter {
   readonly pool: PrincipalPool;
   readonly caller: string;
   readonly signal: AbortSignal;
+  /** By the pools' clock. */
+  readonly since: number;
   readonly resolve: (lease: Lease) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -44,16 +52,39 @@ interface PoolsOptions {
   readonly maxConnections: number;
   readonly logger: Logger;
   readonly now?: () => number;
+  /**
+   * How long who has no connection waits for a server that takes no more, in milliseconds; as long as a statement of the
+   * database may take where absent.
+   */
+  readonly shortageWaitMs?: number;
   /** When to look at stuck backends, as createStuckBackends() takes it. */
   readonly lookAfterMs?: readonly number[];
 }
 
+/** What waiters before one another have asked of the pools of their roles. */
+interface Asked {
+  /** Connections that close and nobody before has counted on. */
+  readonly closing: Map<ServerRoom, number>;
+  /** Waiters of a pool. */
+  readonly waiting: Map<PrincipalPool, number>;
+}
+
+/** A pool that has had nothing in use for so long can spare its connections. */
+const unusedMs = 1_000;
+
+/** How long who waits until the call ends must have waited for the log to say for what. */
+const longWaitMs = 1_000;
+/** The log says so of one database once in this time. */
+const longWaitToldMs = 60_000;
+
 export function createConnectionPools(
-  { maxConnections, logger, now = Date.now, lookAfterMs }: PoolsOptions,
+  { maxConnections, logger, now = Date.now, shortageWaitMs, lookAfterMs }: PoolsOptions,
 ): ConnectionPools {
   // by the options' identity too: after a reload, a database of the same name may be another one
   const poolsOf = new Map<string, Map<DatabaseOptions, PrincipalPool>>();
   const availabilities = new WeakMap<DatabaseOptions, AvailabilityLog>();
+  const rooms = new Map<string, ServerRoom>();
+  const longWaitToldAt = new WeakMap<DatabaseOptions, number>();
   // with those that ended and still have connections
   const pools = new Set<PrincipalPool>();
   const stuckBackends = createStuckBackends({
@@ -63,6 +94,7 @@ export function createConnectionPools(
   });
   let queue: Waiter[] = [];
   let isClosed = false;
+  let stopRetry = () => {};
 
   function poolFor(principal: Principal, database: DatabaseOptions): PrincipalPool {
     const key = principalKey(principal);
@@ -78,11 +110,25 @@ export function createConnectionPools(
         availability,
         logger,
         now,
+        onClosed: () => roomOf(database).closed(),
         onChange: () => onChange(pool),
       });
     ofPrincipal.set(database, pool);
     pools.add(pool);
     return pool;
+  }
+
+  /** Of one role on one server: pools of the same role share its limit. */
+  function roomOf(database: DatabaseOptions): ServerRoom {
+    const { hosts, user, openStream } = database;
+    const key = JSON.stringify([hosts, user, openStream === undefined ? "" : database.name]);
+    const room = rooms.get(key) ?? createServerRoom({ now, logger });
+    rooms.set(key, room);
+    return room;
+  }
+
+  function poolsOfRoom(room: ServerRoom): PrincipalPool[] {
+    return [...pools].filter(({ database }) => roomOf(database) === room);
   }
 
   function availabilityOf(database: DatabaseOptions): AvailabilityLog {
@@ -98,7 +144,9 @@ export function createConnectionPools(
   }
 
   function serve(): void {
+    stopRetry();
     if (queue.length === 0) return;
+    const asked: Asked = { closing: new Map(), waiting: new Map() };
     let room = maxConnections - sum(pools, (pool) => pool.size());
     let closing = sum(pools, (pool) => pool.closingCount());
     const left = inFairOrder(queue).filter((waiter) => {
@@ -115,6 +163,10 @@ export function createConnectionPools(
         return false;
       }
       if (!pool.hasRoom()) return true;
+      if (!roomOf(pool.database).mayOpen(pool.hasOpen())) {
+        takeFromOthers(pool, asked);
+        return true;
+      }
       if (room > 0) {
         room--;
         void openFor(waiter);
@@ -127,6 +179,34 @@ export function createConnectionPools(
     });
     const isLeft = new Set(left);
     queue = queue.filter((waiter) => isLeft.has(waiter));
+    retryLater();
+  }
+
+  /**
+   * Has another pool of the role close an idle connection, unless one closes already: any where the waiter's own has none,
+   * else one that has at least two more, or has had no use for it for a while. So the pools of a role come to have about as
+   * many each, and stay so.
+   */
+  function takeFromOthers(pool: PrincipalPool, asked: Asked): void {
+    const room = roomOf(pool.database);
+    const ofRole = poolsOfRoom(room);
+    const closing = asked.closing.get(room) ?? sum(ofRole, (other) => other.closingCount());
+    asked.closing.set(room, closing - 1);
+    const before = asked.waiting.get(pool) ?? 0;
+    asked.waiting.set(pool, before + 1);
+    if (closing > 0) return;
+    const own = pool.size() + before;
+    const mayTake = (other: PrincipalPool) =>
+      own === 0 || other.size() > own + 1 || now() - (other.idleSince() ?? Infinity) > unusedMs;
+    longestIdle(ofRole.filter((other) => other !== pool && mayTake(other)))?.closeOldestIdle();
+  }
+
+  /** Serves again at the time when a server that took no more connections may be tried again. */
+  function retryLater(): void {
+    const waits = queue.flatMap(({ pool }) =>
+      pool.hasRoom() ? roomOf(pool.database).untilTryMs(pool.hasOpen()) ?? [] : []
+    );
+    if (waits.length > 0) stopRetry = startTimer(Math.min(...waits, longestTimerMs), serve);
   }
 
   /** Each waiter comes after as many of every other caller's as its own caller has in use or waiting before it. */
@@ -142,8 +222,11 @@ export function createConnectionPools(
   }
 
   /** Why a waiter need not wait: nothing that it could get would come back. */
-  function refusalOf({ pool, caller }: Waiter): AppError | undefined {
-    const { name, poolMaxConns: places } = pool.database;
+  function refusalOf({ pool, caller, since }: Waiter): AppError | undefined {
+    const { name, poolMaxConns: places, statementTimeoutMs } = pool.database;
+    const { refusal } = roomOf(pool.database);
+    const isLate = now() - since >= (shortageWaitMs ?? (statementTimeoutMs || Infinity));
+    if (isLate && !pool.hasOpen() && refusal() !== undefined) return refusal();
     const own = stuckOf(pool.database, caller);
     if (own.length >= places) return allStuck(name, `this caller's connections (${places})`, own);
     if (pool.isStuck()) {
@@ -169,23 +252,62 @@ export function createConnectionPools(
   }
 
   async function openFor(waiter: Waiter): Promise<void> {
+    const { pool, signal } = waiter;
+    const room = roomOf(pool.database);
+    room.began();
     try {
-      const lease = await waiter.pool.open(waiter.caller, waiter.signal);
-      if (waiter.signal.aborted) lease.release();
+      const lease = await pool.open(waiter.caller, signal);
+      room.opened();
+      if (signal.aborted) lease.release();
       else waiter.resolve(lease);
     } catch (error) {
-      waiter.reject(error);
-      if (!waiter.signal.aborted) {
-        refuse(error, ({ pool }) => pool.database === waiter.pool.database && !pool.hasOpen());
+      if (isShortage(error)) {
+        room.refused(error, pool.database);
+        waitAgain(waiter);
+      } else {
+        room.failed();
+        waiter.reject(error);
+        if (!signal.aborted) {
+          refuse(error, (other) => other.pool.database === pool.database && !other.pool.hasOpen());
+        }
       }
     }
-    onChange(waiter.pool);
+    onChange(pool);
+  }
+
+  /** Puts a waiter back to where it was in the queue. */
+  function waitAgain(waiter: Waiter): void {
+    if (waiter.pool.hasEnded()) return waiter.reject(poolEnded(waiter.pool.database.name));
+    if (waiter.signal.aborted) return;
+    const at = queue.findIndex((other) => other.since > waiter.since);
+    queue = queue.toSpliced(at === -1 ? queue.length : at, 0, waiter);
+  }
+
+  /** Says what to raise where a call ended while it waited. */
+  function logLongWait({ pool, since }: Waiter): void {
+    const { database } = pool;
+    const waitedMs = now() - since;
+    if (waitedMs < longWaitMs || now() - (longWaitToldAt.get(database) ?? -Infinity) < longWaitToldMs) return;
+    longWaitToldAt.set(database, now());
+    const raise = !pool.hasRoom()
+      ? "pool_max_conns"
+      : roomOf(database).refusal() === undefined
+      ? "max_connections"
+      : "the role's CONNECTION LIMIT or PostgreSQL's max_connections";
+    logger.warn(
+      `A request ended while it waited for a database connection; to serve more at once, raise ${raise}`,
+      {
+        database: database.name,
+        waited_ms: waitedMs,
+      },
+    );
   }
 
   function refuse(reason: unknown, isMeant: (waiter: Waiter) => boolean): void {
     const refused = queue.filter(isMeant);
     queue = queue.filter((waiter) => !refused.includes(waiter));
     for (const waiter of refused) waiter.reject(reason);
+    if (queue.length === 0) stopRetry();
   }
 
   function dropIfUnused(pool: PrincipalPool): void {
@@ -204,6 +326,7 @@ export function createConnectionPools(
 
   async function close(): Promise<void> {
     isClosed = true;
+    stopRetry();
     poolsOf.clear();
     stuckBackends[Symbol.dispose]();
     await end([...pools], true);
@@ -215,9 +338,11 @@ export function createConnectionPools(
       if (isClosed) return Promise.reject(poolEnded(database.name));
       const pool = poolFor(principal, database);
       const { promise, resolve, reject } = Promise.withResolvers<Lease>();
-      const waiter = { pool, caller: callerKey(principal), signal, resolve, reject };
+      const waiter = { pool, caller: callerKey(principal), signal, since: now(), resolve, reject };
       const abort = () => {
+        if (queue.includes(waiter)) logLongWait(waiter);
         queue = queue.filter((other) => other !== waiter);
+        if (queue.length === 0) stopRetry();
         reject(signal.reason);
         dropIfUnused(pool);
       };
@@ -243,6 +368,9 @@ function sum(pools: Iterable<PrincipalPool>, count: (pool: PrincipalPool) => num
   return total;
 }
 
+/** A stuck backend is looked at so often, sooner or later. */
+const stuckRetrySeconds = 10;
+
 function allStuck(databaseName: string, connections: string, places: readonly HeldPlace[]): AppError {
   const since = new Date(Math.min(...places.map((place) => place.since))).toISOString();
   return new AppError(
@@ -250,6 +378,7 @@ function allStuck(databaseName: string, connections: string, places: readonly He
     `Cannot read from database "${databaseName}": statements that PostgreSQL does not stop hold all of ` +
       `${connections}, the first since ${since}; try again later, or ask the operator to ` +
       "end the backends that the server's log names",
+    { data: { retryAfterSeconds: stuckRetrySeconds } },
   );
 }
 

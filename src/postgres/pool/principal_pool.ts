@@ -7,6 +7,7 @@ import { connect } from "../connect/connect.ts";
 import { type Connection, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { createLease, type Lease } from "./lease.ts";
+import { isShortage } from "./server_room.ts";
 import type { StuckBackends } from "./stuck_backends.ts";
 
 /** A place that a stuck backend holds. */
@@ -25,6 +26,8 @@ interface PrincipalPoolOptions {
   readonly availability: AvailabilityLog;
   readonly logger: Logger;
   readonly now: () => number;
+  /** Called when a connection has closed, before `onChange`. */
+  readonly onClosed: () => void;
   /** Called when a connection came back, has closed, or is stuck. */
   readonly onChange: () => void;
 }
@@ -38,7 +41,7 @@ export type PrincipalPool = ReturnType<typeof createPrincipalPool>;
 
 /** The connections of one principal to one database. Who waits for one is decided by the connection pools. */
 export function createPrincipalPool(options: PrincipalPoolOptions) {
-  const { database, isShared, stuckBackends, availability, now, onChange } = options;
+  const { database, isShared, stuckBackends, availability, now, onClosed, onChange } = options;
   const places = database.poolMaxConns;
   const logger = options.logger.with({ database: database.name });
   const idle: IdleConnection[] = [];
@@ -73,6 +76,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
   function forget(connection: Connection): void {
     logger.debug("database connection closed");
     stuck.delete(connection);
+    onClosed();
     onChange();
   }
 
@@ -118,6 +122,8 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     idleSince: () => idle.length === 0 ? undefined : inUse.size > 0 ? Infinity : lastUsedAt,
     /** Whether a connection is open that a waiter may get. */
     hasOpen: () => idle.length + inUse.size > 0,
+    /** Whether it was closed: then it opens none. */
+    hasEnded: () => ended.signal.aborted,
     /** The idle connection that was used last. */
     takeIdle(caller: string): Lease | undefined {
       const entry = idle.at(-1);
@@ -145,7 +151,8 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
         logger.debug("database connection opened");
         return lend(connection, caller);
       } catch (error) {
-        if (!signal.aborted && !ended.signal.aborted) availability.refused(error);
+        const isOurs = signal.aborted || ended.signal.aborted;
+        if (!isOurs && !isShortage(error)) availability.refused(error);
         throw error;
       } finally {
         opening--;

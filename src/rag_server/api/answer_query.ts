@@ -36,14 +36,14 @@ export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
 /**
  * Answers a query in parts, as server-sent events with status 200: any number of `chunk`, then one `done`, or one
  * `error` in its place. A `done` has `sources` and `tokens_used` where sources are included. The reply waits for the
- * first event, so that a filter that does not fit the tables is refused with a status of its own.
+ * first event, so that a filter that does not fit the tables, and a server without room, have a status of their own.
  */
 export async function answerInParts(options: QueryToAnswer): Promise<Response> {
   const { running, requestId } = options;
   const steps = readSteps(options);
   const first = await steps.next();
   if (first.kind === "left") return noReply();
-  if (first.kind === "error" && first.error.code === "INVALID_REQUEST") {
+  if (first.kind === "error" && hasOwnStatus.includes(first.error.code)) {
     return errorReply(first.error, { "x-request-id": requestId });
   }
   let upcoming: Step | undefined = first;
@@ -56,6 +56,9 @@ export async function answerInParts(options: QueryToAnswer): Promise<Response> {
     onLeave: running.leave,
   });
 }
+
+/** Before anything was sent, a client hears of these by their status. */
+const hasOwnStatus: readonly RagError["code"][] = ["INVALID_REQUEST", "OVERLOADED"];
 
 type Step =
   | { readonly kind: "event"; readonly event: StreamEvent }

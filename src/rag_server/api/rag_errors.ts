@@ -15,6 +15,8 @@ const statuses = {
   EXECUTION_ERROR: 500,
   /** The server itself failed. */
   INTERNAL_ERROR: 500,
+  /** For want of connections to the database. */
+  OVERLOADED: 503,
   REQUEST_TIMEOUT: 504,
 } as const;
 
@@ -22,6 +24,8 @@ const statuses = {
 export interface RagError {
   readonly code: keyof typeof statuses;
   readonly message: string;
+  /** After how long it may be tried again. */
+  readonly retryAfterSeconds?: number;
 }
 
 const internalPhrase = "an internal error occurred";
@@ -29,6 +33,11 @@ const timeoutPhrase = "the request took too long";
 
 export const internalError: RagError = { code: "INTERNAL_ERROR", message: internalPhrase };
 export const timeoutError: RagError = { code: "REQUEST_TIMEOUT", message: timeoutPhrase };
+export const overloadedError: RagError = {
+  code: "OVERLOADED",
+  message: "the server has no room for the request now; retry later",
+  retryAfterSeconds: 1,
+};
 export const hostError: RagError = {
   code: "FORBIDDEN",
   message:
@@ -38,10 +47,13 @@ export const hostError: RagError = {
 
 /** The reply of an error. */
 export function errorReply(
-  { code, message }: RagError,
+  { code, message, retryAfterSeconds }: RagError,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return jsonReply(JSON.stringify({ error: { code, message } }), statuses[code], headers);
+  return jsonReply(JSON.stringify({ error: { code, message } }), statuses[code], {
+    ...headers,
+    ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
+  });
 }
 
 /** What {@linkcode errorReply} sends, for the description of the API. */
@@ -60,5 +72,9 @@ export function pipelineError(error: unknown): RagError {
   if (error instanceof ProviderError) return { code: "EXECUTION_ERROR", message: error.message };
   if (!(error instanceof AppError) || error.code === "internal") return internalError;
   if (error.code === "invalid") return { code: "INVALID_REQUEST", message: error.message };
+  const retryAfterSeconds = error.data?.["retryAfterSeconds"];
+  if (error.code === "unavailable" && typeof retryAfterSeconds === "number") {
+    return { ...overloadedError, retryAfterSeconds };
+  }
   return { code: "EXECUTION_ERROR", message: error.code === "timeout" ? timeoutPhrase : internalPhrase };
 }

@@ -1,6 +1,13 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { queryRequest } from "../query.ts";
-import { errorSchema, hostError, internalError, type RagError, timeoutError } from "./rag_errors.ts";
+import {
+  errorSchema,
+  hostError,
+  internalError,
+  overloadedError,
+  type RagError,
+  timeoutError,
+} from "./rag_errors.ts";
 
 // What replies hold. The description is made from these schemas, and the tests hold every reply against it.
 
@@ -124,6 +131,13 @@ const requestId = {
   },
 };
 
+const retryAfter = {
+  "Retry-After": {
+    description: "After how many seconds to try again",
+    schema: { type: "integer" as const, example: 1 },
+  },
+};
+
 function success(description: string, schema: z.ZodType) {
   return { 200: { description, headers: link, content: json(schema) } };
 }
@@ -152,15 +166,20 @@ const errors: Readonly<Record<number, readonly [description: string, ...errors: 
     { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
     internalError,
   ],
+  503: ["The server has too few connections to its database", overloadedError],
   504: ["The answer took longer than the server allows", timeoutError],
 };
 
 function errorResponses(...statuses: number[]) {
   return Object.fromEntries(statuses.map((status) => {
     const [description, ...ofStatus] = errors[status] ?? [""];
-    const examples = Object.fromEntries(ofStatus.map((error) => [error.code, { value: { error } }]));
+    const examples = Object.fromEntries(
+      ofStatus.map(({ code, message }) => [code, { value: { error: { code, message } } }]),
+    );
     const content = { "application/json": { schema: errorSchema, examples } };
-    return [status, { description, headers: { ...link, ...requestId }, content }];
+    const isTemporary = ofStatus.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
+    const headers = { ...link, ...requestId, ...(isTemporary && retryAfter) };
+    return [status, { description, headers, content }];
   }));
 }
 
@@ -242,7 +261,7 @@ export function ragOpenApi(version: string): object {
     },
     responses: {
       200: { ...answered, content: { ...answered.content, ...events } },
-      ...errorResponses(400, 403, 404, 405, 413, 500, 504),
+      ...errorResponses(400, 403, 404, 405, 413, 500, 503, 504),
     },
   });
   return app.getOpenAPIDocument({

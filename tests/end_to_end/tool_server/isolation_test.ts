@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { password, serve, writeUsers } from "../../support/accounts.ts";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
+import { createLimitedRole } from "../../support/limited_role.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { runProgram, type ServerProcess } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
@@ -201,6 +202,22 @@ testWithPostgres("row-level security shows each user their own rows, in every to
     }
     assert.deepEqual(await rowsOf(clients.alice, "SELECT current_user", "by_role"), [[alice]]);
   });
+});
+
+testWithPostgres("eight calls at once of three tokens share a role with three connections", async () => {
+  await using database = await createTestDatabase();
+  await using role = await createLimitedRole(database, 3);
+  await using folder = await createConfigFolder(
+    `databases: [${databaseEntry("main", database.name).replace(/user: [^,]+/, `user: ${role.name}`)}]`,
+  );
+  const tokens = [await folder.addToken(), await folder.addToken(), await folder.addToken()];
+  await using server = await serve(folder);
+  await Promise.all(Array.from({ length: 8 }, async (_, at) => {
+    const client = createToolClient({ url: server.url, token: tokens[at % 3]?.token ?? "" });
+    for (let n = 0; n < 10; n++) assert.deepEqual(await rowsOf(client, `SELECT ${n}`), [[String(n)]]);
+  }));
+  assert.equal((await fetch(`${server.url}/ready`)).status, 200);
+  assert.ok(await role.count() <= 3);
 });
 
 /** Reads a table, in the database of the same name, by each tool that reads. */

@@ -53,6 +53,7 @@ Deno.test("every path, status and media type is described", () => {
       "405 application/json",
       "413 application/json",
       "500 application/json",
+      "503 application/json",
       "504 application/json",
     ],
   ]);
@@ -65,6 +66,7 @@ Deno.test("every path, status and media type is described", () => {
     "REQUEST_TOO_LARGE",
     "EXECUTION_ERROR",
     "INTERNAL_ERROR",
+    "OVERLOADED",
     "REQUEST_TIMEOUT",
   ]);
 });
