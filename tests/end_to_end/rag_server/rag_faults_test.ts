@@ -235,7 +235,11 @@ testWithPgvector("what callers and documents do wrong stays with them", async (t
   await using openai = createVendor("openai", { embed: topicVector });
   await using anthropic = createVendor("anthropic", { answer: "Quite so." });
   await using running = await startRagServer({
-    pipelines: [handbookPipeline("handbook", { database, openai, anthropic })],
+    pipelines: [
+      handbookPipeline("handbook", { database, openai, anthropic }, {
+        tables: [{ ...pagesTable, filter_columns: ["id", "audience", "year"] }],
+      }),
+    ],
   });
   const { client, process } = running;
 
