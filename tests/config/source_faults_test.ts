@@ -49,6 +49,28 @@ Deno.test("two sources of a pipeline, or of pipelines with the same table, have 
   );
 });
 
+Deno.test("sources for one table have no files in common", async () => {
+  const nested = [[
+    "pipelines[0].sources[1].path",
+    "this folder and that of pipelines[0].sources[0] have the same files",
+  ]];
+  for (const [one, other] of [["docs", "docs/api"], ["docs/api", "docs"], ["docs", "x/../docs/"]]) {
+    assert.deepEqual(
+      await faults(pipeline("p", `{ name: a, path: /${one} }, { name: b, path: /${other} }`)),
+      nested,
+    );
+  }
+  assert.deepEqual(await faults(pipeline("p", "{ path: /docs }, { path: /docs-2 }")), []);
+  assert.deepEqual(await faults(pipeline("p", "{ path: /docs }"), pipeline("q", "{ path: /docs/api }")), [[
+    "pipelines[1].sources[0].path",
+    "this folder and that of pipelines[0].sources[0] have the same files, for the same table",
+  ]]);
+  assert.deepEqual(
+    await faults(pipeline("p", "{ path: /docs }"), pipeline("q", "{ path: /docs/api }", "e")),
+    [],
+  );
+});
+
 Deno.test("a source needs a path and a name", async () => {
   assert.deepEqual(await faults(pipeline("p", "{ path: / }")), [
     ["pipelines[0].sources[0].name", "is required where the path ends with no name"],

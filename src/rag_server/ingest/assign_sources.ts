@@ -48,7 +48,7 @@ export function assignSources(given: readonly GivenPath[], knowledge: SourceKnow
   if (sourceName !== undefined) checkName(sourceName);
   const isConfigured = ({ name }: KnownSource) => configured.some((source) => source.name === name);
   const known = knowledge.known.filter((source) => !isConfigured(source));
-  const assigned = new Map<string, { owner: Owner; path: GivenPath; scopes: Scope[] }>();
+  const assigned = new Map<string, { owner: Owner; path: GivenPath; scopes: Map<string, Scope> }>();
   // outer folders first
   for (const path of [...given].sort((one, other) => one.location.length - other.location.length)) {
     const sameRun = [...assigned.values()].map(({ owner }) => owner).filter(({ isWhole, folder }) =>
@@ -58,13 +58,18 @@ export function assignSources(given: readonly GivenPath[], knowledge: SourceKnow
       (sourceName === undefined
         ? knownOwner(path, known) ?? formerOwner(path, knowledge) ?? newOwner(path, knowledge)
         : namedOwner(path, sourceName, known));
-    const before = assigned.get(owner.name) ?? { owner, path, scopes: [] };
+    const before = assigned.get(owner.name) ?? { owner, path, scopes: new Map<string, Scope>() };
     if (before.owner.folder !== owner.folder) throw sameName(before.path, path, owner.name);
-    const scope = { ...path, path: relative(owner.folder, path.location).split(sep).join("/") };
-    if (!isWithin(scope.path, before.scopes.map((other) => other.path))) before.scopes.push(scope);
+    const below = pathBelow(owner.folder, path.location);
+    if (!isWithin(below, before.scopes)) before.scopes.set(below, { ...path, path: below });
     assigned.set(owner.name, before);
   }
-  return [...assigned.values()].map(({ owner, scopes }) => ({ ...owner, scopes }));
+  return [...assigned.values()].map(({ owner, scopes }) => ({ ...owner, scopes: [...scopes.values()] }));
+}
+
+/** The path of a file or folder below another one, with `/`, in NFC. */
+export function pathBelow(folder: string, location: string): string {
+  return relative(folder, location).split(sep).join("/").normalize("NFC");
 }
 
 function checkName(name: string): void {

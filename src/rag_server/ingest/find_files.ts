@@ -12,7 +12,7 @@ export interface PathOnDisk {
 
 /** What of a source is to be read. */
 export interface Scope extends PathOnDisk {
-  /** Below the source's folder, with `/`; empty for all of it. */
+  /** Below the source's folder, with `/`, in NFC; empty for all of it. */
   readonly path: string;
 }
 
@@ -36,7 +36,7 @@ export interface FoundFiles {
   readonly skipped: readonly FileNote[];
   readonly failed: readonly FileNote[];
   /** Files and folders that could not be looked at. Whether a file there is gone is unknown. */
-  readonly unreadable: readonly string[];
+  readonly unreadable: ReadonlySet<string>;
 }
 
 /**
@@ -50,11 +50,11 @@ export async function findFiles(
   const files = new Map<string, FoundFile>();
   const skipped: FileNote[] = [];
   const failed: FileNote[] = [];
-  const unreadable: string[] = [];
+  const unreadable = new Set<string>();
 
   function fail(path: string, error: unknown): void {
     failed.push({ path: path || ".", reason: reasonOf(error) });
-    unreadable.push(path);
+    unreadable.add(path);
   }
 
   async function walk(folder: string, path: string): Promise<void> {
@@ -85,7 +85,7 @@ export async function findFiles(
   }
 
   for (const { location, path, isFolder } of scopes) {
-    await (isFolder ? walk : add)(location, path.normalize("NFC"));
+    await (isFolder ? walk : add)(location, path);
   }
   return { files: [...files.values()].sort(byPath), skipped, failed, unreadable };
 }
@@ -113,8 +113,12 @@ export function tooLarge(maxFileBytes: number): string {
 }
 
 /** Whether a path is one of the others or below one; all with `/`, and the empty one above all. */
-export function isWithin(path: string, others: readonly string[]): boolean {
-  return others.some((other) => other === "" || path === other || path.startsWith(`${other}/`));
+export function isWithin(path: string, others: { has(path: string): boolean }): boolean {
+  if (others.has("") || others.has(path)) return true;
+  for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1)) {
+    if (others.has(path.slice(0, end))) return true;
+  }
+  return false;
 }
 
 export function reasonOf(error: unknown): string {

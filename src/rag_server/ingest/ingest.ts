@@ -213,10 +213,11 @@ async function planSources(
       file.formerPath === undefined ? [] : [{ location: file.formerPath, folder: formerFolder(file) }]
     ),
   });
+  const ownNames = new Set([...configured, ...sources].map(({ name }) => name));
   const planned: { plans: SourcePlan[]; refusals: string[] } = { plans: [], refusals: [...refusals] };
   for (const source of sources) {
     const found = await findFiles(source.scopes, options);
-    const plan = await planSource(source, found, { records, configured, reader, isRemovalConfirmed, signal });
+    const plan = await planSource(source, found, { records, ownNames, reader, isRemovalConfirmed, signal });
     if (typeof plan === "string") planned.refusals.push(plan);
     else planned.plans.push(plan);
   }

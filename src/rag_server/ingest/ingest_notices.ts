@@ -10,11 +10,11 @@ export async function ingestNotices(
 ): Promise<string[]> {
   const notices: string[] = [];
   for (const { source: { name }, formerName, absorbed, doubled } of plans) {
-    if (formerName !== undefined) notices.push(`Source "${formerName}" is now called "${name}"`);
-    for (const inner of absorbed) notices.push(`Source "${inner.name}" is now a part of source "${name}"`);
+    if (formerName !== undefined) notices.push(`Source "${formerName}" gets the name "${name}"`);
+    for (const inner of absorbed) notices.push(`Source "${inner.name}" becomes a part of source "${name}"`);
     if (doubled.length > 0) {
       notices.push(
-        `${doubled.length} files of source "${name}" were in the table twice; one copy of each is left`,
+        `Files of source "${name}" are in the table twice (${doubled.length}); one copy of each stays`,
       );
     }
   }

@@ -1,5 +1,5 @@
-import { join, relative, sep } from "node:path";
-import type { KnownSource, Source } from "./assign_sources.ts";
+import { join } from "node:path";
+import { type KnownSource, pathBelow, type Source } from "./assign_sources.ts";
 import { type FoundFiles, isWithin } from "./find_files.ts";
 import { isInside } from "./given_paths.ts";
 import type { FileRecord, IngestRecords } from "./ingest_record.ts";
@@ -20,7 +20,8 @@ export interface SourcePlan extends KnownFiles {
 
 export interface PlanContext {
   readonly records: IngestRecords;
-  readonly configured: readonly { readonly name: string }[];
+  /** Names of sources that stay what they are: the configured ones and those of this run. */
+  readonly ownNames: ReadonlySet<string>;
   readonly reader: FileReader;
   readonly isRemovalConfirmed: boolean;
   readonly signal: AbortSignal;
@@ -73,11 +74,11 @@ export async function planSource(
 function isAbsorbed(
   inner: KnownSource,
   { folder, isWhole, scopes }: Source,
-  { configured }: PlanContext,
+  { ownNames }: PlanContext,
 ): boolean {
   return isWhole && inner.folder !== folder && isInside(inner.folder, folder) &&
-    isWithin(pathBelow(folder, inner.folder), scopes.map(({ path }) => path)) &&
-    !configured.some(({ name }) => name === inner.name);
+    isWithin(pathBelow(folder, inner.folder), new Set(scopes.map(({ path }) => path))) &&
+    !ownNames.has(inner.name);
 }
 
 /** The path in a source of a record that becomes a part of it: of an absorbed source, or of an earlier version. */
@@ -95,10 +96,6 @@ function newPath(
   }
   const inner = absorbed.find(({ name }) => name === file.source);
   return inner && `${pathBelow(folder, inner.folder)}/${file.path}`;
-}
-
-function pathBelow(folder: string, location: string): string {
-  return relative(folder, location).split(sep).join("/").normalize("NFC");
 }
 
 /** Why a folder that has a source's name by chance is not taken for it. */
@@ -119,10 +116,10 @@ async function findFormerName(
   { folder, isNamed }: Source,
   context: PlanContext,
 ): Promise<string | undefined> {
-  const { records: { sources }, configured } = context;
+  const { records: { sources }, ownNames } = context;
   if (!isNamed) return undefined;
   const former = sources.find((source) =>
-    source.isWhole && source.folder === folder && !configured.some(({ name }) => name === source.name)
+    source.isWhole && source.folder === folder && !ownNames.has(source.name)
   );
   return former !== undefined && await isSameFolder(former.name, folder, context) ? former.name : undefined;
 }

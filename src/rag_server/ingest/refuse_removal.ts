@@ -22,7 +22,8 @@ export function goneRecords(files: KnownFiles, kept: ReadonlySet<string>): FileR
 }
 
 function recordsInScope({ source: { scopes }, records }: KnownFiles): FileRecord[] {
-  return [...records.values()].filter(({ path }) => isWithin(path, scopes.map((scope) => scope.path)));
+  const scopePaths = new Set(scopes.map(({ path }) => path));
+  return [...records.values()].filter(({ path }) => isWithin(path, scopePaths));
 }
 
 /** So few files may go without a question. */

@@ -106,7 +106,7 @@ testWithPgvector(
     const embedding = countedEmbedding();
     const outer = await fixture.ingest({ embedding, paths: [docs] });
     assert.deepEqual(countsOf(outer), { ...nothing, added: 1, unchanged: 2, chunksWritten: 1 });
-    assert.deepEqual(outer.notices, ['Source "api" is now a part of source "docs"']);
+    assert.deepEqual(outer.notices, ['Source "api" becomes a part of source "docs"']);
     assert.deepEqual(await fixture.column(knownSql), ["docs:a.md", "docs:api/b.md", "docs:api/v2/c.md"]);
     assert.deepEqual(await fixture.column("SELECT source FROM docs ORDER BY 1"), [
       "a.md",
@@ -179,7 +179,7 @@ testWithPgvector(
       configured: [{ name: "first", path: one }],
     });
     assert.deepEqual(renamed.notices, [
-      'Source "one" is now called "first"',
+      'Source "one" gets the name "first"',
       'Source "two" is not in the configuration, and its files (2) stay; to remove them, give -source "two" and ' +
       "-confirm-removal without a PATH",
     ]);
@@ -216,4 +216,23 @@ testWithPgvector("names that differ only in Unicode's normalisation are the same
   assert.deepEqual((await fixture.ingest({ paths })).skipped, [
     { path: nfc, reason: "another file has the same name in Unicode" },
   ]);
+});
+
+testWithPgvector("a file that is known twice once folders are put together keeps one copy", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "a/docs/api/b.md": "One.", "a/docs/c.md": "Two.", "b/docs/api/b.md": "One." });
+  const [a = "", b = ""] = ["a/docs", "b/docs"].map((name) => join(fixture.folder, name));
+  await fixture.ingest({ paths: [a] });
+  await fixture.ingest({ paths: [join(b, "api")] });
+  assert.deepEqual(await fixture.column(knownSql), ["api:b.md", "docs:api/b.md", "docs:c.md"]);
+  const embedding = countedEmbedding();
+  const summary = await fixture.ingest({ embedding, paths: [b], sourceName: "docs" });
+  assert.deepEqual(countsOf(summary), { ...nothing, unchanged: 1, removed: 1 });
+  assert.deepEqual(summary.notices, [
+    'Source "api" becomes a part of source "docs"',
+    'Files of source "docs" are in the table twice (1); one copy of each stays',
+  ]);
+  assert.deepEqual(await fixture.column(knownSql), ["docs:api/b.md"]);
+  assert.deepEqual(await fixture.column("SELECT source FROM docs"), ["api/b.md"]);
+  assert.deepEqual(embedding.texts, []);
 });
