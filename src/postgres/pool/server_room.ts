@@ -12,6 +12,9 @@ const firstWaitMs = 250;
 const longestWaitMs = 30_000;
 /** For a pool that has no connection at all: what others hold may be free at any moment. */
 const longestWaitWithoutAnyMs = 1_000;
+/** A closed connection's process may take a moment to end: so often it is waited for, so long the first time. */
+const endingTries = 5;
+const endingMs = 20;
 /** A server that refused nothing for so long is taken to have room. */
 const calmMs = 60_000;
 /** The log tells of a shortage once in this time. */
@@ -35,7 +38,14 @@ export function createServerRoom({ now, logger }: {
   let opening = 0;
   /** Connections of ours that closed since the server refused one. */
   let freed = 0;
+  /** Tries in the place of one of those that were refused, and until when not to try again. */
+  let endingTried = 0;
+  let endingUntil = -Infinity;
   let toldAt = -Infinity;
+
+  function endingMsLeft(): number {
+    return freed > opening ? endingUntil - now() : Infinity;
+  }
 
   function remainingMs(hasAny: boolean): number {
     return triedAt + (hasAny ? waitMs : Math.min(waitMs, longestWaitWithoutAnyMs)) - now();
@@ -46,16 +56,19 @@ export function createServerRoom({ now, logger }: {
     refusal: () => refusal,
     /** @param hasAny whether the pool that would open it has an open connection */
     mayOpen: (hasAny: boolean): boolean =>
-      refusal === undefined || freed > opening || (opening === 0 && remainingMs(hasAny) <= 0),
+      refusal === undefined || endingMsLeft() <= 0 || (opening === 0 && remainingMs(hasAny) <= 0),
     /** When it may be tried again, in milliseconds from now; undefined where something else decides. */
     untilTryMs: (hasAny: boolean): number | undefined =>
-      refusal === undefined || opening > 0 ? undefined : Math.max(1, remainingMs(hasAny)),
+      refusal === undefined || opening > 0
+        ? undefined
+        : Math.max(1, Math.min(remainingMs(hasAny), endingMsLeft())),
     began(): void {
       opening++;
     },
     opened(): void {
       opening--;
       if (refusal === undefined) return;
+      endingTried = 0;
       if (freed > 0) freed--;
       else {
         waitMs = firstWaitMs;
@@ -70,13 +83,14 @@ export function createServerRoom({ now, logger }: {
     /** The server took no more. */
     refused(error: AppError, database: DatabaseOptions): void {
       opening--;
-      freed = 0;
       refusedAt = now();
+      if (freed > 0 && ++endingTried <= endingTries) endingUntil = now() + endingMs * 2 ** (endingTried - 1);
+      else freed = endingTried = 0;
+      const isFirst = refusal === undefined;
+      const hasWaited = remainingMs(true) <= 0;
       // of several that were opened at once, the first refusal counts
-      if (refusal === undefined || remainingMs(true) <= 0) {
-        waitMs = refusal === undefined ? firstWaitMs : Math.min(2 * waitMs, longestWaitMs);
-        triedAt = now();
-      }
+      if (isFirst || remainingMs(false) <= 0) triedAt = now();
+      if (!isFirst && hasWaited) waitMs = Math.min(2 * waitMs, longestWaitMs);
       refusal = error;
       if (now() - toldAt < toldMs) return;
       toldAt = now();

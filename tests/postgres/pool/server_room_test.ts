@@ -57,7 +57,13 @@ Deno.test("a server that refused is tried again after longer and longer waits, a
   }
   assert.deepEqual(waits, [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
   // who has no connection at all does not wait so long
-  assert.equal(room.untilTryMs(false), 1_000);
+  for (let n = 0; n < 3; n++) {
+    assert.equal(room.mayOpen(false), false);
+    assert.equal(room.untilTryMs(false), 1_000);
+    clock += 1_000;
+    assert.equal(room.mayOpen(false), true);
+    refuse();
+  }
 
   room.closed();
   assert.equal(room.mayOpen(true), true);
@@ -65,6 +71,18 @@ Deno.test("a server that refused is tried again after longer and longer waits, a
   assert.equal(room.mayOpen(true), false, "one closed, and one is opened in its place");
   room.opened();
   assert.equal(room.mayOpen(true), false);
+
+  // the process of one that closed may take a moment to end
+  room.closed();
+  for (const wait of [20, 40, 80, 160, 320]) {
+    assert.equal(room.mayOpen(true), true);
+    refuse();
+    assert.equal(room.mayOpen(true), false);
+    assert.equal(room.untilTryMs(true), wait);
+    clock += wait;
+  }
+  refuse();
+  assert.ok((room.untilTryMs(true) ?? 0) > 1_000, "something else has taken its place");
 
   clock += 30_000;
   room.began();
