@@ -127,8 +127,9 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
   await using set = await openAllPipelines(config, logger);
   await using databases = await openToolDatabases(config, logger);
   const diagnoses = await doctor({
-    pipelines: set.list.map(({ config: { name }, database, tables, search, providers }) => ({
+    pipelines: set.list.map(({ config: { name, sources = [] }, database, tables, search, providers }) => ({
       name,
+      hasSources: sources.length > 0,
       database,
       tables,
       isHybrid: search.hybridEnabled && search.vectorWeight < 1,

@@ -13,6 +13,8 @@ export interface DoctorPipeline {
   readonly name: string;
   readonly database: Database;
   readonly tables: readonly SearchedTableSettings[];
+  /** Whether the configuration says what is ingested. */
+  readonly hasSources?: boolean;
   /** Whether the words of its tables are searched too. */
   readonly isHybrid: boolean;
   readonly embedding: EmbeddingProvider;
@@ -68,7 +70,7 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
 
 /** What is checked of a pipeline; `databaseCheck` and `extensionCheck` go on with what needs them. */
 function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: AbortSignal): Check[] {
-  const { name, database, tables, isHybrid, embedding, completions, rerank } = pipeline;
+  const { name, database, tables, hasSources = false, isHybrid, embedding, completions, rerank } = pipeline;
   async function embedPing(): Promise<Float32Array> {
     // checks of tables wait for it too, and have something to do after it
     const { vectors: [vector] } = await withDeadline(
@@ -87,6 +89,7 @@ function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: Abort
     tableCheck({
       pipeline: name,
       isIngestTarget: at === 0,
+      hasSources,
       database,
       settings,
       isHybrid,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { ingestOperation, type IngestOperationOptions } from "../../src/cli/ingest_operation.ts";
 import { createProgress } from "../../src/cli/progress_bar.ts";
-import { silentLogger } from "../../src/core/logger.ts";
+import { type LogFields, silentLogger } from "../../src/core/logger.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { ProviderError } from "../../src/llm/provider_error.ts";
 import { connect } from "../../src/postgres/connect/connect.ts";
@@ -50,7 +50,12 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
     ...Object.fromEntries(["css", "js", "json", "ts"].map((suffix) => [`d.${suffix}`, "text"])),
     ".git/HEAD": "ref",
   });
-  const { printed, shown, error } = await operate(fixture, {});
+  const logged: unknown[] = [];
+  const logger = {
+    ...silentLogger,
+    debug: (message: string, fields?: LogFields) => void logged.push([message, fields]),
+  };
+  const { printed, shown, error } = await operate(fixture, { logger });
   const broken = printed.pop();
   const source = printed.splice(2, 1);
   assert.match(source[0] ?? "", /^ {2}Source {11}[\da-f]+ \(\/.*\)$/);
@@ -79,6 +84,14 @@ testWithPgvector("ingestOperation() prints what was done, and fails where a file
   assert.equal(shown.at(-1), "\r\x1b[K");
   assert.ok(error instanceof Error);
   assert.equal(error.message, "Cannot ingest 1 file");
+  assert.deepEqual(logged, [
+    ["file skipped", { path: ".git/", reason: "it is hidden" }],
+    ...["css", "js", "json", "ts"].map((suffix) => [
+      "file skipped",
+      { path: `d.${suffix}`, reason: "its format is not read" },
+    ]),
+    ["file skipped", { path: "c.txt", reason: "it is not text" }],
+  ]);
 });
 
 testWithPgvector("ingestOperation() prints JSON, and says a provider's fault after it", async () => {

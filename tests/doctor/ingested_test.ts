@@ -91,6 +91,10 @@ testWithPgvector("a table of -ingest with other dimensions is filled anew beside
       "server -ingest handbook FOLDER",
     ],
   );
+  const configured = (await fixture.examine({}, { hasSources: true })).filter(({ check }) =>
+    check === "dimensions of docs"
+  );
+  assert.match(assertFault(configured, "error", /have 256 dimensions/), /\nserver -ingest handbook$/);
   assertFine(await fixture.look("dimensions of docs"));
 });
 

@@ -12,6 +12,8 @@ export interface TableToCheck {
   readonly pipeline: string;
   /** Whether `-ingest` writes to it: it is the pipeline's first. */
   readonly isIngestTarget: boolean;
+  /** Whether the configuration says what `-ingest` reads. */
+  readonly hasSources?: boolean;
   readonly database: Database;
   readonly settings: SearchedTableSettings;
   /** Whether its words are searched. */
@@ -52,8 +54,8 @@ export function selectRows(
   return `SELECT ${column} FROM ${relation} AS source WHERE ${where}${own};`;
 }
 
-export function ingestCommand({ pipeline }: TableSubject): string {
-  return `server -ingest ${shellWord(pipeline)} FOLDER`;
+export function ingestCommand({ pipeline, hasSources = false }: TableSubject): string {
+  return `server -ingest ${shellWord(pipeline)}${hasSources ? "" : " FOLDER"}`;
 }
 
 /** SQL for a column that numbers the rows of a table, or words where only another relation can have it. */
