@@ -129,7 +129,8 @@ const choice = <const T extends string>(words: readonly T[]) =>
 
 const condition = z.object({
   column: filledText(limits.columnCharacters).openapi({
-    description: "A column's name, or a path into a JSON column, without NUL characters",
+    description:
+      "A column that the pipeline lets requests filter by, or a path into a JSON column, without NUL characters",
     example: "product",
   }),
   operator: choice(operators).openapi({ description: "In upper or lower case", example: "=" }),

@@ -145,7 +145,7 @@ function success(description: string, schema: z.ZodType) {
 /** What can go wrong, by status: a description, and an example of each code. */
 const errors: Readonly<Record<number, readonly [description: string, ...errors: RagError[]]>> = {
   400: [
-    "The body or a field of it is not as described, or a column of the filter does not exist",
+    "The body or a field of it is not as described, or the filter names a column that does not exist or is not for filters",
     { code: "INVALID_REQUEST", message: "top_n: expected an integer from 1 to 100" },
   ],
   403: ["The server may not be called by the host that the Host header names", hostError],
