@@ -13,8 +13,8 @@ const longestWaitMs = 30_000;
 /** For a pool that has no connection at all: what others hold may be free at any moment. */
 const longestWaitWithoutAnyMs = 1_000;
 /** A closed connection's process may take a moment to end: so often it is waited for, so long the first time. */
-const endingTries = 5;
-const endingMs = 20;
+const freedTries = 5;
+const freedWaitMs = 20;
 /** A server that refused nothing for so long is taken to have room. */
 const calmMs = 60_000;
 /** The log tells of a shortage once in this time. */
@@ -39,12 +39,12 @@ export function createServerRoom({ now, logger }: {
   /** Connections of ours that closed since the server refused one. */
   let freed = 0;
   /** Tries in the place of one of those that were refused, and until when not to try again. */
-  let endingTried = 0;
-  let endingUntil = -Infinity;
+  let freedTried = 0;
+  let freedFrom = -Infinity;
   let toldAt = -Infinity;
 
-  function endingMsLeft(): number {
-    return freed > opening ? endingUntil - now() : Infinity;
+  function untilFreedMs(): number {
+    return freed > opening ? freedFrom - now() : Infinity;
   }
 
   function remainingMs(hasAny: boolean): number {
@@ -56,19 +56,19 @@ export function createServerRoom({ now, logger }: {
     refusal: () => refusal,
     /** @param hasAny whether the pool that would open it has an open connection */
     mayOpen: (hasAny: boolean): boolean =>
-      refusal === undefined || endingMsLeft() <= 0 || (opening === 0 && remainingMs(hasAny) <= 0),
+      refusal === undefined || untilFreedMs() <= 0 || (opening === 0 && remainingMs(hasAny) <= 0),
     /** When it may be tried again, in milliseconds from now; undefined where something else decides. */
     untilTryMs: (hasAny: boolean): number | undefined =>
       refusal === undefined || opening > 0
         ? undefined
-        : Math.max(1, Math.min(remainingMs(hasAny), endingMsLeft())),
+        : Math.max(1, Math.min(remainingMs(hasAny), untilFreedMs())),
     began(): void {
       opening++;
     },
     opened(): void {
       opening--;
       if (refusal === undefined) return;
-      endingTried = 0;
+      freedTried = 0;
       if (freed > 0) freed--;
       else {
         waitMs = firstWaitMs;
@@ -84,8 +84,8 @@ export function createServerRoom({ now, logger }: {
     refused(error: AppError, database: DatabaseOptions): void {
       opening--;
       refusedAt = now();
-      if (freed > 0 && ++endingTried <= endingTries) endingUntil = now() + endingMs * 2 ** (endingTried - 1);
-      else freed = endingTried = 0;
+      if (freed > 0 && ++freedTried <= freedTries) freedFrom = now() + freedWaitMs * 2 ** (freedTried - 1);
+      else freed = freedTried = 0;
       const isFirst = refusal === undefined;
       const hasWaited = remainingMs(true) <= 0;
       // of several that were opened at once, the first refusal counts
