@@ -143,3 +143,8 @@ function refuseNested(folders: readonly ConfiguredFolder[]): void {
 export function isInside(location: string, folder: string): boolean {
   return location === folder || location.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
+
+/** Whether a file or folder exists, as far as this process may see it. */
+export async function isThere(location: string): Promise<boolean> {
+  return await Deno.stat(location).then(() => true, () => false);
+}

@@ -1,4 +1,4 @@
-import type { GivenPaths } from "./given_paths.ts";
+import { type GivenPaths, isThere } from "./given_paths.ts";
 import { formerFolder, type IngestRecords } from "./ingest_record.ts";
 import type { SourcePlan } from "./plan_source.ts";
 
@@ -45,8 +45,4 @@ export async function ingestNotices(
 
 function howToRemove(name: string): string {
   return `to remove them, give -source "${name}" and -confirm-removal without a PATH`;
-}
-
-async function isThere(folder: string): Promise<boolean> {
-  return await Deno.stat(folder).then(() => true, () => false);
 }

@@ -1,8 +1,8 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type KnownSource, pathBelow, type Source } from "./assign_sources.ts";
 import { type FoundFiles, isWithin } from "./find_files.ts";
-import { isInside } from "./given_paths.ts";
-import type { FileRecord, IngestRecords } from "./ingest_record.ts";
+import { isInside, isThere } from "./given_paths.ts";
+import { type FileRecord, formerFolder, type IngestRecords } from "./ingest_record.ts";
 import type { FileReader } from "./read_changed_file.ts";
 import { goneRecords, type KnownFiles, refuseRemoval } from "./refuse_removal.ts";
 
@@ -37,6 +37,8 @@ export async function planSource(
   const known = sources.find(({ name }) => name === source.name);
   const other = await findOtherFolder(source, known, context);
   if (other !== undefined && !isRemovalConfirmed) return other;
+  const gone = known === undefined ? await findGoneFolder(source, context) : undefined;
+  if (gone !== undefined) return gone;
   const formerName = known === undefined ? await findFormerName(source, context) : undefined;
   const own = formerName ?? source.name;
   const absorbed = sources.filter((inner) => inner.name !== own && isAbsorbed(inner, source, context));
@@ -46,14 +48,21 @@ export async function planSource(
   for (const file of files) {
     if (file.source === own) records.set(file.path, { ...file, source: source.name });
   }
-  for (const file of files) {
-    const path = newPath(file, source, absorbed);
-    if (path === undefined) continue;
+  const take = (file: FileRecord, path: string) => {
     const record = { ...file, source: source.name, path, formerPath: undefined };
     if (records.has(path)) doubled.push(file);
     else {
       records.set(path, record);
       moved.push(record);
+    }
+  };
+  for (const file of files) {
+    const path = newPath(file, source, absorbed);
+    if (path !== undefined) take(file, path);
+  }
+  if (records.size === 0) {
+    for (const file of await findFormerFiles(source, context)) {
+      take(file, file.path);
     }
   }
   const plan = {
@@ -65,9 +74,8 @@ export async function planSource(
     doubled,
     ...(formerName !== undefined && { formerName }),
   };
-  const gone = goneRecords(plan, new Set(found.files.map((file) => file.path)));
-  const refusal = isRemovalConfirmed ? undefined : refuseRemoval(plan, gone);
-  return refusal ?? plan;
+  if (isRemovalConfirmed) return plan;
+  return refuseRemoval(plan, goneRecords(plan, new Set(found.files.map(({ path }) => path)))) ?? plan;
 }
 
 /** Whether the folder of a source lies in what is read of another one. */
@@ -105,10 +113,40 @@ async function findOtherFolder(
   context: PlanContext,
 ): Promise<string | undefined> {
   if (known === undefined || source.isNamed || known.folder === source.folder) return undefined;
-  if (await isSameFolder(source.name, source.folder, context)) return undefined;
+  if (await isSameFolder(filesOf(source.name, context), source.folder, context)) return undefined;
   return `Cannot ingest ${source.folder} as source "${source.name}": under this name the table has ${known.folder}, ` +
     `and most of its files are missing or different here; give another folder another name with -source NAME; if it ` +
     `is the same folder, add -source "${source.name}"`;
+}
+
+/** Why a folder of a new name is not read that has the files of one that is gone: they would be in the table twice. */
+async function findGoneFolder(
+  { name, folder, isNamed, isWhole }: Source,
+  context: PlanContext,
+): Promise<string | undefined> {
+  if (isNamed || !isWhole) return undefined;
+  for (const known of context.records.sources) {
+    const files = filesOf(known.name, context);
+    if (context.ownNames.has(known.name) || files.length === 0 || await isThere(known.folder)) continue;
+    if (!await isSameFolder(files, folder, context)) continue;
+    return `Cannot ingest ${folder} as source "${name}": it has most files of source "${known.name}", whose folder ` +
+      `${known.folder} is not there any more; if that was moved, add -source "${known.name}"; if it is another ` +
+      `folder, add -source "${name}"`;
+  }
+  return undefined;
+}
+
+/** Files that an earlier version read from a folder of the same name, which is gone, and that are in this one. */
+async function findFormerFiles(
+  { name, folder, isWhole }: Source,
+  context: PlanContext,
+): Promise<readonly FileRecord[]> {
+  const former = context.records.files.filter(({ formerPath }) => formerPath !== undefined);
+  for (const [before, files] of Map.groupBy(former, formerFolder)) {
+    if (!isWhole || basename(before) !== name || await isThere(before)) continue;
+    if (await isSameFolder(files, folder, context)) return files;
+  }
+  return [];
 }
 
 /** The name that a folder had, where it now gets a new one: of a folder that is the same and has mostly the same files. */
@@ -121,16 +159,20 @@ async function findFormerName(
   const former = sources.find((source) =>
     source.isWhole && source.folder === folder && !ownNames.has(source.name)
   );
-  return former !== undefined && await isSameFolder(former.name, folder, context) ? former.name : undefined;
+  if (former === undefined) return undefined;
+  return await isSameFolder(filesOf(former.name, context), folder, context) ? former.name : undefined;
 }
 
-/** Whether at least half of a source's files are in a folder as they were ingested. */
+function filesOf(name: string, { records }: PlanContext): FileRecord[] {
+  return records.files.filter(({ source }) => source === name);
+}
+
+/** Whether at least half of the files that were ingested from one folder are in another one, as they were. */
 async function isSameFolder(
-  name: string,
+  files: readonly FileRecord[],
   folder: string,
-  { records, reader, signal }: PlanContext,
+  { reader, signal }: PlanContext,
 ): Promise<boolean> {
-  const files = records.files.filter(({ source }) => source === name);
   let same = 0;
   let others = 0;
   for (const file of files) {

@@ -46,6 +46,12 @@ testWithPgvector("a folder that moved is known again, and nothing is embedded", 
   assert.equal(await fixture.value("SELECT count(*) FROM docs"), "11");
   // under another name than its own, too
   await rename(join(fixture.folder, "b/docs"), join(fixture.folder, "b/texts"));
+  const unnamed = await fixture.ingest({ embedding, paths: [join(fixture.folder, "b/texts")] });
+  assert.deepEqual(unnamed.refusals, [
+    `Cannot ingest ${fixture.folder}/b/texts as source "texts": it has most files of source "docs", whose folder ` +
+    `${fixture.folder}/b/docs is not there any more; if that was moved, add -source "docs"; if it is another folder, ` +
+    'add -source "texts"',
+  ]);
   const renamed = { embedding, paths: [join(fixture.folder, "b/texts")], sourceName: "docs" };
   assert.equal((await fixture.ingest(renamed)).unchanged, 11);
   assert.equal(await fixture.value("SELECT count(*) FROM docs"), "11");

@@ -160,3 +160,24 @@ testWithPgvector("a role that does not own the records is refused, and nothing i
     await fixture.database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   }
 });
+
+testWithPgvector(
+  "ingest() knows a folder that was moved before the upgrade, if it kept its name",
+  async () => {
+    await using fixture = await createFormerFixture();
+    await fixture.database.query("DELETE FROM postern.ingested_files WHERE path LIKE '%errors.md'");
+    await Deno.mkdir(join(fixture.folder, "other"));
+    const moved = join(fixture.folder, "other/docs");
+    await rename(fixture.docs, moved);
+    const embedding = countedEmbedding();
+    const summary = await fixture.ingest({ embedding, paths: [moved] });
+    assert.deepEqual(countsOf(summary), { added: 1, changed: 0, unchanged: 2, removed: 0, chunksWritten: 1 });
+    assert.deepEqual([summary.notices, embedding.texts.length], [[], 1]);
+    assert.deepEqual(await fixture.database.query(recordsSql), [
+      ["docs", "api/calls.md", "-"],
+      ["docs", "leave.md", "-"],
+      ["-", "notes.txt", `${fixture.folder}/notes.txt`],
+      ["docs", "api/errors.md", "-"],
+    ]);
+  },
+);
