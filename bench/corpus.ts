@@ -32,12 +32,15 @@ export async function readCranfield(folder: string): Promise<Cranfield> {
   return { documents, questions, gains };
 }
 
+/** Of small models, such as all-MiniLM-L6-v2. */
+export const corpusDimensions = 384;
+
 /** The table that every benchmark of retrieval reads; pgvector must be there. */
 export const corpusTable = `
   CREATE EXTENSION IF NOT EXISTS vector;
   CREATE TABLE documents (
     id bigint PRIMARY KEY, title text NOT NULL, body text NOT NULL,
-    category text NOT NULL, year int NOT NULL, embedding vector(256))`;
+    category text NOT NULL, year int NOT NULL, embedding vector(${corpusDimensions}))`;
 
 const rowsPerInsert = 2_000;
 

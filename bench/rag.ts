@@ -1,26 +1,27 @@
 /**
  * What the RAG server costs and finds, on corpora of several sizes, with providers on this machine that answer at once: a
- * hybrid query through the whole server and its retrieval alone, the server's memory, recall of the vector search under
- * filters, the first event of a stream, and many streams at a time.
+ * question through the whole server beyond the provider's time, alone and from eight clients; its retrieval alone, the
+ * server's memory, recall of the vector search under filters, the first event of a stream, and many streams at a time.
  *
  *   CRANFIELD=folder TEST_DATABASE_URL=postgres://… deno run -A bench/rag.ts [rows…]
  *
- * Without sizes: 10,000 and 100,000 rows. A million takes half an hour.
+ * Without sizes: 11,000 and 114,000 rows. A million takes half an hour.
  */
 import { createVendor, type Vendor } from "../tests/llm/wire/vendors/vendor.ts";
 import { runSql } from "../tests/support/database.ts";
 import { pipelineDatabase, type RunningRagServer, startRagServer } from "../tests/support/rag_server.ts";
-import { readCranfield } from "./corpus.ts";
+import { corpusDimensions, readCranfield } from "./corpus.ts";
 import { print, residentBytes } from "./measure.ts";
 import { createRagCorpus, openRetrievers, type Retrievers } from "./rag_corpus.ts";
 import { measureFirstEvent, measureManyStreams } from "./rag_streams.ts";
+import { measureSearchLoad } from "./search_load.ts";
 import { createWordVectors } from "./word_vectors.ts";
 
 const folder = Deno.env.get("CRANFIELD");
 if (folder === undefined) throw new Error("CRANFIELD is not set");
 const cranfield = await readCranfield(folder);
-const sizes = Deno.args.length === 0 ? [10_000, 100_000] : Deno.args.map(Number);
-const embed = createWordVectors(256);
+const sizes = Deno.args.length === 0 ? [11_000, 114_000] : Deno.args.map(Number);
+const embed = createWordVectors(corpusDimensions);
 const { signal } = new AbortController();
 const rounds = 3;
 const questions = cranfield.questions.map(({ text }) => text);
@@ -165,6 +166,7 @@ for (const rows of sizes) {
   const running = stack.use(await startServer(database.name, vendor));
   subjects.push({ rows, url: database.url, running, retrievers });
 }
+await measureSearchLoad({ subjects, vendor, questions });
 await measureQueries(subjects);
 for (const subject of subjects) await printMemory(subject);
 for (const subject of subjects) await measureRecall(subject);

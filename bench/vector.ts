@@ -16,7 +16,7 @@ import { openSearchedTable } from "../src/rag_server/search/searched_table.ts";
 import { createRetriever } from "../src/rag_server/search/retriever.ts";
 import { createTestDatabase, runSql } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
-import { corpusTable, fillCorpus, readCranfield } from "./corpus.ts";
+import { corpusDimensions, corpusTable, fillCorpus, readCranfield } from "./corpus.ts";
 import { print } from "./measure.ts";
 import { createRandom } from "./random.ts";
 
@@ -32,7 +32,7 @@ const filters: Record<string, string | undefined> = {
 
 await using admin = await createTestDatabase();
 const cranfield = await readCranfield(folder);
-const { embed, question } = clusteredVectors(256);
+const { embed, question } = clusteredVectors(corpusDimensions);
 await admin.query(corpusTable);
 await fillCorpus({ url: admin.url, rows, cranfield, embed });
 await admin.query(

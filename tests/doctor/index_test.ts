@@ -83,6 +83,31 @@ testWithPgvector(
   },
 );
 
+testWithPgvector("the doctor finds a vector index that no question uses", async () => {
+  const setUp = `${tableOf(5_000)} CREATE INDEX nearest ON docs USING hnsw (embedding vector_cosine_ops);
+    CREATE VIEW seen AS SELECT DISTINCT ON (id) * FROM docs;
+    CREATE TABLE few AS SELECT * FROM docs LIMIT 500;
+    CREATE INDEX ON few USING hnsw (embedding vector_cosine_ops); ANALYZE few`;
+  await using without = await createDoctorFixture(setUp, { sessionSettings: { enable_indexscan: "off" } });
+  const rather =
+    "PostgreSQL would rather compare the vectors of about 5,000 rows than use index public.nearest";
+  const remedy = assertFault(await without.look(vectorIndex), "warning", rather);
+  assert.match(remedy, /^ANALYZE public\.docs;\n/);
+  await without.apply(remedy);
+  // all rows of a small table are compared anyway
+  assertFine(await without.look("vector index of few", { table: "few", idColumn: "id" }));
+
+  await using fixture = await createDoctorFixture(setUp);
+  assertFine(await fixture.look(vectorIndex));
+  const cannot =
+    "PostgreSQL cannot use index public.nearest for questions to seen, so each compares the vectors of about 5,000 rows";
+  assertFault(
+    await fixture.look("vector index of seen", { table: "seen", idColumn: "id" }),
+    "warning",
+    cannot,
+  );
+});
+
 testWithPgvector(
   "the doctor has the index dropped that it complains of, and none beside a good one",
   async () => {

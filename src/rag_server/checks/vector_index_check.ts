@@ -2,6 +2,7 @@ import { indexFor, type VectorIndex } from "../search/vector_index.ts";
 import { type Check, type CheckResult, note, readJson, warning } from "./check.ts";
 import { basesSql } from "./table_facts.ts";
 import { createIndexOn, fewRows, rowsText, type TableSubject } from "./table_subject.ts";
+import { unusedIndex } from "./vector_plan_check.ts";
 
 /** An index of pgvector's operator classes on a table or below it. */
 interface IndexFacts {
@@ -14,7 +15,7 @@ interface IndexFacts {
   readonly isBuilding: boolean;
 }
 
-/** Whether an index finds the nearest vectors, and the one that it should be. */
+/** Whether an index finds the nearest vectors, the one that it should be, and is used. */
 export function vectorIndexCheck(subject: TableSubject): Check {
   return {
     name: `vector index of ${subject.settings.table}`,
@@ -32,6 +33,7 @@ export function vectorIndexCheck(subject: TableSubject): Check {
         ...broken,
         ...otherDistance(subject, index, dimensions),
         ...unsuitableLists(subject, index),
+        ...await unusedIndex(subject, index, signal),
       ];
       return results.length > 0 ? results : [note(`${index.method}, ${index.distance}`)];
     },

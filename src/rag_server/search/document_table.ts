@@ -6,6 +6,7 @@ import { compileFilter } from "../filter/compile_filter.ts";
 import { type FilterColumn, requestColumns } from "../filter/find_column.ts";
 import type { Filter } from "../query.ts";
 import { type CatalogColumn, columnsSql, type ColumnType, columnTypeOf } from "./column_type.ts";
+import { type TableVolume, volumeSql } from "./table_volume.ts";
 import { findVectorIndexes, type VectorColumn, type VectorTable } from "./vector_index.ts";
 
 /** A pipeline's table as it is configured. */
@@ -31,6 +32,10 @@ export interface DocumentTable extends VectorTable {
   /** Quoted. */
   readonly textColumn: string;
   readonly key: RowKey;
+  /** As it was at the look. */
+  readonly volume: TableVolume;
+  /** Whether the condition of a view or a row-level policy may hide rows from every question. */
+  readonly mayHideRows: boolean;
   /** Which rows take part, whatever a client asks; refers to columns by their bare names. */
   readonly filter?: SqlText;
 }
@@ -95,6 +100,7 @@ export async function readTable(
   const indexes = await findVectorIndexes(read, oid, vector, kind === "v");
   const idColumn = settings.idColumn ?? (await read(primaryKeySql, [oid]))[0]?.[0] ?? undefined;
   const id = idColumn === undefined ? undefined : find(idColumn);
+  const [[rows, bytes, mayHideRows] = []] = await read(volumeSql, [oid]);
   // of a table without an id, the place of a row will do within a statement; other relations have no such place
   const hasPlaces = kind === "r" || kind === "m";
   const key: RowKey = id === undefined && hasPlaces
@@ -110,6 +116,8 @@ export async function readTable(
     vector: { ...vector, indexes },
     extension: { schema, isIterative: isIterative(version) },
     key,
+    volume: { rows: Number(rows), bytes: Number(bytes) },
+    mayHideRows: mayHideRows === "t",
   };
   const filter = await ownFilter(database, table, settings.filter, signal);
   return filter === undefined ? table : { ...table, filter };

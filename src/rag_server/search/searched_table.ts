@@ -2,7 +2,6 @@ import type { Database } from "../../postgres/database.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
 import { keywordSearch, type SearchByWords } from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
-import { basesSql } from "./vector_index.ts";
 
 export interface SearchedTableSettings extends TableSettings {
   /** The text search configuration of the text, or the column that holds each row's; `english` where it is absent. */
@@ -41,7 +40,7 @@ export async function openSearchedTable(
   const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
   const searched: SearchedTable = { table, keywordSearch: (search) => keywordSearch(keyed, search) };
   if (index.kind !== "tsvector" || index.vector !== undefined) return searched;
-  const { rows, bytes } = await volumeOf(database, table.relation, signal);
+  const { rows, bytes } = table.volume;
   if (rows > maxScannedRows || bytes > maxScannedBytes) return { table, needsKeywordIndex: true };
   return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
 }
@@ -67,28 +66,3 @@ export function keywordIndexOf(
     signal,
   });
 }
-
-/** How much a relation has to read; 0 where that is unknown. */
-async function volumeOf(database: Database, relation: string, signal: AbortSignal) {
-  const result = await database.read({
-    principal: { kind: "local" },
-    trusted: true,
-    signal,
-    sql: volumeSql,
-    parameters: [relation],
-  });
-  signal.throwIfAborted();
-  // an unknown size is tried; a search that takes too long continues without keywords
-  const [rows, bytes] = result.ok ? result.rows[0] ?? [] : [];
-  return { rows: Number(rows ?? 0), bytes: Number(bytes ?? 0) };
-}
-
-/**
- * Of a relation by its qualified name: rows, as the planner guesses them (of a table that has not been analysed, by its
- * size), and bytes without the indexes.
- */
-const volumeSql = `${basesSql("$1::regclass")}
-  SELECT coalesce(ceil(sum(CASE WHEN c.relpages > 0 AND c.reltuples >= 0
-      THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
-      ELSE pg_relation_size(c.oid) / 2048 END)), 0)::bigint, coalesce(sum(pg_table_size(c.oid)), 0)
-  FROM bases JOIN pg_class c ON c.oid = bases.oid WHERE c.relkind IN ('r', 'm')`;

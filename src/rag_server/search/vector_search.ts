@@ -17,15 +17,23 @@ interface VectorSearch {
 
 const operators: Readonly<Record<Distance, string>> = { cosine: "<=>", l2: "<->", ip: "<#>", l1: "<+>" };
 
-/** Where a filter passes at most so many rows, each is compared: that is cheaper than an index scan past the others. */
+/**
+ * Numbers in all vectors of a table, those of 1,000 rows with 384 for example. Where it has no more, each row is compared:
+ * that takes about as long as an index scan, and misses none.
+ */
+const fewNumbers = 400_000;
+/** To come by a row costs about as much as to compare so many numbers. */
+const numbersPerRow = 384;
+
+/** Where at most so many rows may be seen, each is compared: that is cheaper than an index scan past the others. */
 const fewRows = 2_000;
 
 /**
  * One statement for the rows nearest to an embedding: `id text`, `distance float8` by the index's operator (cosine
- * without an index), lower is nearer, as many as asked for where there are that many. The few rows that a narrow filter
- * leaves are compared one by one; else the index is asked. It may come back short where a view's condition, a row-level
- * policy or the filter hides most of what it visits; then, and only then, all rows are compared. Needs
- * {@linkcode vectorSettings}.
+ * without an index), lower is nearer, as many as asked for where there are that many. The rows of a small table are
+ * compared one by one, and so are the few that a narrow filter, a view's condition or a row-level policy leaves; else the
+ * index is asked. It may come back short where these hide most of what it visits; then, and only then, all rows are
+ * compared. Needs {@linkcode vectorSettings}.
  */
 export function vectorSearch(search: VectorSearch): SqlText {
   const { table, embedding, dimensions, limit, filter } = search;
@@ -39,17 +47,20 @@ export function vectorSearch(search: VectorSearch): SqlText {
   const rows = verbatimSql`SELECT ${key}::text AS id, ${distance} AS distance ${source}`;
   const order = sql`ORDER BY ${distance} LIMIT ${limit}`;
   if (index === undefined) return sql`${rows} ${order}`;
-
-  const areFew = filter === undefined ? sql`false` : sql`(SELECT count(*) <= ${fewRows} FROM postern_probe)`;
-  const found = sql`(SELECT count(*) FROM postern_indexed)`;
   // a sum is nothing that an index is ordered by, so all rows are compared
+  const exactOrder = sql`ORDER BY ${distance} + 0 LIMIT ${limit}`;
+  if (isSmall(table, dimensions)) return sql`${rows} ${exactOrder}`;
+
+  const isProbed = filter !== undefined || table.mayHideRows;
+  const areFew = isProbed ? sql`(SELECT count(*) <= ${fewRows} FROM postern_probe)` : sql`false`;
+  const found = sql`(SELECT count(*) FROM postern_indexed)`;
   const all = sql`WITH postern_indexed AS MATERIALIZED (${rows} AND NOT ${areFew} ${order}),
     postern_compared AS MATERIALIZED (
-      ${rows} AND NOT ${areFew} AND ${found} < ${limit} ORDER BY ${distance} + 0 LIMIT ${limit}
+      ${rows} AND NOT ${areFew} AND ${found} < ${limit} ${exactOrder}
     )
     SELECT id, distance FROM postern_indexed WHERE ${found} >= ${limit}
     UNION ALL SELECT id, distance FROM postern_compared`;
-  if (filter === undefined) return all;
+  if (!isProbed) return all;
   const few = sql`SELECT id::text, ${distanceSql(table, index, "embedding", embedding)} AS distance
     FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${limit}`;
   const probe = verbatimSql`SELECT ${key} AS id, ${column} AS embedding ${source}`;
@@ -57,6 +68,11 @@ export function vectorSearch(search: VectorSearch): SqlText {
       ${probe} LIMIT ${fewRows + 1}
     )
     (${all}) UNION ALL (${few})`;
+}
+
+/** Whether comparing all rows of a table is as good as asking its index; not where their number is unknown. */
+function isSmall({ volume: { rows }, vector }: DocumentTable, dimensions = vector.dimensions): boolean {
+  return rows > 0 && dimensions !== undefined && rows * Math.max(dimensions, numbersPerRow) <= fewNumbers;
 }
 
 /** Longer texts count as not blank, so that PostgreSQL need not read them from TOAST. */
@@ -125,8 +141,9 @@ export function embeddingSql({ vector, extension }: DocumentTable, embedding: Fl
 }
 
 /**
- * Of `hnsw.ef_search`: of a million rows, 400 finds 96 % of the ten nearest, 100 finds 92 %, and 600 no more than
- * 400.
+ * Of `hnsw.ef_search`. Of a million rows, 400 finds 96 % of the ten nearest, 100 finds 92 %, and 600 no more than 400.
+ * docs/adr/0014-plans-that-keep-the-vector-index.md has the figures of smaller tables, which are less than a millisecond
+ * quicker with less, and find less.
  */
 const minBreadth = 400;
 /** Of what an index visits, a filter hides a part: one that hides half leaves as many as without it. */
@@ -135,9 +152,16 @@ const minFilteredBreadth = 2 * minBreadth;
 const maxBreadth = 1_000;
 
 /**
- * The settings that a statement with a vector search runs under. An index scan goes on where too little of what it
- * visited
- * may be seen, in an order that may be slightly off, as what reads it sorts.
+ * What PostgreSQL is told that pages cost. It counts the pages of the index, but not the pages of TOAST, where a scan of
+ * the table has to read most of the vectors; so it would rather read a table of up to 20,000 rows than its index. Other
+ * searches look up rows by an index too, so this does not lead them astray. A cost of 0.1 is not enough for vectors of
+ * 1,536 dimensions.
+ */
+const pageCosts = { seq_page_cost: "1", random_page_cost: "0.01" };
+
+/**
+ * The settings that a statement with a vector search runs under. An index scan goes on where too little of what
+ * it visited may be seen, in an order that may be slightly off, as what reads it sorts.
  */
 export function vectorSettings(
   { table: { vector, extension }, limit, filter }: Pick<VectorSearch, "table" | "limit" | "filter">,
@@ -146,6 +170,7 @@ export function vectorSettings(
   const mostLists = Math.max(1, ...vector.indexes.map(({ lists = 1 }) => lists));
   const breadth = Math.max(2 * limit, filter === undefined ? minBreadth : minFilteredBreadth);
   return {
+    ...pageCosts,
     // an answer that is fetched in parts gets none, so no plan should count on them
     max_parallel_workers_per_gather: "0",
     "hnsw.ef_search": String(Math.min(breadth, maxBreadth)),

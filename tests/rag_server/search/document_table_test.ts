@@ -28,7 +28,9 @@ const schema = `
 
 testWithPgvector("readTable() reads columns, vector, index and id from the catalog", async () => {
   await using fixture = await createSearchFixture(schema);
-  const { columns, requestColumns, ...docs } = await fixture.readTable({ table: "app.docs" });
+  const { columns, requestColumns, volume, ...docs } = await fixture.readTable({ table: "app.docs" });
+  assert.equal(volume.rows, 20);
+  assert.ok(volume.bytes > 0);
   assert.deepEqual(docs, {
     name: "app.docs",
     relation: "app.docs",
@@ -41,6 +43,7 @@ testWithPgvector("readTable() reads columns, vector, index and id from the catal
     },
     extension: { schema: "public", isIterative: true },
     key: { name: "id", type: "bigint", isId: true },
+    mayHideRows: false,
   });
   assert.deepEqual(requestColumns, columns);
   assert.deepEqual(Object.fromEntries(columns), {
