@@ -83,7 +83,9 @@ export function createConnectionPools(
   // by the options' identity too: after a reload, a database of the same name may be another one
   const poolsOf = new Map<string, Map<DatabaseOptions, PrincipalPool>>();
   const availabilities = new WeakMap<DatabaseOptions, AvailabilityLog>();
+  // by server and role
   const rooms = new Map<string, ServerRoom>();
+  const roomOfOptions = new WeakMap<DatabaseOptions, ServerRoom>();
   const longWaitToldAt = new WeakMap<DatabaseOptions, number>();
   // with those that ended and still have connections
   const pools = new Set<PrincipalPool>();
@@ -120,10 +122,13 @@ export function createConnectionPools(
 
   /** Of one role on one server: pools of the same role share its limit. */
   function roomOf(database: DatabaseOptions): ServerRoom {
+    const known = roomOfOptions.get(database);
+    if (known !== undefined) return known;
     const { hosts, user, openStream } = database;
     const key = JSON.stringify([hosts, user, openStream === undefined ? "" : database.name]);
     const room = rooms.get(key) ?? createServerRoom({ now, logger });
     rooms.set(key, room);
+    roomOfOptions.set(database, room);
     return room;
   }
 
@@ -147,7 +152,7 @@ export function createConnectionPools(
     stopRetry();
     if (queue.length === 0) return;
     const asked: Asked = { closing: new Map(), waiting: new Map() };
-    let room = maxConnections - sum(pools, (pool) => pool.size());
+    let free = maxConnections - sum(pools, (pool) => pool.size());
     let closing = sum(pools, (pool) => pool.closingCount());
     const left = inFairOrder(queue).filter((waiter) => {
       const { pool, caller } = waiter;
@@ -167,8 +172,8 @@ export function createConnectionPools(
         takeFromOthers(pool, asked);
         return true;
       }
-      if (room > 0) {
-        room--;
+      if (free > 0) {
+        free--;
         void openFor(waiter);
         return false;
       }
