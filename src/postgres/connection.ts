@@ -18,12 +18,16 @@ export interface LoginOptions {
   readonly password: () => Promise<string>;
   /** Opens a stream to a server, encrypted or not, on which nothing of the login was sent. */
   readonly openTransport: (signal: AbortSignal) => Promise<Duplex>;
+  /** PostgreSQL's settings that the session begins with, by name; absent where they are set in each transaction. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
   readonly logger: Logger;
 }
 
 /** One logged-in connection. */
 export interface Connection {
   readonly client: pg.Client;
+  /** Whether the session began with the settings of the login, and no pooler stands between that may change sessions. */
+  readonly holdsSettings: boolean;
   /** From the server's BackendKeyData; behind a pooler it is the pooler's, and no backend's. */
   readonly processId: number;
   /** Milliseconds since the login. */
@@ -87,6 +91,21 @@ const maxUnwantedBytes = 64 * 1_048_576;
  * @throws what the transport throws; {@linkcode LoginError} after that, but the signal's reason once it has aborted
  */
 export async function login(options: LoginOptions, signal: AbortSignal): Promise<Connection> {
+  try {
+    return await logIn(options, signal);
+  } catch (error) {
+    if (options.settings === undefined || !isRefusedSetting(error)) throw error;
+    return await logIn({ ...options, settings: undefined }, signal);
+  }
+}
+
+/** Whether a pooler, such as PgBouncer, knows no settings of its own servers at the start of a session. */
+function isRefusedSetting(error: unknown): boolean {
+  const { cause } = error instanceof LoginError ? error : {};
+  return cause instanceof pg.DatabaseError && /startup parameter/.test(cause.message);
+}
+
+async function logIn(options: LoginOptions, signal: AbortSignal): Promise<Connection> {
   const stream = await options.openTransport(signal);
   let isAuthenticated = false;
   const client = createClient(stream, options);
@@ -97,6 +116,7 @@ export async function login(options: LoginOptions, signal: AbortSignal): Promise
     signal.throwIfAborted();
     const connection = createConnection(client, stream, options);
     await client.connect();
+    await connection.findPooler();
     return connection;
   } catch (error) {
     stream.destroy();
@@ -107,6 +127,9 @@ export async function login(options: LoginOptions, signal: AbortSignal): Promise
   }
 }
 
+// what the guard has read is what the server reads only while these hold; PostgreSQL reports each change of them
+const guardedSettings = { client_encoding: "UTF8", standard_conforming_strings: "on" } as const;
+
 function createClient(stream: Duplex, options: LoginOptions): pg.Client {
   const { user, database, password } = options;
   const client = new pg.Client({
@@ -116,14 +139,13 @@ function createClient(stream: Duplex, options: LoginOptions): pg.Client {
     ssl: false,
     stream: () => presentAsUnconnected(stream),
   });
-  // the guard reads SQL as the server does only while backslashes in plain literals are literal; written here because
   // the driver would add settings from the environment
   const startup = {
     user,
     database,
     application_name: "postern",
-    client_encoding: "UTF8",
-    standard_conforming_strings: "on",
+    ...guardedSettings,
+    ...options.settings,
   };
   return Object.assign(client, { getStartupConf: () => startup });
 }
@@ -137,7 +159,15 @@ function presentAsUnconnected(stream: Duplex): Duplex {
   });
 }
 
-function createConnection(client: pg.Client, stream: Duplex, options: LoginOptions): Connection {
+function isGuarded(name: string): name is keyof typeof guardedSettings {
+  return Object.hasOwn(guardedSettings, name);
+}
+
+function createConnection(
+  client: pg.Client,
+  stream: Duplex,
+  options: LoginOptions,
+): Connection & { findPooler(): Promise<void> } {
   const { logger, openTransport } = options;
   const openedAt = performance.now();
   let isClosed = false;
@@ -159,6 +189,23 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
   });
   const awaitsAnswer = () => isUnread || Reflect.get(client, "readyForQuery") !== true;
   const processId = () => Number(Reflect.get(client, "processID"));
+  let holdsSettings = false;
+  const changed = new Set<string>();
+  client.connection.on("parameterStatus", ({ parameterName: name, parameterValue: value }) => {
+    if (!isGuarded(name)) return;
+    if (value === guardedSettings[name]) changed.delete(name);
+    else changed.add(name);
+  });
+
+  /** Behind a pooler, BackendKeyData is the pooler's own, and the next transaction may get another backend. */
+  async function findPooler(): Promise<void> {
+    if (options.settings === undefined) return;
+    const { rows } = await client.query<[string]>({
+      text: "SELECT pg_catalog.pg_backend_pid()::text",
+      rowMode: "array",
+    });
+    holdsSettings = Number(rows[0]?.[0]) === processId();
+  }
 
   async function cancel(timeoutMs = cancelTimeoutMs): Promise<void> {
     const secretKey = Number(Reflect.get(client, "secretKey"));
@@ -233,12 +280,17 @@ function createConnection(client: pg.Client, stream: Duplex, options: LoginOptio
   const end = () => ended ??= endOnce();
   return {
     client,
+    findPooler,
+    get holdsSettings() {
+      return holdsSettings;
+    },
     get processId() {
       return processId();
     },
     ageMs: () => performance.now() - openedAt,
     isReady: () =>
-      !isClosed && ended === undefined && !awaitsAnswer() && client.getTransactionStatus() === "I",
+      !isClosed && ended === undefined && !awaitsAnswer() && changed.size === 0 &&
+      client.getTransactionStatus() === "I",
     awaitsAnswer,
     onClosed: (listener) => void closed.then(listener),
     onLost: (listener) => void lost.push(listener),

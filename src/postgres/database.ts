@@ -7,8 +7,12 @@ import type { CheckScheduler } from "./guard/check_scheduler.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
 import type { Lease } from "./pool/lease.ts";
-import { openPortal, type Row } from "./read/portal.ts";
-import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transaction.ts";
+import type { Row } from "./read/portal.ts";
+import {
+  beginReadOnly,
+  inReadOnlyTransaction,
+  type ReadOnlyTransaction,
+} from "./read/read_only_transaction.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
 import {
   isConnectionLost,
@@ -125,19 +129,20 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   ): Promise<ReadResult> {
     const { principal, sql, signal, parameters = [], offset = 0 } = request;
     try {
+      const { holdsSettings } = lease;
       const planning = request.trusted ? request.settings : {};
-      const begin = beginReadOnly({ ...options, statementTimeoutMs: timeoutMs }, principal, planning);
-      return await inReadOnlyTransaction(lease.client, begin, async () => {
+      const begin = beginReadOnly({ database: options, principal, holdsSettings, timeoutMs, planning });
+      return await inReadOnlyTransaction(lease.client, begin, async (transaction) => {
         const reason = await functionGuard.check(
           names,
           principalKey(principal),
-          (text, parameters) => lookUp(lease, text, parameters),
+          (text, parameters) => lookUp(transaction, text, parameters),
         );
         if (reason !== undefined) return refusal(reason);
         if (isStopped()) return { ok: false, error: cancelledError(signal) };
         const startedAt = performance.now();
         const bounds = { ...boundsOf(request, options), offset, deadlineMs: timeoutMs };
-        const answer = await readBoundedAnswer(lease, sql, parameters, bounds);
+        const answer = await readBoundedAnswer(lease, transaction, sql, parameters, bounds);
         return { ok: true, ...answer, elapsedMs: performance.now() - startedAt };
       });
     } catch (error) {
@@ -185,14 +190,13 @@ function refusal(message: string): ReadResult {
   return { ok: false, error: { kind: "refused", message } };
 }
 
-async function lookUp(lease: Lease, sql: string, parameters: readonly string[]): Promise<Row[]> {
+async function lookUp(
+  transaction: ReadOnlyTransaction,
+  sql: string,
+  parameters: readonly string[],
+): Promise<Row[]> {
   const rows: Row[] = [];
-  await openPortal(lease.client, {
-    sql,
-    parameters,
-    rows: 0,
-    onColumns: () => {},
-    onRow: (row) => rows.push(row),
-  });
+  const onRow = (row: Row) => rows.push(row);
+  await transaction.open({ sql, parameters, rows: 0, onColumns: () => {}, onRow }, false);
   return rows;
 }

@@ -42,6 +42,8 @@ export interface DatabaseOptions {
   readonly roleFromUser: boolean;
   /** Set for each transaction; a value may hold `{username}`. */
   readonly sessionSettings: Readonly<Record<string, string>>;
+  /** `transaction`: a pooler such as PgBouncer may run each transaction on another connection. */
+  readonly pooler?: "none" | "transaction";
   /** The embedded server's socket, in place of the network: `hosts` and `sslMode` are not looked at. */
   readonly openStream?: () => Duplex;
 }

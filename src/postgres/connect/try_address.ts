@@ -7,6 +7,7 @@ import type { Logger } from "../../core/logger.ts";
 import { type Connection, login } from "../connection.ts";
 import type { DatabaseHost, DatabaseOptions } from "../database_options.ts";
 import { type AttemptError, attemptError } from "./connect_error.ts";
+import { startSettings } from "../session_settings.ts";
 import { type SessionKind, sessionMismatch } from "./session_kinds.ts";
 import { type Encryption, encryptionPlan } from "./ssl_kinds.ts";
 import { nameInRefusal, startTls, TlsError, type TlsSettings } from "./tls.ts";
@@ -100,7 +101,8 @@ async function tryLogin(
   serverName: string,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
-  const { options: { user, database }, address, tls, password, logger } = attempt;
+  const { options, address, tls, password, logger } = attempt;
+  const { user, database } = options;
   // what the first stream settles on holds for a cancel request's too
   let encryption = wanted;
   const onOffered = () => void (encryption = "required");
@@ -117,7 +119,10 @@ async function tryLogin(
     throw new TlsError("the server does not support it");
   };
   try {
-    const connection = await login({ user, database, password, openTransport, logger }, signal);
+    const connection = await login(
+      { user, database, password, openTransport, settings: startSettings(options), logger },
+      signal,
+    );
     const reason = await closeIfMismatched(connection, attempt.wanted, signal);
     if (reason === undefined) return { connection };
     return { error: { stage: "session", reason, isAuthenticated: true, cause: undefined }, encryption };

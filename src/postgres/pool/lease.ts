@@ -15,6 +15,7 @@ export function createLease(connection: Connection, giveBack: (isReusable: boole
   };
   return {
     client: connection.client,
+    holdsSettings: connection.holdsSettings,
     /** Gives it back; it is closed where it is in a transaction, waits for an answer or was cancelled. */
     release(): void {
       // the signal of a cancelled connection may reach the server's process late

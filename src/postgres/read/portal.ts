@@ -16,67 +16,97 @@ export interface Portal {
   fetch(rows: number): Promise<void>;
 }
 
-interface PortalRequest {
+export interface PortalRequest {
   readonly sql: string;
   readonly parameters: readonly (string | null)[];
-  /** How many rows to fetch with the opening. */
+  /** How many rows to fetch with the opening; 0 for all. */
   readonly rows: number;
   readonly onColumns: (columns: readonly Column[]) => void;
   /** Gets each row with its size on the wire in bytes. */
   readonly onRow: (row: Row, bytes: number) => void;
 }
 
+/** Statements of our own around the portal's, in the same write; what they answer is not looked at. */
+export interface Around {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
 /**
- * Runs one statement by the extended protocol: Parse, Bind, Describe, Execute and Sync in one round trip, so that the
- * server itself takes one statement only. Must be in a transaction, or the portal would end with the first part.
+ * Runs one statement by the extended protocol: Parse, Bind, Describe and Execute, so that the server itself takes one
+ * statement only, and those around it, all in one write with one Sync at its end: what follows an error is not run
+ * (PostgreSQL manual, "Pipelining"). Must be in a transaction, or the portal would end with the first part.
  *
  * @throws what the server answers or the connection fails with
  */
-export async function openPortal(client: pg.Client, request: PortalRequest): Promise<Portal> {
+export async function openPortal(client: pg.Client, request: PortalRequest, around: Around): Promise<Portal> {
   const { sql, parameters, rows, onColumns, onRow } = request;
   const open = (connection: pg.Connection) => {
-    connection.parse({ name: "", text: sql, types: [] }, true);
+    sendParse(connection, sql);
     connection.bind({ portal: "", statement: "", binary: "", values: [...parameters] }, true);
     connection.describe({ type: "P", name: "" }, true);
   };
-  let isSuspended = await runPart(client, { open, rows, onColumns, onRow });
+  let isSuspended = await runPart(client, { open, rows, onColumns, onRow, ...around });
   return {
     isDone: () => !isSuspended,
     async fetch(more) {
-      if (isSuspended) isSuspended = await runPart(client, { open: () => {}, rows: more, onColumns, onRow });
+      if (!isSuspended) return;
+      const part = { open: () => {}, rows: more, onColumns, onRow, before: [], after: [] };
+      isSuspended = await runPart(client, part);
     },
   };
 }
 
-interface PartOptions extends Pick<PortalRequest, "rows" | "onColumns" | "onRow"> {
+interface PartOptions extends Pick<PortalRequest, "rows" | "onColumns" | "onRow">, Around {
   readonly open: (connection: pg.Connection) => void;
 }
 
 /** Executes the portal for so many rows; whether there may be more. */
-function runPart(client: pg.Client, { open, rows, onColumns, onRow }: PartOptions): Promise<boolean> {
+function runPart(client: pg.Client, part: PartOptions): Promise<boolean> {
+  const { open, rows, onColumns, onRow, before, after } = part;
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   let isSuspended = false;
+  /** Statements that have come to their end. */
+  let done = 0;
   const stopCopy = (connection: pg.Connection) => connection.stream.destroy();
   // what the driver calls while this is the running query
   client.query({
     submit(connection: pg.Connection) {
       connection.stream.cork();
+      for (const sql of before) sendWhole(connection, sql);
       open(connection);
       connection.execute({ portal: "", rows: String(rows) }, true);
+      for (const sql of after) sendWhole(connection, sql);
       connection.sync();
       connection.stream.uncork();
     },
+    // only the portal is described
     handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }) {
       onColumns(fields.map(({ name, dataTypeID }) => ({ name, typeOid: dataTypeID })));
     },
-    handleDataRow: ({ fields, length }: { fields: Row; length: number }) => onRow(fields, length),
-    handlePortalSuspended: () => isSuspended = true,
-    handleCommandComplete() {},
-    handleEmptyQuery() {},
+    handleDataRow({ fields, length }: { fields: Row; length: number }) {
+      if (done === before.length) onRow(fields, length);
+    },
+    handlePortalSuspended() {
+      isSuspended = true;
+      done++;
+    },
+    handleCommandComplete: () => done++,
+    handleEmptyQuery: () => done++,
     handleCopyInResponse: stopCopy,
     handleCopyData: (_message: unknown, connection: pg.Connection) => stopCopy(connection),
     handleReadyForQuery: () => resolve(isSuspended),
     handleError: (error: unknown) => reject(error),
   });
   return promise;
+}
+
+function sendParse(connection: pg.Connection, sql: string): void {
+  connection.parse({ name: "", text: sql, types: [] }, true);
+}
+
+function sendWhole(connection: pg.Connection, sql: string): void {
+  sendParse(connection, sql);
+  connection.bind({ portal: "", statement: "", binary: "", values: [] }, true);
+  connection.execute({ portal: "", rows: "0" }, true);
 }

@@ -1,42 +1,48 @@
 import { AppError } from "../../core/app_error.ts";
 import { type Principal, principalName } from "../../core/principal.ts";
-import type { DatabaseOptions } from "../database_options.ts";
 import type { pg } from "../connection.ts";
-import { quoteIdentifier, quoteLiteral } from "../sql_text.ts";
-import { timeoutSql } from "./statement_timeout.ts";
+import type { DatabaseOptions } from "../database_options.ts";
+import { sessionSettings } from "../session_settings.ts";
+import { quoteLiteral } from "../sql_text.ts";
+import { openPortal, type Portal, type PortalRequest } from "./portal.ts";
+import { timeoutSettings } from "./statement_timeout.ts";
 
-type TransactionOptions = Pick<DatabaseOptions, "statementTimeoutMs" | "roleFromUser" | "sessionSettings">;
+interface TransactionOptions {
+  readonly database: Pick<DatabaseOptions, "statementTimeoutMs" | "roleFromUser" | "sessionSettings">;
+  readonly principal: Principal;
+  /** Whether the connection began with the settings of its database and keeps them. */
+  readonly holdsSettings: boolean;
+  /** Of this statement, where it is not the database's. */
+  readonly timeoutMs?: number;
+  /** Settings of our own statements, such as an index's `hnsw.ef_search`. */
+  readonly planning?: Readonly<Record<string, string>> | undefined;
+}
 
 /**
- * The statements that open a principal's read-only transaction, in one round trip. They hold for this transaction alone.
- * `planning` are settings of our own statements, such as an index's `hnsw.ef_search`.
+ * The statements that open a principal's read-only transaction. Their settings hold for this transaction alone, and a role
+ * comes last: what it may set is not the login's.
  *
  * @throws {AppError} `invalid` for a text that PostgreSQL has no place for, `forbidden` for a name that is no role's
  */
-export function beginReadOnly(
-  options: TransactionOptions,
-  principal: Principal,
-  planning: Readonly<Record<string, string>> = {},
-): string {
+export function beginReadOnly(options: TransactionOptions): readonly string[] {
+  const { database, principal, holdsSettings, timeoutMs = database.statementTimeoutMs, planning } = options;
   const username = principalName(principal);
-  const setLocal = ([name, value]: [string, string]) =>
-    `SELECT pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`;
-  const settings = Object.entries(options.sessionSettings).map(([name, value]) =>
-    setLocal([name, value.replaceAll("{username}", () => username)])
-  );
-  return [
-    "BEGIN READ ONLY",
-    // to compile our own look at what a statement's names mean takes seconds where there are many tables
-    "SET LOCAL jit = off",
-    // what the guard has read is what the server reads: no backslash escapes in plain literals, and UTF-8
-    "SET LOCAL standard_conforming_strings = on",
-    "SET LOCAL client_encoding = 'UTF8'",
-    ...timeoutSql(options.statementTimeoutMs),
-    ...settings,
-    ...Object.entries(planning).map(setLocal),
+  const hasOwnTimeout = timeoutMs !== database.statementTimeoutMs;
+  const settings = [
+    ...Object.entries(holdsSettings ? {} : sessionSettings(database)),
+    ...Object.entries(hasOwnTimeout ? timeoutSettings(timeoutMs) : {}),
+    ...Object.entries(database.sessionSettings).map(([name, value]) =>
+      [name, value.replaceAll("{username}", () => username)] as const
+    ),
+    ...Object.entries(planning ?? {}),
     // the local caller has no name of its own
-    ...(options.roleFromUser && principal.kind !== "local" ? [`SET LOCAL ROLE ${roleName(username)}`] : []),
-  ].join("; ");
+    ...(database.roleFromUser && principal.kind !== "local" ? [["role", roleName(username)] as const] : []),
+  ];
+  if (settings.length === 0) return ["BEGIN READ ONLY"];
+  const calls = settings.map(([name, value]) =>
+    `pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`
+  );
+  return ["BEGIN READ ONLY", `SELECT ${calls.join(", ")}`];
 }
 
 function roleName(username: string): string {
@@ -44,24 +50,45 @@ function roleName(username: string): string {
   if (username === "none") {
     throw new AppError("forbidden", 'Cannot take the role "none": PostgreSQL reserves the name');
   }
-  return quoteIdentifier(username);
+  return username;
+}
+
+export interface ReadOnlyTransaction {
+  /**
+   * Runs a statement. The first brings the opening of the transaction along, in the same write; one whose first part is all
+   * that is wanted of it brings the end, and is the last.
+   *
+   * @throws as {@linkcode openPortal}
+   */
+  open(request: PortalRequest, isLast: boolean): Promise<Portal>;
 }
 
 /**
  * Runs `run` in a read-only transaction and rolls back, whatever comes of it.
  *
+ * @param begin as {@linkcode beginReadOnly} gives it
  * @throws what `run` throws, or what PostgreSQL answers to `begin`
  */
 export async function inReadOnlyTransaction<T>(
   client: pg.Client,
-  begin: string,
-  run: () => Promise<T>,
+  begin: readonly string[],
+  run: (transaction: ReadOnlyTransaction) => Promise<T>,
 ): Promise<T> {
+  let isOpen = false;
+  const transaction: ReadOnlyTransaction = {
+    async open(request, isLast) {
+      const before = isOpen ? [] : begin;
+      isOpen = true;
+      const portal = await openPortal(client, request, { before, after: isLast ? ["ROLLBACK"] : [] });
+      // after an error, what follows it in the write has not been run
+      isOpen = !isLast;
+      return portal;
+    },
+  };
   try {
-    await client.query(begin);
-    return await run();
+    return await run(transaction);
   } finally {
     // a connection that cannot roll back is not in a state to be lent again, and its lease sees to that
-    await client.query("ROLLBACK").catch(() => {});
+    if (isOpen) await client.query("ROLLBACK").catch(() => {});
   }
 }

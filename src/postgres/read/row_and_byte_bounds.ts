@@ -2,7 +2,8 @@ import { AppError } from "../../core/app_error.ts";
 import { sizeText } from "../../core/size_text.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "../pool/lease.ts";
-import { type Column, openPortal, type Row } from "./portal.ts";
+import type { Column, Row } from "./portal.ts";
+import type { ReadOnlyTransaction } from "./read_only_transaction.ts";
 
 /** The most that is kept of one answer. Bytes are those of the rows, as they come over the wire. */
 interface RowAndByteBounds {
@@ -39,8 +40,8 @@ export interface Answer {
   readonly truncatedBy?: "rows" | "bytes";
 }
 
-/** How many rows are fetched first, and how many at most at once after that. */
-const firstPart = 100;
+/** How many rows are fetched first, with one more to see whether there is more, and how many at most at once after that. */
+const firstPart = 101;
 const largestPart = 1_000;
 
 /** How many bytes more than `maxBytes` may come over the wire for one part before the connection is given up. */
@@ -48,12 +49,13 @@ const slackBytes = 8 * 1_048_576;
 
 /**
  * Reads the rows of one statement in parts, and stops where a bound is reached: the server computes no more than it was
- * asked for. Must be in a transaction.
+ * asked for. Where the first part is all that is wanted, the transaction ends with it.
  *
  * @throws {AppError} `invalid` where not even one row fits, `timeout` past the deadline; else what the server answers
  */
 export async function readBoundedAnswer(
   lease: Lease,
+  transaction: ReadOnlyTransaction,
   sql: string,
   parameters: readonly (string | null)[],
   bounds: AnswerOptions,
@@ -63,13 +65,14 @@ export async function readBoundedAnswer(
   let columns: readonly Column[] = [];
   try {
     lease.limitBytes(bounds.maxBytes + slackBytes);
-    const portal = await openPortal(lease.client, {
+    const wanted = kept.missing();
+    const portal = await transaction.open({
       sql,
       parameters,
-      rows: Math.min(firstPart, kept.missing()),
+      rows: Math.min(firstPart, wanted),
       onColumns: (described) => columns = described,
       onRow: kept.add,
-    });
+    }, wanted <= firstPart);
     while (!portal.isDone() && kept.truncatedBy() === undefined) {
       if (performance.now() - startedAt > bounds.deadlineMs) {
         throw new AppError("timeout", "Cannot finish reading: the answer took too long");

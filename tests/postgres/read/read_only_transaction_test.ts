@@ -1,48 +1,79 @@
 import assert from "node:assert/strict";
 import { beginReadOnly } from "../../../src/postgres/read/read_only_transaction.ts";
 
-const options = { statementTimeoutMs: 2_000, roleFromUser: false, sessionSettings: {} };
+const database = { statementTimeoutMs: 2_000, roleFromUser: false, sessionSettings: {} };
 const alice = { kind: "session", id: "s", username: "alice" } as const;
+const local = { kind: "local" } as const;
+const set = (name: string, value: string) => `pg_catalog.set_config('${name}', ${value}, true)`;
 
-const bounds =
-  "BEGIN READ ONLY; SET LOCAL jit = off; SET LOCAL standard_conforming_strings = on; SET LOCAL client_encoding = 'UTF8'; " +
-  "SET LOCAL statement_timeout = 2000; SET LOCAL lock_timeout = 2000; SET LOCAL idle_in_transaction_session_timeout = 12000";
-
-Deno.test("beginReadOnly() sets the bounds for the transaction alone", () => {
-  assert.equal(beginReadOnly(options, { kind: "local" }), bounds);
+Deno.test("beginReadOnly() sets nothing where the connection holds what every statement runs under", () => {
+  assert.deepEqual(beginReadOnly({ database, principal: local, holdsSettings: true }), ["BEGIN READ ONLY"]);
 });
 
-Deno.test("beginReadOnly() takes the caller's role, quoted, after the settings", () => {
+Deno.test("beginReadOnly() sets the bounds for the transaction alone where the connection does not", () => {
+  assert.deepEqual(beginReadOnly({ database, principal: local, holdsSettings: false }), [
+    "BEGIN READ ONLY",
+    "SELECT " + [
+      set("jit", "'off'"),
+      set("standard_conforming_strings", "'on'"),
+      set("client_encoding", "'UTF8'"),
+      set("statement_timeout", "'2000'"),
+      set("lock_timeout", "'2000'"),
+      set("idle_in_transaction_session_timeout", "'12000'"),
+    ].join(", "),
+  ]);
+});
+
+Deno.test("beginReadOnly() sets a statement's own timeout", () => {
+  assert.deepEqual(beginReadOnly({ database, principal: local, holdsSettings: true, timeoutMs: 60_000 }), [
+    "BEGIN READ ONLY",
+    "SELECT " + [
+      set("statement_timeout", "'60000'"),
+      set("lock_timeout", "'5000'"),
+      set("idle_in_transaction_session_timeout", "'70000'"),
+    ].join(", "),
+  ]);
+});
+
+Deno.test("beginReadOnly() takes the caller's role after the settings", () => {
   const isolated = {
-    ...options,
+    ...database,
     roleFromUser: true,
     sessionSettings: { "app.username": "{username}", "app.on": "yes" },
   };
-  assert.equal(
-    beginReadOnly(isolated, { ...alice, username: `o'ne"il\\` }),
-    bounds + `; SELECT pg_catalog.set_config('app.username', E'o''ne"il\\\\', true)` +
-      `; SELECT pg_catalog.set_config('app.on', 'yes', true); SET LOCAL ROLE "o'ne""il\\"`,
-  );
+  const principal = { ...alice, username: `o'ne"il\\` };
+  const name = `E'o''ne"il\\\\'`;
+  assert.deepEqual(beginReadOnly({ database: isolated, principal, holdsSettings: true }), [
+    "BEGIN READ ONLY",
+    "SELECT " + [set("app.username", name), set("app.on", "'yes'"), set("role", name)].join(", "),
+  ]);
 });
 
 Deno.test("beginReadOnly() leaves the local caller in the login's role", () => {
-  assert.equal(beginReadOnly({ ...options, roleFromUser: true }, { kind: "local" }), bounds);
+  const begin = beginReadOnly({
+    database: { ...database, roleFromUser: true },
+    principal: local,
+    holdsSettings: true,
+  });
+  assert.deepEqual(begin, ["BEGIN READ ONLY"]);
 });
 
 Deno.test("beginReadOnly() sets what a statement of our own is planned with, after the caller's settings", () => {
-  const isolated = { ...options, sessionSettings: { "app.on": "yes" } };
-  assert.equal(
-    beginReadOnly(isolated, { kind: "local" }, { "hnsw.ef_search": "100", a: "o'ff" }),
-    bounds + "; SELECT pg_catalog.set_config('app.on', 'yes', true)" +
-      "; SELECT pg_catalog.set_config('hnsw.ef_search', '100', true); SELECT pg_catalog.set_config('a', 'o''ff', true)",
-  );
+  const isolated = { ...database, sessionSettings: { "app.on": "yes" } };
+  const planning = { "hnsw.ef_search": "100", a: "o'ff" };
+  assert.deepEqual(beginReadOnly({ database: isolated, principal: local, holdsSettings: true, planning }), [
+    "BEGIN READ ONLY",
+    "SELECT " + [set("app.on", "'yes'"), set("hnsw.ef_search", "'100'"), set("a", "'o''ff'")].join(", "),
+  ]);
 });
 
 Deno.test("beginReadOnly() refuses names that would mean something else", () => {
-  assert.throws(
-    () => beginReadOnly({ ...options, roleFromUser: true }, { ...alice, username: "none" }),
-    /reserves the name/,
-  );
-  const settings = { ...options, sessionSettings: { "app.username": "{username}" } };
-  assert.throws(() => beginReadOnly(settings, { ...alice, username: "a\0b" }), /NUL/);
+  const begin = (options: Partial<typeof database>, username: string) =>
+    beginReadOnly({
+      database: { ...database, ...options },
+      principal: { ...alice, username },
+      holdsSettings: true,
+    });
+  assert.throws(() => begin({ roleFromUser: true }, "none"), /reserves the name/);
+  assert.throws(() => begin({ sessionSettings: { "app.username": "{username}" } as never }, "a\0b"), /NUL/);
 });

@@ -1,0 +1,27 @@
+import type { DatabaseOptions } from "./database_options.ts";
+import { timeoutSettings } from "./read/statement_timeout.ts";
+
+/**
+ * PostgreSQL's settings that every statement of a database runs under, by name. Callers may not change them: `SET` and
+ * `set_config` are refused. A connection begins with them (connection.ts). Behind a pooler, where the next transaction may
+ * run on another connection, they travel with each transaction (read/read_only_transaction.ts).
+ */
+export function sessionSettings(
+  { statementTimeoutMs }: { readonly statementTimeoutMs: number },
+): Readonly<Record<string, string>> {
+  return {
+    // to compile our own look at what a statement's names mean takes seconds where there are many tables
+    jit: "off",
+    // what the guard has read is what the server reads: no backslash escapes in plain literals, and UTF-8
+    standard_conforming_strings: "on",
+    client_encoding: "UTF8",
+    ...timeoutSettings(statementTimeoutMs),
+  };
+}
+
+/** What a session of a database begins with; undefined where a pooler may put it on another connection at any time. */
+export function startSettings(
+  options: Pick<DatabaseOptions, "statementTimeoutMs" | "pooler">,
+): Readonly<Record<string, string>> | undefined {
+  return options.pooler === "transaction" ? undefined : sessionSettings(options);
+}
