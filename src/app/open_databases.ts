@@ -103,6 +103,7 @@ function databaseOptions(database: DatabaseConfig, passFile: string | undefined)
     targetSessionAttrs: database.target_session_attrs,
     poolMaxConns: database.pool_max_conns,
     poolMaxConnIdleTimeMs: database.pool_max_conn_idle_time,
+    pooler: database.pooler,
     connectTimeoutMs: database.connect_timeout,
     statementTimeoutMs: database.statement_timeout,
     maxRows: database.max_rows,

@@ -42,6 +42,7 @@ export function demoDatabaseOptions(server: EmbeddedServer, statementTimeoutMs: 
     targetSessionAttrs: "any",
     poolMaxConns: 4,
     poolMaxConnIdleTimeMs: 30 * 60_000,
+    pooler: "none",
     connectTimeoutMs: 10_000,
     statementTimeoutMs,
     maxRows: 1000,

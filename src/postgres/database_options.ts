@@ -43,7 +43,7 @@ export interface DatabaseOptions {
   /** Set for each transaction; a value may hold `{username}`. */
   readonly sessionSettings: Readonly<Record<string, string>>;
   /** `transaction`: a pooler such as PgBouncer may run each transaction on another connection. */
-  readonly pooler?: "none" | "transaction";
+  readonly pooler: "none" | "transaction";
   /** The embedded server's socket, in place of the network: `hosts` and `sslMode` are not looked at. */
   readonly openStream?: () => Duplex;
 }

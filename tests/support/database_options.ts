@@ -13,6 +13,7 @@ export function databaseOptions(url: string, changes: Partial<DatabaseOptions> =
     targetSessionAttrs: "any",
     poolMaxConns: 4,
     poolMaxConnIdleTimeMs: 60_000,
+    pooler: "none",
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 30_000,
     maxRows: 1_000,

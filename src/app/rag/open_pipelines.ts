@@ -140,6 +140,7 @@ function pipelineDatabaseOptions(
     targetSessionAttrs: database.target_session_attrs ?? "any",
     poolMaxConns: database.pool_max_conns ?? defaultPoolMaxConns,
     poolMaxConnIdleTimeMs: 30 * 60_000,
+    pooler: database.pooler ?? "none",
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 30_000,
     maxRows: 1_000,

@@ -57,6 +57,9 @@ const database = section({
     "Most connections of one token or session, those with a stuck statement included",
   ),
   pool_max_conn_idle_time: duration().prefault("30m").describe("A connection closes after this idle time"),
+  pooler: choice("none", "transaction").prefault("none").describe(
+    "transaction: a pooler such as PgBouncer may run each transaction on another connection",
+  ),
   connect_timeout: duration().prefault("10s").describe(
     "How long a server may take to accept a connection; 0: no limit",
   ),

@@ -49,6 +49,9 @@ const pipelineDatabase = section({
   pool_max_conns: integer(1, 1000).optional().describe(
     "Most connections of the pipeline, those with a stuck statement included; without it, 10",
   ),
+  pooler: choice("none", "transaction").optional().describe(
+    "transaction: a pooler such as PgBouncer may run each transaction on another connection",
+  ),
 });
 
 const condition = section({

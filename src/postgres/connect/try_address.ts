@@ -7,7 +7,7 @@ import type { Logger } from "../../core/logger.ts";
 import { type Connection, login } from "../connection.ts";
 import type { DatabaseHost, DatabaseOptions } from "../database_options.ts";
 import { type AttemptError, attemptError } from "./connect_error.ts";
-import { startSettings } from "../session_settings.ts";
+import { startSettings } from "../start_settings.ts";
 import { type SessionKind, sessionMismatch } from "./session_kinds.ts";
 import { type Encryption, encryptionPlan } from "./ssl_kinds.ts";
 import { nameInRefusal, startTls, TlsError, type TlsSettings } from "./tls.ts";

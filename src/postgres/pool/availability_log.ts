@@ -15,6 +15,7 @@ export function createAvailabilityLog(logger: Logger, now: () => number) {
   let toldAt = -Infinity;
   let told: "lost" | "refused" | undefined;
   let hasAnswered = false;
+  let isPoolerTold = false;
 
   function fail(kind: "lost" | "refused", message: string, fields: LogFields): void {
     downSince ??= now();
@@ -34,6 +35,15 @@ export function createAvailabilityLog(logger: Logger, now: () => number) {
         logger.info(`The database can be reached ${again}`, { after_s: seconds });
       }
       downSince = told = undefined;
+    },
+    /** A pooler stands before the database, and the configuration does not say so. */
+    foundPooler(): void {
+      if (isPoolerTold) return;
+      isPoolerTold = true;
+      logger.warn(
+        "A connection pooler stands before the database, so each transaction brings its settings along; say so with " +
+          "pooler: transaction",
+      );
     },
     /** No connection could be opened. */
     refused(error: unknown): void {

@@ -6,6 +6,7 @@ import type { AvailabilityLog } from "./availability_log.ts";
 import { connect } from "../connect/connect.ts";
 import { type Connection, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
+import { startSettings } from "../start_settings.ts";
 import { createLease, type Lease } from "./lease.ts";
 import { isShortage } from "./server_room.ts";
 import type { StuckBackends } from "./stuck_backends.ts";
@@ -144,6 +145,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
           logger,
         });
         availability.opened();
+        if (startSettings(database) !== undefined && !connection.holdsSettings) availability.foundPooler();
         connection.onClosed(() => void close(connection));
         connection.onLost((error) => {
           if (inUse.has(connection) || isIdle(connection) && isShutdown(error)) availability.lost(error);

@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { type Principal, principalName } from "../../core/principal.ts";
 import type { pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
-import { sessionSettings } from "../session_settings.ts";
+import { sessionSettings } from "../start_settings.ts";
 import { quoteLiteral } from "../sql_text.ts";
 import { openPortal, type Portal, type PortalRequest } from "./portal.ts";
 import { timeoutSettings } from "./statement_timeout.ts";

@@ -1,6 +1,6 @@
 // The timeout of a database, its `statement_timeout` (config/schema/databases.ts; of a pipeline: app/rag/open_pipelines.ts),
 // or of a statement of our own. It holds in three places: PostgreSQL stops what runs longer (the settings below, which
-// session_settings.ts brings into force); no further part of an answer is fetched after it (readBoundedAnswer()); and where
+// start_settings.ts brings into force); no further part of an answer is fetched after it (readBoundedAnswer()); and where
 // the server does not keep to it, the connection is given up (stop_statement.ts).
 
 /** Waiting for a lock is waiting for a writer; a reader need not wait as long as it may run. */

@@ -48,6 +48,7 @@ testWithPostgres("many who wait for a database that does not answer fail togethe
   const options = databaseOptions(db.url, {
     hosts: [{ host: "127.0.0.1", port: proxy.port }],
     poolMaxConns: 2,
+    pooler: "none",
     connectTimeoutMs: 300,
   });
   await using pools = createConnectionPools({ maxConnections: 10, logger: silentLogger });
