@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+import { serialize } from "pg-protocol";
 import type { pg } from "../connection.ts";
 
 export interface Column {
@@ -41,45 +43,48 @@ export interface Around {
  */
 export async function openPortal(client: pg.Client, request: PortalRequest, around: Around): Promise<Portal> {
   const { sql, parameters, rows, onColumns, onRow } = request;
-  const open = (connection: pg.Connection) => {
-    sendParse(connection, sql);
-    connection.bind({ portal: "", statement: "", binary: "", values: [...parameters] }, true);
-    connection.describe({ type: "P", name: "" }, true);
-  };
-  let isSuspended = await runPart(client, { open, rows, onColumns, onRow, ...around });
+  const values = [...parameters];
+  const opening = [serialize.parse({ text: sql }), serialize.bind({ values }), serialize.describe(portal)];
+  let isSuspended = await runPart(client, { opening, rows, onColumns, onRow, ...around });
   return {
     isDone: () => !isSuspended,
     async fetch(more) {
       if (!isSuspended) return;
-      const part = { open: () => {}, rows: more, onColumns, onRow, before: [], after: [] };
-      isSuspended = await runPart(client, part);
+      isSuspended = await runPart(client, {
+        opening: [],
+        rows: more,
+        onColumns,
+        onRow,
+        before: [],
+        after: [],
+      });
     },
   };
 }
 
 interface PartOptions extends Pick<PortalRequest, "rows" | "onColumns" | "onRow">, Around {
-  readonly open: (connection: pg.Connection) => void;
+  /** Messages that come before its Execute. */
+  readonly opening: readonly Buffer[];
 }
 
 /** Executes the portal for so many rows; whether there may be more. */
 function runPart(client: pg.Client, part: PartOptions): Promise<boolean> {
-  const { open, rows, onColumns, onRow, before, after } = part;
+  const { opening, rows, onColumns, onRow, before, after } = part;
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   let isSuspended = false;
   /** Statements that have come to their end. */
   let done = 0;
+  const messages = Buffer.concat([
+    ...before.map(messagesOf),
+    ...opening,
+    serialize.execute({ rows }),
+    ...after.map(messagesOf),
+    sync,
+  ]);
   const stopCopy = (connection: pg.Connection) => connection.stream.destroy();
   // what the driver calls while this is the running query
   client.query({
-    submit(connection: pg.Connection) {
-      connection.stream.cork();
-      for (const sql of before) sendWhole(connection, sql);
-      open(connection);
-      connection.execute({ portal: "", rows: String(rows) }, true);
-      for (const sql of after) sendWhole(connection, sql);
-      connection.sync();
-      connection.stream.uncork();
-    },
+    submit: (connection: pg.Connection) => void connection.stream.write(messages),
     // only the portal is described
     handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }) {
       onColumns(fields.map(({ name, dataTypeID }) => ({ name, typeOid: dataTypeID })));
@@ -101,12 +106,18 @@ function runPart(client: pg.Client, part: PartOptions): Promise<boolean> {
   return promise;
 }
 
-function sendParse(connection: pg.Connection, sql: string): void {
-  connection.parse({ name: "", text: sql, types: [] }, true);
+/** The unnamed portal. */
+const portal = { type: "P", name: "" } as const;
+const sync = serialize.sync();
+
+/** What runs a statement to its end. */
+function messagesOf(sql: string): Buffer {
+  return edges.get(sql) ?? serializeWhole(sql);
 }
 
-function sendWhole(connection: pg.Connection, sql: string): void {
-  sendParse(connection, sql);
-  connection.bind({ portal: "", statement: "", binary: "", values: [] }, true);
-  connection.execute({ portal: "", rows: "0" }, true);
+function serializeWhole(sql: string): Buffer {
+  return Buffer.concat([serialize.parse({ text: sql }), serialize.bind({}), serialize.execute({})]);
 }
+
+/** Those of every transaction, made once. */
+const edges = new Map(["BEGIN READ ONLY", "ROLLBACK"].map((sql) => [sql, serializeWhole(sql)]));
