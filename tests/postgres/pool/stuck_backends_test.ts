@@ -33,7 +33,7 @@ async function fixture(
   });
   const options = databaseOptions(db.url, {
     poolMaxConns: 2,
-    ...(behindPooler && { hosts: [{ host: "127.0.0.1", port: proxy.port }] }),
+    ...(behindPooler && { hosts: [{ host: "127.0.0.1", port: proxy.port }], pooler: "transaction" as const }),
     ...rest,
   });
   const acquire = (principal: Principal) => pools.acquire(options, principal, AbortSignal.timeout(10_000));
