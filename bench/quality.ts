@@ -1,6 +1,6 @@
 /**
  * What retrieval finds with embeddings of the `local` provider, on the Cranfield collection and on others: each search, and
- * their fusion by several weights of the vector search.
+ * their fusion of each kind by several weights of the vector search.
  *
  *   CRANFIELD=folder TEST_DATABASE_URL=postgres://… deno run -A bench/quality.ts
  */
@@ -14,7 +14,8 @@ import { createStatementGuard, type StatementGuard } from "../src/postgres/guard
 import { mean, ndcgAt, recallAt, reciprocalRank } from "../src/rag_server/evaluate/metrics.ts";
 import { buildKeywordIndex } from "../src/rag_server/keyword/build_keyword_index.ts";
 import { openSearchedTable } from "../src/rag_server/search/searched_table.ts";
-import { createRetriever, type Retriever } from "../src/rag_server/search/retriever.ts";
+import { fusionKinds } from "../src/rag_server/search/fusion_kinds.ts";
+import { createRetriever, type Retriever, type SearchSettings } from "../src/rag_server/search/retriever.ts";
 import { createTestDatabase } from "../tests/support/database.ts";
 import { databaseOptions } from "../tests/support/database_options.ts";
 import { type Collection, qualityCollections } from "./collections.ts";
@@ -61,12 +62,16 @@ async function measure(collection: Collection, guard: StatementGuard): Promise<v
   const table = await openSearchedTable(database, settings, signal);
   const texts = collection.questions.map(({ text }) => text);
   const { vectors } = await localEmbedding().embed({ texts, purpose: "query", signal });
-  for (const vectorWeight of [0, ...weights, 1]) {
-    const search = { hybridEnabled: true, vectorWeight };
-    const retriever = createRetriever({ database, tables: [table], search, logger: silentLogger });
-    const name = vectorWeight === 0 ? "keyword" : vectorWeight === 1 ? "vector" : `hybrid ${vectorWeight}`;
+  const measured = async (name: string, search: Omit<SearchSettings, "hybridEnabled">) => {
+    const settings = { hybridEnabled: true, ...search };
+    const retriever = createRetriever({ database, tables: [table], search: settings, logger: silentLogger });
     print(`${collection.name}: ${name}`, await figures(retriever, collection, vectors));
+  };
+  await measured("keyword", { vectorWeight: 0 });
+  for (const fusion of fusionKinds) {
+    for (const vectorWeight of weights) await measured(`${fusion} ${vectorWeight}`, { vectorWeight, fusion });
   }
+  await measured("vector", { vectorWeight: 1 });
 }
 
 async function figures(

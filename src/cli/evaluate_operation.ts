@@ -92,7 +92,7 @@ function evaluationLines({ queries, unjudgedQueries, searches, difference, weigh
     "",
     ...tableLines(["arm", "nDCG@10", "recall@10", "recall@100", "MRR", "p50 ms", "p95 ms", "p99 ms"], rows),
     "",
-    "Times measure one search for ten documents at a time, without embedding the question.",
+    "Times measure one of the server's searches at a time, without embedding the question.",
     ...(difference === undefined ? [] : [differenceLine(difference)]),
     ...(weighed === undefined || weighed.best.ndcgAt10 === 0 ? [] : [bestWeightLine(weighed.best)]),
     ...(queries < fewestQuestions && (difference ?? weighed) !== undefined ? [tooFew] : []),

@@ -9,6 +9,7 @@ import { AppError } from "../core/app_error.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { doctor } from "../doctor/doctor.ts";
 import { evaluatePipeline } from "../rag_server/evaluate/evaluate.ts";
+import { searchLimit } from "../rag_server/pipeline.ts";
 import { openSearchedTable } from "../rag_server/search/searched_table.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { evaluateRetrieval } from "./evaluate_operation.ts";
@@ -102,7 +103,7 @@ async function usePipeline(
       }
     }
     case "evaluate": {
-      const { database, tables, search, providers } = named.pipeline;
+      const { config: { top_n }, database, tables, search, providers } = named.pipeline;
       const settings = {
         queriesFile: flags.queriesFile ?? "",
         qrelsFile: flags.qrelsFile ?? "",
@@ -114,6 +115,7 @@ async function usePipeline(
           database,
           tables: await Promise.all(tables.map((table) => openSearchedTable(database, table, signal))),
           search,
+          limit: searchLimit(top_n, providers.rerank !== undefined),
           embedding: providers.embedding,
           onProgress: (done, total) => progress.update({ phase: "questions", done, total }),
           signal,

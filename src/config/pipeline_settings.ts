@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { AppError } from "../core/app_error.ts";
 import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
+import { defaultFusion, type FusionKind } from "../rag_server/search/fusion_kinds.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
 
 type Parsed = ParsedConfig["pipelines"][number];
@@ -56,7 +57,12 @@ export interface PipelineConfig {
   readonly token_budget: number;
   readonly top_n: number;
   readonly system_prompt?: string;
-  readonly search: { hybrid_enabled: boolean; vector_weight: number; min_similarity?: number };
+  readonly search: {
+    hybrid_enabled: boolean;
+    vector_weight: number;
+    fusion: FusionKind;
+    min_similarity?: number;
+  };
   readonly allow_include_sources: boolean;
 }
 
@@ -100,17 +106,20 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
 
 /**
  * The local provider's vectors know of letters and not of meaning. With more weight than this they reorder what BM25 found,
- * mostly for the worse; with this they bring what shares no word with the question, after all that does.
+ * mostly for the worse; with this they bring what shares no word with the question, mostly after all that does.
  */
-const localVectorWeight = 0.01;
+const localVectorWeights: Readonly<Record<FusionKind, number>> = { zscore: 0.1, rrf: 0.01 };
 
 function searchSettings(
-  { hybrid_enabled = true, vector_weight, min_similarity }: NonNullable<Parsed["search"]> = {},
+  { hybrid_enabled = true, vector_weight, fusion = defaultFusion, min_similarity }: NonNullable<
+    Parsed["search"]
+  > = {},
   embedding: EmbeddingKind,
 ): PipelineConfig["search"] {
   return {
     hybrid_enabled,
-    vector_weight: vector_weight ?? (embedding === "local" ? localVectorWeight : 0.5),
+    vector_weight: vector_weight ?? (embedding === "local" ? localVectorWeights[fusion] : 0.5),
+    fusion,
     ...(min_similarity === undefined ? {} : { min_similarity }),
   };
 }

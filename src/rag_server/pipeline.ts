@@ -11,7 +11,7 @@ import type { UsageCounter } from "../llm/usage_ledger.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { PipelineQuery } from "./query.ts";
 import { rerankDocuments } from "./rerank_documents.ts";
-import type { RetrievedDocument } from "./search/fusion.ts";
+import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 import { searchText } from "./search_text.ts";
 
@@ -98,6 +98,11 @@ export interface PipelineOptions {
 /** Candidates for the reranker per document asked for: it can only raise what it sees. */
 const rerankDepth = 4;
 
+/** How many documents a search is asked for where a pipeline wants `topN`. */
+export function searchLimit(topN: number, isReranked: boolean): number {
+  return isReranked ? topN * rerankDepth : topN;
+}
+
 /** The answer where no document was found; no model is asked. */
 const nothingFound = "No relevant information was found in the documents.";
 
@@ -130,7 +135,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     let documents = await retriever.retrieve({
       question,
       embedding: () => embedded ??= embed(),
-      limit: rerank === undefined ? topN : topN * rerankDepth,
+      limit: searchLimit(topN, rerank !== undefined),
       hybrid: !query.disableHybrid,
       signal,
       ...caller,

@@ -63,7 +63,7 @@ Deno.test("-evaluate reads the files and prints a table", async () => {
     "keyword  0.3654   0.4000     0.7000      0.5000  1.2     20.0    30.1",
     "hybrid   0.3800   0.4200     0.7500      0.5500  1.2     20.0    30.1",
     "",
-    "Times measure one search for ten documents at a time, without embedding the question.",
+    "Times measure one of the server's searches at a time, without embedding the question.",
     "hybrid against keyword: nDCG@10 +0.0146 (95 % interval -0.0020 to +0.0312): that may be chance.",
     "For these questions vector_weight 0.15 is best: nDCG@10 0.3900, +0.0100 against 0.5 " +
     "(95 % interval +0.0010 to +0.0200): it is better, but perhaps a little less so for other questions.",

@@ -5,8 +5,9 @@ import { silentLogger } from "../../src/core/logger.ts";
 import { localCompletion } from "../../src/llm/local/local_completion.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { pg } from "../../src/postgres/connection.ts";
-import { fuseRankings } from "../../src/rag_server/search/fusion.ts";
+import { fuseTables } from "../../src/rag_server/search/fusion.ts";
 import { words } from "../../src/text/words.ts";
+import { candidateOf, tableSearch } from "../rag_server/fused_tables.ts";
 import { handbookQuestions } from "./handbook_questions.ts";
 
 const signal = new AbortController().signal;
@@ -51,12 +52,12 @@ async function topFive(handbook: Handbook, question: string): Promise<Found[]> {
        websearch_to_tsquery('english', $1) query WHERE text @@ query ORDER BY ts_rank(text, query, 1) DESC, id`,
     [anyWord],
   );
-  const ranking = (rows: readonly Found[]) => ({
-    weight: 0.5,
-    ranks: new Map(rows.slice(0, 50).map(({ id }, index) => [id, index + 1])),
+  const candidates = near.map(({ id }, index) => {
+    const place = worded.findIndex((found) => found.id === id);
+    return candidateOf({ id, nearestRank: index + 1, ...(place !== -1 && { matchingRank: place + 1 }) });
   });
-  const best = fuseRankings([ranking(near), ranking(worded)]).slice(0, 5);
-  return best.flatMap(({ key }) => near.filter(({ id }) => id === key));
+  const best = fuseTables([tableSearch(candidates)], "rrf", 0.5).slice(0, 5);
+  return best.flatMap((document) => near.filter(({ id }) => id === document.id));
 }
 
 Deno.test("handbookSections() cuts a page at its headings and refuses one without front matter", () => {

@@ -104,19 +104,19 @@ async function createFixture() {
 testWithPgvector("a question is not embedded where only its words count", async () => {
   await using fixture = await createFixture();
   assert.deepEqual(await fixture.ask({ vectorWeight: 0 }), {
-    sources: [["1", "red fox", 1 / 61]],
+    sources: [["1", "red fox", 0.5]],
     tokensUsed: 5,
     embedded: [],
   });
   const nearest = {
-    sources: [["2", "near", 1 / 61], ["1", "red fox", 1 / 62]],
+    sources: [["2", "near", 0.75], ["1", "red fox", 0.25]],
     tokensUsed: 12,
     embedded: ["red fox"],
   };
   assert.deepEqual(await fixture.ask({ vectorWeight: 0 }, { disableHybrid: true }), nearest);
   assert.deepEqual(await fixture.ask({ vectorWeight: 0, hybridEnabled: false }), nearest);
   const similar = await fixture.ask({ vectorWeight: 0, minSimilarity: 0 });
-  assert.deepEqual([similar.sources, similar.embedded], [[["1", "red fox", 1 / 61]], ["red fox"]]);
+  assert.deepEqual([similar.sources, similar.embedded], [[["1", "red fox", 0.5]], ["red fox"]]);
   const both = await fixture.ask({ vectorWeight: 0.5 });
   assert.deepEqual([both.tokensUsed, both.embedded.length], [12, 1]);
 });
@@ -125,7 +125,7 @@ testWithPgvector("of several rows with one id the nearest is told, which takes a
   await using fixture = await createFixture();
   const chunks = { table: "chunks", idColumn: "doc" };
   assert.deepEqual(await fixture.ask({ vectorWeight: 0 }, { query: "red" }, chunks, "docs"), {
-    sources: [["1", "red fox", 1 / 61], ["a", "near", 1 / 61]],
+    sources: [["1", "red fox", 0.5], ["a", "near", 0.5]],
     tokensUsed: 12,
     embedded: ["red"],
   });

@@ -70,10 +70,12 @@ async function openPipeline(
   const databaseOptions = options.databaseOptions?.(config) ?? pipelineDatabaseOptions(config, pass_file);
   const database = createDatabase({ options: databaseOptions, pools, guard, logger });
   const tables = config.tables.map(tableSettings);
-  const { hybrid_enabled: hybridEnabled, vector_weight: vectorWeight, min_similarity } = config.search;
+  const { hybrid_enabled: hybridEnabled, vector_weight: vectorWeight, fusion, min_similarity } =
+    config.search;
   const search: SearchSettings = {
     hybridEnabled,
     vectorWeight,
+    fusion,
     ...(min_similarity !== undefined && { minSimilarity: min_similarity }),
   };
   const pipeline = createPipeline({

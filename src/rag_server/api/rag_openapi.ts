@@ -20,8 +20,8 @@ const source = z.object({
   }),
   content: z.string().openapi({ example: "Backups are configured in …" }),
   score: z.number().openapi({
-    description: "Higher is better; compare within one reply only",
-    example: 0.031,
+    description: "Higher is better; from 0 to 1, or as the reranker has it; compare within one reply only",
+    example: 0.83,
   }),
 }).openapi("Source");
 

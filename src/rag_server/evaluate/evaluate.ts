@@ -4,7 +4,7 @@ import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { Database } from "../../postgres/database.ts";
 import { createRetriever, type SearchSettings } from "../search/retriever.ts";
 import type { SearchedTable } from "../search/searched_table.ts";
-import { type FusionWeights, weighFusion } from "./fusion_weights.ts";
+import { type FusionWeights, triedWeights, weighFusion } from "./fusion_weights.ts";
 import type { JudgedQuestion, Judgements, Qrels } from "./judged_questions.ts";
 import {
   mean,
@@ -26,8 +26,18 @@ export interface MeasuredSearch {
   retrieve(question: string, limit: number, signal: AbortSignal): Promise<readonly string[]>;
 }
 
+/** The fusion with one weight of the vector search, from 0 to 1. */
+interface WeighedSearch {
+  readonly vectorWeight: number;
+  readonly search: MeasuredSearch;
+}
+
 export interface EvaluateOptions {
   readonly searches: readonly MeasuredSearch[];
+  /** The fusion by each weight to compare; one that is among the searches is not asked again. */
+  readonly fusions?: readonly WeighedSearch[];
+  /** Documents that the server asks a search for; 10 where it asks for fewer. */
+  readonly limit: number;
   /** The configured weight of the vector search, from 0 to 1. */
   readonly vectorWeight: number;
   readonly queries: readonly JudgedQuestion[];
@@ -45,7 +55,7 @@ interface SearchFigures {
   readonly recallAt100: number;
   /** Of the first relevant document among the first ten. */
   readonly mrr: number;
-  /** Of a search for ten documents in a warm cache, one at a time, without the embedding of the question. */
+  /** Of the server's search in a warm cache, one at a time, without the embedding of the question. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
 }
 
@@ -61,7 +71,7 @@ export interface Evaluation {
   readonly weighed?: FusionWeights;
 }
 
-interface EvaluatePipelineOptions extends Omit<EvaluateOptions, "searches" | "vectorWeight"> {
+interface EvaluatePipelineOptions extends Omit<EvaluateOptions, "searches" | "fusions" | "vectorWeight"> {
   readonly database: Database;
   readonly tables: readonly SearchedTable[];
   readonly search: SearchSettings;
@@ -93,12 +103,20 @@ export async function evaluatePipeline(options: EvaluatePipelineOptions): Promis
   const embeddings = new Map(texts.map((text, at) => [text, vectors[at]]));
   const measured = (name: SearchName, weight: number) =>
     measuredSearch(name, weight, { ...options, tables: indexed }, embeddings);
-  const searches = [measured("vector", 1)];
-  if (tables.some(({ keywordSearch }) => keywordSearch !== undefined)) {
-    searches.push(measured("keyword", 0));
-    if (vectorWeight > 0 && vectorWeight < 1) searches.push(measured("hybrid", vectorWeight));
+  const [byVector, byKeyword] = [measured("vector", 1), measured("keyword", 0)];
+  if (tables.every(({ keywordSearch }) => keywordSearch === undefined)) {
+    return await evaluate({ ...options, vectorWeight, searches: [byVector] });
   }
-  return await evaluate({ ...options, vectorWeight, searches });
+  const known = new Map([[0, byKeyword], [1, byVector]]);
+  const fusions = triedWeights(vectorWeight).map((weight) => ({
+    vectorWeight: weight,
+    search: known.get(weight) ?? measured("hybrid", weight),
+  }));
+  const configured = fusions.filter(({ search, vectorWeight: weight }) =>
+    search.name === "hybrid" && weight === vectorWeight
+  );
+  const searches = [byVector, byKeyword, ...configured.map(({ search }) => search)];
+  return await evaluate({ ...options, vectorWeight, searches, fusions });
 }
 
 /** Warns of a table without a keyword index once, which each search's retriever would do again or not at all. */
@@ -149,7 +167,8 @@ function measuredSearch(
 
 /** What a search made of one question. */
 interface Sample {
-  readonly hundred: readonly string[];
+  /** Ids of the first documents, none twice. */
+  readonly ten: readonly string[];
   readonly ndcgAt10: number;
   readonly recallAt10: number;
   readonly recallAt100: number;
@@ -164,7 +183,7 @@ interface Sample {
  * @throws {AppError} `invalid` where no question has a relevant document; what a search throws; the signal's reason
  */
 export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
-  const { searches, queries, qrels, vectorWeight, signal, onProgress } = options;
+  const { searches, fusions = [], queries, qrels, vectorWeight, onProgress } = options;
   const judged = queries.flatMap(({ id, text }) => {
     const judgements = qrels.get(id) ?? new Map<string, number>();
     const hasRelevant = [...judgements.values()].some((gain) => gain > 0);
@@ -177,51 +196,63 @@ export async function evaluate(options: EvaluateOptions): Promise<Evaluation> {
     );
   }
   const samples = new Map<SearchName, Sample[]>(searches.map(({ name }) => [name, []]));
+  const gains = new Map<number, number[]>(fusions.map((fusion) => [fusion.vectorWeight, []]));
   for (const [index, { text, judgements }] of judged.entries()) {
+    const asked = new Map<MeasuredSearch, Sample>();
     for (const search of searches) {
-      signal.throwIfAborted();
-      samples.get(search.name)?.push(await measure(search, text, judgements, signal));
+      const sample = await measure(search, text, judgements, options);
+      samples.get(search.name)?.push(sample);
+      asked.set(search, sample);
+    }
+    for (const { vectorWeight: weight, search } of fusions) {
+      const ten = asked.get(search)?.ten ?? await firstTen(search, text, options);
+      gains.get(weight)?.push(ndcgAt(10, ten, judgements));
     }
     onProgress?.(index + 1, judged.length);
   }
   const figures = Array.from(samples, ([name, list]) => summarize(name, list));
   const difference = await fusionDifference(figures, samples);
-  const [nearest, matching] = [samples.get("vector"), samples.get("keyword")];
-  const lists = nearest && matching && judged.map(({ judgements }, at) => ({
-    nearest: nearest[at]?.hundred ?? [],
-    matching: matching[at]?.hundred ?? [],
-    judgements,
-  }));
-  const weighed = lists && await weighFusion(lists, vectorWeight);
   return {
     queries: judged.length,
     unjudgedQueries: queries.length - judged.length,
     searches: figures,
     ...(difference !== undefined && { difference }),
-    ...(weighed !== undefined && { weighed }),
+    ...(fusions.length > 0 && { weighed: await weighFusion(gains, vectorWeight) }),
   };
 }
+
+type Asking = Pick<EvaluateOptions, "limit" | "signal">;
 
 async function measure(
   search: MeasuredSearch,
   question: string,
   judgements: Judgements,
-  signal: AbortSignal,
+  options: Asking,
 ): Promise<Sample> {
+  options.signal.throwIfAborted();
   // the longer list first, so that it warms the caches for every search's short list
-  const hundred = unique(await search.retrieve(question, 100, signal));
+  const hundred = unique(await search.retrieve(question, 100, options.signal));
   const startedAt = performance.now();
-  const ten = await search.retrieve(question, 10, signal);
+  const ten = await firstTen(search, question, options);
   const ms = performance.now() - startedAt;
-  const best = unique(ten).slice(0, 10);
   return {
-    hundred,
-    ndcgAt10: ndcgAt(10, best, judgements),
-    recallAt10: recallAt(10, best, judgements),
+    ten,
+    ndcgAt10: ndcgAt(10, ten, judgements),
+    recallAt10: recallAt(10, ten, judgements),
     recallAt100: recallAt(100, hundred, judgements),
-    reciprocalRank: reciprocalRank(best, judgements),
+    reciprocalRank: reciprocalRank(ten, judgements),
     ms,
   };
+}
+
+/** As the server searches: how many documents are asked for decides how deep it looks. */
+async function firstTen(
+  search: MeasuredSearch,
+  question: string,
+  { limit, signal }: Asking,
+): Promise<readonly string[]> {
+  signal.throwIfAborted();
+  return unique(await search.retrieve(question, Math.max(10, limit), signal)).slice(0, 10);
 }
 
 function unique(ids: readonly string[]): string[] {
@@ -229,7 +260,7 @@ function unique(ids: readonly string[]): string[] {
 }
 
 function summarize(search: SearchName, samples: readonly Sample[]): SearchFigures {
-  const meanOf = (part: Exclude<keyof Sample, "hundred">) => mean(samples.map((sample) => sample[part]));
+  const meanOf = (part: Exclude<keyof Sample, "ten">) => mean(samples.map((sample) => sample[part]));
   const ms = samples.map((sample) => sample.ms);
   return {
     search,

@@ -7,7 +7,7 @@ import { ProviderError } from "../../llm/provider_error.ts";
 import { sqlStateOf } from "../../postgres/sql_session.ts";
 import type { SearchCaller } from "../filter/check_filter.ts";
 import type { Filter } from "../query.ts";
-import type { RetrievedDocument } from "./fusion.ts";
+import type { RetrievedDocument } from "./candidate.ts";
 import type { Retriever, RetrieveRequest } from "./retriever.ts";
 
 interface CurrentRetrieverOptions {

@@ -1,7 +1,8 @@
 import { identifierSql, joinSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import type { SearchByWords } from "../keyword/keyword_search.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { fusionSql } from "./fusion.ts";
+import { foundSql, fusionSql } from "./fusion.ts";
+import type { FusionKind } from "./fusion_kinds.ts";
 import { embeddingSql, similaritySql, trimmedSql, vectorSearch } from "./vector_search.ts";
 
 export interface RetrievalSearch {
@@ -20,6 +21,7 @@ export interface RetrievalSearch {
   readonly maxCharacters: number;
   /** Of the vector search, which is left out at 0. */
   readonly vectorWeight: number;
+  readonly fusion: FusionKind;
   /** Absent where the words of the question do not count. */
   readonly keywordSearch: SearchByWords | undefined;
   readonly minSimilarity: number | undefined;
@@ -28,12 +30,14 @@ export interface RetrievalSearch {
 /**
  * Both searches, their fusion and the text of what came first, in one statement: `id` (NULL where it means nothing to a
  * client), `content` up to its bound, `digest` of the whole text without the blanks around it, `nearest_rank`,
- * `matching_rank`, `similarity`, `is_crowded`, `is_ambiguous`; the best first, each text once. Where ids are not unique,
- * a document is the row of its id that is nearest; `is_ambiguous` says that there was such an id and no embedding to
- * choose by. `is_crowded` says that repeats took the room of candidates which were not looked at.
+ * `matching_rank`, `nearest_score`, `matching_score`, `similarity`, `is_crowded`, `is_ambiguous`, `scores`; the best
+ * first, each text once. Where ids are not unique, a document is the row of its id that is nearest; `is_ambiguous` says
+ * that there was such an id and no embedding to choose by. `is_crowded` says that repeats took the room of candidates
+ * which were not looked at. The first row's `scores` are JSON: all of the search by vectors, and all of that by words.
  */
 export function retrievalSql(search: RetrievalSearch): SqlText {
-  const { table, filter, depth, limit, maxCharacters, minSimilarity, vectorWeight, keywordSearch } = search;
+  const { table, filter, depth, limit, maxCharacters, minSimilarity, vectorWeight, fusion, keywordSearch } =
+    search;
   const { key, textColumn, relation } = table;
   const embedding = sql`(SELECT embedding FROM postern_question)`;
   const question = search.embedding && sql`postern_question AS MATERIALIZED (
@@ -44,9 +48,11 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
   // where a least similarity may drop some of them, all candidates are looked at
   const areAllSeen = search.isThorough || minSimilarity !== undefined;
   const candidates = areAllSeen ? sql`` : sql`LIMIT ${limit}`;
+  const found = foundSql({ vectorWeight, hasWords: keywordSearch !== undefined, depth });
   const least = minSimilarity === undefined ? sql`` : sql`WHERE t.similarity >= ${minSimilarity}::float8`;
   return sql`WITH ${question ?? sql``} ${searchesSql(search, embedding)},
-    postern_fused AS MATERIALIZED (${fusionSql(vectorWeight, keywordSearch !== undefined)} ${candidates}),
+    postern_all AS MATERIALIZED (${found}),
+    postern_fused AS MATERIALIZED (${fusionSql(fusion, vectorWeight)} ${candidates}),
     postern_found AS (
       SELECT DISTINCT ON (f.id) f.*, t.content, t.similarity,
         ${verbatim(mayBeAmbiguous ? "count(*) OVER (PARTITION BY f.id) > 1" : "false")} AS is_ambiguous
@@ -62,30 +68,35 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
       ) d ORDER BY digest, score DESC, id COLLATE "C"
     )
     SELECT ${verbatim(key.isId ? "id" : "NULL")}, left(content, ${maxCharacters}::int), digest, nearest_rank,
-      matching_rank, similarity, (SELECT count(*) FROM postern_fused) >= ${areAllSeen ? depth : limit}
-        AND (SELECT count(*) FROM postern_found) > (SELECT count(*) FROM postern_distinct) AS is_crowded, is_ambiguous
+      matching_rank, nearest_score, matching_score, similarity,
+      (SELECT count(*) FROM postern_fused) >= ${areAllSeen ? depth : limit}
+        AND (SELECT count(*) FROM postern_found) > (SELECT count(*) FROM postern_distinct) AS is_crowded, is_ambiguous,
+      CASE WHEN row_number() OVER (ORDER BY score DESC, id COLLATE "C") = 1 THEN (
+        SELECT json_build_array(json_agg(nearest_score), json_agg(matching_score)) FROM postern_all) END AS scores
     FROM postern_distinct ORDER BY score DESC, id COLLATE "C" LIMIT ${limit}`;
 }
 
-/** What each search finds, as rows of `id` and `rank`. */
+/**
+ * What each search finds, as rows of `id`, `score` and `rank`: the higher score is the better, and NULL where the search
+ * gave none that is a finite number.
+ */
 function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {
   const { table, question, filter, depth: limit, keywordSearch, vectorWeight } = search;
   const length = search.embedding && { dimensions: search.embedding.length };
-  const ranked = (name: string, order: string, found: SqlText) =>
+  const listed = (name: string, score: string, found: SqlText) =>
     sql`${verbatim(name)} AS MATERIALIZED (
-      SELECT id, row_number() OVER (ORDER BY ${
-      verbatim(order)
-    }, id COLLATE "C") AS rank FROM (${found}) a GROUP BY id
+      SELECT id, score, row_number() OVER (ORDER BY score DESC NULLS LAST, id COLLATE "C") AS rank FROM (
+        SELECT id, max(CASE WHEN abs(${verbatim(score)}) < 'Infinity' THEN ${verbatim(score)} END) AS score
+        FROM (${found}) a GROUP BY id
+      ) b
     )`;
   const searches: SqlText[] = [];
   if (vectorWeight > 0) {
     const nearest = vectorSearch({ table, embedding, limit, filter, ...length });
-    searches.push(ranked("postern_nearest", "min(distance)", nearest));
+    searches.push(listed("postern_nearest", "-distance", nearest));
   }
   if (keywordSearch !== undefined) {
-    searches.push(
-      ranked("postern_matching", "max(score) DESC", keywordSearch({ question, limit, filter })),
-    );
+    searches.push(listed("postern_matching", "score", keywordSearch({ question, limit, filter })));
   }
   return joinSql(searches, ", ");
 }

@@ -7,16 +7,21 @@ import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { checkFilter, isFaultOfValue, type SearchCaller, valueFault } from "../filter/check_filter.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
 import type { Filter } from "../query.ts";
+import type { Candidate, RetrievedDocument, TableSearch } from "./candidate.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { type Candidate, depthOf, fuseTables, maxDepth, type RetrievedDocument } from "./fusion.ts";
+import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
+import { defaultFusion, type FusionKind } from "./fusion_kinds.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import type { SearchedTable } from "./searched_table.ts";
+import { indexFor } from "./vector_index.ts";
 import { vectorSettings } from "./vector_search.ts";
 
 export interface SearchSettings {
   readonly hybridEnabled: boolean;
   /** From 0, the question's words alone, to 1, the embedding alone. */
   readonly vectorWeight: number;
+  /** `zscore` where absent. */
+  readonly fusion?: FusionKind;
   /** Least cosine similarity of a document, whichever search found it. */
   readonly minSimilarity?: number;
 }
@@ -69,7 +74,7 @@ const maxCharacters = 64_000;
 const defaultHybridTimeoutMs = 5_000;
 
 /** Too little to change the order of what both searches found. */
-const leastVectorWeight = 1e-9;
+const leastVectorWeight = 1e-6;
 
 /** What comes over the wire for one table at most. */
 const maxBytes = 64 * 1_048_576;
@@ -84,7 +89,7 @@ interface TablePlan
 interface Found {
   /** As it was searched in the end. */
   readonly planned: TablePlan;
-  readonly candidates: readonly Candidate[];
+  readonly search: TableSearch;
   /** Whether repeats took the room of others. */
   readonly isCrowded: boolean;
 }
@@ -92,6 +97,7 @@ interface Found {
 export function createRetriever(
   { database, tables, search, hybridTimeoutMs = defaultHybridTimeoutMs, logger }: RetrieverOptions,
 ): Retriever {
+  const { fusion = defaultFusion } = search;
   for (const { table, needsKeywordIndex } of tables) {
     if (!needsKeywordIndex || !search.hybridEnabled || search.vectorWeight === 1) continue;
     logger.warn(
@@ -134,7 +140,7 @@ export function createRetriever(
   /** Searches a table once, and once more as deep as can be where repeats left too few documents. */
   async function find(planned: TablePlan, request: RetrieveRequest, signal: AbortSignal): Promise<Found> {
     const found = await run(planned, request, false, signal);
-    const isShort = found.isCrowded && found.candidates.length < request.limit;
+    const isShort = found.isCrowded && found.search.candidates.length < request.limit;
     return isShort ? await run(found.planned, request, true, signal) : found;
   }
 
@@ -146,9 +152,10 @@ export function createRetriever(
   ): Promise<Found> {
     const { table, filter, keywordSearch } = planned;
     const { question, address } = request;
-    const depth = isThorough ? maxDepth : depthOf(request.limit);
+    const depth = isThorough ? maxDepth : depthOf(request.limit, fusion);
     const statement = retrievalSql({
       ...planned,
+      fusion,
       question,
       depth,
       limit: request.limit + spareRows,
@@ -168,12 +175,14 @@ export function createRetriever(
     if (result.ok) {
       const { rows } = result;
       // only an embedding can tell which of several rows with one id is meant
-      if (rows.some((row) => row[7] === "t")) {
+      if (rows.some((row) => row[9] === "t")) {
         return await run(await withEmbedding(planned, request), request, isThorough, signal);
       }
-      const candidates = rows.map((row) => candidateOf(row, table))
-        .filter(({ content }) => content.trim() !== "");
-      return { planned, candidates, isCrowded: rows.some((row) => row[6] === "t") };
+      return {
+        planned,
+        search: searchOf(rows, planned, depth),
+        isCrowded: rows.some((row) => row[8] === "t"),
+      };
     }
     signal.throwIfAborted();
     if (result.error.kind !== "timeout" || keywordSearch === undefined) {
@@ -213,7 +222,8 @@ export function createRetriever(
       try {
         const found = await Promise.all(plans.map((planned) => find(planned, request, signal)));
         const vectorWeight = weightOver(found.map(({ planned }) => planned), weightOfVectors(request));
-        return fuseTables(found.map(({ candidates }) => candidates), vectorWeight).slice(0, request.limit);
+        const searches = found.map((table) => table.search);
+        return fuseTables(searches, fusion, vectorWeight).slice(0, request.limit);
       } catch (error) {
         others.abort(error);
         throw error;
@@ -236,17 +246,30 @@ function both(one: SqlText | undefined, other: SqlText | undefined): SqlText | u
   return one !== undefined && other !== undefined ? sql`(${one} AND ${other})` : one ?? other;
 }
 
-function candidateOf(
-  [id, content, digest, nearest, matching, similarity]: Row,
-  table: DocumentTable,
-): Candidate {
+function searchOf(rows: readonly Row[], { table, embedding }: TablePlan, depth: number): TableSearch {
+  const [nearest, matching]: (number | null)[][] = JSON.parse(rows[0]?.[10] ?? "[[], []]");
+  return {
+    candidates: rows.map((row) => candidateOf(row, table)).filter(({ content }) => content.trim() !== ""),
+    nearestScores: nearest?.flatMap((score) => score ?? []) ?? [],
+    matchingScores: matching?.flatMap((score) => score ?? []) ?? [],
+    distance: indexFor(table, embedding?.length)?.distance ?? "cosine",
+    depth,
+  };
+}
+
+function candidateOf(row: Row, table: DocumentTable): Candidate {
+  const [id, content, digest] = row;
+  const [nearestRank, matchingRank, nearestScore, matchingScore, similarity] = row.slice(3, 8)
+    .map((value) => typeof value === "string" ? Number(value) : undefined);
   return {
     table: table.name,
     ...(typeof id === "string" && { id }),
     content: content ?? "",
     digest: digest ?? "",
-    ...(typeof nearest === "string" && { nearestRank: Number(nearest) }),
-    ...(typeof matching === "string" && { matchingRank: Number(matching) }),
-    ...(typeof similarity === "string" && { similarity: Number(similarity) }),
+    ...(nearestRank !== undefined && { nearestRank }),
+    ...(matchingRank !== undefined && { matchingRank }),
+    ...(nearestScore !== undefined && { nearestScore }),
+    ...(matchingScore !== undefined && { matchingScore }),
+    ...(similarity !== undefined && { similarity }),
   };
 }

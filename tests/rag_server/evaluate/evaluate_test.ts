@@ -5,6 +5,7 @@ import { createLogger, silentLogger } from "../../../src/core/logger.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { openSearchedTable, type SearchedTable } from "../../../src/rag_server/search/searched_table.ts";
+import { fusionKinds } from "../../../src/rag_server/search/fusion_kinds.ts";
 import { sql } from "../../../src/postgres/sql_text.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import {
@@ -32,14 +33,20 @@ const filler = Array.from({ length: 30 }, (_, n) => `x${n}`);
 
 Deno.test("evaluate() gives means over the questions that have a relevant document", async () => {
   const progress: string[] = [];
+  const hybrid = search("hybrid", { one: ["a", "b"], two: ["c"] });
   const evaluation = await evaluate({
     searches: [
       // the same row again, as of two tables, is not found twice
       search("vector", { one: ["a", "a", "b"], two: ["x", "c"] }),
       search("keyword", { one: [...filler, "a"], two: ["c"] }),
-      search("hybrid", { one: ["a", "b"], two: ["c"] }),
+      hybrid,
+    ],
+    fusions: [
+      { vectorWeight: 0.3, search: search("hybrid", { one: ["x", "x", "a", "b"], two: ["c"] }) },
+      { vectorWeight: 0.5, search: hybrid },
     ],
     vectorWeight: 0.5,
+    limit: 10,
     queries,
     qrels,
     signal,
@@ -56,18 +63,44 @@ Deno.test("evaluate() gives means over the questions that have a relevant docume
   const { search: name, against, mean, interval } = evaluation.difference ?? {};
   assert.deepEqual([name, against, interval], ["hybrid", "vector", undefined]);
   assert.ok(Math.abs((mean ?? 0) - (1 - second) / 2) < 1e-12);
-  // of one search alone as that search; half and half, "c" is in both lists and comes first
-  const weighed = (weight: number) =>
-    evaluation.weighed?.weights.find(({ vectorWeight }) => vectorWeight === weight)?.ndcgAt10;
-  assert.deepEqual([weighed(1), weighed(0)], [(1 + second) / 2, 0.5]);
-  assert.equal(evaluation.weighed?.weights.length, 21);
-  assert.ok((weighed(0.5) ?? 0) > (1 + second) / 2);
+  const ideal = 1 + second;
+  assert.deepEqual(evaluation.weighed?.weights, [
+    { vectorWeight: 0.3, ndcgAt10: ((second + 1 / Math.log2(4)) / ideal + 1) / 2 },
+    { vectorWeight: 0.5, ndcgAt10: 1 },
+  ]);
+  assert.equal(evaluation.weighed?.best.vectorWeight, 0.5);
+});
+
+Deno.test("evaluate() asks for as many documents as the server does, and each search for an answer once", async () => {
+  const asked: string[] = [];
+  const counting = (name: MeasuredSearch["name"], label: string): MeasuredSearch => ({
+    name,
+    retrieve(_question, limit) {
+      asked.push(`${label} ${limit}`);
+      return Promise.resolve([]);
+    },
+  });
+  const [vector, hybrid] = [counting("vector", "vector"), counting("hybrid", "0.5")];
+  const fusions = [
+    { vectorWeight: 0.5, search: hybrid },
+    { vectorWeight: 0.7, search: counting("hybrid", "0.7") },
+    { vectorWeight: 1, search: vector },
+  ];
+  const options = { searches: [vector, hybrid], fusions, vectorWeight: 0.5, queries, signal };
+  const run = async (limit: number) => {
+    await evaluate({ ...options, limit, qrels: new Map([["1", new Map([["a", 1]])]]) });
+    return asked.splice(0);
+  };
+  assert.deepEqual(await run(40), ["vector 100", "vector 40", "0.5 100", "0.5 40", "0.7 40"]);
+  // the figures are of ten documents
+  assert.deepEqual(await run(3), ["vector 100", "vector 10", "0.5 100", "0.5 10", "0.7 10"]);
 });
 
 Deno.test("evaluate() without a fusion has no difference", async () => {
   const { difference } = await evaluate({
     searches: [search("vector", {})],
     vectorWeight: 1,
+    limit: 10,
     queries,
     qrels,
     signal,
@@ -78,7 +111,14 @@ Deno.test("evaluate() without a fusion has no difference", async () => {
 Deno.test("evaluate() refuses questions and judgements that have nothing to do with each other", async () => {
   for (const strange of [new Map([["q1", new Map([["a", 1]])]]), new Map([["1", new Map([["a", 0]])]])]) {
     await assert.rejects(
-      evaluate({ searches: [search("vector", {})], vectorWeight: 1, queries, qrels: strange, signal }),
+      evaluate({
+        searches: [search("vector", {})],
+        vectorWeight: 1,
+        limit: 10,
+        queries,
+        qrels: strange,
+        signal,
+      }),
       {
         code: "invalid",
         message:
@@ -94,6 +134,7 @@ Deno.test("evaluate() ends where it is told to, or a search fails", async () => 
   const stopped = evaluate({
     searches: [search("vector", {})],
     vectorWeight: 1,
+    limit: 10,
     queries,
     qrels,
     signal: controller.signal,
@@ -101,9 +142,12 @@ Deno.test("evaluate() ends where it is told to, or a search fails", async () => 
   });
   await assert.rejects(stopped, { message: "enough" });
   const failing: MeasuredSearch = { name: "vector", retrieve: () => Promise.reject(new Error("down")) };
-  await assert.rejects(evaluate({ searches: [failing], vectorWeight: 1, queries, qrels, signal }), {
-    message: "down",
-  });
+  await assert.rejects(
+    evaluate({ searches: [failing], vectorWeight: 1, limit: 10, queries, qrels, signal }),
+    {
+      message: "down",
+    },
+  );
 });
 
 const texts = [
@@ -159,6 +203,7 @@ testWithPgvector(
       embedding,
       queries: asked,
       qrels: answers,
+      limit: 10,
       logger: silentLogger,
       signal,
     };
@@ -193,6 +238,58 @@ testWithPgvector(
   },
 );
 
+testWithPgvector(
+  "evaluatePipeline() foretells by the configured weight what both searches give, and by another what they would",
+  async () => {
+    const { fixture, embedding } = await createFixture();
+    await using _ = fixture;
+    // more rows than a list holds, and texts that several of them have
+    await fixture.admin.query(`
+      INSERT INTO docs SELECT 100 + n, (ARRAY['flutter of a panel ', 'heat of a body ', 'flow over a wing '])[n % 3 + 1] ||
+          repeat('body heat ', n % 7) || CASE WHEN n % 4 = 0 THEN '' ELSE (n / 3)::text END,
+        (SELECT array_agg(sin(n * k) + CASE WHEN k = n % 3 THEN 3 ELSE 0 END) FROM generate_series(1, 256) k)::vector
+      FROM generate_series(1, 300) n; ANALYZE docs`);
+    const settings = { table: "docs", textColumn: "body", vectorColumn: "embedding" };
+    const tables = [await openSearchedTable(fixture.database, settings, signal)];
+    const wide = new Map(asked.map(({ id }, place) => [
+      id,
+      new Map(Array.from({ length: 150 }, (_, n) => [`${101 + place + 4 * n}`, 1 + n % 3])),
+    ]));
+    const options = {
+      database: fixture.database,
+      tables,
+      embedding,
+      queries: asked,
+      qrels: wide,
+      limit: 10,
+      logger: silentLogger,
+      signal,
+    };
+    const seen: number[] = [];
+    for (const fusion of fusionKinds) {
+      const run = async (vectorWeight: number) => {
+        const search = { hybridEnabled: true, vectorWeight, fusion };
+        const { searches, weighed } = await evaluatePipeline({ ...options, search });
+        return {
+          measured: new Map(searches.map(({ search, ndcgAt10 }) => [search, ndcgAt10])),
+          foretold: new Map(weighed?.weights.map((one) => [one.vectorWeight, one.ndcgAt10])),
+        };
+      };
+      const [low, even] = [await run(0.15), await run(0.5)];
+      for (const { foretold } of [low, even]) {
+        const expected = [low.measured.get("hybrid"), even.measured.get("hybrid")];
+        assert.deepEqual([foretold.get(0.15), foretold.get(0.5)], expected);
+        assert.deepEqual([foretold.get(0), foretold.get(1)], [
+          even.measured.get("keyword"),
+          even.measured.get("vector"),
+        ]);
+        seen.push(...foretold.values());
+      }
+    }
+    assert.ok(new Set(seen).size > 10 && !seen.includes(0));
+  },
+);
+
 testWithPgvector("evaluatePipeline() names tables whose words no index holds, once", async () => {
   const { fixture, table, embedding } = await createFixture();
   await using _ = fixture;
@@ -211,6 +308,7 @@ testWithPgvector("evaluatePipeline() names tables whose words no index holds, on
       embedding,
       queries: asked,
       qrels: answers,
+      limit: 10,
       logger,
       signal,
       search,
@@ -244,6 +342,7 @@ testWithPgvector("evaluatePipeline() needs ids", async () => {
     embedding,
     queries: asked,
     qrels: answers,
+    limit: 10,
     logger: silentLogger,
     signal,
   });

@@ -9,8 +9,8 @@ import { createRetrieverFixture } from "../retriever_fixture.ts";
 testWithPgvector("repeats of a text leave room for the others, however many there are", async () => {
   await using fixture = await createRetrieverFixture(`
     CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
-    INSERT INTO docs SELECT n, repeat(' ', n % 3) || 'Copyright fox', '[1,0]' FROM generate_series(1, 60) n;
-    INSERT INTO docs SELECT 100 + n, 'fox ' || n, ('[1,' || n || ']')::vector FROM generate_series(1, 5) n;
+    INSERT INTO docs SELECT n, repeat(' ', n % 3) || 'Copyright fox', '[1,0]' FROM generate_series(1, 160) n;
+    INSERT INTO docs SELECT 200 + n, 'fox ' || n, ('[1,' || n || ']')::vector FROM generate_series(1, 5) n;
     CREATE TABLE varied (id int PRIMARY KEY, body text, embedding vector(2));
     INSERT INTO varied SELECT n, 'fox ' || n % 40, ('[1,' || n || ']')::vector FROM generate_series(1, 80) n`);
   for (const index of ["", "CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops)"]) {
@@ -75,7 +75,6 @@ testWithPgvector("words that no index holds are searched in a small table only",
       const search = await fixture.prepare([table], { vectorWeight }, logger);
       const found = await search(ask);
       assert.deepEqual(found.map(({ content }) => content), ["fox 1", "fox 2"]);
-      assert.equal(found[0]?.score, 1 / 61);
       await search(ask);
       assert.match(
         log.splice(0).join("\n").trim(),
@@ -126,7 +125,7 @@ testWithPgvector("a search by words that takes too long does not cost the answer
       logger,
     });
     const found = await retriever.retrieve(request);
-    assert.deepEqual(found.map(({ id, score }) => [id, score]), [["2", 1 / 61], ["1", 1 / 62]]);
+    assert.deepEqual(found.map(({ id, score }) => [id, score]), [["2", 0.75], ["1", 0.25]]);
     assert.match(log.splice(0).join("\n").trim(), /^[^\n]*the answer uses the vector search only[^\n]*$/);
   }
 });

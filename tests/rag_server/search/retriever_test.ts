@@ -4,8 +4,10 @@ import type { SearchedTableSettings } from "../../../src/rag_server/search/searc
 import type { RetrieveRequest, SearchSettings } from "../../../src/rag_server/search/retriever.ts";
 import { sql } from "../../../src/postgres/sql_text.ts";
 import { vectorSearch } from "../../../src/rag_server/search/vector_search.ts";
-import { fuseRankings } from "../../../src/rag_server/search/fusion.ts";
+import { fuseTables } from "../../../src/rag_server/search/fusion.ts";
+import { fusionKinds } from "../../../src/rag_server/search/fusion_kinds.ts";
 import { testWithPgvector } from "../../support/database.ts";
+import { candidateOf, tableSearch } from "../fused_tables.ts";
 import { createRetrieverFixture } from "../retriever_fixture.ts";
 
 const docs = `
@@ -16,40 +18,51 @@ const docs = `
     (7, 'Nothing alike', '[0,1]', 'de');
   CREATE INDEX ON docs USING hnsw (embedding vector_cosine_ops);`;
 
-testWithPgvector("retrieve() fuses both searches in one statement as fuseRankings() does", async () => {
+testWithPgvector("retrieve() fuses both searches in one statement as fuseTables() does", async () => {
   await using fixture = await createRetrieverFixture(docs);
-  for (const vectorWeight of [0, 0.3, 0.5, 0.9, 1]) {
-    const [table] = await fixture.open({ table: "docs" });
-    assert.ok(table?.keywordSearch);
-    const nearest = await fixture.rows(vectorSearch({
-      table: table.table,
-      embedding: sql`'[1,0]'::public.vector`,
-      limit: 50,
-      filter: undefined,
-    }));
-    const matching = await fixture.rows(
-      table.keywordSearch({ question: "red fox", limit: 50, filter: undefined }),
-    );
-    const ranks = (rows: typeof nearest, sign: number) =>
-      new Map(
-        rows.toSorted((a, b) =>
-          sign * (Number(a[1]) - Number(b[1])) || (String(a[0]) < String(b[0]) ? -1 : 1)
-        )
-          .map(([id], at) => [id ?? "", at + 1]),
-      );
-    const fused = fuseRankings([
-      { weight: vectorWeight, ranks: vectorWeight === 0 ? new Map() : ranks(nearest, 1) },
-      { weight: 1 - vectorWeight, ranks: vectorWeight === 1 ? new Map() : ranks(matching, -1) },
-    ]);
-    const found = await fixture.retrieve(["docs"], { vectorWeight }, { question: "red fox" });
-    assert.deepEqual(found.map(({ id, score }) => ({ key: id, score })), fused, `weight ${vectorWeight}`);
-    assert.equal(fixture.reads(), 1);
+  const [table] = await fixture.open({ table: "docs" });
+  assert.ok(table?.keywordSearch);
+  const embedding = sql`'[1,0]'::public.vector`;
+  const near = vectorSearch({ table: table.table, embedding, limit: 100, filter: undefined });
+  const worded = table.keywordSearch({ question: "red fox", limit: 100, filter: undefined });
+  const nearest = listOf(await fixture.rows(near), -1);
+  const matching = listOf(await fixture.rows(worded), 1);
+  assert.deepEqual([nearest.size, matching.size], [5, 4]);
+  for (const fusion of fusionKinds) {
+    for (const vectorWeight of [0, 0.3, 0.5, 0.9, 1]) {
+      const searched = [vectorWeight > 0 ? nearest : new Map(), vectorWeight < 1 ? matching : new Map()];
+      const candidates = [...new Set(searched.flatMap((list) => [...list.keys()]))].map((id) => {
+        const [near, worded] = searched.map((list) => list.get(id));
+        return candidateOf({
+          id,
+          ...(near && { nearestRank: near.rank, nearestScore: near.score }),
+          ...(worded && { matchingRank: worded.rank }),
+          matchingScore: worded?.score ?? 0,
+        });
+      });
+      const fused = fuseTables([tableSearch(candidates)], fusion, vectorWeight);
+      const found = await fixture.retrieve(["docs"], { vectorWeight, fusion }, { question: "red fox" });
+      const told = (list: typeof found) => list.map(({ id, score }) => ({ id, score: score.toFixed(9) }));
+      assert.deepEqual(told(found), told(fused), `${fusion}, weight ${vectorWeight}`);
+      assert.equal(fixture.reads(), 1);
+    }
   }
 });
 
+/** What a search found, by id. */
+function listOf(rows: readonly (readonly (string | null)[])[], sign: 1 | -1) {
+  const list = rows.map(([id, score]) => ({ id: id ?? "", score: sign * Number(score) }))
+    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+  return new Map(list.map(({ id, score }, at) => [id, { score, rank: at + 1 }]));
+}
+
 testWithPgvector("retrieve() tells table, id, text, score and similarity, the best first", async () => {
   await using fixture = await createRetrieverFixture(docs);
-  const [first, second, ...rest] = await fixture.retrieve(["docs"], {}, { question: "red fox", limit: 2 });
+  const ranked = { fusion: "rrf" } as const;
+  const [first, second, ...rest] = await fixture.retrieve(["docs"], ranked, {
+    question: "red fox",
+    limit: 2,
+  });
   assert.deepEqual(first, {
     table: "docs",
     id: "1",
@@ -58,7 +71,7 @@ testWithPgvector("retrieve() tells table, id, text, score and similarity, the be
     similarity: 1,
   });
   assert.deepEqual([second?.id, second?.similarity, rest], ["4", -1, []]);
-  const found = await fixture.retrieve(["docs"], {}, { question: "foxglove" });
+  const found = await fixture.retrieve(["docs"], ranked, { question: "foxglove" });
   assert.deepEqual(found.find(({ id }) => id === "5"), {
     table: "docs",
     id: "5",
@@ -131,7 +144,11 @@ testWithPgvector("tables are searched at the same time, and fused by what can be
   const words = await fixture.retrieve(["docs", notes, "empty"], { vectorWeight: 0 }, {
     question: "red fox",
   });
-  assert.deepEqual(words.slice(0, 2).map(({ score }) => score), [1 / 61, 1 / 61]);
+  assert.deepEqual(words.slice(0, 3).map(({ table, content }) => `${table}: ${content}`), [
+    "docs: Red foxes and red cars",
+    "docs: The red fox jumps",
+    "notes: A red fox",
+  ]);
   assert.deepEqual(await fixture.retrieve(["empty"], {}, {}), []);
 });
 
@@ -177,7 +194,7 @@ testWithPgvector(
     INSERT INTO docs VALUES (1, 'far', '[0,1]'), (2, 'near', '[1,0]'), (3, 'red fox', '[1,0,0]')`);
     const told = async (request: Partial<RetrieveRequest>, search: Partial<SearchSettings> = {}) =>
       (await fixture.retrieve(["docs"], search, request)).map(({ id, similarity }) => [id, similarity]);
-    assert.deepEqual(await told({}), [["2", 1], ["3", undefined], ["1", 0]]);
+    assert.deepEqual(await told({}), [["3", undefined], ["2", 1], ["1", 0]]);
     assert.deepEqual(await told({}, { minSimilarity: 0 }), [["2", 1], ["1", 0]]);
     assert.deepEqual(await told({ embedding: Float32Array.of(1, 0, 0), hybrid: false }), [["3", 1]]);
   },
@@ -192,9 +209,9 @@ testWithPgvector("a document without id is known by its text, which is told once
     INSERT INTO named SELECT row_number() OVER (), * FROM (VALUES ${rows}) v`);
   for (const table of ["bare", "seen"]) {
     const found = await fixture.retrieve([table], {}, { question: "red" });
-    assert.deepEqual(found.map(({ id, content }) => [id, content]), [[undefined, "red other"], [
+    assert.deepEqual(found.map(({ id, content }) => [id, content]), [[undefined, "same"], [
       undefined,
-      "same",
+      "red other",
     ]], table);
   }
   const found = await fixture.retrieve(["named", "bare"], { vectorWeight: 1 }, {});
@@ -218,7 +235,7 @@ testWithPgvector("ids of every type find their rows again", async () => {
     await using fixture = await createRetrieverFixture(`
       CREATE TABLE docs (id ${type} PRIMARY KEY, body text, embedding vector(2)); INSERT INTO docs VALUES ('${id}', 'red', '[1,0]')`);
     const [found] = await fixture.retrieve(["docs"], {}, { question: "red" });
-    assert.deepEqual([found?.id, found?.score], [id, 1 / 61], type);
+    assert.deepEqual([found?.id, found?.score], [id, 0.5], type);
   }
 });
 

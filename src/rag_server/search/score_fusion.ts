@@ -1,0 +1,96 @@
+import { sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import type { TableSearch } from "./candidate.ts";
+
+/** How the scores of a list lie. */
+interface Spread {
+  readonly mean: number;
+  /** Their standard deviation. */
+  readonly deviation: number;
+  readonly least: number;
+}
+
+/** Vectors are compared in single precision: what differs by less, for its size, is equal. */
+const precision = 1e-7;
+
+/** Sums that differ by less do so by rounding alone. */
+const resolution = 1e-12;
+
+/**
+ * How many standard deviations a score is above the mean of its list. What has no score, or one below the list, counts
+ * as the least of the list. 0 where all scores are equal.
+ */
+function standardScore(score: number | undefined, { mean, deviation, least }: Spread): number {
+  if (deviation <= precision * Math.max(Math.abs(mean), Math.abs(least))) return 0;
+  return (Math.max(score ?? least, least) - mean) / deviation;
+}
+
+/** The same in SQL, of a column with the scores of a list and NULL where there is none. */
+function standardScoreSql(score: string): string {
+  const [mean, deviation, least] = ["avg", "stddev_pop", "min"].map((name) => `${name}(${score}) OVER ()`);
+  return `CASE WHEN ${deviation} > ${precision} * greatest(abs(${mean}), abs(${least}))
+    THEN (coalesce(${score}, ${least}) - ${mean}) / ${deviation} ELSE 0 END`;
+}
+
+/**
+ * One table's searches as one, by their standardised scores, weighted and added up. SQL of `nearest_score` and
+ * `matching_score`, over the rows that either search found.
+ */
+export function scoreFusionSql(vectorWeight: number): SqlText {
+  const part = (score: string, weight: number) =>
+    sql`${weight}::float8 * (${verbatim(standardScoreSql(score))})`;
+  return sql`round((${part("nearest_score", vectorWeight)} + ${part("matching_score", 1 - vectorWeight)})
+    / ${resolution}::float8)`;
+}
+
+/**
+ * The same of several tables, in the order of their candidates, from 0 to 1; 0.5 is what the searches found on average.
+ * The lists of all tables become one, as long as one table's may be: distances can be compared from table to table, and
+ * scores of words nearly so, though each table counts its own words.
+ *
+ * @param vectorWeight from 0 to 1
+ */
+export function scoreFusionScores(tables: readonly TableSearch[], vectorWeight: number): number[][] {
+  const compared = comparable(tables);
+  const depth = Math.max(0, ...tables.map((table) => table.depth));
+  const nearest = spreadOf(compared.map(({ nearestScores }) => nearestScores), depth);
+  const matching = spreadOf(compared.map(({ matchingScores }) => matchingScores), depth);
+  return compared.map(({ candidates }) =>
+    candidates.map(({ nearestScore, matchingScore }) => {
+      const sum = vectorWeight * standardScore(nearestScore, nearest) +
+        (1 - vectorWeight) * standardScore(matchingScore, matching);
+      return share(Math.round(sum / resolution) * resolution);
+    })
+  );
+}
+
+/** Distances of different kinds cannot be compared, but the similarities of the candidates can. */
+function comparable(tables: readonly TableSearch[]): readonly TableSearch[] {
+  if (new Set(tables.map(({ distance }) => distance)).size < 2) return tables;
+  return tables.map((table) => {
+    const found = table.candidates.map((candidate) =>
+      candidate.nearestScore === undefined ? undefined : candidate.similarity
+    );
+    const candidates = table.candidates.map(({ nearestScore: _, ...candidate }, place) => {
+      const score = found[place];
+      return score === undefined ? candidate : { ...candidate, nearestScore: score };
+    });
+    return { ...table, candidates, nearestScores: found.flatMap((score) => score ?? []) };
+  });
+}
+
+/** From 0 to 1, in the order of the values. Far from 0 it still tells those apart that `resolution` does. */
+function share(value: number): number {
+  return (1 + value / (1 + Math.abs(value))) / 2;
+}
+
+function spreadOf(lists: readonly (readonly number[])[], depth: number): Spread {
+  const length = Math.max(depth, ...lists.map((list) => list.length));
+  const best = lists.flat().sort((one, other) => other - one).slice(0, length);
+  const mean = meanOf(best);
+  const deviation = Math.sqrt(meanOf(best.map((score) => (score - mean) ** 2)));
+  return { mean, deviation, least: best.at(-1) ?? 0 };
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}

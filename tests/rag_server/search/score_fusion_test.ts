@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { foundSql, fuseTables, fusionSql } from "../../../src/rag_server/search/fusion.ts";
+import { type FusionKind, fusionKinds } from "../../../src/rag_server/search/fusion_kinds.ts";
+import { joinSql, sql, type SqlText, verbatim } from "../../../src/postgres/sql_text.ts";
+import { testWithPgvector } from "../../support/database.ts";
+import { candidateOf, tableSearch } from "../fused_tables.ts";
+import { createSearchFixture } from "../search_fixture.ts";
+
+/** What a search found, by id; undefined for what it gave no score. */
+type List = readonly (readonly [id: string, score: number | undefined])[];
+
+/** A sum of standard scores as clients see it. */
+const share = (sum: number) => (1 + sum / (1 + Math.abs(sum))) / 2;
+
+function fuse(nearest: List, matching: List, vectorWeight = 0.5): [string, number][] {
+  const found = [nearest, matching].map((list) => new Map(list));
+  const candidates = [...new Set([...nearest, ...matching].map(([id]) => id))].map((id) => {
+    const [nearestScore, matchingScore] = found.map((list) => list.get(id));
+    return candidateOf({
+      id,
+      ...(nearestScore !== undefined && { nearestScore }),
+      ...(matchingScore !== undefined && { matchingScore }),
+    });
+  });
+  return fuseTables([tableSearch(candidates)], "zscore", vectorWeight).map((
+    { id, score },
+  ) => [id ?? "", score]);
+}
+
+function assertScores(fused: readonly [string, number][], expected: readonly [string, number][]) {
+  assert.deepEqual(fused.map(([id]) => id), expected.map(([id]) => id));
+  fused.forEach(([id, score], at) => assert.ok(Math.abs(score - share(expected[at]?.[1] ?? NaN)) < 1e-9, id));
+}
+
+Deno.test("standard scores are weighted and added up; what a list lacks counts as its least", () => {
+  // mean 2, deviation √2; the words' mean 6, deviation 2
+  const nearest: List = [["a", 4], ["b", 2], ["c", 2], ["d", 0]].map((
+    [id, score],
+  ) => [`${id}`, Number(score)]);
+  const matching: List = [["a", 4], ["e", 8]];
+  const far = 2 / Math.SQRT2;
+  assertScores(fuse(nearest, matching, 0.5), [
+    ["a", 0.5 * far - 0.5],
+    ["e", -0.5 * far + 0.5],
+    ["b", -0.5],
+    ["c", -0.5],
+    ["d", -0.5 * far - 0.5],
+  ]);
+  assertScores(fuse(nearest, matching, 0.75).slice(0, 1), [["a", 0.75 * far - 0.25]]);
+});
+
+Deno.test("equal scores give nothing, and the other list decides", () => {
+  const nearest: List = [["a", -0.3], ["b", -0.2], ["c", -0.1]];
+  for (const equal of [[], [["a", 7]], [["a", 0.1], ["b", 0.1 + 1e-16], ["c", 0.1]]] as List[]) {
+    assertScores(fuse(nearest, equal), [["c", 0.5 * Math.sqrt(1.5)], ["b", 0], ["a", -0.5 * Math.sqrt(1.5)]]);
+  }
+  // noise of single precision is no difference
+  assertScores(fuse([["b", -3], ["a", -3.0000001]], []), [["a", 0], ["b", 0]]);
+  assert.deepEqual(fuse([], []), []);
+});
+
+Deno.test("what one list prefers as much as the other prefers another is a tie, which the ids break", () => {
+  for (const [one, other] of [[0.1, 0.7], [1 / 3, 1e6], [-1e-8, 3]] as const) {
+    const fused = fuse([["b", other], ["a", one]], [["a", 12.3], ["b", 4.56]]);
+    assertScores(fused, [["a", 0], ["b", 0]]);
+    assert.equal(fused[0]?.[1], fused[1]?.[1]);
+  }
+});
+
+Deno.test("scores fall strictly from 1 to 0 where the lists differ, however far apart they are", () => {
+  const far: List = [["a", 1e20], ["b", 3], ["c", 2.999999], ["d", -5]];
+  const list: List = [...far, ...Array.from({ length: 396 }, (_, n) => [`n${n}`, -6] as const)];
+  for (const [nearest, matching, weight] of [[list.slice(1), [], 1], [[], list.slice(1), 0]] as const) {
+    const scores = fuse(nearest, matching, weight).slice(0, 4).map(([, score]) => score);
+    scores.forEach((score, at) => assert.ok(score > (scores[at + 1] ?? 0) && score < 1, `${scores}`));
+  }
+  assert.equal(fuse(list, [], 1)[0]?.[0], "a");
+});
+
+Deno.test("of several tables the best of all make one list, as long as one table's may be", () => {
+  const near = (name: string, scores: readonly number[]) =>
+    tableSearch(scores.map((nearestScore, at) => candidateOf({ id: `${name}${at}`, nearestScore })), {
+      depth: 3,
+    });
+  const tables = [near("a", [-0.1, -0.5]), near("b", [-0.2, -0.3, -0.9])];
+  const far = Math.sqrt(1.5);
+  // the list: -0.1, -0.2, -0.3
+  assertScores(fuseTables(tables, "zscore", 1).map(({ id, score }) => [id ?? "", score]), [
+    ["a0", far],
+    ["b0", 0],
+    ["a1", -far],
+    ["b1", -far],
+    ["b2", -far],
+  ]);
+  const short = tables.map((table) => ({ ...table, depth: 5 }));
+  assert.deepEqual(fuseTables(short, "zscore", 1).map(({ id }) => id), ["a0", "b0", "b1", "a1", "b2"]);
+});
+
+Deno.test("tables with distances of different kinds are compared by the candidates' similarities", () => {
+  const near = (table: string, kind: "cosine" | "ip", found: readonly (readonly [number, number])[]) =>
+    tableSearch(
+      found.map(([nearestScore, similarity], at) =>
+        candidateOf({ id: `${table}${at}`, nearestScore, similarity })
+      ),
+      { distance: kind },
+    );
+  const tables = [near("a", "cosine", [[-0.1, 0.9], [-0.6, 0.4]]), near("b", "ip", [[50, 0.7], [40, 0.5]])];
+  assert.deepEqual(fuseTables(tables, "zscore", 1).map(({ id }) => id), ["a0", "b0", "b1", "a1"]);
+  const without = [
+    near("a", "cosine", [[-0.1, 0.9]]),
+    tableSearch([candidateOf({ id: "b", nearestScore: 3 })], { distance: "ip" }),
+  ];
+  assert.deepEqual(fuseTables(without, "zscore", 1).map(({ id }) => id), ["a0", "b"]);
+});
+
+testWithPgvector("PostgreSQL fuses one table's lists as fuseTables() does", async () => {
+  await using fixture = await createSearchFixture("");
+  const random = seeded(11);
+  const shapes: (() => number)[] = [
+    () => random(),
+    () => -random() * 1e6,
+    () => 1 + random() * 1e-9,
+    () => Math.round(random() * 3),
+    () => 7,
+    () => random() < 0.1 ? 1e12 : random(),
+    () => random() * 1e-12,
+  ];
+  const listOf = (size: number): List => {
+    const shape = shapes[Math.floor(random() * shapes.length)] ?? random;
+    const ids = shuffled(Array.from({ length: 12 }, (_, n) => `${n}`), random).slice(0, size);
+    return ids.map((id) => [id, random() < 0.05 ? undefined : shape()]);
+  };
+  for (let round = 0; round < 120; round++) {
+    const [nearest, matching] = [listOf(Math.floor(random() * 9)), listOf(Math.floor(random() * 9))];
+    const vectorWeight = [0, 0.01, 0.3, 0.5, 0.9, 1][Math.floor(random() * 6)] ?? 0.5;
+    const hasWords = vectorWeight < 1;
+    const found = foundSql({ vectorWeight, hasWords, depth: 5 });
+    const lists = sql`postern_nearest AS (${listSql(nearest)}), postern_matching AS (${listSql(matching)})`;
+    const all = (statement: SqlText) =>
+      fixture.rows(sql`WITH ${lists}, postern_all AS (${found}) ${statement}`);
+    const candidates = (await all(sql`SELECT * FROM postern_all`)).map((row) => {
+      const [nearestRank, nearestScore, matchingRank, matchingScore] = row.slice(1)
+        .map((value) => value === null ? undefined : Number(value));
+      return candidateOf({
+        id: row[0] ?? "",
+        ...(nearestRank !== undefined && { nearestRank }),
+        ...(matchingRank !== undefined && { matchingRank }),
+        ...(nearestScore !== undefined && { nearestScore }),
+        ...(matchingScore !== undefined && { matchingScore }),
+      });
+    });
+    for (const fusion of fusionKinds) {
+      const rows = await all(sql`SELECT id, score FROM (${fusionSql(fusion, vectorWeight)}) f`);
+      const expected = fuseTables([tableSearch(candidates)], fusion, vectorWeight);
+      const context = JSON.stringify({ fusion, vectorWeight, nearest, matching });
+      assert.deepEqual(rows.map(([id]) => id), expected.map(({ id }) => id), context);
+      rows.forEach(([, score], at) =>
+        assertClose(fusion, Number(score), expected[at]?.score ?? NaN, context)
+      );
+    }
+  }
+});
+
+/** PostgreSQL counts a sum of standard scores in steps of 1e-12. */
+function assertClose(fusion: FusionKind, inSql: number, score: number, context: string) {
+  assert.ok(Math.abs((fusion === "rrf" ? inSql : share(inSql * 1e-12)) - score) < 1e-9, context);
+}
+
+function listSql(list: List): SqlText {
+  const rows = list.toSorted((a, b) => (b[1] ?? -Infinity) - (a[1] ?? -Infinity)).map(([id, score], at) =>
+    sql`(${id}::text, ${score === undefined ? null : String(score)}::float8, ${at + 1}::bigint)`
+  );
+  const none = sql`SELECT ''::text AS id, 0::float8 AS score, 0::bigint AS rank WHERE false`;
+  return rows.length === 0
+    ? none
+    : sql`SELECT * FROM (VALUES ${joinSql(rows, ", ")}) ${verbatim("v(id, score, rank)")}`;
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  return items.map((item) => ({ item, at: random() })).toSorted((a, b) => a.at - b.at).map(({ item }) =>
+    item
+  );
+}
+
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 4_294_967_296;
+  };
+}
