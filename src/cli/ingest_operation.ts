@@ -74,7 +74,7 @@ function summaryJson(
 
 function summaryLines(
   summary: IngestSummary,
-  { pipeline, isDryRun }: IngestOperationOptions,
+  { pipeline, sourceName, isDryRun }: IngestOperationOptions,
   seconds: number,
 ): string[] {
   const { sources, added, changed, unchanged, removed, skipped, failed, notices } = summary;
@@ -93,8 +93,11 @@ function summaryLines(
     ...sources.map(({ name, folder }) => ["Source", `${name} (${folder})`] as const),
     ...counts.map(([name, value]) => [name, String(value)] as const),
   ];
+  const [would, did] = sources.length > 0 ? ["ingest", "Ingested"] : ["remove", "Removed"];
+  const heading = (what: string) =>
+    isDryRun ? `Would ${would} ${what}; nothing was written` : `${did} ${what}`;
   return [
-    isDryRun ? `Would ingest into ${pipeline}; nothing was written` : `Ingested into ${pipeline}`,
+    heading(sources.length > 0 ? `into ${pipeline}` : `source ${visible(sourceName ?? "")} from ${pipeline}`),
     "",
     ...fieldLines(fields).map((line) => `  ${line}`),
     ...section("Skipped", skippedLines(skipped)),

@@ -158,6 +158,6 @@ testWithPgvector(
     assert.deepEqual([dry_run, refusals, removed], [true, [message], 0]);
     const removal = await operate(fixture, { paths: [], sourceName: "docs", isRemovalConfirmed: true });
     assert.equal(removal.error, undefined);
-    assert.match(removal.printed.join("\n"), /^Ingested into handbook\n[^]*Files removed {4}10\n/);
+    assert.match(removal.printed.join("\n"), /^Removed source docs from handbook\n[^]*Files removed {4}10\n/);
   },
 );
