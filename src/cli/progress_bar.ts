@@ -3,6 +3,7 @@ export interface ProgressState {
   /** What is being counted, such as `files`. */
   readonly phase: string;
   readonly done: number;
+  /** As far as is known: where `done` comes to more, none is shown. */
   readonly total: number;
 }
 
@@ -31,48 +32,54 @@ const eraseLine = "\r\x1b[K";
 
 /** Shows how far a long operation has come, on standard error as a rule. */
 export function createProgress({ isTerminal, write, now }: ProgressOptions): Progress {
-  let phase: string | undefined;
-  let phaseStart = now();
+  let start: { readonly phase: string; readonly done: number; readonly at: number } | undefined;
   let lastWrite = isTerminal ? -Infinity : now();
   let isShown = false;
 
   return {
     update(state) {
       const at = now();
-      if (state.phase !== phase) {
-        phase = state.phase;
-        phaseStart = at;
-      }
-      const isOver = isTerminal && state.done >= state.total;
+      if (state.phase !== start?.phase) start = { phase: state.phase, done: state.done, at };
+      const isOver = isTerminal && state.done === state.total;
       if (!isOver && at - lastWrite < (isTerminal ? barEveryMs : lineEveryMs)) return;
       lastWrite = at;
-      const text = progressText(state, at - phaseStart);
+      const text = progressText(state, { done: state.done - start.done, ms: at - start.at });
       if (!isTerminal) return write(`${text}\n`);
       isShown = true;
-      write(`${eraseLine}${bar(shareOf(state))} ${text}`);
+      write(`${eraseLine}${bar(state)}${text}`);
     },
     end() {
       if (isShown) write(eraseLine);
       isShown = false;
+      start = undefined;
     },
   };
 }
 
-function shareOf({ done, total }: ProgressState): number {
-  return total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));
+/** From 0 to 1; undefined where the total is too low to be true. */
+function shareOf({ done, total }: ProgressState): number | undefined {
+  if (done > total) return undefined;
+  return total === 0 ? 1 : done / total;
 }
 
-function bar(share: number): string {
+function bar(state: ProgressState): string {
+  const share = shareOf(state);
+  if (share === undefined) return "";
   const filled = Math.floor(share * barWidth);
-  return `[${"#".repeat(filled)}${".".repeat(barWidth - filled)}]`;
+  return `[${"#".repeat(filled)}${".".repeat(barWidth - filled)}] `;
 }
 
-function progressText(state: ProgressState, elapsedMs: number): string {
+/** @param since what was done since the phase began, and in which time */
+function progressText(
+  state: ProgressState,
+  since: { readonly done: number; readonly ms: number },
+): string {
   const { phase, done, total } = state;
   const share = shareOf(state);
-  const left = share === 0 || share === 1 || elapsedMs < estimateAfterMs
+  if (share === undefined) return `${grouped(done)} ${phase}`;
+  const left = since.done <= 0 || share === 1 || since.ms < estimateAfterMs
     ? ""
-    : `, about ${durationText(elapsedMs / share - elapsedMs)} left`;
+    : `, about ${durationText((total - done) * since.ms / since.done)} left`;
   return `${grouped(done)} of ${grouped(total)} ${phase} (${Math.floor(share * 100)} %)${left}`;
 }
 

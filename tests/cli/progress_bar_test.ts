@@ -41,3 +41,30 @@ Deno.test("createProgress() writes a plain line every five seconds elsewhere, wi
     "0 of 0 lists (100 %)\n",
   ]);
 });
+
+Deno.test("createProgress() shows no total once more is done than that", () => {
+  for (
+    const [isTerminal, lines] of [
+      [true, [
+        "\r\x1b[K[##############################] 41 of 41 documents (100 %)",
+        "\r\x1b[K1,042 documents",
+      ]],
+      [false, ["41 of 41 documents (100 %)\n", "1,042 documents\n"]],
+    ] as const
+  ) {
+    const { written, clock, progress } = shown(isTerminal);
+    for (const done of [41, 1_042]) {
+      clock.ms += 5_000;
+      progress.update({ phase: "documents", done, total: 41 });
+    }
+    assert.deepEqual(written, lines);
+  }
+});
+
+Deno.test("createProgress() tells from this run's pace what is left of one that goes on with another", () => {
+  const { written, clock, progress } = shown(false);
+  progress.update({ phase: "documents", done: 900, total: 1_000 });
+  clock.ms = 10_000;
+  progress.update({ phase: "documents", done: 920, total: 1_000 });
+  assert.deepEqual(written, ["920 of 1,000 documents (92 %), about 40 s left\n"]);
+});

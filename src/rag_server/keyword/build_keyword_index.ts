@@ -32,8 +32,9 @@ import { triggerFunctionSql, triggerSql } from "./trigger_sql.ts";
 
 export interface BuildProgress {
   readonly phase: "documents" | "lists";
-  /** In documents for both phases; the total is an estimate. */
+  /** In documents for both phases. */
   readonly done: number;
+  /** As counted when the phase began: where others write meanwhile, `done` may come to more. */
   readonly total: number;
 }
 
@@ -73,15 +74,15 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
   const source = await inspectSource(session, options);
   return await asOnlyBuilder(session, source.oid, options, async () => {
     const opened = await openRecord(session, options, source);
-    const total = Math.max(source.estimatedRows, 1);
+    // the planner's guess may be as old as the table, and counting is little beside reading
+    const total = await countRows(session, `${source.table} WHERE ${source.idColumn} IS NOT NULL`);
     const record = await copyDocuments(session, opened, source, {
       batchRows,
       signal,
-      onDone: (done) => onProgress({ phase: "documents", done, total: Math.max(done, total) }),
+      onDone: (done) => onProgress({ phase: "documents", done, total }),
     });
     const { documents, lists, recent } = record.objects;
-    const [counted] = await session.query(`SELECT count(*) FROM ${documents}`);
-    const count = Number(counted?.[0] ?? 0);
+    const count = await countRows(session, documents);
     await refreshLists(
       session,
       record,
@@ -94,6 +95,12 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
     for (const table of [documents, lists, recent]) await session.query(`VACUUM (ANALYZE) ${table}`);
     return { id: record.id, documents: count };
   });
+}
+
+/** @param from what stands behind FROM, as SQL */
+async function countRows(session: SqlSession, from: string): Promise<number> {
+  const [row] = await session.query(`SELECT count(*) FROM ${from}`);
+  return Number(row?.[0] ?? 0);
 }
 
 /**

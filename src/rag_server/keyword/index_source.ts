@@ -27,8 +27,6 @@ export interface IndexSource {
   readonly config: string;
   /** The column that names each row's configuration; a row with an unknown name uses `config`. */
   readonly configColumn: string | undefined;
-  /** The planner's guess; 0 where it has none. */
-  readonly estimatedRows: number;
   readonly hasRowSecurity: boolean;
 }
 
@@ -42,7 +40,7 @@ export async function inspectSource(session: SqlSession, request: KeywordIndexRe
   const fail = (reason: string) =>
     new AppError("invalid", `Cannot index the keywords of "${table}": ${reason}`);
   const [found] = await session.query(relationSql, [table]);
-  const [oid, name, kind, rows, rowSecurity] = found ?? [];
+  const [oid, name, kind, rowSecurity] = found ?? [];
   if (!oid || !name) throw fail("there is no such table");
   if (kind !== "r" && kind !== "p") throw fail("it is not a table");
   const columns = await session.query(columnSql, [oid]);
@@ -62,16 +60,11 @@ export async function inspectSource(session: SqlSession, request: KeywordIndexRe
     keyType: typeOf(idColumn) ?? "",
     config: configName,
     configColumn: configColumn === undefined ? undefined : quoteIdentifier(configColumn),
-    estimatedRows: Math.max(0, Number(rows)),
     hasRowSecurity: rowSecurity === "t",
   };
 }
 
-const relationSql = `SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relkind,
-    CASE WHEN c.relkind = 'p'
-      THEN (SELECT sum(greatest(l.reltuples, 0)) FROM pg_partition_tree(c.oid) t JOIN pg_class l ON l.oid = t.relid WHERE t.isleaf)
-      ELSE c.reltuples END,
-    c.relrowsecurity
+const relationSql = `SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relkind, c.relrowsecurity
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`;
 
 const columnSql = `SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a
