@@ -88,10 +88,11 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
   if (record.state !== "ready") {
     return warning("The keyword index is unfinished, or is being built now", make);
   }
-  return record.format === indexFormat ? undefined : warning(
-    "An earlier version built the keyword index: it does not find the words inside compounds such as input/output",
-    make,
-  );
+  if (record.format === indexFormat) return undefined;
+  const flaw = record.format === 1
+    ? "does not find the words inside compounds such as input/output"
+    : "takes the letters of e.g. and the digits of 1.2.3 for words";
+  return warning(`An earlier version built the keyword index: it ${flaw}`, make);
 }
 
 function indexResult(subject: TableSubject, index: KeywordIndex): CheckResult {

@@ -8,9 +8,12 @@ export const ownSchema = "postern";
 export const indexTable = `${ownSchema}.keyword_indexes`;
 
 /** What the layout of an index's tables, and the words that are in them, are called by. */
-export const indexFormat = 2;
+export const indexFormat = 3;
 
-/** The first format of the same layout, without the words inside of compounds: read as it is, and renewed by a build. */
+/**
+ * The first format of the same layout, which is read as it is, and renewed by a build. Format 1 has no words from inside
+ * of compounds; format 2 has their single letters and the digits of numbers with dots as words.
+ */
 export const oldestFormat = 1;
 
 /** The documents that are kept for a word that many have: those of highest impact. */

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteLiteral, sql, type SqlText, verbatim, verbatimSql } from "../../postgres/sql_text.ts";
+import { askedText } from "./asked_text.ts";
 import { impactSql, inverseFrequencySql } from "./bm25.ts";
 import type {
   KeywordIndex,
@@ -39,23 +40,21 @@ export function keywordSearch(index: KeywordIndex, search: KeywordSearch): SqlTe
   if (!Number.isInteger(limit) || limit < 1 || limit > longestAnswer) {
     throw new AppError("invalid", `Cannot rank by keywords: the limit is not from 1 to ${longestAnswer}`);
   }
-  const asked: AskedWords = {
-    // PostgreSQL has no place for NUL in a text
-    question: sql`${search.question.replaceAll("\0", " ")}`,
-    limit,
-    filter: search.filter,
-  };
+  // PostgreSQL has no place for NUL in a text
+  const question = search.question.replaceAll("\0", " ");
+  const asked: AskedWords = { question: sql`${question}`, limit, filter: search.filter };
+  const askedOfParser = { ...asked, question: sql`${askedText(question)}` };
   switch (index.kind) {
     case "postern":
-      return ownIndexSql(index, asked);
+      return ownIndexSql(index, askedOfParser);
     case "pg_textsearch":
-      return textSearchSql(index, asked);
+      return textSearchSql(index, askedOfParser);
     case "pg_search":
       return pgSearchSql(index, asked);
     case "vchord_bm25":
       return vchordSql(index, asked);
     case "tsvector":
-      return plainTextSql(index, asked);
+      return plainTextSql(index, askedOfParser);
   }
 }
 

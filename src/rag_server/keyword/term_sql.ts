@@ -1,3 +1,4 @@
+import { quoteLiteral } from "../../postgres/sql_text.ts";
 import { impactSql } from "./bm25.ts";
 
 /**
@@ -15,13 +16,33 @@ const docBits = 48;
 
 /** What PostgreSQL's parser makes one token of words with: of host and file names, addresses, signed numbers, versions. */
 const joints = "-/.+~";
-const wordCharacter = "[^[:space:]!-/:-@[-`{-~]";
+/** None of ASCII's punctuation, nor of typography's. */
+const wordCharacter = "[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]";
+/** Of an alphabet: neither a digit, nor from where the scripts of East Asia begin. */
+const letter = "[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF]";
 /**
  * A regular expression for what may hold words that the parser does not give one by one: a run without blanks that has
  * a word after a joint, or a protocol. A tag is matched too, and left out, since the parser takes no word from it.
  */
 const compound =
   `<[[:alpha:]/!][^<>]*>|[^[:space:]<>]*(?:[${joints}][^[:space:]<>]*${wordCharacter}|://)[^[:space:]<>]*`;
+/**
+ * A regular expression for the words inside of a compound. What is rare without telling anything is none of them, since it
+ * would weigh much:
+ * - A number with dots is one word, without its sign or the "v" of a version. Its digits are not.
+ * - Letters with dots or slashes between them are one word: "e.g", "U.S", "I/O".
+ * - Any other single letter is none, but for one beside a hyphen, which PostgreSQL makes a word of in "x-ray" too, and
+ *   that of "C++" and "C#". A digit is a word, and so is an ideograph.
+ */
+const part = `[vV]?([0-9]+(?:[.][0-9]+)+)(?!${wordCharacter})|(${
+  [
+    `${wordCharacter}{2,}`,
+    "[0-9\\u2E80-\\U0010FFFF]",
+    `${letter}(?:[./]${letter})+(?!${wordCharacter})`,
+    `${letter}(?=[+#]|-${wordCharacter})`,
+    `${wordCharacter}+(?:-${letter}(?!${wordCharacter}))+`,
+  ].join("|")
+})`;
 
 /**
  * The words of a text: SQL for a `tsvector`. `config` is the name of a configuration with its schema, as SQL. A word that
@@ -36,11 +57,13 @@ export function vectorSql(text: string, config: string): string {
   } AS parts OFFSET 0) vectors)`;
 }
 
-/** The compounds of a text with blanks for joints: SQL for a text, NULL where there are none. */
+/** The words inside of a text's compounds: SQL for a text, NULL where there are none. */
 function partsSql(text: string): string {
   // under "C", as a column's own collation may allow no regular expressions
-  return `(SELECT string_agg(translate(compounds.found[1], '${joints}', '${" ".repeat(joints.length)}'), ' ')
-    FROM regexp_matches(${text} COLLATE "C", '${compound}', 'g') compounds(found) WHERE compounds.found[1] NOT LIKE '<%')`;
+  return `(SELECT string_agg(coalesce(parts.found[1], parts.found[2]), ' ')
+    FROM regexp_matches(${text} COLLATE "C", ${quoteLiteral(compound)}, 'g') compounds(found)
+    CROSS JOIN LATERAL regexp_matches(compounds.found[1], ${quoteLiteral(part)}, 'g') parts(found)
+    WHERE compounds.found[1] NOT LIKE '<%')`;
 }
 
 /** The terms of a text: SQL for rows of `term`, `count` and `place` (the first position). `config` as above. */

@@ -24,5 +24,5 @@ test("the keyword search reaches BM25's figure on the Cranfield collection", asy
     const hits = await fixture.ask(index, text);
     sum += ndcg(hits.map((hit) => Number(hit.id)), gains.get(id) ?? new Map());
   }
-  assert.ok(sum / questions.length >= 0.365, `nDCG@10 is ${sum / questions.length}`);
+  assert.ok(sum / questions.length >= 0.3677, `nDCG@10 is ${sum / questions.length}`);
 });

@@ -149,6 +149,16 @@ async function plain(fixture: KeywordFixture) {
   return { ...index, textColumn: '"body"' };
 }
 
+testWithPostgres("what an apostrophe or an abbreviation adds to a question finds nothing", async () => {
+  await using fixture = await createKeywordFixture(`${few};
+    INSERT INTO docs VALUES ('d', 'plan D', 'english'), ('e', 'e.g. me', 'english'), ('f', 'we have ve', 'english')`);
+  await fixture.build();
+  for (const index of [await fixture.find(), await plain(fixture)]) {
+    const hits = await fixture.ask(index, "I'd ask for grass, e.g. where we've been");
+    assert.deepEqual(hits.map(({ id }) => id), ["c"]);
+  }
+});
+
 testWithPostgres("a limit is from 1 to 400", async () => {
   await using fixture = await createKeywordFixture(few);
   const index = await fixture.find();

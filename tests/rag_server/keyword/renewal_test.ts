@@ -29,7 +29,7 @@ async function stateOf(fixture: KeywordFixture): Promise<unknown> {
   return { record, outdated: outdated.map(([id]) => id) };
 }
 
-const renewed = { record: ["2", "ready"], outdated: [] };
+const renewed = { record: ["3", "ready"], outdated: [] };
 
 testWithPostgres("an index of the format before answers, and a build renews it", async () => {
   await using fixture = await createOldFixture(fewRows);
@@ -45,6 +45,31 @@ testWithPostgres("an index of the format before answers, and a build renews it",
   await fixture.query("UPDATE docs SET body = 'sea/whale' WHERE id = 3");
   assert.deepEqual(await fixture.idsOf("whale"), ["2", "3"], "the trigger is renewed too");
 });
+
+testWithPostgres(
+  "an index with letters of abbreviations as words answers, and a build takes them out",
+  async () => {
+    const dump = new URL("index_format_2.sql", import.meta.url);
+    await using fixture = await createKeywordFixture(await Deno.readTextFile(dump));
+    assert.deepEqual(await stateOf(fixture), { record: ["2", "ready"], outdated: ["1", "3"] });
+    assert.deepEqual(
+      await fixture.idsOf("a whale, e.g. of 1.2.3"),
+      ["4"],
+      "no letter and no digit is asked for",
+    );
+    assert.deepEqual(await fixture.idsOf("v1.2.3"), ["3"]);
+    assert.deepEqual(await fixture.idsOf("vitamin E"), ["2", "1"]);
+    await fixture.query("INSERT INTO docs VALUES (5, 'z.B. Vitamin')");
+    assert.deepEqual(await fixture.idsOf("b"), ["5"], "a row that comes is read as all are");
+    await fixture.build();
+    assert.deepEqual(await stateOf(fixture), renewed);
+    assert.deepEqual(await fixture.idsOf("vitamin E"), ["2", "5"]);
+    assert.deepEqual(await fixture.idsOf("b"), []);
+    assert.deepEqual(await fixture.idsOf("1.2.3"), ["3"]);
+    await fixture.query("UPDATE docs SET body = 'd.h. Wale' WHERE id = 4");
+    assert.deepEqual(await fixture.idsOf("h"), [], "the trigger is renewed too");
+  },
+);
 
 testWithPostgres("a renewal that was stopped answers as before, and is made good", async () => {
   await using fixture = await createOldFixture(fewRows);
