@@ -67,7 +67,7 @@ interface AskedWords {
 
 /** The words of a question that are looked up, the first ones, and of these the ones that rank, the rarest. */
 const askedWords = 128;
-const rankingWords = 32;
+const rankingWords = 64;
 /**
  * Entries that are read: the whole lists of the rarest words, which tell most, up to a number of entries in all, and
  * the
