@@ -154,36 +154,37 @@ export function createConnectionPools(
     const asked: Asked = { closing: new Map(), waiting: new Map() };
     let free = maxConnections - sum(pools, (pool) => pool.size());
     let closing = sum(pools, (pool) => pool.closingCount());
-    const left = inFairOrder(queue).filter((waiter) => {
+    const areStuck = [...pools].some((pool) => pool.stuck().length > 0);
+    const served = new Set<Waiter>();
+    for (const waiter of inFairOrder(queue)) {
       const { pool, caller } = waiter;
-      const refusal = refusalOf(waiter);
+      const refusal = shortageOf(waiter) ?? (areStuck ? stuckRefusalOf(waiter) : undefined);
       if (refusal !== undefined) {
         waiter.reject(refusal);
-        return false;
+        served.add(waiter);
+        continue;
       }
-      if (hasAllPlaces(waiter)) return true;
+      if (areStuck && hasAllPlaces(waiter)) continue;
       const lease = pool.takeIdle(caller);
       if (lease !== undefined) {
         waiter.resolve(lease);
-        return false;
-      }
-      if (!pool.hasRoom()) return true;
-      if (!roomOf(pool.database).mayOpen(pool.hasOpen())) {
+        served.add(waiter);
+      } else if (!pool.hasRoom()) {
+        continue;
+      } else if (!roomOf(pool.database).mayOpen(pool.hasOpen())) {
         takeFromOthers(pool, asked);
-        return true;
-      }
-      if (free > 0) {
+      } else if (free > 0) {
         free--;
         void openFor(waiter);
-        return false;
+        served.add(waiter);
+      } else if (closing > 0) {
+        // who waits for the total bound is owed one connection that closes
+        closing--;
+      } else {
+        longestIdle(pools)?.closeOldestIdle();
       }
-      // who waits for the total bound is owed one connection that closes
-      if (closing > 0) closing--;
-      else longestIdle(pools)?.closeOldestIdle();
-      return true;
-    });
-    const isLeft = new Set(left);
-    queue = queue.filter((waiter) => isLeft.has(waiter));
+    }
+    if (served.size > 0) queue = queue.filter((waiter) => !served.has(waiter));
     retryLater();
   }
 
@@ -208,7 +209,7 @@ export function createConnectionPools(
 
   /** Serves again at the time when a server that took no more connections may be tried again. */
   function retryLater(): void {
-    const waits = queue.flatMap(({ pool }) =>
+    const waits = [...new Set(queue.map(({ pool }) => pool))].flatMap((pool) =>
       pool.hasRoom() ? roomOf(pool.database).untilTryMs(pool.hasOpen()) ?? [] : []
     );
     if (waits.length > 0) stopRetry = startTimer(Math.min(...waits, longestTimerMs), serve);
@@ -216,6 +217,7 @@ export function createConnectionPools(
 
   /** Each waiter comes after as many of every other caller's as its own caller has in use or waiting before it. */
   function inFairOrder(waiters: readonly Waiter[]): readonly Waiter[] {
+    if (waiters.every(({ caller }) => caller === waiters[0]?.caller)) return waiters;
     const counts = new Map<string, number>();
     const ranked = waiters.map((waiter) => {
       const { caller } = waiter;
@@ -226,12 +228,17 @@ export function createConnectionPools(
     return ranked.sort((one, other) => one.rank - other.rank).map(({ waiter }) => waiter);
   }
 
+  /** Why a waiter whose pool has no connection need not wait any longer for a server that takes no more. */
+  function shortageOf({ pool, since }: Waiter): AppError | undefined {
+    const refusal = roomOf(pool.database).refusal();
+    if (refusal === undefined || pool.hasOpen()) return undefined;
+    const isLate = now() - since >= (shortageWaitMs ?? (pool.database.statementTimeoutMs || Infinity));
+    return isLate ? refusal : undefined;
+  }
+
   /** Why a waiter need not wait: nothing that it could get would come back. */
-  function refusalOf({ pool, caller, since }: Waiter): AppError | undefined {
-    const { name, poolMaxConns: places, statementTimeoutMs } = pool.database;
-    const { refusal } = roomOf(pool.database);
-    const isLate = now() - since >= (shortageWaitMs ?? (statementTimeoutMs || Infinity));
-    if (isLate && !pool.hasOpen() && refusal() !== undefined) return refusal();
+  function stuckRefusalOf({ pool, caller }: Waiter): AppError | undefined {
+    const { name, poolMaxConns: places } = pool.database;
     const own = stuckOf(pool.database, caller);
     if (own.length >= places) return allStuck(name, `this caller's connections (${places})`, own);
     if (pool.isStuck()) {
