@@ -62,7 +62,7 @@ export async function planSource(
   }
   if (records.size === 0) {
     for (const file of await findFormerFiles(source, context)) {
-      take(file, file.path);
+      take(file, file.path.normalize("NFC"));
     }
   }
   const plan = {
