@@ -200,6 +200,26 @@ testWithPgvector(
   },
 );
 
+testWithPgvector("rows at no finite distance come last, by whatever distance", async () => {
+  const far = `'[3e38,3e38]'`;
+  const distances = [["cosine", "'[0,0]'"], ["l2", far], ["l1", "'[-3e38,3e38]'"], ["ip", far]] as const;
+  for (const [distance, strange] of distances) {
+    await using fixture = await createRetrieverFixture(`
+      CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2));
+      INSERT INTO docs VALUES (1, 'near', '[2,0]'), (2, 'fox', '[1,1]'), (3, 'far fox', '[-1,0.5]'), (4, 'strange', ${strange})`);
+    await fixture.admin.query(`CREATE INDEX ON docs USING hnsw (embedding vector_${distance}_ops)`);
+    for (const fusion of fusionKinds) {
+      const ask = async (vectorWeight: number) =>
+        await fixture.retrieve(["docs"], { vectorWeight, fusion }, { embedding: Float32Array.of(2, 2e5) });
+      const found = await ask(1);
+      assert.deepEqual([found.length, found.at(-1)?.id], [4, "4"], `${distance}, ${fusion}`);
+      const scores = found.map(({ score }) => score);
+      assert.ok(scores.every((score) => score > 0 && score < 1), `${distance}, ${fusion}: ${scores}`);
+      assert.equal((await ask(0.5)).length, 4);
+    }
+  }
+});
+
 testWithPgvector("a document without id is known by its text, which is told once", async () => {
   const rows = `('same', '[1,0]'::vector), ('same ', '[1,0]'), ('red other', '[0,1]')`;
   await using fixture = await createRetrieverFixture(`
