@@ -153,12 +153,13 @@ export function createRetriever(
     const { table, filter, keywordSearch } = planned;
     const { question, address } = request;
     const depth = isThorough ? maxDepth : depthOf(request.limit, fusion);
+    const limit = request.limit + spareRows;
     const statement = retrievalSql({
       ...planned,
       fusion,
       question,
       depth,
-      limit: request.limit + spareRows,
+      limit,
       isThorough,
       maxCharacters,
       minSimilarity: search.minSimilarity,
@@ -167,6 +168,7 @@ export function createRetriever(
       principal: { kind: "local", ...(address !== undefined && { address }) },
       trusted: true,
       settings: vectorSettings({ table, limit: depth, filter }),
+      maxRows: limit,
       maxBytes,
       signal,
       ...(keywordSearch !== undefined && { timeoutMs: hybridTimeoutMs }),
