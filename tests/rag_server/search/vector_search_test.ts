@@ -128,17 +128,25 @@ testWithPgvector("the vector search over 20,000 documents", async (t) => {
   });
 
   await t.step(
-    "an index is searched more widely where a filter hides a part of what it visits",
+    "an index is searched more widely where it is larger, and where a filter hides a part of what it visits",
     async () => {
       await using fixture = await createSearchFixture("", {}, documents);
       const table = await fixture.readTable({ table: "docs" });
-      const breadth = (limit: number, filter?: SqlText) =>
-        vectorSettings({ table, limit, filter })["hnsw.ef_search"];
-      assert.equal(breadth(10), "400");
-      assert.equal(breadth(10, sql`true`), "800");
-      assert.equal(breadth(300), "600");
+      const breadth = (rows: number, limit: number, filter?: SqlText) => {
+        const volume = { rows, bytes: 0 };
+        return vectorSettings({ table: { ...table, volume }, limit, filter })["hnsw.ef_search"];
+      };
+      assert.deepEqual([0, 30_000, 30_001, 200_000, 200_001].map((rows) => breadth(rows, 10)), [
+        "400",
+        "200",
+        "300",
+        "300",
+        "400",
+      ]);
+      assert.equal(breadth(30_000, 10, sql`true`), "400");
+      assert.equal(breadth(30_000, 300), "600");
       // pgvector takes no more
-      assert.equal(breadth(600, sql`true`), "1000");
+      assert.equal(breadth(1_000_000, 600, sql`true`), "1000");
     },
   );
 });
