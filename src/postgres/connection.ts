@@ -7,6 +7,7 @@ import { untilAborted } from "../core/async/abort.ts";
 import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { sizeText } from "../core/size_text.ts";
+import { guardedSettings } from "./start_settings.ts";
 
 /** The PostgreSQL driver with its types: all of `src/` has it from here. */
 export { pg };
@@ -127,9 +128,6 @@ async function logIn(options: LoginOptions, signal: AbortSignal): Promise<Connec
   }
 }
 
-// what the guard has read is what the server reads only while these hold; PostgreSQL reports each change of them
-const guardedSettings = { client_encoding: "UTF8", standard_conforming_strings: "on" } as const;
-
 function createClient(stream: Duplex, options: LoginOptions): pg.Client {
   const { user, database, password } = options;
   const client = new pg.Client({
@@ -139,7 +137,7 @@ function createClient(stream: Duplex, options: LoginOptions): pg.Client {
     ssl: false,
     stream: () => presentAsUnconnected(stream),
   });
-  // the driver would add settings from the environment
+  // in place of the driver's own, which would have settings from the environment
   const startup = {
     user,
     database,
@@ -191,6 +189,7 @@ function createConnection(
   const processId = () => Number(Reflect.get(client, "processID"));
   let holdsSettings = false;
   const changed = new Set<string>();
+  // PostgreSQL reports each change of these
   client.connection.on("parameterStatus", ({ parameterName: name, parameterValue: value }) => {
     if (!isGuarded(name)) return;
     if (value === guardedSettings[name]) changed.delete(name);

@@ -1,6 +1,9 @@
 import type { DatabaseOptions } from "./database_options.ts";
 import { timeoutSettings } from "./read/statement_timeout.ts";
 
+/** The guard reads SQL as the server does only while these hold: no backslash escapes in plain literals, and UTF-8. */
+export const guardedSettings = { standard_conforming_strings: "on", client_encoding: "UTF8" } as const;
+
 /**
  * PostgreSQL's settings that every statement of a database runs under, by name. Callers may not change them: `SET` and
  * `set_config` are refused. A connection begins with them (connection.ts). Behind a pooler, where the next transaction may
@@ -12,14 +15,12 @@ export function sessionSettings(
   return {
     // to compile our own look at what a statement's names mean takes seconds where there are many tables
     jit: "off",
-    // what the guard has read is what the server reads: no backslash escapes in plain literals, and UTF-8
-    standard_conforming_strings: "on",
-    client_encoding: "UTF8",
+    ...guardedSettings,
     ...timeoutSettings(statementTimeoutMs),
   };
 }
 
-/** What a session of a database begins with; undefined where a pooler may put it on another connection at any time. */
+/** The settings that a session of a database begins with; undefined where a pooler may put it on another connection at any time. */
 export function startSettings(
   options: Pick<DatabaseOptions, "statementTimeoutMs" | "pooler">,
 ): Readonly<Record<string, string>> | undefined {

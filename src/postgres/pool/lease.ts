@@ -34,7 +34,7 @@ export function createLease(connection: Connection, giveBack: (isReusable: boole
     },
     /**
      * Bounds the bytes that arrive from now on; undefined lifts the bound, and so does giving back. Crossing it fails the
-     * running query with AppError("invalid", "Cannot read result: it exceeds N bytes"), closes the connection and has the
+     * running query with AppError("invalid", "Cannot read result: it exceeds 64 MiB"), closes the connection and has the
      * server cancel the statement.
      */
     limitBytes(maxBytes: number | undefined): void {

@@ -58,24 +58,14 @@ export async function lookAtPaths(options: PathOptions): Promise<GivenPaths> {
     found === undefined ? [] : [{ ...source, folder: found.location }]
   );
   refuseNested(folders);
-  if (paths.length > 0) {
-    const given = await Promise.all(paths.map(lookAtPath));
-    return { given, configured: folders, isAllConfigured: false, refusals: [] };
-  }
+  const none = { given: [], configured: folders, isAllConfigured: false, refusals: [] };
+  if (paths.length > 0) return { ...none, given: await Promise.all(paths.map(lookAtPath)) };
   const chosen = sourceName === undefined ? looks : looks.filter(({ source }) => source.name === sourceName);
   if (chosen.length === 0) {
     if (sourceName === undefined) {
       throw new AppError("invalid", "Cannot ingest: give a PATH, or list folders as sources of the pipeline");
     }
-    if (isRemovalConfirmed) {
-      return {
-        given: [],
-        configured: folders,
-        isAllConfigured: false,
-        refusals: [],
-        removedSource: sourceName,
-      };
-    }
+    if (isRemovalConfirmed) return { ...none, removedSource: sourceName };
     throw new AppError(
       "invalid",
       `Cannot ingest source "${sourceName}": the pipeline has ${namesOf(configured)}; give the PATH of its ` +

@@ -24,11 +24,10 @@ import {
   nameRelation,
   readIngestTable,
 } from "./ingest_table.ts";
-import { planSource, type SourcePlan } from "./plan_source.ts";
+import { planSource, savePlans, type SourcePlan } from "./plan_source.ts";
 import { createFileReader, type FileReader } from "./read_changed_file.ts";
 import { openRecords } from "./record_schema.ts";
 import { goneRecords, refuseRemoval } from "./refuse_removal.ts";
-import { saveSources } from "./save_sources.ts";
 import { createChunkWriter } from "./write_chunks.ts";
 
 export interface IngestProgress {
@@ -136,7 +135,7 @@ async function run(
   using reader = createFileReader({ ...settings, model: embedding.name });
   const { plans, refusals } = await planSources(settings, given, { records, reader });
   const notices = await ingestNotices(plans, records, given);
-  if (target !== undefined && !isDryRun) await saveSources(session, target, plans);
+  if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
   const notes = {
     skipped: plans.flatMap(({ found }) => found.skipped),
     failed: plans.flatMap(({ found }) => found.failed),
@@ -146,7 +145,7 @@ async function run(
     ...settings,
     session,
     target,
-    onTableMade: (made) => saveSources(session, made, plans),
+    onTableMade: (made) => savePlans(session, made, plans),
     onRefused: ({ path }, reason) => notes.failed.push({ path, reason }),
     onEmbedded: (done, total) => onProgress?.({ phase: "chunks", done, total }),
   });
@@ -238,6 +237,20 @@ async function removeGone(
   return gone.length;
 }
 
+const nothingDone: IngestSummary = {
+  sources: [],
+  added: 0,
+  changed: 0,
+  unchanged: 0,
+  removed: 0,
+  skipped: [],
+  failed: [],
+  chunksWritten: 0,
+  promptTokens: 0,
+  refusals: [],
+  notices: [],
+};
+
 /** @throws {AppError} `not_found` where nothing of the source is known */
 async function removeKnownSource(
   options: IngestOptions,
@@ -256,19 +269,7 @@ async function removeKnownSource(
   }
   const removed = await removeGone(options, session, target, files);
   if (target !== undefined && !options.isDryRun) await removeSource(session, target, name);
-  return {
-    sources: [],
-    added: 0,
-    changed: 0,
-    unchanged: 0,
-    removed,
-    skipped: [],
-    failed: [],
-    chunksWritten: 0,
-    promptTokens: 0,
-    refusals: [],
-    notices: [],
-  };
+  return { ...nothingDone, removed };
 }
 
 /** @throws {AppError} `conflict` where another session ingests into the table for longer than the patience */

@@ -1,8 +1,19 @@
 import { basename, join } from "node:path";
+import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import { type KnownSource, pathBelow, type Source } from "./assign_sources.ts";
 import { type FoundFiles, isWithin } from "./find_files.ts";
 import { isInside, isThere } from "./given_paths.ts";
-import { type FileRecord, formerFolder, type IngestRecords } from "./ingest_record.ts";
+import {
+  deleteFile,
+  type FileRecord,
+  formerFolder,
+  type IngestRecords,
+  moveRecords,
+  removeSource,
+  renameSource,
+  saveSource,
+} from "./ingest_record.ts";
+import type { IngestTable } from "./ingest_table.ts";
 import type { FileReader } from "./read_changed_file.ts";
 import { goneRecords, type KnownFiles, refuseRemoval } from "./refuse_removal.ts";
 
@@ -42,12 +53,9 @@ export async function planSource(
   const formerName = known === undefined ? await findFormerName(source, context) : undefined;
   const own = formerName ?? source.name;
   const absorbed = sources.filter((inner) => inner.name !== own && isAbsorbed(inner, source, context));
-  const records = new Map<string, FileRecord>();
+  const records = new Map(filesOf(own, context).map((file) => [file.path, { ...file, source: source.name }]));
   const moved: FileRecord[] = [];
   const doubled: FileRecord[] = [];
-  for (const file of files) {
-    if (file.source === own) records.set(file.path, { ...file, source: source.name });
-  }
   const take = (file: FileRecord, path: string) => {
     const record = { ...file, source: source.name, path, formerPath: undefined };
     if (records.has(path)) doubled.push(file);
@@ -76,6 +84,28 @@ export async function planSource(
   };
   if (isRemovalConfirmed) return plan;
   return refuseRemoval(plan, goneRecords(plan, new Set(found.files.map(({ path }) => path)))) ?? plan;
+}
+
+/**
+ * Notes the sources of a run, and moves records into them as planned. All of it is one transaction, and nothing is
+ * embedded.
+ */
+export async function savePlans(
+  session: SqlSession,
+  table: IngestTable,
+  plans: readonly SourcePlan[],
+): Promise<void> {
+  await transaction(session, async () => {
+    for (const { source, formerName, absorbed, moved, doubled } of plans) {
+      if (formerName !== undefined) {
+        await renameSource(session, table, { from: formerName, to: source.name });
+      }
+      await saveSource(session, table, source);
+      await moveRecords(session, table, source.name, moved);
+      for (const file of doubled) await deleteFile(session, table, file);
+      for (const { name } of absorbed) await removeSource(session, table, name);
+    }
+  });
 }
 
 /** Whether the folder of a source lies in what is read of another one. */

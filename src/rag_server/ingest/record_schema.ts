@@ -58,13 +58,18 @@ const chunksSql = `CREATE TABLE IF NOT EXISTS ${chunks} (
 export type RecordSchema = "none" | "former" | "current";
 
 export async function findRecordSchema(session: SqlSession): Promise<RecordSchema> {
+  const { hasSources, hasFiles, hasChunks } = await lookForTables(session);
+  if (!hasFiles || !hasChunks) return "none";
+  return hasSources ? "current" : "former";
+}
+
+async function lookForTables(session: SqlSession) {
   const [row] = await session.query(
     `SELECT to_regclass('${sources}') IS NOT NULL, to_regclass('${files}') IS NOT NULL,
       to_regclass('${chunks}') IS NOT NULL`,
   );
   const [hasSources, hasFiles, hasChunks] = row?.map((value) => value === "t") ?? [];
-  if (!hasFiles || !hasChunks) return "none";
-  return hasSources ? "current" : "former";
+  return { hasSources, hasFiles, hasChunks };
 }
 
 /**
@@ -85,10 +90,7 @@ export async function openRecords(session: SqlSession, signal: AbortSignal): Pro
 async function makeTables(session: SqlSession): Promise<void> {
   // of two runs, the second one finds the tables made
   await session.query("SELECT pg_advisory_xact_lock(hashtextextended('postern ingest records', 0))");
-  const [row] = await session.query(
-    `SELECT to_regclass('${sources}') IS NOT NULL, to_regclass('${files}') IS NOT NULL`,
-  );
-  const [hasSources, hasFiles] = row?.map((value) => value === "t") ?? [];
+  const { hasSources, hasFiles } = await lookForTables(session);
   const statements = hasSources ? [] : hasFiles ? migrationSql : newSql;
   for (const statement of [...statements, chunksSql]) await session.query(statement);
 }

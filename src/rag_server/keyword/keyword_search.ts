@@ -1,6 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
 import { quoteLiteral, sql, type SqlText, verbatim, verbatimSql } from "../../postgres/sql_text.ts";
-import { askedText } from "./asked_text.ts";
 import { impactSql, inverseFrequencySql } from "./bm25.ts";
 import type {
   KeywordIndex,
@@ -63,6 +62,27 @@ interface AskedWords {
   readonly question: SqlText;
   readonly limit: number;
   readonly filter: SqlText | undefined;
+}
+
+/**
+ * What an apostrophe joins to the end of a word, as in "Anna's", "I'd" and "we've". PostgreSQL's parser makes a word
+ * of it.
+ */
+const suffixes = /(?<=\p{L})['’](?:\p{L}|ll|re|ve)(?![\p{L}\p{N}])/giu;
+
+/**
+ * "e.g." and "i.e.", which no list of stop words has, and the like in alphabets other than the Latin one, of which
+ * PostgreSQL's parser makes a word for each letter: "т.е.", "π.χ.".
+ */
+const abbreviations =
+  /(?<![\p{L}\p{N}])(?:[eE]\.[gG]|[iI]\.[eE]|(?![a-z])\p{Ll}(?:\.\p{Ll})+)(?![\p{L}\p{N}])/gu;
+
+/**
+ * A question without what PostgreSQL's parser takes for words though it tells nothing: being rare in documents, it would
+ * weigh more than the words that do.
+ */
+export function askedText(question: string): string {
+  return question.replace(suffixes, "").replace(abbreviations, "");
 }
 
 /** The words of a question that are looked up, the first ones, and of these the ones that rank, the rarest. */

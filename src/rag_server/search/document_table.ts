@@ -6,8 +6,7 @@ import { compileFilter } from "../filter/compile_filter.ts";
 import { type FilterColumn, requestColumns } from "../filter/find_column.ts";
 import type { Filter } from "../query.ts";
 import { type CatalogColumn, columnsSql, type ColumnType, columnTypeOf } from "./column_type.ts";
-import { type TableVolume, volumeSql } from "./table_volume.ts";
-import { findVectorIndexes, type VectorColumn, type VectorTable } from "./vector_index.ts";
+import { basesSql, findVectorIndexes, type VectorColumn, type VectorTable } from "./vector_index.ts";
 
 /** A pipeline's table as it is configured. */
 export interface TableSettings {
@@ -38,6 +37,14 @@ export interface DocumentTable extends VectorTable {
   readonly mayHideRows: boolean;
   /** Which rows take part, whatever a client asks; refers to columns by their bare names. */
   readonly filter?: SqlText;
+}
+
+/** How much there is to search in a table, or in the tables below it where it is a view or has partitions. */
+interface TableVolume {
+  /** A guess; 0 where nothing is known, as of a foreign table. */
+  readonly rows: number;
+  /** Without the indexes. */
+  readonly bytes: number;
 }
 
 /** What tells the rows of a table apart within one statement. */
@@ -162,6 +169,19 @@ export const primaryKeySql = `
 export const extensionSql = `
   SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
   WHERE e.extname = 'vector'`;
+
+/**
+ * Reads of a relation, by its oid: rows, bytes, and whether a view or a row-level policy may hide some of the rows. Rows
+ * are as many as the last ANALYZE counted, and as many more as the table has grown by since. If a table was never
+ * analysed, they are as many as the activity statistics count, or else a guess by its size.
+ */
+const volumeSql = `${basesSql("$1")}
+  SELECT coalesce(ceil(sum(CASE WHEN c.relpages > 0 AND c.reltuples >= 0
+      THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
+      ELSE greatest(pg_stat_get_live_tuples(c.oid), pg_relation_size(c.oid) / 2048) END)), 0)::bigint,
+    coalesce(sum(pg_table_size(c.oid)), 0),
+    (SELECT bool_or(c.relkind = 'v' OR row_security_active(c.oid)) FROM bases JOIN pg_class c USING (oid))
+  FROM bases JOIN pg_class c USING (oid) WHERE c.relkind IN ('r', 'm')`;
 
 /** The filter that is configured, once PostgreSQL has planned a statement with it, which runs nothing. */
 async function ownFilter(
