@@ -24,7 +24,7 @@ export interface ParsedFlags extends ConfigFlags {
   readonly pipeline?: string;
   readonly queriesFile?: string;
   readonly qrelsFile?: string;
-  /** What `-ingest` reads; none for the pipeline's sources. */
+  /** Files and folders for `-ingest`; none for the pipeline's sources. */
   readonly paths: readonly string[];
   /** The name of a source of `-ingest`. */
   readonly source?: string;

@@ -34,7 +34,7 @@ function checkPair(
   report: (path: SettingPath, message: string) => void,
 ): void {
   const isOtherPipeline = first.pipeline !== second.pipeline;
-  // which both may ingest
+  // both pipelines may ingest it
   if (isOtherPipeline && first.name === second.name && first.folder === second.folder) return;
   const [where, table] = [formatPath(first.path), isOtherPipeline ? ", for the same table" : ""];
   if (first.name === second.name) {
@@ -60,7 +60,7 @@ function isInside(folder: string, other: string): boolean {
   return folder === other || folder.startsWith(other.endsWith(sep) ? other : other + sep);
 }
 
-/** What tells the table into which a pipeline's files go from others. */
+/** Names the table into which a pipeline's files go, so that it is told from others. */
 function tableOf({ database, tables }: ValueMap): string {
   const connection = ["host", "port", "hosts", "database"].map((key) => valueAt(database, [key]) ?? null);
   return JSON.stringify([...connection, valueAt(tables, [0, "table"]) ?? null]);

@@ -103,7 +103,7 @@ export const hostName = () =>
     return /^(?:[\da-f:.]*:[\da-f:.]*:[\da-f:.]*|(?:\[[\da-f:.]+\]|[a-z\d._-]+)(?::\d{1,5})?)$/i.test(value);
   });
 
-/** What a folder of documents is called. A name with `/` at its beginning would be taken for a path. */
+/** The name of a folder of documents. A name with `/` at its beginning would be taken for a path. */
 export const sourceName = () =>
   checked("a name that is not blank and does not begin with /", (value) => /^(?!\/).*\S/.test(value));
 

@@ -109,8 +109,8 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
     /** Notes a login, and clears the count of those that failed. */
     recordLogin: (username: string) => logins.record(username, { succeededAt: now(), failed: 0 }),
     /**
-     * Reads the file again; what this directory wrote itself is "unchanged". Where it cannot be read the old accounts
-     * stay.
+     * Reads the file again; what this directory wrote itself is "unchanged". Where it cannot be read the old
+     * accounts stay.
      *
      * @throws AppError as readUserFile, and `not_found` for a file that does not exist
      */

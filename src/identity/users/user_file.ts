@@ -165,8 +165,8 @@ export function deleteUser({ path, username }: UserOptions): Promise<void> {
 /**
  * Changes one account of a user file under its lock; what the change leaves alone stays as the file has it.
  *
- * @throws AppError `not_found` where there is none, `invalid` where its entry cannot be used or is there twice, or as
- * rewriteCredentialFile
+ * @throws AppError `not_found` where there is none, `invalid` where its entry cannot be used or is there twice, or
+ * as rewriteCredentialFile
  */
 function changeUser(
   { path, username }: UserOptions,

@@ -11,8 +11,7 @@ export interface Message {
 }
 
 /**
- * What a startup packet's second word says (manual, "StartupMessage", "CancelRequest", "SSLRequest",
- * "GSSENCRequest").
+ * What a startup packet's second word says (manual, "StartupMessage", "CancelRequest", "SSLRequest", "GSSENCRequest").
  */
 export const startupCodes = {
   protocol3: 3,

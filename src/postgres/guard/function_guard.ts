@@ -58,9 +58,8 @@ export function createFunctionGuard({ allowedFunctions, now = Date.now }: Functi
 
   return {
     /**
-     * Why the statement must not run, and what to do; undefined where it may. `cacheKey` holds what decides the
-     * meaning of a name besides the database: the role and its search path. `lookUp` runs SQL in the statement's
-     * transaction.
+     * Why the statement must not run, and what to do; undefined where it may. `cacheKey` holds what decides the meaning
+     * of a name besides the database: the role and its search path. `lookUp` runs SQL in the statement's transaction.
      */
     async check(names: StatementNames, cacheKey: string, lookUp: LookUp): Promise<string | undefined> {
       if (names.length === 0) return undefined;

@@ -1,9 +1,8 @@
 import { listOf, type SyntaxNode, textOf, unwrap } from "./syntax_tree.ts";
 
 /**
- * Windows that differ: each is a step of the plan over all columns of those before it. 128 of them take 40 MB to
- * plan, 200
- * take 600 MB, 800 take gigabytes.
+ * Windows that differ: each is a step of the plan over all columns of those before it. 128 of them take 40 MB to plan,
+ * 200 take 600 MB, 800 take gigabytes.
  */
 const maxWindows = 128;
 /** Aggregates with DISTINCT or ORDER BY: each has `work_mem` for a sort of its own. */

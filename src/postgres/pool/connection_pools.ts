@@ -61,7 +61,7 @@ interface PoolsOptions {
   readonly lookAfterMs?: readonly number[];
 }
 
-/** What waiters before one another have asked of the pools of their roles. */
+/** Counts what earlier waiters have asked of the pools of their roles, so that nothing is promised twice. */
 interface Asked {
   /** Connections that close and nobody before has counted on. */
   readonly closing: Map<ServerRoom, number>;
@@ -120,7 +120,7 @@ export function createConnectionPools(
     return pool;
   }
 
-  /** Of one role on one server: pools of the same role share its limit. */
+  /** The room of one role on one server: pools of the same role share its limit. */
   function roomOf(database: DatabaseOptions): ServerRoom {
     const known = roomOfOptions.get(database);
     if (known !== undefined) return known;

@@ -52,7 +52,7 @@ export function createServerRoom({ now, logger }: {
   }
 
   return {
-    /** What the server said when it last took no more; undefined while it is not known to be short of room. */
+    /** The error with which the server last took no more; undefined while it is not known to be short of room. */
     refusal: () => refusal,
     /** @param hasAny whether the pool that would open it has an open connection */
     mayOpen: (hasAny: boolean): boolean =>

@@ -110,7 +110,7 @@ function runPart(client: pg.Client, part: PartOptions): Promise<boolean> {
 const portal = { type: "P", name: "" } as const;
 const sync = serialize.sync();
 
-/** What runs a statement to its end. */
+/** Runs a statement to its end. */
 function messagesOf(sql: string): Buffer {
   return edges.get(sql) ?? serializeWhole(sql);
 }

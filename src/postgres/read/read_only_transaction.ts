@@ -12,7 +12,7 @@ interface TransactionOptions {
   readonly principal: Principal;
   /** Whether the connection began with the settings of its database and keeps them. */
   readonly holdsSettings: boolean;
-  /** Of this statement, where it is not the database's. */
+  /** The statement's own timeout; the database's where it is absent. */
   readonly timeoutMs?: number;
   /** Settings of our own statements, such as an index's `hnsw.ef_search`. */
   readonly planning?: Readonly<Record<string, string>> | undefined;

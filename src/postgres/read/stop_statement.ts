@@ -53,7 +53,7 @@ export async function untilStopped<T>(
   }
 }
 
-/** What a statement ends with whose caller has aborted. */
+/** The error of a statement whose caller has aborted. */
 export function cancelledError(signal: AbortSignal): StatementError {
   return { kind: "cancelled", message: `the statement was cancelled because ${whyEnded(signal)}` };
 }

@@ -55,7 +55,7 @@ interface SearchFigures {
   readonly recallAt100: number;
   /** Of the first relevant document among the first ten. */
   readonly mrr: number;
-  /** Of the server's search in a warm cache, one at a time, without the embedding of the question. */
+  /** The time of the server's search in a warm cache, one at a time, without the embedding of the question. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
 }
 
@@ -82,8 +82,7 @@ interface EvaluatePipelineOptions extends Omit<EvaluateOptions, "searches" | "fu
 /**
  * Measures a pipeline's retrieval: by vectors alone, by words alone and by both with the configured weight, whether or
  * not the configuration turns both on; by vectors only where the words of no table are searched. The judgements call
- * documents by the tables' ids, as PostgreSQL writes them. A table whose words no index holds is named in the log
- * first.
+ * documents by the tables' ids, as PostgreSQL writes them. A table whose words no index holds is named in the log first.
  *
  * @throws {AppError} `invalid` for a table without an id, and as `evaluate` and the retriever throw
  * @throws {ProviderError} where the questions cannot be embedded
@@ -177,8 +176,8 @@ interface Sample {
 }
 
 /**
- * Asks every search every question that has a judged answer, one after another, and compares what comes back with the
- * judgements.
+ * Asks every search every question that has a judged answer, one after another, and compares what comes back with
+ * the judgements.
  *
  * @throws {AppError} `invalid` where no question has a relevant document; what a search throws; the signal's reason
  */

@@ -1,6 +1,6 @@
 import { mean, type PairedDifference, pairedDifference } from "./metrics.ts";
 
-/** What a weight of the vector search gives, from 0 to 1. */
+/** A weight of the vector search and what it gives, both from 0 to 1. */
 interface WeighedFusion {
   readonly vectorWeight: number;
   readonly ndcgAt10: number;

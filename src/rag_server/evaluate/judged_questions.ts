@@ -63,8 +63,8 @@ function tabbedQuery(line: DataLine, file: string): JudgedQuestion {
  * TREC's four columns, separated by blanks; the second is ignored.
  *
  * @param file what errors call it
- * @throws {AppError} `invalid`, with the line, for one that is neither or contradicts an earlier one; for a file with
- * none
+ * @throws {AppError} `invalid`, with the line, for one that is neither or contradicts an earlier one; for a file
+ * with none
  */
 export function parseQrels(text: string, file: string): Qrels {
   const qrels = new Map<string, Map<string, number>>();

@@ -4,16 +4,16 @@ import { holdsNul } from "./literal.ts";
 
 /** A column that conditions may name. */
 export interface FilterColumn extends ColumnType {
-  /** Of a JSON column that may not be named as a whole: the paths that may be, each with all that is inside of it. */
+  /** The paths that may be named, each with all that is inside of it, of a JSON column that may not be named itself. */
   readonly paths?: readonly (readonly string[])[];
 }
 
-/** What a condition names. */
+/** The column that a condition names, or a path into it. */
 interface FoundColumn {
   /** Not quoted. */
   readonly name: string;
   readonly type: ColumnType;
-  /** Of a path, from the column inwards; none for the column itself. */
+  /** The keys of a path, from the column inwards; none for the column itself. */
   readonly keys: readonly string[];
 }
 
@@ -40,8 +40,8 @@ export function findColumn(
 }
 
 /**
- * Of a table's columns those that requests may name: what `names` has, in the form that conditions have; all of them
- * where it is absent.
+ * The columns of a table that requests may name: those in `names`, which are written as in conditions; all of them where
+ * it is absent.
  *
  * @throws what `fail` makes of a name that the table does not have
  */

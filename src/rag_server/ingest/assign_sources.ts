@@ -20,7 +20,7 @@ export interface Source extends KnownSource {
   readonly scopes: readonly Scope[];
 }
 
-/** What says which source a path belongs to. */
+/** The names and folders by which paths are assigned. */
 export interface SourceKnowledge {
   /** `-source`. */
   readonly sourceName?: string | undefined;

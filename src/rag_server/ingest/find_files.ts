@@ -10,7 +10,7 @@ export interface PathOnDisk {
   readonly isFolder: boolean;
 }
 
-/** What of a source is to be read. */
+/** A part of a source, or all of it, that is to be read. */
 export interface Scope extends PathOnDisk {
   /** Below the source's folder, with `/`, in NFC; empty for all of it. */
   readonly path: string;
@@ -32,7 +32,7 @@ export interface FileNote {
 export interface FoundFiles {
   /** By path. */
   readonly files: readonly FoundFile[];
-  /** What is not for reading. */
+  /** Files and folders that are not for reading. */
   readonly skipped: readonly FileNote[];
   readonly failed: readonly FileNote[];
   /** Files and folders that could not be looked at. Whether a file there is gone is unknown. */
@@ -101,7 +101,7 @@ function leftOut({ name, isSymlink, isDirectory, isFile }: Deno.DirEntry): strin
   return isDirectory || isFile ? undefined : "it is not a regular file";
 }
 
-/** What is no regular file is left to the reader, which fails on it: it was given itself. */
+/** Says nothing against a pipe or a device, which somebody named: the reader fails on it. */
 function unfit(path: string, { isFile, size }: Deno.FileInfo, maxFileBytes: number): string | undefined {
   if (formatOf(path) === undefined) return unknownFormat;
   if (isFile && size === 0) return "it is empty";

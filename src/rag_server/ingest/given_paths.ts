@@ -9,7 +9,7 @@ export interface ConfiguredSource {
   readonly path: string;
 }
 
-/** What the command line and the configuration say of what to ingest. */
+/** The paths to ingest, as the command line and the configuration have them. */
 export interface PathOptions {
   /** Files and folders; none for the configured sources. */
   readonly paths: readonly string[];

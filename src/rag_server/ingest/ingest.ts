@@ -60,7 +60,7 @@ export interface IngestOptions extends PathOptions {
   readonly lockPatienceMs?: number;
 }
 
-/** What a run did, or would do. */
+/** The outcome of a run; of a dry run, what it would be. */
 export interface IngestSummary {
   readonly sources: readonly { readonly name: string; readonly folder: string }[];
   readonly added: number;
@@ -76,7 +76,7 @@ export interface IngestSummary {
   readonly promptTokens: number;
   /** Why sources were left as they are, or files of them not removed. */
   readonly refusals: readonly string[];
-  /** What to know besides, a sentence each. */
+  /** Facts to know besides, a sentence each. */
   readonly notices: readonly string[];
   /** What ended the run early; what the counts say was done before. */
   readonly fault?: ProviderError;

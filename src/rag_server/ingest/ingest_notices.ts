@@ -2,7 +2,7 @@ import { type GivenPaths, isThere } from "./given_paths.ts";
 import { formerFolder, type IngestRecords } from "./ingest_record.ts";
 import type { SourcePlan } from "./plan_source.ts";
 
-/** What somebody who ingests should know besides, in a sentence each: what became of sources, and which are left over. */
+/** Sentences for somebody who ingests: what became of sources, and which are left over. */
 export async function ingestNotices(
   plans: readonly SourcePlan[],
   { files, sources }: IngestRecords,

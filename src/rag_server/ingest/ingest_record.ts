@@ -26,7 +26,7 @@ export interface RecordedChunk {
   readonly hash: string;
 }
 
-/** What is on record of a table. */
+/** The sources and files of a table that are on record. */
 export interface IngestRecords {
   readonly sources: readonly KnownSource[];
   readonly files: readonly FileRecord[];

@@ -17,7 +17,7 @@ import type { IngestTable } from "./ingest_table.ts";
 import type { FileReader } from "./read_changed_file.ts";
 import { goneRecords, type KnownFiles, refuseRemoval } from "./refuse_removal.ts";
 
-/** What a source's files are known as, and which of them are gone, before any of them is read. */
+/** How a source's files are known, and which of them are gone, before any of them is read. */
 export interface SourcePlan extends KnownFiles {
   /** The name under which the table knows the folder until now. */
   readonly formerName?: string;
@@ -87,8 +87,8 @@ export async function planSource(
 }
 
 /**
- * Notes the sources of a run, and moves records into them as planned. All of it is one transaction, and nothing is
- * embedded.
+ * Notes the sources of a run, and moves records into them as planned. All of it is one transaction, and nothing
+ * is embedded.
  */
 export async function savePlans(
   session: SqlSession,

@@ -72,8 +72,8 @@ export function createFileReader(options: FileReaderOptions) {
       return bytes !== undefined && hashOf(bytes) === hash;
     },
     /**
-     * @param record of an earlier reading; the file is unchanged where it has the same hash, and all rows are still
-     * there
+     * @param record of an earlier reading; the file is unchanged where it has the same hash, and all rows are
+     * still there
      * @throws the signal's reason
      */
     async read(

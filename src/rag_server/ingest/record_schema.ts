@@ -1,7 +1,7 @@
 import { lockingTransaction, type SqlSession } from "../../postgres/sql_session.ts";
 
 /**
- * Which rows of a table came from which file: in a schema of Postern's own, so the table may be anyone's.
+ * The tables that say which rows came from which file. They have a schema of their own, so the table may be anyone's.
  *
  * `sources`: folders by name. `files`: by their source and their path below its folder; of files without a source, which an
  * earlier version ingested, `former_path` is the absolute path. `chunks`: the rows of each file.
@@ -73,8 +73,8 @@ async function lookForTables(session: SqlSession) {
 }
 
 /**
- * Makes the tables, or those of an earlier version into these, and forgets the files of tables that were dropped. Who reads
- * the tables meanwhile waits for a moment at most.
+ * Makes the tables, or those of an earlier version into these, and forgets the files of tables that were dropped. Readers
+ * of the tables wait for a moment at most.
  */
 export async function openRecords(session: SqlSession, signal: AbortSignal): Promise<void> {
   if (await findRecordSchema(session) !== "current") {

@@ -11,7 +11,7 @@ export interface KnownFiles {
 }
 
 /**
- * Records of the run's scopes whose files are gone.
+ * The records, in the scopes of the run, whose files are gone.
  *
  * @param kept the paths of the files that are there
  */
@@ -26,7 +26,7 @@ function recordsInScope({ source: { scopes }, records }: KnownFiles): FileRecord
   return [...records.values()].filter(({ path }) => isWithin(path, scopePaths));
 }
 
-/** So few files may go without a question. */
+/** The most files that may go without a question. */
 const fewFiles = 9;
 
 /** Why files are not removed: they are many, and most of those that are known, as where a folder is not mounted. */

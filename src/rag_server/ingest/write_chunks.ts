@@ -228,7 +228,7 @@ async function deleteRows(session: SqlSession, table: IngestTable, keys: readonl
   );
 }
 
-/** What a detail's column gets, as SQL over a row `r` with a `position`; `$2` is the file's path, `$3` the title. */
+/** The values of the details' columns, as SQL over a row `r` with a `position`; `$2` is the file's path, `$3` the title. */
 const detailValues: Readonly<Record<DetailName, string>> = {
   source: "$2::text",
   title: "$3::text",

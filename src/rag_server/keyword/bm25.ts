@@ -1,7 +1,7 @@
 /**
- * The constants of Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009)
- * and its parts as SQL. A word's weight in a document is its `impact`, from 0 to 1, times its inverse document
- * frequency.
+ * The constants of Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
+ * 2009) and its parts as SQL. A word's weight in a document is its `impact`, from 0 to 1, times its inverse
+ * document frequency.
  */
 
 /** How fast repeats of a word stop counting: the value of the usual range, 1.2 to 2, that is best on Cranfield. */

@@ -58,14 +58,12 @@ export interface BuiltKeywordIndex {
 
 /**
  * Builds Postern's own keyword index of a table, continues a build that was stopped, or brings a finished index up to
- * date: it adds missing rows, removes deleted ones, and refreshes the index. One of an older
- * format has all its rows read anew, and answers meanwhile. Readers and writers of the table go on; the triggers wait
- * for
- * writers' transactions to end, a second at a time.
+ * date: it adds missing rows, removes deleted ones, and refreshes the index. One of an older format has all its rows
+ * read anew, and answers meanwhile. Readers and writers of the table go on; the triggers wait for writers' transactions
+ * to end, a second at a time.
  *
  * @throws {AppError} `invalid` for a table that cannot be indexed, `conflict` where another process builds this index,
- * or it was made for other columns, `upstream` for what the server refuses; the signal's reason where that aborts,
- * and a
+ * or it was made for other columns, `upstream` for what the server refuses; the signal's reason where that aborts, and a
  * later call then goes on
  */
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {

@@ -82,8 +82,7 @@ function batchSql(record: IndexRecord, source: IndexSource, hasCursor: boolean, 
 }
 
 /**
- * Gives documents their words as they are now, and keeps their numbers, by which the lists know them. It never waits
- * for
+ * Gives documents their words as they are now, and keeps their numbers, by which the lists know them. It never waits for
  * a writer, who might wait for it, and leaves alone what a writer has changed since: that has another number.
  */
 function renewalSql(documents: string, words: string): string {

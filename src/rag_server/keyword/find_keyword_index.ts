@@ -74,8 +74,7 @@ export interface FindKeywordIndexOptions {
 }
 
 /**
- * Finds the best means to rank a table's rows by words: an index of an installed BM25 extension on the column,
- * Postern's
+ * Finds the best means to rank a table's rows by words: an index of an installed BM25 extension on the column, Postern's
  * own, or what PostgreSQL has by itself.
  *
  * @throws {AppError} `not_found` where there is no such table or column, `upstream` where the catalog cannot be read,

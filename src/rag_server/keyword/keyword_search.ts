@@ -28,8 +28,7 @@ const longestAnswer = 400;
 
 /**
  * The statement that ranks a table's rows by a question's words: any of them, never all. It gives rows of `id` (text)
- * and
- * `score` (float8, above 0), best first, ties in order of id, and none for a question without a word that ranks. It
+ * and `score` (float8, above 0), best first, ties in order of id, and none for a question without a word that ranks. It
  * runs alone or as a part of another statement.
  *
  * @throws {AppError} `invalid` for a limit that is not from 1 to 400
@@ -89,8 +88,7 @@ export function askedText(question: string): string {
 const askedWords = 128;
 const rankingWords = 64;
 /**
- * Entries that are read: the whole lists of the rarest words, which tell most, up to a number of entries in all, and
- * the
+ * Entries that are read: the whole lists of the rarest words, which tell most, up to a number of entries in all, and the
  * best of every other list.
  */
 const deepEntries = 50_000;
@@ -214,8 +212,7 @@ function sourceRowSql({ table, idColumn }: OwnIndex, key: string, condition: Sql
 const matchesAtMost = 10_000;
 
 /**
- * Ranks by BM25 what has any of the question's words, with no index by relevance. Its cost grows with the corpus:
- * with a
+ * Ranks by BM25 what has any of the question's words, with no index by relevance. Its cost grows with the corpus: with a
  * GIN index with the number of matches, up to a bound, and without one with all texts, each of which is analysed anew.
  * Exact while the bound is not met; beyond it the matches stand for the corpus.
  */

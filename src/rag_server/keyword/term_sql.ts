@@ -16,9 +16,9 @@ const docBits = 48;
 
 /** What PostgreSQL's parser makes one token of words with: of host and file names, addresses, signed numbers, versions. */
 const joints = "-/.+~";
-/** None of ASCII's punctuation, nor of typography's. */
+/** No punctuation of ASCII, nor of typography. */
 const wordCharacter = "[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]";
-/** Of an alphabet: neither a digit, nor from where the scripts of East Asia begin. */
+/** A letter of an alphabet: neither a digit, nor from where the scripts of East Asia begin. */
 const letter = "[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF]";
 /**
  * A regular expression for what may hold words that the parser does not give one by one: a run without blanks that has
@@ -27,8 +27,8 @@ const letter = "[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF]";
 const compound =
   `<[[:alpha:]/!][^<>]*>|[^[:space:]<>]*(?:[${joints}][^[:space:]<>]*${wordCharacter}|://)[^[:space:]<>]*`;
 /**
- * A regular expression for the words inside of a compound. What is rare without telling anything is none of them, since it
- * would weigh much:
+ * A regular expression for the words inside of a compound. Rare ones that tell nothing are left out, since they would
+ * weigh much:
  * - A number with dots is one word, without its sign or the "v" of a version. Its digits are not.
  * - Letters with dots or slashes between them are one word: "e.g", "U.S", "I/O".
  * - Any other single letter is none, but for one beside a hyphen, which PostgreSQL makes a word of in "x-ray" too, and

@@ -9,8 +9,7 @@ import { documentSql, entrySql, impactOf, termOf } from "./term_sql.ts";
  * only of its own documents, so that writers never wait for each other. It fails where PostgreSQL itself does (a full
  * disk, a deadlock) and then the write fails with it, as with any index: a source and an index that disagree would be
  * worse. A column that was renamed or dropped, or an id of another type, fails nothing: the index is marked as broken
- * and no
- * longer kept.
+ * and no longer kept.
  */
 export function triggerFunctionSql(
   { id, baseLength, objects }: IndexRecord,

@@ -40,12 +40,10 @@ const absentStates: readonly unknown[] = ["42P01", "42703", "42883", "42704"];
 /**
  * A pipeline's retriever over its tables as they are. The tables are looked at
  *
- * - when they are first needed: a database that is down at the start stops only the queries that come before it is
- * back;
+ * - when they are first needed: a database that is down at the start stops only the queries that come before it is back;
  * - again, once the last look is a minute old. A query waits a second at most for that;
  * - where a filter does not fit them, unless the last look is fresh. A query waits as long for that;
- * - where a search ended in an error, as a table may have changed: at once, to search it again, where something no
- * longer
+ * - where a search ended in an error, as a table may have changed: at once, to search it again, where something no longer
  *   exists, else before the next query.
  */
 export function createCurrentRetriever(

@@ -7,7 +7,7 @@ import { scoreFusionScores, scoreFusionSql } from "./score_fusion.ts";
 /** How many results each search may return where repeats fill its list. */
 export const maxDepth = 400;
 
-/** Ranks say enough of the first 50; scores need more to tell what is usual. */
+/** Ranks say enough of the first 50 results; scores need more to tell what is usual. */
 const leastDepth: Readonly<Record<FusionKind, number>> = { rrf: 50, zscore: 100 };
 
 /**
@@ -75,7 +75,7 @@ export function fuseTables(
   return [...Map.groupBy(ranked, ({ candidate }) => candidate.digest).values()].flatMap(documentOf);
 }
 
-/** Of a text's copies, the best first: at the best one's place, the best that a client can name. */
+/** One document for the copies of a text, the best first: the best one with an id, with the best one's score. */
 function documentOf(
   copies: readonly { readonly candidate: Candidate; readonly score: number }[],
 ): RetrievedDocument[] {

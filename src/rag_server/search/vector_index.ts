@@ -110,8 +110,7 @@ export const basesSql = (relation: string) => `
   )`;
 
 /**
- * Of the vector indexes on a relation or below it, the most useful first: qualified name, access method, operator
- * class,
+ * Of the vector indexes on a relation or below it, the most useful first: qualified name, access method, operator class,
  * key as SQL, whether the key is a bare column, options, condition. In a view the column may have another name than in
  * its table.
  */
@@ -130,8 +129,7 @@ function isDistance(name: string | undefined): name is Distance {
 }
 
 /**
- * The type in a key such as `((embedding)::halfvec(3072))`, which is how long vectors are indexed, and those of a
- * column
+ * The type in a key such as `((embedding)::halfvec(3072))`, which is how long vectors are indexed, and those of a column
  * without a length.
  */
 function castIn(key: string, column: string): string | undefined {
@@ -157,8 +155,7 @@ type BuiltVectorIndex = "built" | "was there" | "too many dimensions" | "not a t
 const maxDimensions = { vector: 2_000, halfvec: 4_000 } as const;
 
 /**
- * Makes an HNSW index by cosine distance where a table has no vector index for such vectors, without blocking readers
- * or
+ * Makes an HNSW index by cosine distance where a table has no vector index for such vectors, without blocking readers or
  * writers. Vectors beyond 2,000 dimensions are indexed at half precision. One that a run which was stopped left
  * unfinished is taken away. A partitioned table gets one for each partition that has none, those to come included.
  *

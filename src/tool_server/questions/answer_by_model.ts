@@ -24,9 +24,9 @@ export interface AnswerByModelOptions {
   /** Plans that PostgreSQL estimates above this are refused; absent: none are. */
   readonly maxPlanCost?: number;
   /**
-   * Milliseconds from the start of the first completion to the end of the last repair; 0 or absent: no limit. The first
-   * completion is left to the provider's own limits: where it hangs, they lead to the next provider and count it as
-   * down.
+   * Milliseconds from the start of the first completion to the end of the last repair; 0 or absent: no limit. The
+   * first completion is left to the provider's own limits: where it hangs, they lead to the next provider and count
+   * it as down.
    */
   readonly answerTimeoutMs?: number;
   readonly now: () => number;

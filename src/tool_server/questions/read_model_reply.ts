@@ -119,8 +119,7 @@ interface Block {
 const fenceLine = /^[ \t]*`{3,}([^\n]*)/gm;
 
 /**
- * What the last fenced blocks hold, the last one first, without a language's name. It may lack its end. A fence
- * begins a
+ * What the last fenced blocks hold, the last one first, without a language's name. It may lack its end. A fence begins a
  * line, since one within a line may be part of a statement; with text after it, it begins a block, within another too.
  */
 function lastBlocks(text: string): readonly Block[] {

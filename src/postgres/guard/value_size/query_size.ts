@@ -57,9 +57,8 @@ const queryOf = (columns: readonly Column[]): Query => ({ columns, relations: 1,
 /**
  * Why a short statement would take gigabytes, or minutes that `statement_timeout` does not stop; undefined where it
  * would not. The planner computes constants and copies subqueries' expressions to the places of their columns without
- * checking the timeout, and the time of some functions grows with the product of two lengths. The tree must have
- * passed `visitNodes` and be
- * of bounded depth: this recurses.
+ * checking the timeout, and the time of some functions grows with the product of two lengths. The tree must have passed
+ * `visitNodes` and be of bounded depth: this recurses.
  */
 export function whyTooLarge(root: SyntaxNode): string | undefined {
   let reason: string | undefined;

@@ -158,10 +158,9 @@ interface Joined {
 
 /**
  * Returns what `||` makes of two operands, of which `operation` is the node: a value that is put together of its own
- * pieces gets
- * no longer than it was, as in `substr(s, 1, n) || 'x' || substr(s, n + 2)`. That holds for what stands in one chain of
- * `||`, where all places are reckoned for one row; elsewhere a piece may be the whole. An element that is put to slices
- * of its own array, as in `a[2:] || a[1]`, makes it no longer either.
+ * pieces gets no longer than it was, as in `substr(s, 1, n) || 'x' || substr(s, n + 2)`. That holds for what stands in
+ * one chain of `||`, where all places are reckoned for one row; elsewhere a piece may be the whole. An element that is
+ * put to slices of its own array, as in `a[2:] || a[1]`, makes it no longer either.
  */
 export function createJoin() {
   // of each `||`, which comes after those that are in it and takes over what they have

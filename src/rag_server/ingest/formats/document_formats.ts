@@ -29,7 +29,7 @@ export function formatOf(path: string): DocumentFormat | undefined {
   return formatsBySuffix.get(suffixOf(path).toLowerCase());
 }
 
-/** What stands behind a name's last dot, unless that is its first character; else nothing. */
+/** The part of a name behind its last dot; empty where that is its first character, or there is none. */
 export function suffixOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const dot = name.lastIndexOf(".");

@@ -16,7 +16,7 @@ export const noText = "it holds no text";
 /** Changes with what `readDocument` makes of a file. */
 export const readerVersion = 1;
 
-/** What reads a text of each format. */
+/** The reader of each format. */
 const textReaders: Readonly<
   Record<Exclude<DocumentFormat, "PDF">, (text: string, title: string) => SourceDocument>
 > = {
@@ -57,7 +57,7 @@ function startsWith(bytes: Uint8Array, text: string): boolean {
   return [...text].every((char, at) => bytes[at] === char.charCodeAt(0));
 }
 
-/** Of files without a byte order mark that are not UTF-8 and do not say what they are. */
+/** The encoding of files without a byte order mark that are not UTF-8 and name none. */
 const oldEncoding = "windows-1252";
 
 /**
