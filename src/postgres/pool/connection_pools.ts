@@ -6,7 +6,7 @@ import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "./lease.ts";
 import { createPrincipalPool, type HeldPlace, poolEnded, type PrincipalPool } from "./principal_pool.ts";
-import { createServerRoom, isShortage, type ServerRoom } from "./server_room.ts";
+import { createServerCapacity, isShortage, type ServerCapacity } from "./server_capacity.ts";
 import { createStuckBackends } from "./stuck_backends.ts";
 
 /**
@@ -64,7 +64,7 @@ interface PoolsOptions {
 /** Counts what earlier waiters have asked of the pools of their roles, so that nothing is promised twice. */
 interface Asked {
   /** Connections that close and nobody before has counted on. */
-  readonly closing: Map<ServerRoom, number>;
+  readonly closing: Map<ServerCapacity, number>;
   /** Waiters of a pool. */
   readonly waiting: Map<PrincipalPool, number>;
 }
@@ -84,8 +84,8 @@ export function createConnectionPools(
   const poolsOf = new Map<string, Map<DatabaseOptions, PrincipalPool>>();
   const availabilities = new WeakMap<DatabaseOptions, AvailabilityLog>();
   // by server and role
-  const rooms = new Map<string, ServerRoom>();
-  const roomOfOptions = new WeakMap<DatabaseOptions, ServerRoom>();
+  const capacities = new Map<string, ServerCapacity>();
+  const capacityOfOptions = new WeakMap<DatabaseOptions, ServerCapacity>();
   const longWaitToldAt = new WeakMap<DatabaseOptions, number>();
   // with those that ended and still have connections
   const pools = new Set<PrincipalPool>();
@@ -112,7 +112,7 @@ export function createConnectionPools(
         availability,
         logger,
         now,
-        onClosed: () => roomOf(database).closed(),
+        onClosed: () => capacityOf(database).closed(),
         onChange: () => onChange(pool),
       });
     ofPrincipal.set(database, pool);
@@ -120,20 +120,20 @@ export function createConnectionPools(
     return pool;
   }
 
-  /** The room of one role on one server: pools of the same role share its limit. */
-  function roomOf(database: DatabaseOptions): ServerRoom {
-    const known = roomOfOptions.get(database);
+  /** The capacity of one role on one server: pools of the same role share its limit. */
+  function capacityOf(database: DatabaseOptions): ServerCapacity {
+    const known = capacityOfOptions.get(database);
     if (known !== undefined) return known;
     const { hosts, user, openStream } = database;
     const key = JSON.stringify([hosts, user, openStream === undefined ? "" : database.name]);
-    const room = rooms.get(key) ?? createServerRoom({ now, logger });
-    rooms.set(key, room);
-    roomOfOptions.set(database, room);
-    return room;
+    const capacity = capacities.get(key) ?? createServerCapacity({ now, logger });
+    capacities.set(key, capacity);
+    capacityOfOptions.set(database, capacity);
+    return capacity;
   }
 
-  function poolsOfRoom(room: ServerRoom): PrincipalPool[] {
-    return [...pools].filter(({ database }) => roomOf(database) === room);
+  function poolsOfRole(capacity: ServerCapacity): PrincipalPool[] {
+    return [...pools].filter(({ database }) => capacityOf(database) === capacity);
   }
 
   function availabilityOf(database: DatabaseOptions): AvailabilityLog {
@@ -171,7 +171,7 @@ export function createConnectionPools(
         served.add(waiter);
       } else if (!pool.hasRoom()) {
         continue;
-      } else if (!roomOf(pool.database).mayOpen(pool.hasOpen())) {
+      } else if (!capacityOf(pool.database).mayOpen(pool.hasOpen())) {
         takeFromOthers(pool, asked);
       } else if (free > 0) {
         free--;
@@ -194,10 +194,10 @@ export function createConnectionPools(
    * many each, and stay so.
    */
   function takeFromOthers(pool: PrincipalPool, asked: Asked): void {
-    const room = roomOf(pool.database);
-    const ofRole = poolsOfRoom(room);
-    const closing = asked.closing.get(room) ?? sum(ofRole, (other) => other.closingCount());
-    asked.closing.set(room, closing - 1);
+    const capacity = capacityOf(pool.database);
+    const ofRole = poolsOfRole(capacity);
+    const closing = asked.closing.get(capacity) ?? sum(ofRole, (other) => other.closingCount());
+    asked.closing.set(capacity, closing - 1);
     const before = asked.waiting.get(pool) ?? 0;
     asked.waiting.set(pool, before + 1);
     if (closing > 0) return;
@@ -210,7 +210,7 @@ export function createConnectionPools(
   /** Serves again at the time when a server that took no more connections may be tried again. */
   function retryLater(): void {
     const waits = [...new Set(queue.map(({ pool }) => pool))].flatMap((pool) =>
-      pool.hasRoom() ? roomOf(pool.database).untilTryMs(pool.hasOpen()) ?? [] : []
+      pool.hasRoom() ? capacityOf(pool.database).untilTryMs(pool.hasOpen()) ?? [] : []
     );
     if (waits.length > 0) stopRetry = startTimer(Math.min(...waits, longestTimerMs), serve);
   }
@@ -230,7 +230,7 @@ export function createConnectionPools(
 
   /** Why a waiter whose pool has no connection need not wait any longer for a server that takes no more. */
   function shortageOf({ pool, since }: Waiter): AppError | undefined {
-    const refusal = roomOf(pool.database).refusal();
+    const refusal = capacityOf(pool.database).refusal();
     if (refusal === undefined || pool.hasOpen()) return undefined;
     const isLate = now() - since >= (shortageWaitMs ?? (pool.database.statementTimeoutMs || Infinity));
     return isLate ? refusal : undefined;
@@ -265,19 +265,19 @@ export function createConnectionPools(
 
   async function openFor(waiter: Waiter): Promise<void> {
     const { pool, signal } = waiter;
-    const room = roomOf(pool.database);
-    room.began();
+    const capacity = capacityOf(pool.database);
+    capacity.began();
     try {
       const lease = await pool.open(waiter.caller, signal);
-      room.opened();
+      capacity.opened();
       if (signal.aborted) lease.release();
       else waiter.resolve(lease);
     } catch (error) {
       if (isShortage(error)) {
-        room.refused(error, pool.database);
+        capacity.refused(error, pool.database);
         waitAgain(waiter);
       } else {
-        room.failed();
+        capacity.failed();
         waiter.reject(error);
         if (!signal.aborted) {
           refuse(error, (other) => other.pool.database === pool.database && !other.pool.hasOpen());
@@ -303,7 +303,7 @@ export function createConnectionPools(
     longWaitToldAt.set(database, now());
     const raise = !pool.hasRoom()
       ? "pool_max_conns"
-      : roomOf(database).refusal() === undefined
+      : capacityOf(database).refusal() === undefined
       ? "max_connections"
       : "the role's CONNECTION LIMIT or PostgreSQL's max_connections";
     logger.warn(

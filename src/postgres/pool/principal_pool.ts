@@ -8,7 +8,7 @@ import { type Connection, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { startSettings } from "../start_settings.ts";
 import { createLease, type Lease } from "./lease.ts";
-import { isShortage } from "./server_room.ts";
+import { isShortage } from "./server_capacity.ts";
 import type { StuckBackends } from "./stuck_backends.ts";
 
 /** A place that a stuck backend holds. */

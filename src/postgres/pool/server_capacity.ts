@@ -20,14 +20,14 @@ const calmMs = 60_000;
 /** The log tells of a shortage once in this time. */
 const toldMs = 60_000;
 
-export type ServerRoom = ReturnType<typeof createServerRoom>;
+export type ServerCapacity = ReturnType<typeof createServerCapacity>;
 
 /**
  * Whether a server has room for one more connection of a role, as far as its refusals tell: a role's CONNECTION LIMIT, a
  * database's, the server's `max_connections` and a pooler's bounds cannot be known otherwise. After a refusal, connections
  * are opened one at a time: where one of ours has closed, and now and then to see whether there is more room.
  */
-export function createServerRoom({ now, logger }: {
+export function createServerCapacity({ now, logger }: {
   readonly now: () => number;
   readonly logger: Logger;
 }) {

@@ -7,7 +7,7 @@ import type { DatabaseOptions } from "../../../src/postgres/database_options.ts"
 import { connectError } from "../../../src/postgres/connect/connect_error.ts";
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import type { Lease } from "../../../src/postgres/pool/lease.ts";
-import { createServerRoom, isShortage } from "../../../src/postgres/pool/server_room.ts";
+import { createServerCapacity, isShortage } from "../../../src/postgres/pool/server_capacity.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { createLimitedRole } from "../../support/limited_role.ts";
@@ -39,73 +39,73 @@ Deno.test("isShortage() knows a server without room by its SQLSTATE, and poolers
 
 Deno.test("a server that refused is tried again after longer and longer waits, and where a connection closed", () => {
   let clock = 0;
-  const room = createServerRoom({ now: () => clock, logger: silentLogger });
+  const capacity = createServerCapacity({ now: () => clock, logger: silentLogger });
   const refuse = () => {
-    room.began();
-    room.refused(full, database);
+    capacity.began();
+    capacity.refused(full, database);
   };
-  assert.equal(room.mayOpen(true), true);
+  assert.equal(capacity.mayOpen(true), true);
   refuse();
   const waits: number[] = [];
   for (let n = 0; n < 9; n++) {
-    assert.equal(room.mayOpen(true), false);
-    const wait = room.untilTryMs(true) ?? 0;
+    assert.equal(capacity.mayOpen(true), false);
+    const wait = capacity.untilTryMs(true) ?? 0;
     waits.push(wait);
     clock += wait;
-    assert.equal(room.mayOpen(true), true);
+    assert.equal(capacity.mayOpen(true), true);
     refuse();
   }
   assert.deepEqual(waits, [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
   // who has no connection at all does not wait so long
   for (let n = 0; n < 3; n++) {
-    assert.equal(room.mayOpen(false), false);
-    assert.equal(room.untilTryMs(false), 1_000);
+    assert.equal(capacity.mayOpen(false), false);
+    assert.equal(capacity.untilTryMs(false), 1_000);
     clock += 1_000;
-    assert.equal(room.mayOpen(false), true);
+    assert.equal(capacity.mayOpen(false), true);
     refuse();
   }
 
-  room.closed();
-  assert.equal(room.mayOpen(true), true);
-  room.began();
-  assert.equal(room.mayOpen(true), false, "one closed, and one is opened in its place");
-  room.opened();
-  assert.equal(room.mayOpen(true), false);
+  capacity.closed();
+  assert.equal(capacity.mayOpen(true), true);
+  capacity.began();
+  assert.equal(capacity.mayOpen(true), false, "one closed, and one is opened in its place");
+  capacity.opened();
+  assert.equal(capacity.mayOpen(true), false);
 
   // the process of one that closed may take a moment to end
-  room.closed();
+  capacity.closed();
   for (const wait of [20, 40, 80, 160, 320]) {
-    assert.equal(room.mayOpen(true), true);
+    assert.equal(capacity.mayOpen(true), true);
     refuse();
-    assert.equal(room.mayOpen(true), false);
-    assert.equal(room.untilTryMs(true), wait);
+    assert.equal(capacity.mayOpen(true), false);
+    assert.equal(capacity.untilTryMs(true), wait);
     clock += wait;
   }
   refuse();
-  assert.ok((room.untilTryMs(true) ?? 0) > 1_000, "something else has taken its place");
+  assert.ok((capacity.untilTryMs(true) ?? 0) > 1_000, "something else has taken its place");
 
   clock += 30_000;
-  room.began();
-  assert.equal(room.mayOpen(false), false, "one after another");
-  room.opened();
-  assert.equal(room.mayOpen(true), true, "there is more room than was known");
+  capacity.began();
+  assert.equal(capacity.mayOpen(false), false, "one after another");
+  capacity.opened();
+  assert.equal(capacity.mayOpen(true), true, "there is more room than was known");
 });
 
 Deno.test("several refusals at once count as one, and the log tells of them once a minute", () => {
   let clock = 0;
   const { lines, logger } = logOf();
-  const room = createServerRoom({ now: () => clock, logger });
-  for (let n = 0; n < 5; n++) room.began();
-  for (let n = 0; n < 5; n++) room.refused(full, database);
-  assert.equal(room.untilTryMs(true), 250);
+  const capacity = createServerCapacity({ now: () => clock, logger });
+  for (let n = 0; n < 5; n++) capacity.began();
+  for (let n = 0; n < 5; n++) capacity.refused(full, database);
+  assert.equal(capacity.untilTryMs(true), 250);
   assert.equal(lines.length, 1);
   assert.match(
     lines[0] ?? "",
     /Raise the role's CONNECTION LIMIT or PostgreSQL's max_connections, or lower pool_max_conns.* role=reader pool_max_conns=4/,
   );
   clock += 60_000;
-  room.began();
-  room.refused(full, database);
+  capacity.began();
+  capacity.refused(full, database);
   assert.equal(lines.length, 2);
 });
 
