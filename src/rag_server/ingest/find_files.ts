@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { AppError } from "../../core/app_error.ts";
 import { sizeText } from "../../core/size_text.ts";
 import { formatOf, unknownFormat } from "./formats/document_formats.ts";
 
@@ -125,16 +124,6 @@ export function reasonOf(error: unknown): string {
   if (error instanceof Deno.errors.NotFound) return "there is no such file or folder";
   if (error instanceof Deno.errors.PermissionDenied) return "no permission to read it";
   return error instanceof Error ? error.message : String(error);
-}
-
-/** @throws {AppError} `invalid` for a path that does not exist or cannot be read */
-export async function lookAt(given: string): Promise<PathOnDisk> {
-  try {
-    const location = await Deno.realPath(given);
-    return { location, isFolder: (await Deno.stat(location)).isDirectory };
-  } catch (cause) {
-    throw new AppError("invalid", `Cannot ingest ${given}: ${reasonOf(cause)}`, { cause });
-  }
 }
 
 async function readFolder(folder: string): Promise<readonly Deno.DirEntry[]> {

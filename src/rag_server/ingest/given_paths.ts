@@ -1,6 +1,6 @@
 import { basename, dirname, resolve, sep } from "node:path";
 import { AppError } from "../../core/app_error.ts";
-import { lookAt, type PathOnDisk } from "./find_files.ts";
+import { type PathOnDisk, reasonOf } from "./find_files.ts";
 
 /** A folder that the configuration lists. */
 export interface ConfiguredSource {
@@ -105,13 +105,22 @@ async function lookAtSource(source: ConfiguredSource): Promise<SourceLook> {
 }
 
 async function lookAtPath(given: string): Promise<GivenPath> {
-  const onDisk = await lookAt(given);
+  const onDisk = await lookAtDisk(given);
   const written = resolve(given);
   if (onDisk.isFolder) return { ...onDisk, given, folderName: basename(written) };
   const folder = dirname(onDisk.location);
   // a file's link may stand in another folder than the file
   const isThere = await Deno.realPath(dirname(written)) === folder;
   return { ...onDisk, given, folderName: basename(isThere ? dirname(written) : folder) };
+}
+
+async function lookAtDisk(given: string): Promise<PathOnDisk> {
+  try {
+    const location = await Deno.realPath(given);
+    return { location, isFolder: (await Deno.stat(location)).isDirectory };
+  } catch (cause) {
+    throw new AppError("invalid", `Cannot ingest ${given}: ${reasonOf(cause)}`, { cause });
+  }
 }
 
 /** Their files would be known twice. */
