@@ -44,7 +44,7 @@ export interface Database {
    * @throws {AppError} `unavailable`
    */
   ping(signal: AbortSignal): Promise<void>;
-  /** What the role may do that a reader need not, one sentence each, with what to do about it. */
+  /** Rights of the role that a reader need not have, one sentence each, with what to do about it. */
   warnings(signal: AbortSignal): Promise<string[]>;
 }
 
@@ -63,11 +63,11 @@ export interface ReadRequest {
    * `maxRows` and `maxBytes` nor its statement timeout bound it where it has bounds of its own.
    */
   readonly trusted?: boolean;
-  /** What of it a caller chooses, only where `trusted`: it is refused where that leads to what callers may not run. */
+  /** Names in it that a caller chose, only where `trusted`: it is refused where they lead to what callers may not run. */
   readonly names?: StatementNames;
   /** PostgreSQL settings that hold for this statement, by name; only where `trusted`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Of the rows that are kept, only where `trusted`; 256 MiB where absent. */
+  /** Bytes of the rows that are kept, at most, only where `trusted`; 256 MiB where absent. */
   readonly maxBytes?: number;
   /** Only where `trusted`; the database's statement timeout where absent. */
   readonly timeoutMs?: number;

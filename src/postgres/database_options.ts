@@ -10,7 +10,7 @@ export interface DatabaseHost {
 
 /** One database as its adapter needs it: nothing is read from elsewhere but the files that it names. */
 export interface DatabaseOptions {
-  /** What callers know the database by. */
+  /** The name by which callers know the database. */
   readonly name: string;
   /** Tried in order. */
   readonly hosts: readonly DatabaseHost[];
@@ -28,7 +28,7 @@ export interface DatabaseOptions {
   readonly sslCertFile?: string;
   readonly sslKeyFile?: string;
   readonly targetSessionAttrs: TargetSessionAttrs;
-  /** Of one principal. */
+  /** The most connections of one principal. */
   readonly poolMaxConns: number;
   readonly poolMaxConnIdleTimeMs: number;
   /** For one host, from the first packet to the end of the login; 0 waits for ever. */

@@ -20,7 +20,7 @@ SELECT current_user,
 
 const advice = "give Postern a role that may only SELECT";
 
-/** What the role of a database may do that a reader need not. */
+/** Tells rights of a database's role that a reader need not have. */
 export function warningsOf(database: string, rows: readonly Row[]): string[] {
   const [role, isSuperuser, mayWrite, mayCreate, hasServerRole, hasAttribute] = rows[0] ?? [];
   const who = `Role "${role}" of database "${database}"`;

@@ -394,7 +394,7 @@ function allStuck(databaseName: string, connections: string, places: readonly He
   );
 }
 
-/** Of the pools with an idle connection, the one that was used longest ago; one in use comes last. */
+/** The pool with an idle connection that was used longest ago; one in use comes last. */
 function longestIdle(pools: Iterable<PrincipalPool>): PrincipalPool | undefined {
   let longest: { pool: PrincipalPool; since: number } | undefined;
   for (const pool of pools) {

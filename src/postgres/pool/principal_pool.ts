@@ -23,7 +23,7 @@ interface PrincipalPoolOptions {
   /** Whether many callers share it: then as many connections as it has places take the places of stuck ones. */
   readonly isShared: boolean;
   readonly stuckBackends: StuckBackends;
-  /** Of the database, whoever uses it. */
+  /** The log of the whole database, whoever uses it. */
   readonly availability: AvailabilityLog;
   readonly logger: Logger;
   readonly now: () => number;
@@ -186,7 +186,7 @@ function isShutdown(error: Error): boolean {
   return error instanceof pg.DatabaseError && /^57P0[123]$/.test(error.code ?? "");
 }
 
-/** What callers get whose pool ended while they waited. */
+/** The error of callers whose pool ended while they waited. */
 export function poolEnded(databaseName: string): AppError {
   return new AppError("unavailable", `Cannot reach database "${databaseName}": its connections were closed`);
 }

@@ -13,7 +13,7 @@ interface StuckBackend {
   readonly database: DatabaseOptions;
   /** It stays open, so that its end is heard of, unless something between closes it. */
   readonly connection: Connection;
-  /** Whose statement it is. */
+  /** The caller whose statement it is. */
   readonly caller: string;
   /** In milliseconds since 1970. */
   readonly since: number;

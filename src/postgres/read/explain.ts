@@ -43,7 +43,7 @@ export interface PlanNode {
   readonly node: string;
   /** Its own, without that of the steps below it. */
   readonly cost: number;
-  /** What the planner expects of it. */
+  /** The planner's expectations of it. */
   readonly rows: number;
   /** The condition that it tests each row by, as PostgreSQL writes it. */
   readonly filter?: string;

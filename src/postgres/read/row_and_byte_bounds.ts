@@ -36,7 +36,7 @@ export interface Answer {
   readonly columns: readonly Column[];
   /** Values in PostgreSQL's own text format. */
   readonly rows: readonly Row[];
-  /** What there was more of than the bounds let through. */
+  /** Whether there were more rows, or more bytes, than the bounds let through; absent where the answer is whole. */
   readonly truncatedBy?: "rows" | "bytes";
 }
 

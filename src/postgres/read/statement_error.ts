@@ -51,7 +51,7 @@ export function isConnectionLost(error: unknown): boolean {
 
 const insufficientPrivilege = "42501";
 const permissionDenied = /^permission denied (?:for [a-z ]{1,40} \S{1,63}|to set role "\S{1,63}")$/;
-/** Of a caller who has no role; a cast to regrole says the same under another code, and quotes a value. */
+/** The error of a caller who has no role; a cast to regrole says the same under another code, and quotes a value. */
 const unknownRole = "22023";
 const missingRole = /^role "\S{1,63}" does not exist$/;
 

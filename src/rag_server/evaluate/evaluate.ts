@@ -53,7 +53,7 @@ interface SearchFigures {
   readonly ndcgAt10: number;
   readonly recallAt10: number;
   readonly recallAt100: number;
-  /** Of the first relevant document among the first ten. */
+  /** Mean reciprocal rank: one over the place of the first relevant document among the first ten, 0 without one. */
   readonly mrr: number;
   /** The time of the server's search in a warm cache, one at a time, without the embedding of the question. */
   readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
@@ -65,9 +65,9 @@ export interface Evaluation {
   /** Questions without one. */
   readonly unjudgedQueries: number;
   readonly searches: readonly SearchFigures[];
-  /** What the fusion is worth over the better of the other searches, in nDCG@10. */
+  /** The gain of the fusion over the better of the other searches, in nDCG@10. */
   readonly difference?: PairedDifference & { readonly search: "hybrid"; readonly against: SearchName };
-  /** What other weights of the vector search would give; where there are both searches. */
+  /** The gains of other weights of the vector search; where there are both searches. */
   readonly weighed?: FusionWeights;
 }
 
@@ -164,7 +164,7 @@ function measuredSearch(
   };
 }
 
-/** What a search made of one question. */
+/** The figures of a search for one question. */
 interface Sample {
   /** Ids of the first documents, none twice. */
   readonly ten: readonly string[];

@@ -111,7 +111,7 @@ function dataLines(text: string): DataLine[] {
     .filter(({ text }) => text.trim() !== "");
 }
 
-/** What is wrong with a line of a file. */
+/** The error of a line of a file. */
 function lineFault(file: string, line: DataLine, reason: string): AppError {
   return new AppError("invalid", `Cannot read ${file}: line ${line.number}: ${reason}`);
 }

@@ -28,7 +28,7 @@ export function reciprocalRank(ranking: readonly string[], judgements: Judgement
   return place === -1 ? 0 : 1 / (place + 1);
 }
 
-/** Of values in any order, the least that is not below so many percent of them; 0 of none. */
+/** The least value that is not below so many percent of the values, which may be in any order; 0 of none. */
 export function percentile(percent: number, values: readonly number[]): number {
   const ordered = values.toSorted((a, b) => a - b);
   const place = Math.ceil((percent / 100) * ordered.length) - 1;

@@ -8,9 +8,9 @@ import { expectation, holdsNul, isNumberText, literalOf } from "./literal.ts";
 
 /** A condition over a type that only PostgreSQL can judge a value of. */
 export interface UncheckedCondition {
-  /** What errors call it. */
+  /** The name that errors have for it. */
   readonly place: string;
-  /** Of the column, not quoted. */
+  /** The column's name, not quoted. */
   readonly column: string;
   readonly type: ColumnType;
   readonly condition: SqlText;
@@ -121,7 +121,7 @@ function arraySql(comparison: Comparison, element: ColumnType): SqlText {
   return unless(operator === "!=", sql`(${column} @> ${list([oneValue(comparison, element)])})`);
 }
 
-/** What JSON writes as an escape and PostgreSQL has no place for: NUL, and half of a surrogate pair. */
+/** Characters that JSON writes as an escape and PostgreSQL has no place for: NUL, and half of a surrogate pair. */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
 
 /** A whole JSON column: whether it is a value or not. */

@@ -1,4 +1,4 @@
-/** What a condition of a filter may say of its column. */
+/** The comparisons that a condition of a filter may make. */
 export const operators = [
   "=",
   "!=",
@@ -16,7 +16,7 @@ export const operators = [
 
 export type Operator = (typeof operators)[number];
 
-/** What joins the conditions of a filter. */
+/** The words that join the conditions of a filter. */
 export const logics = ["AND", "OR"] as const;
 
 export type Logic = (typeof logics)[number];

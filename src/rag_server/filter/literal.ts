@@ -2,7 +2,7 @@ import { parseAddressBlock } from "../../core/address.ts";
 import type { ColumnType, ValueKind } from "../search/column_type.ts";
 
 interface Literal {
-  /** What an error says was expected. */
+  /** The expectation that an error names. */
   readonly expected: string;
   /** The value as PostgreSQL reads it; undefined where it does not fit. */
   readonly read: (value: unknown, type: ColumnType) => string | undefined;
@@ -13,7 +13,7 @@ export function literalOf(value: unknown, type: ColumnType): string | undefined 
   return literals[type.kind].read(value, type);
 }
 
-/** What fits a type, for an error. */
+/** The values that fit a type, in words for an error. */
 export function expectation(type: ColumnType): string {
   return literals[type.kind].expected;
 }

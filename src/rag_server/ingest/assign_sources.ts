@@ -105,7 +105,7 @@ function configuredOwner(
 
 function namedOwner(path: GivenPath, name: string, known: readonly KnownSource[]): Owner {
   const { given, location, isFolder } = path;
-  const covering = byLength(
+  const covering = outerFirst(
     known.filter(({ isWhole, folder }) => isWhole && folder !== location && isInside(location, folder)),
   ).at(-1);
   if (covering === undefined) return { name, folder: folderOf(path), isWhole: isFolder, isNamed: true };
@@ -119,7 +119,7 @@ function namedOwner(path: GivenPath, name: string, known: readonly KnownSource[]
 
 function knownOwner(path: GivenPath, known: readonly KnownSource[]): Owner | undefined {
   const folder = folderOf(path);
-  const source = byLength(
+  const source = outerFirst(
     known.filter((each) => each.folder === folder || (each.isWhole && isInside(path.location, each.folder))),
   ).at(-1);
   return source && { ...source, isWhole: source.isWhole || path.isFolder, isNamed: false };
@@ -127,7 +127,7 @@ function knownOwner(path: GivenPath, known: readonly KnownSource[]): Owner | und
 
 /** Where an earlier version read the folder that was given as a part of another one, that one is the source. */
 function formerOwner(path: GivenPath, knowledge: SourceKnowledge): Owner | undefined {
-  const [source] = byLength(
+  const [source] = outerFirst(
     knowledge.former.filter(({ location, folder }) =>
       isInside(location, path.location) && folder !== path.location && isInside(path.location, folder)
     ),
@@ -167,7 +167,7 @@ function folderOf({ location, isFolder }: GivenPath): string {
   return isFolder ? location : dirname(location);
 }
 
-/** Outer folders first. */
-function byLength<T extends { readonly folder: string }>(folders: readonly T[]): T[] {
+/** Folders inside of each other, the outer one first. */
+function outerFirst<T extends { readonly folder: string }>(folders: readonly T[]): T[] {
   return folders.toSorted((one, other) => one.folder.length - other.folder.length);
 }

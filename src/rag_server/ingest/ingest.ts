@@ -38,7 +38,7 @@ export interface IngestProgress {
 }
 
 export interface IngestOptions extends PathOptions {
-  /** Of a role that may write to the table, or make it, and may create a schema. Not used by others meanwhile. */
+  /** Has a role that may write to the table, or make it, and may create a schema. Not used by others meanwhile. */
   readonly connection: Connection;
   readonly table: IngestTableOptions;
   readonly embedding: EmbeddingProvider;
@@ -47,7 +47,7 @@ export interface IngestOptions extends PathOptions {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly onProgress?: (progress: IngestProgress) => void;
-  /** Of a chunk, as `countTokens` counts. */
+  /** The most tokens of a chunk, as `countTokens` counts. */
   readonly maxTokens?: number;
   readonly overlapTokens?: number;
   /** Chunks to embed at once, of several files. A run that is killed may have to embed as many again. */
@@ -78,7 +78,7 @@ export interface IngestSummary {
   readonly refusals: readonly string[];
   /** Facts to know besides, a sentence each. */
   readonly notices: readonly string[];
-  /** What ended the run early; what the counts say was done before. */
+  /** The error that ended the run early; what the counts say was done before. */
   readonly fault?: ProviderError;
 }
 

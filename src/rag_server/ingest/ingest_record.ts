@@ -14,7 +14,7 @@ export interface FileRecord {
   readonly path: string;
   /** Absolute; only of a file without a source. */
   readonly formerPath: string | undefined;
-  /** Of the file's bytes and of all that its chunks depend on besides. */
+  /** Changes with the file's bytes, and with all that its chunks depend on besides. */
   readonly hash: string;
   /** Whether it has rows, and all of them are still in the table. */
   readonly isWhole: boolean;

@@ -13,7 +13,7 @@ export interface IngestTableOptions {
   readonly idColumn?: string;
 }
 
-/** What of a chunk besides its text and vector a table has a column for. */
+/** The details of a chunk, besides its text and vector, for which a table may have columns. */
 export const detailNames = ["source", "title", "position", "metadata"] as const;
 export type DetailName = (typeof detailNames)[number];
 
@@ -59,7 +59,7 @@ const qualifiedSql = `
 interface Column {
   readonly name: string;
   readonly quoted: string;
-  /** Of a vector, its dimensions, or -1. */
+  /** The dimensions of a vector; -1 where the type has none. */
   readonly modifier: number;
   /** The type's bare name, qualified, and as SQL. */
   readonly typeName: string;
@@ -138,7 +138,7 @@ function fitsDetail({ name, isText, isGenerated, typeName }: Column): boolean {
   return isText;
 }
 
-/** What pgvector's indexes take at most, in dimensions. */
+/** The most dimensions that pgvector's indexes take. */
 const mostOfVector = 2_000;
 const mostOfHalfvec = 4_000;
 

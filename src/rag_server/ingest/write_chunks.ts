@@ -40,7 +40,7 @@ export interface ReadFile {
   readonly title: string;
   readonly hash: string;
   readonly texts: readonly string[];
-  /** Of an earlier run. */
+  /** The file's record of an earlier run. */
   readonly record: FileRecord | undefined;
 }
 
@@ -188,7 +188,7 @@ interface ReadyFile {
   readonly title: string;
   readonly hash: string;
   readonly chunks: readonly ReadyChunk[];
-  /** Of rows that are not among the chunks any more. */
+  /** The ids of rows that are not among the chunks any more. */
   readonly goneKeys: readonly string[];
 }
 

@@ -40,7 +40,7 @@ export interface BuildProgress {
 
 export interface BuildKeywordIndexOptions extends KeywordIndexRequest {
   /**
-   * Of a role that owns the table or may make triggers on it, and may create a schema. Not used by others meanwhile.
+   * Has a role that owns the table or may make triggers on it, and may create a schema. Not used by others meanwhile.
    */
   readonly connection: Connection;
   readonly signal: AbortSignal;

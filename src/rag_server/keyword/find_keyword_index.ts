@@ -4,7 +4,7 @@ import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 import { indexFormat, indexTable, oldestFormat } from "./index_record.ts";
 import { keyMatchesSql } from "./index_source.ts";
 
-/** What can rank a table's rows by the words of a question. Names are quoted for SQL. */
+/** The means to rank a table's rows by the words of a question. Names are quoted for SQL. */
 export type KeywordIndex = OwnIndex | TextSearchIndex | PgSearchIndex | VchordIndex | PlainText;
 
 interface KeywordSource {

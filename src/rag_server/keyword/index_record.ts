@@ -7,7 +7,7 @@ export const ownSchema = "postern";
 /** The table with one row for each keyword index of a database. */
 export const indexTable = `${ownSchema}.keyword_indexes`;
 
-/** What the layout of an index's tables, and the words that are in them, are called by. */
+/** The number for the layout of an index's tables and for the words that are in them. */
 export const indexFormat = 3;
 
 /**
@@ -55,7 +55,7 @@ type IndexState = "new" | "documents" | "lists" | "ready" | "broken";
 export interface IndexRecord {
   readonly id: number;
   readonly state: IndexState;
-  /** Of an older format than a build makes. */
+  /** Whether its format is older than the one that a build makes. */
   readonly isOld: boolean;
   /** The last id that was read, or the number of the next slice of terms; undefined at a state's beginning. */
   readonly cursor: string | undefined;

@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { SqlSession } from "../../postgres/sql_session.ts";
 import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 
-/** What an index is made for; names as they are, not quoted. */
+/** The table and columns that an index is made for; names as they are, not quoted. */
 export interface KeywordIndexRequest {
   /** As in a FROM clause: `docs`, `app.docs`, `"Odd Name"`. */
   readonly table: string;
@@ -14,7 +14,7 @@ export interface KeywordIndexRequest {
   readonly configColumn?: string;
 }
 
-/** What an index knows of its source; names are quoted as SQL needs them. */
+/** The source as an index knows it; names are quoted as SQL needs them. */
 export interface IndexSource {
   readonly oid: number;
   /** Qualified. */

@@ -64,8 +64,8 @@ interface AskedWords {
 }
 
 /**
- * What an apostrophe joins to the end of a word, as in "Anna's", "I'd" and "we've". PostgreSQL's parser makes a word
- * of it.
+ * Endings that an apostrophe joins to a word, as in "Anna's", "I'd" and "we've". PostgreSQL's parser makes words
+ * of them.
  */
 const suffixes = /(?<=\p{L})['’](?:\p{L}|ll|re|ve)(?![\p{L}\p{N}])/giu;
 

@@ -14,7 +14,7 @@ const maxTextLength = 100_000;
 const impactScale = 32_767;
 const docBits = 48;
 
-/** What PostgreSQL's parser makes one token of words with: of host and file names, addresses, signed numbers, versions. */
+/** Signs by which PostgreSQL's parser joins words to one token: a host, a file, an address, a signed number, a version. */
 const joints = "-/.+~";
 /** No punctuation of ASCII, nor of typography. */
 const wordCharacter = "[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]";
@@ -73,7 +73,7 @@ export function lexemesSql(text: string, config: string): string {
     FROM unnest(${vectorSql(text, config)}) u`;
 }
 
-/** What a document's row keeps of a text: SQL for one row of `terms`, sorted, and `length` in words. */
+/** A text as a document's row keeps it: SQL for one row of `terms`, sorted, and `length` in words. */
 export function documentSql(text: string, config: string): string {
   return `SELECT coalesce(array_agg(l.term | l.count ORDER BY l.term | l.count), '{}') AS terms,
       coalesce(sum(l.count), 0)::int AS length

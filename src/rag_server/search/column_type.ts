@@ -1,4 +1,4 @@
-/** What values of a column look like. */
+/** The kinds of values that a column may hold. */
 export type ValueKind =
   | "text"
   | "smallint"
@@ -25,9 +25,9 @@ export interface ColumnType {
   readonly kind: ValueKind;
   /** As SQL, to cast to: without a length or precision, which would shorten a value in silence. */
   readonly sqlType: string;
-  /** Of an enum. */
+  /** The values of an enum. */
   readonly labels?: readonly string[];
-  /** Of an array. */
+  /** The type of an array's elements. */
   readonly element?: ColumnType;
 }
 
@@ -89,7 +89,7 @@ const typeJson = (type: string, element: string) =>
         THEN (SELECT json_agg(e.enumlabel) FROM pg_enum e WHERE e.enumtypid = ${type}.oid) END,
       'element', ${element})`;
 
-/** Of a relation by its oid: a row of JSON for each {@linkcode CatalogColumn}, domains taken off. */
+/** Reads of a relation, by its oid: a row of JSON for each {@linkcode CatalogColumn}, domains taken off. */
 export const columnsSql = `
   SELECT json_strip_nulls(json_build_object(
     'name', a.attname, 'quoted', quote_ident(a.attname), 'modifier', a.atttypmod,

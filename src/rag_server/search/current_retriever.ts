@@ -28,7 +28,7 @@ const maxAgeMs = 60_000;
  */
 const freshMs = 5_000;
 
-/** What a query waits for a new look while there is an old one. */
+/** How long a query waits for a new look while there is an old one. */
 const patienceMs = 1_000;
 
 /**

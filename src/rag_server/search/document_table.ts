@@ -47,9 +47,9 @@ interface TableVolume {
   readonly bytes: number;
 }
 
-/** What tells the rows of a table apart within one statement. */
+/** Tells the rows of a table apart within one statement. */
 interface RowKey {
-  /** Of a column, not quoted; `ctid` for a row's place. */
+  /** The column's, not quoted; `ctid` for a row's place. */
   readonly name: string;
   /** As SQL. */
   readonly type: string;
@@ -154,7 +154,7 @@ export async function findRelation(
   return undefined;
 }
 
-/** Of a relation by its name as SQL: oid, qualified name, kind. */
+/** Reads of a relation, by its name as SQL: oid, qualified name, kind. */
 const relationSql = `
   SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relkind
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -165,7 +165,7 @@ export const primaryKeySql = `
   SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
   WHERE i.indrelid = $1::oid AND i.indisprimary AND i.indnkeyatts = 1`;
 
-/** Of pgvector: its version and its schema. */
+/** Reads pgvector's version and schema. */
 export const extensionSql = `
   SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
   WHERE e.extname = 'vector'`;
@@ -232,7 +232,7 @@ function hasTooFewValues(error: unknown): boolean {
   return cause instanceof Error && "code" in cause && cause.code === "08P01";
 }
 
-/** What PostgreSQL answers to a name that no relation could have: bad syntax, too many parts, another database. */
+/** PostgreSQL's answers to a name that no relation could have: bad syntax, too many parts, another database. */
 const noRelationsName = ["42601", "42602", "0A000"];
 
 async function readRows(

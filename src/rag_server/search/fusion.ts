@@ -18,7 +18,7 @@ export function depthOf(limit: number, fusion: FusionKind): number {
 }
 
 /**
- * What the searches of one table found, in SQL: `id`, `nearest_rank`, `nearest_score`, `matching_rank` and
+ * The results of one table's searches, in SQL: `id`, `nearest_rank`, `nearest_score`, `matching_rank` and
  * `matching_score`, each row once. It reads `id`, `rank` and `score` from `postern_nearest`, unless the weight is 0, and
  * from `postern_matching` where words are searched. What has none of the words has 0 for its score.
  *

@@ -1,4 +1,4 @@
-/** How what both searches found becomes one list: by standardised scores, or by reciprocal ranks. */
+/** The ways to make one list of what both searches found: by standardised scores, or by reciprocal ranks. */
 export const fusionKinds = ["zscore", "rrf"] as const;
 
 export type FusionKind = (typeof fusionKinds)[number];

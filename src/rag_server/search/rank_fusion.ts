@@ -2,7 +2,7 @@ import { sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
 import type { Candidate, TableSearch } from "./candidate.ts";
 
 /**
- * What is added to each rank. Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
+ * The number that is added to each rank. Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
  * Individual Rank Learning Methods" (SIGIR 2009) found 60 to do well on every collection that they tried.
  */
 const rankConstant = 60;

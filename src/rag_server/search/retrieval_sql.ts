@@ -17,9 +17,9 @@ export interface RetrievalSearch {
   readonly limit: number;
   /** Whether all that the searches find is looked at, not only as much as is returned. */
   readonly isThorough: boolean;
-  /** Of each text that is returned. */
+  /** The most characters of each text that is returned. */
   readonly maxCharacters: number;
-  /** Of the vector search, which is left out at 0. */
+  /** The weight of the vector search, which is left out at 0. */
   readonly vectorWeight: number;
   readonly fusion: FusionKind;
   /** Absent where the words of the question do not count. */
@@ -77,7 +77,7 @@ export function retrievalSql(search: RetrievalSearch): SqlText {
 }
 
 /**
- * What each search finds, as rows of `id`, `score` and `rank`: the higher score is the better, and NULL where the search
+ * The results of each search, as rows of `id`, `score` and `rank`: the higher score is the better, and NULL where the search
  * gave none that is a finite number.
  */
 function searchesSql(search: RetrievalSearch, embedding: SqlText): SqlText {

@@ -31,7 +31,7 @@ interface RetrieverOptions {
   /** In the pipeline's order. */
   readonly tables: readonly SearchedTable[];
   readonly search: SearchSettings;
-  /** What both searches together may take, in milliseconds, before the vectors alone are searched; 5 s where absent. */
+  /** How long both searches together may take, in milliseconds, before the vectors alone are searched; 5 s where absent. */
   readonly hybridTimeoutMs?: number;
   readonly logger: Logger;
 }
@@ -68,7 +68,7 @@ export interface Retriever {
 /** Documents that may turn out to say the same as another, and are read to take its place. */
 const spareRows = 10;
 
-/** Of each document, from its beginning: sixteen times the characters of a prompt of 4,000 tokens. */
+/** The most of each document that is read, from its beginning: sixteen times the characters of a prompt of 4,000 tokens. */
 const maxCharacters = 64_000;
 
 const defaultHybridTimeoutMs = 5_000;
@@ -76,7 +76,7 @@ const defaultHybridTimeoutMs = 5_000;
 /** Too little to change the order of what both searches found. */
 const leastVectorWeight = 1e-6;
 
-/** What comes over the wire for one table at most. */
+/** The most that comes over the wire for one table. */
 const maxBytes = 64 * 1_048_576;
 
 /** The search of one table. */
@@ -235,8 +235,8 @@ export function createRetriever(
 }
 
 /**
- * Of tables that were searched by their vectors alone, those are all that counts; beside others they give the order below
- * what words found.
+ * The weight of the vectors over all tables. If no table was searched by words, the vectors alone count; if only some were,
+ * the vectors give the order below what words found.
  */
 function weightOver(plans: readonly TablePlan[], vectorWeight: number): number {
   const byWords = plans.filter(({ keywordSearch }) => keywordSearch !== undefined).length;

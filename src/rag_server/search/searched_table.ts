@@ -46,7 +46,7 @@ export async function openSearchedTable(
 }
 
 /**
- * What can rank a table's rows by words.
+ * The means to rank a table's rows by words.
  *
  * @throws {AppError} as `findKeywordIndex` does
  */

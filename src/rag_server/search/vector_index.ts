@@ -19,7 +19,7 @@ export interface VectorIndex {
   readonly castTo?: string;
   /** Which rows it holds, as SQL; absent where it holds all. */
   readonly condition?: string;
-  /** Of ivfflat. */
+  /** The number of an ivfflat index's lists. */
   readonly lists?: number;
 }
 
@@ -35,7 +35,7 @@ export interface VectorColumn {
   readonly indexes: readonly VectorIndex[];
 }
 
-/** What of a table its vector index depends on. */
+/** The facts of a table that its vector index depends on. */
 export interface VectorTable {
   /** The configured name, which errors and logs use. */
   readonly name: string;
@@ -110,7 +110,7 @@ export const basesSql = (relation: string) => `
   )`;
 
 /**
- * Of the vector indexes on a relation or below it, the most useful first: qualified name, access method, operator class,
+ * Reads the vector indexes on a relation or below it, the most useful first: qualified name, access method, operator class,
  * key as SQL, whether the key is a bare column, options, condition. In a view the column may have another name than in
  * its table.
  */
@@ -141,10 +141,10 @@ function castIn(key: string, column: string): string | undefined {
 }
 
 interface BuildVectorIndexOptions {
-  /** Of a role that owns the table. Not used by others meanwhile. */
+  /** Has a role that owns the table. Not used by others meanwhile. */
   readonly connection: Connection;
   readonly table: VectorTable;
-  /** Of the vectors, where the column does not say. */
+  /** The dimensions of the vectors; they count where the column sets none. */
   readonly dimensions: number;
   readonly signal: AbortSignal;
 }
@@ -229,7 +229,7 @@ const unfinishedSql = `
   WHERE i.indrelid = $1::regclass AND NOT i.indisvalid AND m.amname = 'hnsw'
     AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)`;
 
-/** Of an index `i` by `o`: whether it is over vectors of the length $2, which a cast in its key may end with. */
+/** Says of an index `i` by `o` whether it is over vectors of the length $2, which a cast in its key may end with. */
 const isFitting = `o.opcname ~ '^(vector|halfvec|sparsevec)_(cosine|l2|ip|l1)_ops$'
     AND (i.indkey[0] <> 0 OR pg_get_indexdef(i.indexrelid, 1, false) ~ ('\\(' || $2 || '\\)\\)*$'))`;
 

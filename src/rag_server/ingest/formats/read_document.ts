@@ -5,7 +5,7 @@ import { readHtml } from "./read_html.ts";
 import { readMarkdown } from "./read_markdown.ts";
 import { readPdf } from "./read_pdf.ts";
 
-/** What became of a file; `reason` is for people. */
+/** The outcome of reading a file; `reason` is for people. */
 export type DocumentReading =
   | { readonly kind: "document"; readonly document: SourceDocument }
   | { readonly kind: "skipped"; readonly reason: string };
