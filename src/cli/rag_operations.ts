@@ -4,7 +4,7 @@ import {
   openOperatorPipeline,
   type OperatorPipeline,
 } from "../app/rag/operator_pipelines.ts";
-import type { Config } from "../config/mod.ts";
+import { type Config, sourcesOfOthers } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { doctor } from "../doctor/doctor.ts";
@@ -70,7 +70,7 @@ async function openPipeline(context: Context): Promise<void> {
 
 async function usePipeline(
   named: OperatorPipeline,
-  { flags, print, logger, progress, signal }: Context,
+  { flags, config, print, logger, progress, signal }: Context,
 ): Promise<void> {
   switch (flags.operation) {
     case "index-pipeline":
@@ -79,17 +79,17 @@ async function usePipeline(
       return await dropPipelineIndex({ named, progress, print, signal });
     case "ingest": {
       const connection = await named.connect(signal);
-      const [table] = named.pipeline.tables;
+      const { config: own, providers, tables: [table] } = named.pipeline;
       if (table === undefined) return;
       try {
         return await ingestOperation({
-          pipeline: named.pipeline.config.name,
+          pipeline: own.name,
           connection,
           table,
-          embedding: named.pipeline.providers.embedding,
+          embedding: providers.embedding,
           paths: flags.paths,
           sourceName: flags.source,
-          configured: named.pipeline.config.sources ?? [],
+          configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],
           isDryRun: flags.isDryRun,
           isRemovalConfirmed: flags.isRemovalConfirmed,
           json: flags.json,

@@ -6,6 +6,7 @@ export { ConfigError, faultText, nearestName } from "./fault.ts";
 export type { ConfigFlags, LoadedConfig, LoadOptions } from "./load_config.ts";
 export { loadConfig, processEnvironment } from "./load_config.ts";
 export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pipeline_settings.ts";
+export { sourcesOfOthers } from "./pipeline_settings.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export { offersTool } from "./schema/builtins.ts";
 export { configJsonSchema } from "./schema/config_schema.ts";

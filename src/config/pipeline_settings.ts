@@ -104,6 +104,23 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
   };
 }
 
+/** The sources of other pipelines that write to the same table, with the names of those. */
+export function sourcesOfOthers(
+  { name: own, ...pipeline }: PipelineConfig,
+  pipelines: readonly PipelineConfig[],
+): { name: string; path: string; otherPipeline: string }[] {
+  const names = new Set(pipeline.sources?.map(({ name }) => name));
+  const others = pipelines.filter((other) => other.name !== own && tableOf(other) === tableOf(pipeline));
+  return others.flatMap(({ name: otherPipeline, sources = [] }) =>
+    sources.filter(({ name }) => !names.has(name)).map((source) => ({ ...source, otherPipeline }))
+  );
+}
+
+/** What tells the table into which files go from others. */
+function tableOf({ database, tables: [first] }: Pick<PipelineConfig, "database" | "tables">): string {
+  return JSON.stringify([database.hosts, database.database, first?.table]);
+}
+
 /**
  * The local provider's vectors know of letters and not of meaning. With more weight than this they reorder what BM25 found,
  * mostly for the worse; with this they bring what shares no word with the question, mostly after all that does.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { loadConfig } from "../../src/config/mod.ts";
+import { loadConfig, sourcesOfOthers } from "../../src/config/mod.ts";
 import { optionsFor } from "./load_options.ts";
 
 function pipeline(name: string, sources: string, database = "d", table = "t"): string {
@@ -47,6 +47,26 @@ Deno.test("two sources of a pipeline, or of pipelines with the same table, have 
     await faults(pipeline("p", "{ path: /a/docs }"), pipeline("q", "{ path: /b/docs }", "d", "u")),
     [],
   );
+});
+
+Deno.test("sourcesOfOthers() has the sources of other pipelines with the same table", async () => {
+  const { config: { pipelines } } = await load(
+    pipeline("p", "{ path: /a/docs }"),
+    pipeline("q", "{ path: /a/docs }, { path: /a/wiki }"),
+    pipeline("r", "{ path: /r }", "e"),
+    pipeline("s", "{ path: /s }", "d", "u"),
+    pipeline("t", ""),
+  );
+  const others = pipelines.map((each) =>
+    sourcesOfOthers(each, pipelines).map(({ otherPipeline, name, path }) =>
+      `${otherPipeline} ${name} ${path}`
+    )
+  );
+  assert.deepEqual(others, [["q wiki /a/wiki"], [], [], [], [
+    "p docs /a/docs",
+    "q docs /a/docs",
+    "q wiki /a/wiki",
+  ]]);
 });
 
 Deno.test("sources for one table have no files in common", async () => {

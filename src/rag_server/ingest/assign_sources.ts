@@ -58,6 +58,7 @@ export function assignSources(given: readonly GivenPath[], knowledge: SourceKnow
       (sourceName === undefined
         ? knownOwner(path, known) ?? formerOwner(path, knowledge) ?? newOwner(path, knowledge)
         : namedOwner(path, sourceName, known));
+    refuseOuter(path, configured);
     const before = assigned.get(owner.name) ?? { owner, path, scopes: new Map<string, Scope>() };
     if (before.owner.folder !== owner.folder) throw sameName(before.path, path, owner.name);
     const below = pathBelow(owner.folder, path.location);
@@ -160,6 +161,17 @@ function refuseConfigured(owner: Owner, { given }: GivenPath, { configured }: So
     "invalid",
     `Cannot ingest ${given} as source "${owner.name}": the configuration has ${other.path} under this name; give ` +
       "another name with -source NAME",
+  );
+}
+
+/** The files of a configured source would be in the table twice. */
+function refuseOuter({ given, location }: GivenPath, configured: readonly ConfiguredFolder[]): void {
+  const inner = configured.find(({ folder }) => folder !== location && isInside(folder, location));
+  if (inner === undefined) return;
+  throw new AppError(
+    "invalid",
+    `Cannot ingest ${given}: source "${inner.name}" of the configuration (${inner.path}) lies in it, so its files would ` +
+      "be in the table twice; give the other folders one by one, or take that source out of the configuration",
   );
 }
 

@@ -7,6 +7,8 @@ export interface ConfiguredSource {
   readonly name: string;
   /** Absolute. */
   readonly path: string;
+  /** The pipeline that has it, if that is another one; it writes to the same table. */
+  readonly otherPipeline?: string;
 }
 
 /** The paths to ingest, as the command line and the configuration have them. */
@@ -60,15 +62,23 @@ export async function lookAtPaths(options: PathOptions): Promise<GivenPaths> {
   refuseNested(folders);
   const none = { given: [], configured: folders, isAllConfigured: false, refusals: [] };
   if (paths.length > 0) return { ...none, given: await Promise.all(paths.map(lookAtPath)) };
-  const chosen = sourceName === undefined ? looks : looks.filter(({ source }) => source.name === sourceName);
+  const own = looks.filter(({ source }) => source.otherPipeline === undefined);
+  const chosen = sourceName === undefined ? own : own.filter(({ source }) => source.name === sourceName);
   if (chosen.length === 0) {
     if (sourceName === undefined) {
       throw new AppError("invalid", "Cannot ingest: give a PATH, or list folders as sources of the pipeline");
     }
+    const other = configured.find(({ name }) => name === sourceName)?.otherPipeline;
+    if (other !== undefined) {
+      throw new AppError(
+        "invalid",
+        `Cannot ingest source "${sourceName}": it is configured for pipeline "${other}"; name that pipeline after -ingest`,
+      );
+    }
     if (isRemovalConfirmed) return { ...none, removedSource: sourceName };
     throw new AppError(
       "invalid",
-      `Cannot ingest source "${sourceName}": the pipeline has ${namesOf(configured)}; give the PATH of its ` +
+      `Cannot ingest source "${sourceName}": the pipeline has ${namesOf(own)}; give the PATH of its ` +
         "folder, or add -confirm-removal to remove what the table has of it",
     );
   }
@@ -82,9 +92,9 @@ export async function lookAtPaths(options: PathOptions): Promise<GivenPaths> {
   };
 }
 
-function namesOf(configured: readonly ConfiguredSource[]): string {
-  if (configured.length === 0) return "no sources";
-  return `sources ${configured.map(({ name }) => `"${name}"`).join(", ")}`;
+function namesOf(looks: readonly SourceLook[]): string {
+  if (looks.length === 0) return "no sources";
+  return `sources ${looks.map(({ source }) => `"${source.name}"`).join(", ")}`;
 }
 
 interface SourceLook {

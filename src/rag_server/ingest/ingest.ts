@@ -134,7 +134,7 @@ async function run(
   const settings = { ...ingestDefaults, ...options, isDryRun };
   using reader = createFileReader({ ...settings, model: embedding.name });
   const { plans, refusals } = await planSources(settings, given, { records, reader });
-  const notices = await ingestNotices(plans, records, given);
+  const notices = await ingestNotices(plans, records, given.isAllConfigured ? options.configured : undefined);
   if (target !== undefined && !isDryRun) await savePlans(session, target, plans);
   const notes = {
     skipped: plans.flatMap(({ found }) => found.skipped),

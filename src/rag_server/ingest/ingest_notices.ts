@@ -1,12 +1,16 @@
-import { type GivenPaths, isThere } from "./given_paths.ts";
+import { type ConfiguredSource, isThere } from "./given_paths.ts";
 import { formerFolder, type IngestRecords } from "./ingest_record.ts";
 import type { SourcePlan } from "./plan_source.ts";
 
-/** Sentences for somebody who ingests: what became of sources, and which are left over. */
+/**
+ * Sentences for somebody who ingests: what became of sources, and which are left over.
+ *
+ * @param configured the table's sources, if all of the pipeline's are ingested; those too whose folder is missing
+ */
 export async function ingestNotices(
   plans: readonly SourcePlan[],
   { files, sources }: IngestRecords,
-  { configured, isAllConfigured }: Pick<GivenPaths, "configured" | "isAllConfigured">,
+  configured: readonly ConfiguredSource[] | undefined,
 ): Promise<string[]> {
   const notices: string[] = [];
   for (const { source: { name }, formerName, absorbed, doubled } of plans) {
@@ -19,11 +23,11 @@ export async function ingestNotices(
     }
   }
   const isLeft = (name: string) =>
-    !configured.some((source) => source.name === name) &&
+    !configured?.some((source) => source.name === name) &&
     !plans.some(({ source, formerName, absorbed }) =>
       [source.name, formerName, ...absorbed.map((inner) => inner.name)].includes(name)
     );
-  for (const { name } of isAllConfigured ? sources : []) {
+  for (const { name } of configured === undefined ? [] : sources) {
     const count = files.filter(({ source }) => source === name).length;
     if (count > 0 && isLeft(name)) {
       notices.push(

@@ -47,7 +47,7 @@ export async function planSource(
   const { records: { sources, files }, isRemovalConfirmed } = context;
   const known = sources.find(({ name }) => name === source.name);
   const other = await findOtherFolder(source, known, context);
-  if (other !== undefined && !isRemovalConfirmed) return other;
+  if (other !== undefined) return other;
   const gone = known === undefined ? await findGoneFolder(source, context) : undefined;
   if (gone !== undefined) return gone;
   const formerName = known === undefined ? await findFormerName(source, context) : undefined;

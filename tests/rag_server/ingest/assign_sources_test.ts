@@ -103,6 +103,19 @@ Deno.test("a path in a configured source is a part of it, under that name alone"
   ]);
 });
 
+Deno.test("a folder around a configured source is refused", () => {
+  const configured = [{ name: "handbook", path: "/current", folder: "/srv/docs" }];
+  for (const sourceName of [undefined, "all", "handbook"]) {
+    assert.throws(() => assign(["/srv"], { configured, sourceName }), {
+      code: "invalid",
+      message:
+        'Cannot ingest /srv: source "handbook" of the configuration (/current) lies in it, so its files would ' +
+        "be in the table twice; give the other folders one by one, or take that source out of the configuration",
+    });
+  }
+  assert.deepEqual(assign(["/srv/docs-2"], { configured }), [["docs-2", "/srv/docs-2", ""]]);
+});
+
 Deno.test("two folders of the same name, or one name for two, are refused", () => {
   assert.throws(() => assign(["/a/docs", "/b/docs"]), {
     code: "invalid",

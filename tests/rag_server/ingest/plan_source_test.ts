@@ -79,8 +79,9 @@ testWithPgvector("another folder of the same name does not take a source's place
   const rows = () => fixture.database.query("SELECT id, source, content, xmin FROM docs ORDER BY id");
   const before = await rows();
   const embedding = countedEmbedding();
-  for (const path of [b, join(b, "0.txt")]) {
-    const refused = await fixture.ingest({ embedding, paths: [path] });
+  // a confirmed removal does not say that it is the same folder
+  for (const [path, isRemovalConfirmed] of [[b, false], [join(b, "0.txt"), false], [b, true]] as const) {
+    const refused = await fixture.ingest({ embedding, paths: [path], isRemovalConfirmed });
     assert.deepEqual(refused.refusals, [
       `Cannot ingest ${b} as source "docs": under this name the table has ${a}, and most of its files are missing or ` +
       'different here; give another folder another name with -source NAME; if it is the same folder, add -source "docs"',
@@ -151,6 +152,7 @@ testWithPgvector(
     const without = await fixture.ingest({ paths: [], configured });
     assert.deepEqual(countsOf(without), { ...nothing, added: 1, unchanged: 2, chunksWritten: 1 });
     assert.deepEqual(without.refusals, [`Cannot ingest ${one}: there is no such file or folder`]);
+    assert.deepEqual(without.notices, [], "its folder is missing, but it is configured");
     await assert.rejects(fixture.ingest({ paths: [] }), {
       code: "invalid",
       message: "Cannot ingest: give a PATH, or list folders as sources of the pipeline",
@@ -168,6 +170,28 @@ testWithPgvector(
           "be in the table twice; take one of the two out of the configuration",
       },
     );
+  },
+);
+
+testWithPgvector(
+  "sources of another pipeline with the same table are neither left over nor to be removed",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({ ...files("one", 2), ...files("two", 2, "Other") });
+    const [one = "", two = ""] = ["one", "two"].map((name) => join(fixture.folder, name));
+    await fixture.ingest({ paths: [two] });
+    const configured = [{ name: "one", path: one }, { name: "two", path: two, otherPipeline: "wiki" }];
+    const summary = await fixture.ingest({ paths: [], configured });
+    assert.deepEqual([summary.sources, summary.notices], [[{ name: "one", folder: one }], []]);
+    const removal = { paths: [], configured, sourceName: "two", isRemovalConfirmed: true };
+    for (const isRemovalConfirmed of [true, false]) {
+      await assert.rejects(fixture.ingest({ ...removal, isRemovalConfirmed }), {
+        code: "invalid",
+        message:
+          'Cannot ingest source "two": it is configured for pipeline "wiki"; name that pipeline after -ingest',
+      });
+    }
+    assert.equal((await fixture.ingest({ paths: [two], configured })).unchanged, 2);
   },
 );
 
