@@ -54,7 +54,7 @@ export function applyOverrides(tree: ValueMap, { env, flags, cwd }: Overrides) {
     return given === undefined ? [] : [{ setting, text: given.text, origin: { flag: given.flag } }];
   });
   const overrides = [...fromEnvironment, ...fromFlags];
-  const made = isAbsent(tree["databases"]) && asksForDatabase(overrides, env);
+  const made = isAbsent(tree["databases"]) && asksForDatabase(tree, overrides, env);
   if (made) tree["databases"] = [{}];
   apply(fromEnvironment);
   apply(fromFlags);
@@ -78,13 +78,15 @@ function dropRivals(tree: ValueMap, overrides: readonly Override[]): void {
   }
 }
 
-function isAbsent(databases: unknown): boolean {
-  return databases === undefined || (Array.isArray(databases) && databases.length === 0);
+function isAbsent(list: unknown): boolean {
+  return list === undefined || (Array.isArray(list) && list.length === 0);
 }
 
-function asksForDatabase(overrides: readonly Override[], env: Overrides["env"]): boolean {
+function asksForDatabase(tree: ValueMap, overrides: readonly Override[], env: Overrides["env"]): boolean {
+  // a password alone may be that of the role that ingests
+  const isMeant = (key: string) => key !== "password" || isAbsent(tree["pipelines"]);
   return overrides.some(({ setting }) => setting.path[0] === "databases") ||
-    fallbacks.some(([variable]) => Boolean(env[variable]));
+    fallbacks.some(([variable, key]) => Boolean(env[variable]) && isMeant(key));
 }
 
 /** What a database leaves out, in this order. */

@@ -2,6 +2,7 @@ import { AppError } from "../core/app_error.ts";
 import { sleep } from "../core/async/deadline.ts";
 import type { Connection } from "./connection.ts";
 import type { Row } from "./read/portal.ts";
+import { isConnectionLost } from "./read/statement_error.ts";
 
 /** What a change of the database needs of a connection of its own, by a role that may write. */
 export interface SqlSession {
@@ -15,8 +16,8 @@ export interface SqlSession {
  * A session on a connection that is the caller's. Aborting cancels the running statement.
  *
  * @param purpose what is being done, for errors: "Cannot <purpose>: …"
- * @throws {AppError} from `query`: `upstream` with the server's SQLSTATE in `data.sqlState`; the signal's reason once it
- * has aborted
+ * @throws {AppError} from `query`: `upstream` with the server's SQLSTATE in `data.sqlState`, `unavailable` where the
+ * connection is lost; the signal's reason once it has aborted
  */
 export function createSqlSession(connection: Connection, signal: AbortSignal, purpose: string): SqlSession {
   let cancelling: Promise<void> | undefined;
@@ -40,8 +41,12 @@ export function createSqlSession(connection: Connection, signal: AbortSignal, pu
         return await run(sql, parameters);
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof Error) || !("code" in error)) throw error;
-        const data = { sqlState: error.code };
+        if (!(error instanceof Error) || error instanceof AppError) throw error;
+        if (isConnectionLost(error)) {
+          const reason = "the connection to the database was lost; run it again when the database answers";
+          throw new AppError("unavailable", `Cannot ${purpose}: ${reason}`, { cause: error });
+        }
+        const data = { sqlState: Reflect.get(error, "code") };
         throw new AppError("upstream", `Cannot ${purpose}: ${error.message}`, { cause: error, data });
       } finally {
         signal.removeEventListener("abort", cancel);

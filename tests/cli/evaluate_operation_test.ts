@@ -59,7 +59,7 @@ Deno.test("-evaluate reads the files and prints a table", async () => {
   assert.deepEqual(lines, [
     "225 questions",
     "",
-    "ARM      NDCG@10  RECALL@10  RECALL@100  MRR     P50 MS  P95 MS  P99 MS",
+    "SEARCH   NDCG@10  RECALL@10  RECALL@100  MRR     P50 MS  P95 MS  P99 MS",
     "keyword  0.3654   0.4000     0.7000      0.5000  1.2     20.0    30.1",
     "hybrid   0.3800   0.4200     0.7500      0.5500  1.2     20.0    30.1",
     "",

@@ -131,6 +131,19 @@ Deno.test("loadConfig() makes a database of flags or variables where the file ha
   }
 });
 
+Deno.test("loadConfig() takes a password alone for a pipeline's role where the file has pipelines and no database", async () => {
+  const pipeline =
+    "{ name: p, database: { database: d }, tables: [{ table: t, text_column: a, vector_column: b }], " +
+    "embedding_llm: { provider: local }, rag_llm: { provider: local } }";
+  for (const variable of ["PGPASSWORD", "POSTERN_DB_PASSWORD"]) {
+    const made = async (text: string, env: Record<string, string> = {}) =>
+      (await loadConfig(optionsFor(text, { env: { [variable]: "secret", ...env } }))).config.databases.length;
+    assert.equal(await made(`pipelines: [${pipeline}]`), 0);
+    assert.equal(await made(`pipelines: [${pipeline}]`, { PGHOST: "db" }), 1);
+    assert.equal(await made(""), 1);
+  }
+});
+
 Deno.test("loadConfig() does not name a database that the file leaves nameless", async () => {
   const error = await faultsOf(optionsFor("databases: [{ host: db }]", { env: { PGDATABASE: "shop" } }));
   assert.deepEqual(error.faults.map(({ path }) => path), ["databases[0].name"]);

@@ -45,6 +45,14 @@ async function createFixture(changes: Parameters<typeof createDoctorFixture>[1] 
   };
 }
 
+testWithPgvector("rows that one session wrote and analyzed are counted once", async () => {
+  await using fixture = await createFixture();
+  await fixture.admin.query("DROP TABLE docs");
+  await fixture.ingest();
+  const [found] = await fixture.look("table docs");
+  assert.equal(found?.ok && found.note, "about 2 rows");
+});
+
 testWithPgvector(
   "rows that -ingest wrote get their vectors back by it, and the others are left as they are",
   async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import { connect } from "../../src/postgres/connect/connect.ts";
-import { createSqlSession, takeLock } from "../../src/postgres/sql_session.ts";
+import { createSqlSession, takeLock, transaction } from "../../src/postgres/sql_session.ts";
 import { createTestDatabase, testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 
@@ -26,6 +26,21 @@ testWithPostgres("takeLock() waits for a lock whose holder ends, and not for eve
   assert.equal(await takeLock(watched, "7"), true);
   assert.ok(asked >= 2);
   await waiter.close();
+});
+
+testWithPostgres("createSqlSession() says that the connection was lost", async () => {
+  await using database = await createTestDatabase();
+  const { signal } = new AbortController();
+  const connection = await connect(databaseOptions(database.url), { signal, logger: silentLogger });
+  const session = createSqlSession(connection, signal, "write");
+  const lost = {
+    code: "unavailable",
+    message: "Cannot write: the connection to the database was lost; run it again when the database answers",
+  };
+  await assert.rejects(session.query("SELECT pg_terminate_backend(pg_backend_pid())"), lost);
+  await assert.rejects(session.query("SELECT 1"), lost);
+  await assert.rejects(transaction(session, () => Promise.resolve()), lost);
+  connection.destroy();
 });
 
 testWithPostgres("takeLock() stops waiting when it is told to", async () => {

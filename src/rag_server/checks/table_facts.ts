@@ -1,6 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier, quoteParts } from "../../postgres/sql_text.ts";
+import { rowsSql } from "../search/document_table.ts";
 import { readJson } from "./check.ts";
 
 export interface ColumnFacts {
@@ -29,7 +30,7 @@ export interface TableFacts {
   readonly hasPrimaryKey: boolean;
   /** The table that holds the rows: of a view, the one below it. */
   readonly base: { readonly relation: string; readonly kind: string } | null;
-  /** By the planner's statistics or those of activity, whichever knows of more. */
+  /** As `rowsSql` reckons. */
   readonly rows: number;
 }
 
@@ -97,8 +98,7 @@ SELECT json_build_object(
   'base', (SELECT CASE WHEN count(*) = 1 THEN min(json_build_object(
       'relation', format('%I.%I', s.nspname, s.relname), 'kind', s.relkind)::text)::json END
     FROM stored s WHERE NOT s.relispartition OR s.oid = c.oid),
-  'rows', (SELECT coalesce(sum(greatest(s.reltuples, pg_stat_get_live_tuples(s.oid), 0)), 0)::bigint
-    FROM stored s WHERE s.relkind <> 'p'))
+  'rows', (SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint FROM stored c WHERE c.relkind <> 'p'))
 FROM named c LIMIT 1`;
 
 /** A table's name for SQL, its schema as well where it has one. */

@@ -41,7 +41,7 @@ export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promis
  * @throws {AppError} `upstream` for what the server refuses
  */
 export async function dropLostIndexes(connection: Connection, signal: AbortSignal): Promise<number> {
-  const session = createSqlSession(connection, signal, "drop the keyword index");
+  const session = createSqlSession(connection, signal, "look for keyword indexes of dropped tables");
   if (!await hasIndexTable(session)) return 0;
   const lost = await session.query(lostSql);
   for (const [id] of lost) await dropObjects(session, Number(id), signal);

@@ -171,14 +171,17 @@ export const extensionSql = `
   WHERE e.extname = 'vector'`;
 
 /**
- * Reads of a relation, by its oid: rows, bytes, and whether a view or a row-level policy may hide some of the rows. Rows
- * are as many as the last ANALYZE counted, and as many more as the table has grown by since. If a table was never
- * analysed, they are as many as the activity statistics count, or else a guess by its size.
+ * How many rows a table has, as SQL over its row `c` of pg_class: as many as the last ANALYZE counted, and as many more as
+ * the table has grown by since. If a table was never analysed, they are as many as the activity statistics count, or else
+ * a guess by its size. Those statistics may count twice what one session wrote and analysed.
  */
+export const rowsSql = `CASE WHEN c.relpages > 0 AND c.reltuples >= 0
+  THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
+  ELSE greatest(pg_stat_get_live_tuples(c.oid), pg_relation_size(c.oid) / 2048) END`;
+
+/** Reads of a relation, by its oid: rows, bytes, and whether a view or a row-level policy may hide some of the rows. */
 const volumeSql = `${basesSql("$1")}
-  SELECT coalesce(ceil(sum(CASE WHEN c.relpages > 0 AND c.reltuples >= 0
-      THEN c.reltuples / c.relpages * pg_relation_size(c.oid) / current_setting('block_size')::int
-      ELSE greatest(pg_stat_get_live_tuples(c.oid), pg_relation_size(c.oid) / 2048) END)), 0)::bigint,
+  SELECT coalesce(ceil(sum(${rowsSql})), 0)::bigint,
     coalesce(sum(pg_table_size(c.oid)), 0),
     (SELECT bool_or(c.relkind = 'v' OR row_security_active(c.oid)) FROM bases JOIN pg_class c USING (oid))
   FROM bases JOIN pg_class c USING (oid) WHERE c.relkind IN ('r', 'm')`;
