@@ -90,7 +90,10 @@ function evaluationLines({ queries, unjudgedQueries, searches, difference, weigh
   return [
     `${queries} ${queries === 1 ? "question" : "questions"}${left}`,
     "",
-    ...tableLines(["search", "nDCG@10", "recall@10", "recall@100", "MRR", "p50 ms", "p95 ms", "p99 ms"], rows),
+    ...tableLines(
+      ["search", "nDCG@10", "recall@10", "recall@100", "MRR", "p50 ms", "p95 ms", "p99 ms"],
+      rows,
+    ),
     "",
     "Times measure one of the server's searches at a time, without embedding the question.",
     ...(difference === undefined ? [] : [differenceLine(difference)]),
