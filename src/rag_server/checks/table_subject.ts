@@ -1,6 +1,7 @@
 import { shellWord } from "../../core/shell_word.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
+import { recordTables } from "../ingest/record_schema.ts";
 import { mayReadSql } from "../keyword/find_keyword_index.ts";
 import type { DocumentTable } from "../search/document_table.ts";
 import type { SearchedTableSettings } from "../search/searched_table.ts";
@@ -86,15 +87,15 @@ export async function readIngestKnowledge(
   const mayRead = await readJson<boolean>(
     database,
     signal,
-    `SELECT to_json(bool_and(may)) FROM ((${mayReadSql("postern.ingested_files")})
-      UNION ALL (${mayReadSql("postern.ingested_chunks")})) rights(may)`,
+    `SELECT to_json(bool_and(may)) FROM ((${mayReadSql(recordTables.files)})
+      UNION ALL (${mayReadSql(recordTables.chunks)})) rights(may)`,
   );
   if (mayRead === undefined) return "unknown";
   if (!mayRead) return "unreadable";
   const [row] = await readRows(
     database,
     signal,
-    "SELECT 1 FROM postern.ingested_files WHERE target = $1::oid LIMIT 1",
+    `SELECT 1 FROM ${recordTables.files} WHERE target = $1::oid LIMIT 1`,
     [facts.oid],
   );
   return row === undefined ? "unknown" : "known";

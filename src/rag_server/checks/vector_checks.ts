@@ -1,4 +1,5 @@
 import { quoteIdentifier, quoteLiteral, renderSql, sql, verbatim } from "../../postgres/sql_text.ts";
+import { recordTables } from "../ingest/record_schema.ts";
 import { lengthSql } from "../search/vector_search.ts";
 import { type Check, type CheckResult, error, note, readRows, warning } from "./check.ts";
 import {
@@ -153,10 +154,10 @@ function embedRows(subject: TableSubject, knowledge: IngestKnowledge): string {
   }
   if (knowledge === "unknown" || !key.isId) return `-- E${tool.slice(1)}:\n${select}`;
   return `-- Let -ingest write its own rows again, from the folder that they came from:
-UPDATE postern.ingested_chunks c SET hash = '' FROM postern.ingested_files f
+UPDATE ${recordTables.chunks} c SET hash = '' FROM ${recordTables.files} f
   WHERE f.id = c.file AND f.target = ${quoteLiteral(relation)}::regclass
     AND c.key IN (SELECT ${quoteIdentifier(key.name)}::text FROM ${relation} WHERE ${vector.column} IS NULL);
-UPDATE postern.ingested_files SET hash = '' WHERE id IN (SELECT file FROM postern.ingested_chunks WHERE hash = '');
+UPDATE ${recordTables.files} SET hash = '' WHERE id IN (SELECT file FROM ${recordTables.chunks} WHERE hash = '');
 ${ingestCommand(subject)}
 -- Other tools wrote the rows that are left then: ${tool}:
 ${select}`;

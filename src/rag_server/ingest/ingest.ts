@@ -114,7 +114,7 @@ export async function ingest(options: IngestOptions): Promise<IngestSummary> {
     return await work();
   }
   const { relation } = await nameRelation(session, table.table);
-  // which looks at the table again, as another run may have made it meanwhile
+  // `work` looks at the table again, as another run may have made it meanwhile
   return await asOnlyIngest(session, { table: table.table, relation, lockPatienceMs }, work);
 }
 
@@ -151,23 +151,27 @@ async function run(
   });
   const total = plans.reduce((sum, { found }) => sum + found.files.length, 0);
   let done = 0;
+
+  /** Reads a source's files. Resolves with the paths of those that stay: what had text before may have none any more. */
+  async function readFiles({ found, records, source }: SourcePlan): Promise<Set<string>> {
+    const kept = new Set<string>();
+    for (const file of found.files) {
+      const record = records.get(file.path);
+      const reading = await reader.read(file, record, signal);
+      if (reading.kind !== "skipped") kept.add(file.path);
+      if (reading.kind === "chunks") await writer.add({ ...reading, file, source: source.name, record });
+      else if (reading.kind === "unchanged") unchanged++;
+      else notes[reading.kind].push({ path: file.path, reason: reading.reason });
+      onProgress?.({ phase: "files", done: ++done, total });
+    }
+    return kept;
+  }
+
   let fault: ProviderError | undefined;
   const gone: FileRecord[] = [];
   try {
     for (const plan of plans) {
-      const kept = new Set<string>();
-      for (const file of plan.found.files) {
-        const record = plan.records.get(file.path);
-        const reading = await reader.read(file, record, signal);
-        if (reading.kind !== "skipped") kept.add(file.path);
-        if (reading.kind === "chunks") {
-          await writer.add({ ...reading, file, source: plan.source.name, record });
-        } else if (reading.kind === "unchanged") unchanged++;
-        else notes[reading.kind].push({ path: file.path, reason: reading.reason });
-        onProgress?.({ phase: "files", done: ++done, total });
-      }
-      // what had text before may have none any more
-      const goneNow = goneRecords(plan, kept);
+      const goneNow = goneRecords(plan, await readFiles(plan));
       const refusal = options.isRemovalConfirmed ? undefined : refuseRemoval(plan, goneNow);
       if (refusal === undefined) gone.push(...goneNow);
       else refusals.push(refusal);
