@@ -71,10 +71,17 @@ const suffixes = /(?<=\p{L})['’](?:\p{L}|ll|re|ve)(?![\p{L}\p{N}])/giu;
 
 /**
  * "e.g." and "i.e.", which no list of stop words has, and the like in alphabets other than the Latin one, of which
- * PostgreSQL's parser makes a word for each letter: "т.е.", "π.χ.".
+ * PostgreSQL's parser makes a word for each letter: "т.е.", "π.χ.". Not where they are a part of a longer one, as in
+ * "S.H.I.E.L.D.".
  */
-const abbreviations =
-  /(?<![\p{L}\p{N}])(?:[eE]\.[gG]|[iI]\.[eE]|(?![a-z])\p{Ll}(?:\.\p{Ll})+)(?![\p{L}\p{N}])/gu;
+const abbreviations = new RegExp(
+  [
+    String.raw`(?<![\p{L}\p{N}])(?<!(?<!\p{L})\p{L}\.)`,
+    String.raw`(?:[eE]\.[gG]|[iI]\.[eE]|(?![a-z])\p{Ll}(?:\.\p{Ll})+)`,
+    String.raw`(?![\p{L}\p{N}])(?!\.\p{L}(?!\p{L}))`,
+  ].join(""),
+  "gu",
+);
 
 /**
  * A question without what PostgreSQL's parser takes for words though it tells nothing: being rare in documents, it would

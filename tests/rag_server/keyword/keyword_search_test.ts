@@ -58,6 +58,7 @@ Deno.test("askedText() leaves out endings and abbreviations that tell nothing", 
     const [question, expected] of [
       ["I'd like what we've in Anna's shop, don’t I'm", "I like what we in Anna shop, don I"],
       ["birds (e.g., gulls), I.E. these--i.e. those", "birds (., gulls), . these--. those"],
+      ["birds.e.g.gulls i.e.those", "birds..gulls .those"],
       ["птицы, т.е. чайки; π.χ. και", "птицы, . чайки; . και"],
     ] as const
   ) {
@@ -71,6 +72,7 @@ Deno.test("askedText() keeps words of one letter, names and other abbreviations"
       "vitamin C in 'R' or \"D\"",
       "O'Brien d'Alembert qu'il",
       "U.S. u.s. p.m. a.k.a. J.R.Smith А.С.Пушкин",
+      "s.h.i.e.l.d A.E.G. i.e.e.e",
       "pie.gz i.e2 v1.2.3 x-ray 中.日",
     ]
   ) {
