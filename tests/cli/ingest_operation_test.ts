@@ -149,8 +149,8 @@ testWithPgvector(
     const refused = await operate(fixture, { paths });
     assert.ok(refused.error instanceof Error);
     const message =
-      `Cannot remove 10 of the 10 known files of source "docs": that is most of them; look whether ` +
-      `${paths[0]} is complete, and if it is, run again with -confirm-removal`;
+      'Cannot remove 10 of the 10 known files of source "docs" (0.md, 1.md, 2.md, …): that is most of them; look ' +
+      `whether ${paths[0]} is complete, and if it is, run again with -confirm-removal`;
     assert.equal(refused.error.message, message);
     assert.deepEqual(refused.printed, []);
     const { printed } = await operate(fixture, { paths, json: true, isDryRun: true });

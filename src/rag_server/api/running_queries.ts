@@ -117,5 +117,7 @@ export function queryError(
 
 function detailOf(error: unknown) {
   if (error instanceof ProviderError) return { detail: error.detail };
+  // where one that is expected was thrown tells nobody anything
+  if (error instanceof AppError && error.code !== "internal") return { cause: error.cause };
   return error instanceof Error ? { cause: error.cause, stack: error.stack } : {};
 }

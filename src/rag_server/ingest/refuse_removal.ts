@@ -29,11 +29,15 @@ function recordsInScope({ source: { scopes }, records }: KnownFiles): FileRecord
 /** The most files that may go without a question. */
 const fewFiles = 9;
 
+/** How many of the files that would be removed are named. */
+const shownExamples = 3;
+
 /** Why files are not removed: they are many, and most of those that are known, as where a folder is not mounted. */
 export function refuseRemoval(files: KnownFiles, gone: readonly FileRecord[]): string | undefined {
   const known = recordsInScope(files).length;
   if (gone.length <= fewFiles || gone.length * 2 <= known) return undefined;
   const { name, folder } = files.source;
-  return `Cannot remove ${gone.length} of the ${known} known files of source "${name}": that is most of them; look ` +
-    `whether ${folder} is complete, and if it is, run again with -confirm-removal`;
+  const examples = gone.slice(0, shownExamples).map(({ path }) => path).join(", ");
+  return `Cannot remove ${gone.length} of the ${known} known files of source "${name}" (${examples}, …): that is most ` +
+    `of them; look whether ${folder} is complete, and if it is, run again with -confirm-removal`;
 }

@@ -146,6 +146,7 @@ Deno.test("an error of the database or of the program is told as nothing but tha
     assert.equal((await ask(stream)).text, `data: {"type":"error","error":"${message}"}\n\n`);
     assert.equal(log.length, 2);
     assert.match(log[0] ?? "", /db\.internal:5432/);
+    assert.equal("stack" in JSON.parse(log[0] ?? "{}"), code === "INTERNAL_ERROR");
     assert.doesNotMatch(log.join(), /hunter22/);
   }
 });

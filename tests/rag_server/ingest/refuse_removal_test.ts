@@ -26,8 +26,8 @@ testWithPgvector("an empty folder removes nothing until that is confirmed", asyn
   const embedding = countedEmbedding();
   const refused = await fixture.ingest({ embedding, paths: [docs, wiki] });
   const refusal =
-    `Cannot remove 12 of the 12 known files of source "docs": that is most of them; look whether ${docs} ` +
-    "is complete, and if it is, run again with -confirm-removal";
+    `Cannot remove 12 of the 12 known files of source "docs" (0.txt, 1.txt, 10.txt, …): that is most of them; look ` +
+    `whether ${docs} is complete, and if it is, run again with -confirm-removal`;
   assert.deepEqual(refused.refusals, [refusal]);
   // what is new there waits, and the other source does not
   assert.deepEqual(countsOf(refused), { ...nothing, added: 1, unchanged: 2, chunksWritten: 1 });
