@@ -19,14 +19,14 @@ import { createStuckBackends } from "./stuck_backends.ts";
  */
 export interface ConnectionPools extends AsyncDisposable {
   /**
-   * A connection of the principal's, an idle one where there is one. Who waits, for a place in their pool or for the total
-   * bound, is served in a fair order: who has fewer connections in use goes first, then who came first. When a connection
-   * cannot be opened, all who wait for that database and have none open get the same error: nobody waits for the others to
-   * fail one by one.
+   * A connection of the principal's, an idle one where there is one. Callers who wait, for a place in their pool or for
+   * the total bound, are served in a fair order: those with fewer connections in use go first, then those who came first.
+   * When a connection cannot be opened, all who wait for that database and have none open get the same error: nobody
+   * waits for the others to fail one by one.
    *
-   * A server that takes no more connections refuses nobody here: who waits gets one of those that are open, or one that
-   * another pool of the same role gives up, since it has more of them or no use for it. Where a pool can have none at all,
-   * its callers are refused after `shortageWaitMs`.
+   * Where a server takes no more connections, callers wait: for one that is open, or one that another pool of the same
+   * role gives up, since it has more of them or no use for it. Where a pool can have none at all, its callers are refused
+   * after `shortageWaitMs`.
    *
    * @throws {AppError} `unavailable` where none can be opened, or all are stuck; the signal's reason where that aborts
    */
@@ -53,7 +53,7 @@ interface PoolsOptions {
   readonly logger: Logger;
   readonly now?: () => number;
   /**
-   * How long who has no connection waits for a server that takes no more, in milliseconds; as long as a statement of the
+   * How long a caller without a connection waits for a server that takes no more, in milliseconds; as long as a statement of the
    * database may take where absent.
    */
   readonly shortageWaitMs?: number;
@@ -72,7 +72,7 @@ interface Asked {
 /** A pool that has had nothing in use for so long can spare its connections. */
 const unusedMs = 1_000;
 
-/** How long who waits until the call ends must have waited for the log to say for what. */
+/** If a call ends after so long a wait, the log says what it waited for. */
 const longWaitMs = 1_000;
 /** The log says so of one database once in this time. */
 const longWaitToldMs = 60_000;

@@ -40,7 +40,7 @@ interface IdleConnection {
 
 export type PrincipalPool = ReturnType<typeof createPrincipalPool>;
 
-/** The connections of one principal to one database. Who waits for one is decided by the connection pools. */
+/** The connections of one principal to one database. The connection pools decide who gets one. */
 export function createPrincipalPool(options: PrincipalPoolOptions) {
   const { database, isShared, stuckBackends, availability, now, onClosed, onChange } = options;
   const places = database.poolMaxConns;
