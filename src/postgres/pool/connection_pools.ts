@@ -53,8 +53,8 @@ interface PoolsOptions {
   readonly logger: Logger;
   readonly now?: () => number;
   /**
-   * How long a caller without a connection waits for a server that takes no more, in milliseconds; as long as a statement of the
-   * database may take where absent.
+   * How long a caller without a connection waits for a server that takes no more, in milliseconds; as long as a
+   * statement of the database may take where absent.
    */
   readonly shortageWaitMs?: number;
   /** When to look at stuck backends, as createStuckBackends() takes it. */
