@@ -26,15 +26,18 @@ const letter = "[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF]";
  */
 const compound =
   `<[[:alpha:]/!][^<>]*>|[^[:space:]<>]*(?:[${joints}][^[:space:]<>]*${wordCharacter}|://)[^[:space:]<>]*`;
+/** The digits at an end of a number with dots: as a group of their own where they tell something alone. */
+const digits = "(?:[0-9]{1,3}|([0-9]{4,}))";
 /**
  * A regular expression for the words inside of a compound. Rare ones that tell nothing are left out, since they would
  * weigh much:
- * - A number with dots is one word, without its sign or the "v" of a version. Its digits are not.
+ * - A number with dots is one word, without its sign or the "v" of a version. Its digits are not, but for four or more at
+ *   one of its ends, as the year in 17.5.2024.
  * - Letters with dots or slashes between them are one word: "e.g", "U.S", "I/O".
  * - Any other single letter is none, but for one beside a hyphen, which PostgreSQL makes a word of in "x-ray" too, and
  *   that of "C++" and "C#". A digit is a word, and so is an ideograph.
  */
-const part = `[vV]?([0-9]+(?:[.][0-9]+)+)(?!${wordCharacter})|(${
+const part = `[vV]?(${digits}[.](?:[0-9]+[.])*${digits})(?!${wordCharacter})|(${
   [
     `${wordCharacter}{2,}`,
     "[0-9\\u2E80-\\U0010FFFF]",
@@ -60,7 +63,7 @@ export function vectorSql(text: string, config: string): string {
 /** The words inside of a text's compounds: SQL for a text, NULL where there are none. */
 function partsSql(text: string): string {
   // under "C", as a column's own collation may allow no regular expressions
-  return `(SELECT string_agg(coalesce(parts.found[1], parts.found[2]), ' ')
+  return `(SELECT string_agg(array_to_string(parts.found, ' '), ' ')
     FROM regexp_matches(${text} COLLATE "C", ${quoteLiteral(compound)}, 'g') compounds(found)
     CROSS JOIN LATERAL regexp_matches(compounds.found[1], ${quoteLiteral(part)}, 'g') parts(found)
     WHERE compounds.found[1] NOT LIKE '<%')`;
