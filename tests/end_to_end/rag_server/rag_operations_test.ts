@@ -128,7 +128,7 @@ testWithPgvector("from a folder of files to answers", async (t) => {
     assert.equal(empty.code, 1);
     assertOneLine(
       empty.stderr,
-      /^postern: Cannot remove 10 of the 10 known files of source "wiki": .*-confirm-removal$/m,
+      /^postern: Cannot remove 10 of the 10 known files of source "wiki" .*-confirm-removal$/m,
     );
     assert.equal(await countOf("wiki"), 10);
     const confirmed = await operate("-ingest", "handbook", moved, "-confirm-removal", "-json");
@@ -166,7 +166,7 @@ testWithPgvector("from a folder of files to answers", async (t) => {
     assert.equal(await process.stop(), 0);
   });
 
-  await t.step("-evaluate measures each arm", async () => {
+  await t.step("-evaluate measures each search", async () => {
     const queries = join(folder.path, "queries.jsonl");
     const qrels = join(folder.path, "qrels.tsv");
     const [[leave] = [], [parking] = []] = await database.query(
@@ -190,7 +190,7 @@ testWithPgvector("from a folder of files to answers", async (t) => {
     for (const { arm: search, mrr, recall_at_10 } of searches) {
       if (search === "keyword") assert.deepEqual([mrr, recall_at_10], [1, 1]);
     }
-    assert.match((await operate(...flags)).stdout, /^ARM +NDCG@10 +RECALL@10/im);
+    assert.match((await operate(...flags)).stdout, /^SEARCH +NDCG@10 +RECALL@10/im);
 
     const missing = await operate("-evaluate", "handbook", "-queries", "/nowhere/q.jsonl", "-qrels", qrels);
     assert.equal(missing.code, 1);
