@@ -72,6 +72,20 @@ testWithPostgres("read() leaves out the rows before the offset", async () => {
   assert.deepEqual(beyond.ok && beyond.rows, []);
 });
 
+testWithPostgres(
+  "read() counts no bytes of the rows before the offset, however few it may return",
+  async () => {
+    await using fixture = await createFixture({ maxBytes: 50 });
+    for (const [offset, maxRows] of [[60, 10], [60, 1_000], [200, 10], [200, 1_000]] as const) {
+      const read = await fixture.read("SELECT generate_series(1, 5000)", { offset, maxRows });
+      assert.deepEqual(
+        read.ok && [read.rows.length, read.rows[0], read.truncatedBy],
+        [offset === 60 ? 4 : 3, [String(offset + 1)], "bytes"],
+      );
+    }
+  },
+);
+
 testWithPostgres("read() stops at the bound on bytes", async () => {
   await using fixture = await createFixture({ maxBytes: 50_000 });
   const wide = await fixture.read("SELECT repeat('x', 9000) FROM generate_series(1, 1000)");

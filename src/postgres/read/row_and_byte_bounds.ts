@@ -65,14 +65,15 @@ export async function readBoundedAnswer(
   let columns: readonly Column[] = [];
   try {
     lease.limitBytes(bounds.maxBytes + slackBytes);
-    const wanted = kept.missing();
+    const rows = Math.min(firstPart, kept.missing());
     const portal = await transaction.open({
       sql,
       parameters,
-      rows: Math.min(firstPart, wanted),
+      rows,
       onColumns: (described) => columns = described,
       onRow: kept.add,
-    }, wanted <= firstPart);
+      // fewer rows, as of a small `maxBytes`, may all be ones that the offset leaves out
+    }, rows > bounds.offset + bounds.maxRows);
     while (!portal.isDone() && kept.truncatedBy() === undefined) {
       if (performance.now() - startedAt > bounds.deadlineMs) {
         throw new AppError("timeout", "Cannot finish reading: the answer took too long");
