@@ -98,7 +98,11 @@ export function createClientSession(options: ClientSessionOptions) {
       return stream.send(chunk);
     };
     midQuery = true;
-    const ready = await backend.execute(bytes, { send, signal: interrupt.signal, timeoutMs: timeoutMs() });
+    const ready = await backend.execute(bytes, {
+      send,
+      signal: interrupt.signal,
+      timeoutMs: timeoutMs(bytes),
+    });
     if (!failed) settings.noteExecuted(bytes, alone);
     if (endsWith === "flush") return;
     midQuery = false;
@@ -113,7 +117,7 @@ export function createClientSession(options: ClientSessionOptions) {
     backend.occupant = undefined;
     await executeAll(backend, settings.enterMessages(), {
       signal: interrupt.signal,
-      timeoutMs: timeoutMs(),
+      timeoutMs: options.statementTimeoutMs,
     });
     backend.occupant = occupant;
   }
@@ -176,8 +180,8 @@ export function createClientSession(options: ClientSessionOptions) {
     return { send: () => Promise.resolve(), signal: neverAborts, timeoutMs: options.statementTimeoutMs };
   }
 
-  function timeoutMs(): number {
-    const bounds = [options.statementTimeoutMs, settings.statementTimeoutMs ?? 0].filter((bound) =>
+  function timeoutMs(messages: Uint8Array): number {
+    const bounds = [options.statementTimeoutMs, settings.statementTimeoutMs(messages) ?? 0].filter((bound) =>
       bound > 0
     );
     return bounds.length === 0 ? 0 : Math.min(...bounds);

@@ -26,25 +26,30 @@ export function createSessionSettings(startup: ReadonlyMap<string, string>) {
   return {
     /** Messages that take the backend session from any client's state to this one's. */
     enterMessages: () => encode(reset, replay),
-    /** Takes note of messages that ran without error; `alone`: they began and ended outside of a transaction. */
+    /**
+     * Takes note of messages that ran without error; `alone`: they began and ended outside of a transaction. Those that
+     * begin one themselves set nothing for longer than it lasts.
+     */
     noteExecuted(messages: Uint8Array, alone: boolean): void {
       const texts = statementTexts(messages);
-      const setsOnly = texts.length > 0 && texts.every((text) => setsSomething.test(text));
-      if (alone && setsOnly && replay.length + messages.length <= maxReplayBytes) {
+      const isOfSession = alone && texts.length > 0 && texts.every((text) => setsSomething.test(text));
+      if (isOfSession && replay.length + messages.length <= maxReplayBytes) {
         replay = encode(replay, messages);
       }
-      const timeoutMs = texts.map(statementTimeoutIn).findLast((found) => found !== undefined);
+      const timeoutMs = timeoutIn(texts);
       if (timeoutMs === undefined) return;
-      if (alone) sessionTimeoutMs = timeoutMs;
+      if (isOfSession) sessionTimeoutMs = timeoutMs;
       else transactionTimeoutMs = timeoutMs;
     },
     noteTransactionEnd(): void {
       transactionTimeoutMs = undefined;
     },
-    /** The client's own `statement_timeout` in milliseconds; undefined where it set none, 0 for no limit. */
-    get statementTimeoutMs(): number | undefined {
-      return transactionTimeoutMs ?? sessionTimeoutMs;
-    },
+    /**
+     * The client's own `statement_timeout` in milliseconds for messages that are about to run, which may set it
+     * themselves; undefined where nothing does, 0 for no limit.
+     */
+    statementTimeoutMs: (messages: Uint8Array): number | undefined =>
+      timeoutIn(statementTexts(messages)) ?? transactionTimeoutMs ?? sessionTimeoutMs,
   };
 }
 
@@ -68,12 +73,16 @@ function runtimeParameters(startup: ReadonlyMap<string, string>): [string, strin
   return [...fromOptions, ...named];
 }
 
-function statementTimeoutIn(text: string): number | undefined {
-  const set = text.match(
-    /(?:\bset\s+(?:local\s+|session\s+)?statement_timeout\s*(?:=|to\b)|set_config\s*\(\s*'statement_timeout'\s*,)\s*'?\s*(\d+\s*[a-z]*)/i,
+/** The last `statement_timeout` that statements set: what others only mention is no setting. */
+function timeoutIn(texts: readonly string[]): number | undefined {
+  const values = texts.filter((text) => setsSomething.test(text)).flatMap((text) =>
+    [...text.matchAll(timeoutSet)].map(([, value]) => value)
   );
-  return durationMs(set?.[1]);
+  return durationMs(values.at(-1));
 }
+
+const timeoutSet =
+  /(?:^\s*set\s+(?:local\s+|session\s+)?statement_timeout\s*(?:=|to\b)|\bset_config\s*\(\s*'statement_timeout'\s*,)\s*'?\s*(\d+\s*[a-z]*)/gi;
 
 const unitsMs: Record<string, number> = {
   us: 0.001,

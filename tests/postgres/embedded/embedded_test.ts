@@ -389,6 +389,32 @@ Deno.test("a client's own statement_timeout counts, for its transaction or its s
   assert.equal((await thrownBy(client.query(endless)))[0], "57014");
 });
 
+Deno.test("what a whole transaction in one write sets or mentions holds for no other statement", async () => {
+  await using server = await startServer({ statementTimeoutMs: 0 });
+  const stream = server.openStream();
+  const run = (sql: string) =>
+    Buffer.concat([
+      typed("P", `\0${sql}\0`, "\0\0"),
+      typed("B", "\0\0\0\0\0\0\0\0"),
+      typed("E", "\0", 0),
+    ]);
+  const write = (...statements: string[]) =>
+    stream.write(Buffer.concat([...["BEGIN READ ONLY", ...statements, "ROLLBACK"].map(run), typed("S")]));
+  stream.write(startupPacket);
+  await readUntil(stream, readyIdle);
+  const setTimeoutSql = "SELECT pg_catalog.set_config('jit', 'off', true), " +
+    "pg_catalog.set_config('statement_timeout', '200', true)";
+  write(setTimeoutSql, "SELECT count(*) FROM generate_series(1, 30000000)");
+  stream.write(typed("Q", "ROLLBACK\0"));
+  assert.match(await readUntil(stream, "ROLLBACK\0" + readyIdle), /C57014\0/);
+  for (const sql of [setTimeoutSql, "SELECT 1 -- set statement_timeout = 1"]) {
+    write(sql);
+    assert.match(await readUntil(stream, readyIdle), /ROLLBACK\0/);
+  }
+  write("SELECT count(*) FROM generate_series(1, 3000000)");
+  assert.match(await readUntil(stream, readyIdle), /3000000/);
+});
+
 Deno.test("a client that leaves its transaction idle too long loses its connection", async () => {
   await using server = await startServer({ statementTimeoutMs: 1000 });
   const [idle, other] = [await connect(server), await connect(server)];
