@@ -33,7 +33,7 @@ export interface Connection {
   readonly processId: number;
   /** Milliseconds since the login. */
   ageMs(): number;
-  /** Whether it is open, and neither in a transaction nor waiting for an answer. */
+  /** Whether it is open and unbroken, and neither in a transaction nor waiting for an answer. */
   isReady(): boolean;
   /** Whether the server has yet to answer what it was asked last. */
   awaitsAnswer(): boolean;
@@ -169,6 +169,8 @@ function createConnection(
   const { logger, openTransport } = options;
   const openedAt = performance.now();
   let isClosed = false;
+  /** The driver takes no more queries; the stream closes a moment later. */
+  let isBroken = false;
   /** The answer that arrives is not read any more. */
   let isUnread = false;
   /** It was closed while the statement ran. */
@@ -181,6 +183,7 @@ function createConnection(
   );
   const lost: ((error: Error) => void)[] = [];
   client.on("error", (error) => {
+    isBroken = true;
     logger.debug("database connection lost", { error });
     // what exceeds a bound is ended by us
     if (!(error instanceof AppError)) { for (const listener of lost) listener(error); }
@@ -288,7 +291,7 @@ function createConnection(
     },
     ageMs: () => performance.now() - openedAt,
     isReady: () =>
-      !isClosed && ended === undefined && !awaitsAnswer() && changed.size === 0 &&
+      !isClosed && !isBroken && ended === undefined && !awaitsAnswer() && changed.size === 0 &&
       client.getTransactionStatus() === "I",
     awaitsAnswer,
     onClosed: (listener) => void closed.then(listener),

@@ -125,8 +125,11 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     hasOpen: () => idle.length + inUse.size > 0,
     /** Whether it was closed: then it opens none. */
     hasEnded: () => ended.signal.aborted,
-    /** The idle connection that was used last. */
+    /** The idle connection that was used last; those that broke meanwhile are closed. */
     takeIdle(caller: string): Lease | undefined {
+      for (const { connection } of idle.filter((entry) => !entry.connection.isReady())) {
+        void close(connection);
+      }
       const entry = idle.at(-1);
       if (entry === undefined) return undefined;
       removeIdle(entry.connection);

@@ -333,6 +333,21 @@ testWithPostgres("cancel() ends the statement, and the connection does not serve
   next.release();
 });
 
+testWithPostgres("a connection that broke is lent to nobody, also before it has closed", async () => {
+  await using f = await fixture({ poolMaxConns: 1 });
+  for (const when of ["idle", "in use"]) {
+    const broken = await f.pools.acquire(f.options, local, forever);
+    const next = when === "in use" ? f.pools.acquire(f.options, local, forever) : undefined;
+    if (when === "idle") broken.release();
+    // as the driver hears of it
+    Reflect.get(broken.client, "connection").emit("error", new Error("the server went away"));
+    if (when === "in use") broken.release();
+    const lease = await (next ?? f.pools.acquire(f.options, local, forever));
+    assert.ok(await backendOf(lease) > 0, when);
+    lease.release();
+  }
+});
+
 testWithPostgres("an idle connection that the server ends is forgotten", async () => {
   await using f = await fixture({ poolMaxConns: 1 });
   const lease = await f.pools.acquire(f.options, local, forever);
