@@ -114,9 +114,9 @@ BEGIN
       least(coalesce(cardinality(u.positions), 1), 65535) AS count, u.positions[1] AS place
     FROM unnest((SELECT whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')
     FROM (SELECT left(new_text, 100000) AS body OFFSET 0) readable
-    CROSS JOIN LATERAL (SELECT to_tsvector(row_config::regconfig, body) AS whole, to_tsvector(row_config::regconfig, (SELECT string_agg(coalesce(parts.found[1], parts.found[2]), ' ')
+    CROSS JOIN LATERAL (SELECT to_tsvector(row_config::regconfig, body) AS whole, to_tsvector(row_config::regconfig, (SELECT string_agg(array_to_string(parts.found, ' '), ' ')
     FROM regexp_matches(body COLLATE "C", E'<[[:alpha:]/!][^<>]*>|[^[:space:]<>]*(?:[-/.+~][^[:space:]<>]*[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]|://)[^[:space:]<>]*', 'g') compounds(found)
-    CROSS JOIN LATERAL regexp_matches(compounds.found[1], E'[vV]?([0-9]+(?:[.][0-9]+)+)(?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|([^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]{2,}|[0-9\\u2E80-\\U0010FFFF]|[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?:[./][^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF])+(?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?=[+#]|-[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]+(?:-[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]))+)', 'g') parts(found)
+    CROSS JOIN LATERAL regexp_matches(compounds.found[1], E'[vV]?((?:[0-9]{1,3}|([0-9]{4,}))[.](?:[0-9]+[.])*(?:[0-9]{1,3}|([0-9]{4,})))(?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|([^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]{2,}|[0-9\\u2E80-\\U0010FFFF]|[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?:[./][^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF])+(?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?=[+#]|-[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]+(?:-[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]))+)', 'g') parts(found)
     WHERE compounds.found[1] NOT LIKE '<%')) AS parts OFFSET 0) vectors)) u) l) a
       ON CONFLICT (key) DO UPDATE SET doc = DEFAULT, length = excluded.length, terms = excluded.terms
       RETURNING doc, length, terms)
@@ -198,9 +198,9 @@ BEGIN
       least(coalesce(cardinality(u.positions), 1), 65535) AS count, u.positions[1] AS place
     FROM unnest((SELECT whole || coalesce(ts_delete(parts, tsvector_to_array(whole)), '')
     FROM (SELECT left(new_text, 100000) AS body OFFSET 0) readable
-    CROSS JOIN LATERAL (SELECT to_tsvector(row_config::regconfig, body) AS whole, to_tsvector(row_config::regconfig, (SELECT string_agg(coalesce(parts.found[1], parts.found[2]), ' ')
+    CROSS JOIN LATERAL (SELECT to_tsvector(row_config::regconfig, body) AS whole, to_tsvector(row_config::regconfig, (SELECT string_agg(array_to_string(parts.found, ' '), ' ')
     FROM regexp_matches(body COLLATE "C", E'<[[:alpha:]/!][^<>]*>|[^[:space:]<>]*(?:[-/.+~][^[:space:]<>]*[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]|://)[^[:space:]<>]*', 'g') compounds(found)
-    CROSS JOIN LATERAL regexp_matches(compounds.found[1], E'[vV]?([0-9]+(?:[.][0-9]+)+)(?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|([^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]{2,}|[0-9\\u2E80-\\U0010FFFF]|[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?:[./][^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF])+(?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?=[+#]|-[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]+(?:-[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]))+)', 'g') parts(found)
+    CROSS JOIN LATERAL regexp_matches(compounds.found[1], E'[vV]?((?:[0-9]{1,3}|([0-9]{4,}))[.](?:[0-9]+[.])*(?:[0-9]{1,3}|([0-9]{4,})))(?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|([^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]{2,}|[0-9\\u2E80-\\U0010FFFF]|[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?:[./][^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF])+(?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?=[+#]|-[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F])|[^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]+(?:-[^[:space:]!-@[-`{-~\\u2000-\\u206F\\u2E80-\\U0010FFFF](?![^[:space:]!-/:-@[-`{-~\\u2000-\\u206F]))+)', 'g') parts(found)
     WHERE compounds.found[1] NOT LIKE '<%')) AS parts OFFSET 0) vectors)) u) l) a
       ON CONFLICT (key) DO UPDATE SET doc = DEFAULT, length = excluded.length, terms = excluded.terms
       RETURNING doc, length, terms)
