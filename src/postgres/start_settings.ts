@@ -20,9 +20,13 @@ export function sessionSettings(
   };
 }
 
-/** The settings that a session of a database begins with; undefined where a pooler may put it on another connection at any time. */
+/**
+ * The settings that a session of a database begins with; undefined where a pooler may put it on another connection at any
+ * time, and for the embedded server, whose clients take turns on the one that it has.
+ */
 export function startSettings(
-  options: Pick<DatabaseOptions, "statementTimeoutMs" | "pooler">,
+  options: Pick<DatabaseOptions, "statementTimeoutMs" | "pooler" | "openStream">,
 ): Readonly<Record<string, string>> | undefined {
-  return options.pooler === "transaction" ? undefined : sessionSettings(options);
+  const isShared = options.pooler === "transaction" || options.openStream !== undefined;
+  return isShared ? undefined : sessionSettings(options);
 }
