@@ -159,10 +159,13 @@ function wordsSql({ id, config }: OwnIndex, question: SqlText): SqlText {
   )`;
 }
 
-/** The documents that the words' lists name, with what the lists say of them. */
+/**
+ * The documents that the words' lists name, with what the lists say of them. They may be 50,000, so they are not kept for a
+ * second look.
+ */
 function foundSql({ id }: OwnIndex): string {
   const { lists, recent } = indexObjects(id);
-  return `found AS MATERIALIZED (
+  return `found AS NOT MATERIALIZED (
     SELECT ${docOf("e.entry")} AS doc, sum(w.weight * (${impactOf("e.entry")} - w.expected)) AS estimate
     FROM words w CROSS JOIN LATERAL (
       SELECT unnest(l.entries[1:w.depth]) AS entry FROM ${lists} l WHERE l.term = w.term
