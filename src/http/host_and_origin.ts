@@ -29,12 +29,22 @@ export function createHostCheck(options: HostOptions): (request: Request) => boo
   const own = new Set([...namesOf(formatListenAddress(address)), ...namesOf(address.host)]);
   if (!always && allowedHosts.size === 0 && !isLoopback(address.host)) return () => true;
 
-  return (request) => {
-    const names = readHost(hostOf(request));
+  function isAllowed(host: string): boolean {
+    const names = readHost(host);
     if (names === undefined) return false;
     const { hostname, withPorts } = names;
     return isLoopback(hostname) ||
       [hostname, ...withPorts].some((name) => own.has(name) || allowedHosts.has(name));
+  }
+
+  // almost all requests name the same host
+  let latestAllowed: string | undefined;
+  return (request) => {
+    const host = hostOf(request);
+    if (host === latestAllowed) return true;
+    if (!isAllowed(host)) return false;
+    latestAllowed = host;
+    return true;
   };
 }
 

@@ -40,9 +40,9 @@ export function startListener(options: ListenerOptions) {
   const server = openServer({
     address,
     tls,
-    answer(request, info) {
+    answer(request, peer) {
       const asGet = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
-      return handle(asGet, info.remoteAddr.hostname);
+      return handle(asGet, peer);
     },
     onError(error) {
       logger.error("Request failed", { error });
@@ -88,7 +88,7 @@ const longestRetirementMs = 2_000;
 
 interface HttpServerOptions extends Pick<ListenerOptions, "address" | "logger"> {
   readonly tls: TlsPair | undefined;
-  readonly answer: Deno.ServeHandler<Deno.NetAddr>;
+  readonly answer: ListenerOptions["handle"];
   readonly onError: (error: unknown) => Response;
 }
 
@@ -197,10 +197,11 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
 
   function serveOver(connection: Deno.Conn): void {
     let cancel = () => {};
+    const peer = hostOf(connection.remoteAddr);
     const answerAndCount: Deno.ServeHandler<Deno.NetAddr> = async (request, info) => {
       record.beginRequest();
       info.completed.then(record.endRequest, record.endRequest);
-      const response = await answer(request, info);
+      const response = await answer(request, peer);
       // the rest of its body may keep coming
       if (response.status === 408) record.spend();
       return response;
@@ -289,6 +290,11 @@ function socketOptions({ host, port }: ListenAddress): { hostname: string; port:
   return { hostname: host || "0.0.0.0", port };
 }
 
+function hostOf(address: Deno.Addr): string {
+  if (!("hostname" in address)) throw new TypeError("expected a TCP connection");
+  return address.hostname;
+}
+
 function addressOf({ addr }: Pick<Deno.Listener, "addr">): Deno.NetAddr {
   // until Deno 2.5 the transport is missing
   if (!("port" in addr && "hostname" in addr)) throw new TypeError("expected a TCP listener");
@@ -317,7 +323,10 @@ function isServeConnection(value: unknown): value is ServeConnection {
 }
 
 function openRuntimesServer({ address, tls, answer, onError }: HttpServerOptions): HttpServer {
-  const server = Deno.serve({ ...socketOptions(address), ...tls, onListen: () => {}, onError }, answer);
+  const server = Deno.serve(
+    { ...socketOptions(address), ...tls, onListen: () => {}, onError },
+    (request, info) => answer(request, info.remoteAddr.hostname),
+  );
   return {
     addr: server.addr,
     shutdown: () => server.shutdown(),

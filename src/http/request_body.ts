@@ -19,12 +19,9 @@ export async function readBody(
 ): Promise<Body> {
   const length = request.headers.get("content-length");
   if (Number(length ?? 0) > options.maxBytes) return { kind: "too_large" };
-  if (request.body === null) return { kind: "text", text: "" };
-  // a body of a known length holds no more than that, and is cheaper to read at once
-  const bytes = await options.timeout.race(
-    length === null ? readWithinBound(request.body, options.maxBytes) : request.bytes().catch(() => broken),
-    broken,
-  );
+  // a body of a known length holds no more than that, and is cheaper to read at once: to look at `body` makes a stream
+  const reading = length === null ? readWithinBound(request.body, options.maxBytes) : request.bytes();
+  const bytes = await options.timeout.race(reading.catch(() => broken), broken);
   if (!(bytes instanceof Uint8Array)) return bytes;
   try {
     return { kind: "text", text: decoder.decode(bytes) };
@@ -37,21 +34,17 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 const broken: Body = { kind: "broken" };
 
 async function readWithinBound(
-  body: ReadableStream<Uint8Array>,
+  body: ReadableStream<Uint8Array> | null,
   maxBytes: number,
 ): Promise<Uint8Array | Body> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  try {
-    for await (const chunk of body) {
-      size += chunk.byteLength;
-      if (size > maxBytes) return { kind: "too_large" };
-      chunks.push(Uint8Array.from(chunk));
-    }
-    return await new Blob(chunks).bytes();
-  } catch {
-    return broken;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > maxBytes) return { kind: "too_large" };
+    chunks.push(Uint8Array.from(chunk));
   }
+  return await new Blob(chunks).bytes();
 }
 
 /** Levels of lists and objects, the outermost among them. No request of ours nests deeper than ten. */
