@@ -121,7 +121,7 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
       const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
       const message = body.kind === "text" ? parseMessage(body.text) : undefined;
       const answer = message?.kind === "json"
-        ? await answerLogin(message.value, authentication.login, () => address, request.signal)
+        ? await answerLogin(message.value, authentication.login, () => address, request)
         : undefined;
       if (answer !== undefined) return answer;
     }
@@ -144,8 +144,8 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
     const batchFault = findBatchFault(message.value, body.text.length);
     if (batchFault !== undefined) return refusal(400, batchFault);
     const loggedIn = authentication?.login &&
-      await answerLogin(message.value, authentication.login, addressOf, request.signal);
-    if (loggedIn !== undefined) return loggedIn;
+      answerLogin(message.value, authentication.login, addressOf, request);
+    if (loggedIn !== undefined) return await loggedIn;
 
     if (isCancellation(message.value)) {
       // answered here for both kinds of client: a server object of the SDK lives for one request and knows no other

@@ -23,14 +23,22 @@ const maxFaultsLength = 500;
  * Logs in whoever a message of that kind asks for; undefined for any other message.
  * @throws the signal's reason where the client leaves while its login waits
  */
-export async function answerLogin(
+export function answerLogin(
   message: unknown,
   login: Login,
   addressOf: () => string,
-  signal: AbortSignal,
-): Promise<Response | undefined> {
+  request: Request,
+): Promise<Response> | undefined {
   const call = namesLogin(message) ? loginCall.safeParse(message).data : undefined;
-  if (call === undefined) return undefined;
+  return call && logIn(call, login, addressOf(), request.signal);
+}
+
+async function logIn(
+  call: z.output<typeof loginCall>,
+  login: Login,
+  address: string,
+  signal: AbortSignal,
+): Promise<Response> {
   const { id } = call;
   const { data, error } = credentials.safeParse(call.params.arguments);
   if (error !== undefined) {
@@ -38,7 +46,7 @@ export async function answerLogin(
       .join("; ").slice(0, maxFaultsLength);
     return jsonRpcReply(200, errorReply(id, { code: -32602, message: `Cannot log in: ${faults}` }));
   }
-  return loginReply(id, await login.authenticate({ ...data, address: addressOf(), signal }));
+  return loginReply(id, await login.authenticate({ ...data, address, signal }));
 }
 
 // almost no message is one, and checking a schema costs more than answering some of them

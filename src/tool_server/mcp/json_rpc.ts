@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Registry } from "../tools/registry.ts";
-import type { CallContext, ToolDescription } from "../tools/tool.ts";
+import { type CallContext, type ToolDescription, withSignal } from "../tools/tool.ts";
 import { type InFlight, isCancellation, type RequestId } from "./in_flight.ts";
 import { versionFor } from "./protocol_version.ts";
 
@@ -98,7 +98,7 @@ function createMethods({ registry, inFlight, serverInfo }: McpOptions): Readonly
         caller.principal,
         id,
         caller.signal,
-        (signal) => registry.callTool(name, args, { ...caller, signal }),
+        (signal) => registry.callTool(name, args, withSignal(caller, signal)),
       );
     }],
   ]);

@@ -4,7 +4,7 @@ import {
   ProtocolError,
   Server,
 } from "@modelcontextprotocol/server";
-import type { CallContext } from "../tools/tool.ts";
+import { type CallContext, withSignal } from "../tools/tool.ts";
 import { errorObject, instructionsFor, type McpOptions } from "./json_rpc.ts";
 
 /** One MCP server object of the official SDK, serving the registry to one caller, whose signal aborts once they are gone. */
@@ -28,7 +28,7 @@ export function createSdkServer(
         mcpReq.id,
         // the SDK's own signal does not see every disconnect
         AbortSignal.any([mcpReq.signal, caller.signal]),
-        (signal) => registry.callTool(params.name, params.arguments ?? {}, { ...caller, signal }),
+        (signal) => registry.callTool(params.name, params.arguments ?? {}, withSignal(caller, signal)),
       );
       return wire<CallToolResult>(result);
     } catch (error) {

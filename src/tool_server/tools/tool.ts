@@ -13,7 +13,19 @@ export interface CallContext {
   /** Bound to the request's id. */
   readonly logger: Logger;
   /** The client's address; absent where there is no network between. */
-  readonly address?: string;
+  readonly address?: string | undefined;
+}
+
+/** The same call with another signal. The address is not looked at: it may be made only when it is asked for. */
+export function withSignal(caller: CallContext, signal: AbortSignal): CallContext {
+  return {
+    principal: caller.principal,
+    signal,
+    logger: caller.logger,
+    get address() {
+      return caller.address;
+    },
+  };
 }
 
 export interface JsonSchema {
