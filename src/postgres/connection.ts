@@ -1,12 +1,19 @@
 import { Buffer } from "node:buffer";
+import { EventEmitter } from "node:events";
 import type { Duplex } from "node:stream";
 // @ts-types="@types/pg"
 import pg from "pg";
 import { AppError } from "../core/app_error.ts";
 import { untilAborted } from "../core/async/abort.ts";
-import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
+import {
+  createRestartableTimer,
+  type RestartableTimer,
+  settlesWithin,
+  withDeadline,
+} from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { sizeText } from "../core/size_text.ts";
+import { createMessageSplitter } from "./split_messages.ts";
 import { guardedSettings } from "./start_settings.ts";
 
 /** The PostgreSQL driver with its types: all of `src/` has it from here. */
@@ -46,6 +53,8 @@ export interface Connection {
    * AppError("invalid", …), has the server cancel the statement and closes the connection.
    */
   limitBytes(maxBytes: number | undefined): void;
+  /** For how long it may run a statement, or be idle. */
+  readonly timer: Pick<RestartableTimer, "start" | "stop">;
   /** Has the server cancel what runs now. Resolves when the request can no longer hit a later statement. */
   cancel(): Promise<void>;
   /**
@@ -137,6 +146,7 @@ function createClient(stream: Duplex, options: LoginOptions): pg.Client {
     ssl: false,
     stream: () => presentAsUnconnected(stream),
   });
+  readRowsApart(client.connection);
   // in place of the driver's own, which would have settings from the environment
   const startup = {
     user,
@@ -146,6 +156,23 @@ function createClient(stream: Duplex, options: LoginOptions): pg.Client {
     ...options.settings,
   };
   return Object.assign(client, { getStartupConf: () => startup });
+}
+
+/** Has the driver's parser read all messages but rows. */
+function readRowsApart(connection: pg.Connection): void {
+  const attachParser: (stream: EventEmitter) => void = Reflect.get(connection, "attachListeners").bind(
+    connection,
+  );
+  const attachListeners = (stream: Duplex) => {
+    const others = new EventEmitter();
+    attachParser(others);
+    const split = createMessageSplitter({
+      onRow: (fields, length) => connection.emit("dataRow", { name: "dataRow", fields, length }),
+      onOthers: (messages) => others.emit("data", messages),
+    });
+    stream.on("data", split);
+  };
+  Object.assign(connection, { attachListeners });
 }
 
 // the driver connects the stream that it is given and sets its options; ours is connected and has them
@@ -178,9 +205,11 @@ function createConnection(
   /** The server was asked to cancel for as long as somebody waited, and did not. */
   let ignoresCancel = false;
   let ended: Promise<boolean> | undefined;
-  const closed = new Promise<void>((resolve) => stream.once("close", resolve)).then(() =>
-    void (isClosed = true)
-  );
+  const timer = createRestartableTimer();
+  const closed = new Promise<void>((resolve) => stream.once("close", resolve)).then(() => {
+    isClosed = true;
+    timer.close();
+  });
   const lost: ((error: Error) => void)[] = [];
   client.on("error", (error) => {
     isBroken = true;
@@ -297,6 +326,7 @@ function createConnection(
     onClosed: (listener) => void closed.then(listener),
     onLost: (listener) => void lost.push(listener),
     limitBytes: meterBytes(stream, exceeded),
+    timer,
     cancel: () => cancel(),
     cancelUntil,
     end,

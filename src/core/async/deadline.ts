@@ -10,6 +10,58 @@ export function startTimer(ms: number, expire: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+/** A timer for what is begun far more often than it takes too long: to start and to stop it costs next to nothing. */
+export interface RestartableTimer {
+  /** Calls `expire` after so many milliseconds, in place of what was started before; more than 25 days: never. */
+  start(ms: number, expire: () => void): void;
+  stop(): void;
+  /** Stops it for good. */
+  close(): void;
+}
+
+/** The runtime's timer under it goes on when it is stopped, and is set anew only where it would come too late. */
+export function createRestartableTimer(): RestartableTimer {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let firesAt = Infinity;
+  let endsAt = Infinity;
+  let onEnd = () => {};
+  let isClosed = false;
+
+  function fireAfter(ms: number): void {
+    clearTimeout(timer);
+    firesAt = performance.now() + ms;
+    timer = setTimeout(fire, ms);
+    Deno.unrefTimer(timer);
+  }
+
+  function fire(): void {
+    firesAt = Infinity;
+    const leftMs = endsAt - performance.now();
+    if (leftMs > 0) {
+      if (leftMs < Infinity) fireAfter(leftMs);
+      return;
+    }
+    endsAt = Infinity;
+    onEnd();
+  }
+
+  return {
+    start(ms, expire) {
+      onEnd = expire;
+      endsAt = isClosed || ms > longestTimerMs ? Infinity : performance.now() + ms;
+      if (endsAt < firesAt) fireAfter(ms);
+    },
+    stop() {
+      endsAt = Infinity;
+    },
+    close() {
+      isClosed = true;
+      endsAt = Infinity;
+      clearTimeout(timer);
+    },
+  };
+}
+
 /** The moment at which work is given up. Disposing of it stops the timer, and lets go of the caller's signal. */
 export interface Deadline extends Disposable {
   /** Aborts when the caller's does, and with a limit's own reason when that has passed. */

@@ -11,6 +11,7 @@ export function createLease(connection: Connection, giveBack: (isReusable: boole
     if (isReturned) return;
     isReturned = true;
     connection.limitBytes(undefined);
+    connection.timer.stop();
     giveBack(isReusable);
   };
   return {
@@ -39,6 +40,10 @@ export function createLease(connection: Connection, giveBack: (isReusable: boole
      */
     limitBytes(maxBytes: number | undefined): void {
       if (!isReturned) connection.limitBytes(maxBytes);
+    },
+    /** Calls `expire` where it is not given back within so many milliseconds; more than 25 days: never. */
+    limitTime(ms: number, expire: () => void): void {
+      if (!isReturned) connection.timer.start(ms, expire);
     },
   };
 }

@@ -1,6 +1,4 @@
-import { clearTimeout, setTimeout } from "node:timers";
 import { AppError } from "../../core/app_error.ts";
-import { longestTimerMs } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { AvailabilityLog } from "./availability_log.ts";
 import { connect } from "../connect/connect.ts";
@@ -33,11 +31,6 @@ interface PrincipalPoolOptions {
   readonly onChange: () => void;
 }
 
-interface IdleConnection {
-  readonly connection: Connection;
-  readonly timer: ReturnType<typeof setTimeout>;
-}
-
 export type PrincipalPool = ReturnType<typeof createPrincipalPool>;
 
 /** The connections of one principal to one database. The connection pools decide who gets one. */
@@ -45,7 +38,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
   const { database, isShared, stuckBackends, availability, now, onClosed, onChange } = options;
   const places = database.poolMaxConns;
   const logger = options.logger.with({ database: database.name });
-  const idle: IdleConnection[] = [];
+  const idle: Connection[] = [];
   // with the caller of each
   const inUse = new Map<Connection, string>();
   const closing = new Set<Connection>();
@@ -54,13 +47,12 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
   let opening = 0;
   let lastUsedAt = now();
 
-  const isIdle = (connection: Connection) => idle.some((entry) => entry.connection === connection);
-
   function removeIdle(connection: Connection): boolean {
-    const index = idle.findIndex((entry) => entry.connection === connection);
-    const [entry] = index === -1 ? [] : idle.splice(index, 1);
-    if (entry !== undefined) clearTimeout(entry.timer);
-    return entry !== undefined;
+    const index = idle.indexOf(connection);
+    if (index === -1) return false;
+    idle.splice(index, 1);
+    connection.timer.stop();
+    return true;
   }
 
   async function close(connection: Connection): Promise<void> {
@@ -93,11 +85,8 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     lastUsedAt = now();
     if (!isReusable || ended.signal.aborted) return void close(connection);
     inUse.delete(connection);
-    const timer = setTimeout(
-      () => void close(connection),
-      Math.min(database.poolMaxConnIdleTimeMs, longestTimerMs),
-    );
-    idle.push({ connection, timer: timer.unref() });
+    connection.timer.start(database.poolMaxConnIdleTimeMs, () => void close(connection));
+    idle.push(connection);
     onChange();
   }
 
@@ -127,13 +116,16 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     hasEnded: () => ended.signal.aborted,
     /** The idle connection that was used last; those that broke meanwhile are closed. */
     takeIdle(caller: string): Lease | undefined {
-      for (const { connection } of idle.filter((entry) => !entry.connection.isReady())) {
-        void close(connection);
+      for (;;) {
+        const connection = idle.at(-1);
+        if (connection === undefined) return undefined;
+        if (!connection.isReady()) {
+          void close(connection);
+          continue;
+        }
+        removeIdle(connection);
+        return lend(connection, caller);
       }
-      const entry = idle.at(-1);
-      if (entry === undefined) return undefined;
-      removeIdle(entry.connection);
-      return lend(entry.connection, caller);
     },
     /**
      * A new connection.
@@ -151,7 +143,9 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
         if (startSettings(database) !== undefined && !connection.holdsSettings) availability.foundPooler();
         connection.onClosed(() => void close(connection));
         connection.onLost((error) => {
-          if (inUse.has(connection) || isIdle(connection) && isShutdown(error)) availability.lost(error);
+          if (inUse.has(connection) || idle.includes(connection) && isShutdown(error)) {
+            availability.lost(error);
+          }
         });
         logger.debug("database connection opened");
         return lend(connection, caller);
@@ -165,8 +159,8 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     },
     /** Starts closing the idle connection that was used first. */
     closeOldestIdle() {
-      const [entry] = idle;
-      if (entry !== undefined) void close(entry.connection);
+      const [connection] = idle;
+      if (connection !== undefined) void close(connection);
     },
     /**
      * Ends idle and opening connections now, those in use when given back, or now too. Resolves when they have closed, and
@@ -175,7 +169,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     async close({ includeInUse }: { readonly includeInUse: boolean }): Promise<void> {
       ended.abort(poolEnded(database.name));
       const connections = [
-        ...idle.map((entry) => entry.connection),
+        ...idle,
         ...(includeInUse ? inUse.keys() : []),
       ];
       const alreadyClosing = [...closing].map((connection) => connection.end());

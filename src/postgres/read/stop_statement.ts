@@ -1,5 +1,4 @@
 import { whyEnded } from "../../core/async/abort.ts";
-import { startTimer } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Lease } from "../pool/lease.ts";
 import type { StatementError } from "./statement_error.ts";
@@ -36,7 +35,7 @@ export async function untilStopped<T>(
     stopped.resolve({ ok: false, error });
   };
   const abort = () => void stop(cancelledError(signal));
-  const stopTimer = startTimer(timeoutMs + graceMs, () => void stop(overdueError));
+  lease.limitTime(timeoutMs + graceMs, () => void stop(overdueError));
   const working = work(() => isStopped);
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
@@ -47,7 +46,6 @@ export async function untilStopped<T>(
     if (isStopped) return await stopped.promise;
     throw error;
   } finally {
-    stopTimer();
     signal.removeEventListener("abort", abort);
     if (!isStopped) lease.release();
   }

@@ -3,6 +3,7 @@ import { AppError } from "../../../src/core/app_error.ts";
 import { untilAborted } from "../../../src/core/async/abort.ts";
 import {
   createDeadline,
+  createRestartableTimer,
   createSharedDeadline,
   isTimeout,
   settlesWithin,
@@ -75,6 +76,36 @@ Deno.test("a shared deadline bounds each wait by itself, and passes on what come
   assert.equal(await late, "late");
   clearInterval(alive);
   shared.close();
+});
+
+Deno.test("a restartable timer expires once, at the end of what was started last", async () => {
+  // its timer alone does not keep a process alive
+  const alive = setInterval(() => {}, 100);
+  const timer = createRestartableTimer();
+  const expired: string[] = [];
+  const start = (ms: number, what: string) => timer.start(ms, () => expired.push(what));
+  start(60_000, "long");
+  start(20, "shorter");
+  await sleep(60);
+  assert.deepEqual(expired, ["shorter"]);
+  start(5, "stopped");
+  timer.stop();
+  await sleep(20);
+  start(5, "replaced by a longer one");
+  start(40, "longer");
+  await sleep(20);
+  assert.deepEqual(expired, ["shorter"]);
+  await sleep(60);
+  assert.deepEqual(expired, ["shorter", "longer"]);
+  start(2 ** 31, "in more than 25 days");
+  start(Infinity, "never");
+  await sleep(10);
+  start(5, "closed");
+  timer.close();
+  start(5, "after its end");
+  await sleep(20);
+  assert.deepEqual(expired, ["shorter", "longer"]);
+  clearInterval(alive);
 });
 
 Deno.test("isTimeout() knows an AppError and a DOMException for a time that was up", () => {

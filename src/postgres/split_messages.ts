@@ -1,0 +1,88 @@
+import { Buffer } from "node:buffer";
+
+/** Values in PostgreSQL's own text format. */
+type Values = readonly (string | null)[];
+
+interface MessageReaders {
+  /** Gets the values of a row, with the length that its message tells of itself. */
+  readonly onRow: (fields: Values, length: number) => void;
+  /** Gets all other messages: one, or several that came together; none in part. */
+  readonly onOthers: (messages: Buffer) => void;
+}
+
+/** One byte for the kind, four for the length, which counts itself (PostgreSQL manual, "Message Formats"). */
+const headerBytes = 5;
+const dataRow = "D".charCodeAt(0);
+
+/** Above that a value is read by itself: then it is quicker than to look whether it is all ASCII. */
+const longestShort = 64;
+
+/**
+ * Takes what a server sends, in the parts that it comes in, and reads the rows, of which there are many. The driver's parser,
+ * which the other messages are for, has the runtime make a text of each value, and that takes longer than all else
+ * about it. Here the runtime makes one of the whole part, of which short values in ASCII are cut out.
+ */
+export function createMessageSplitter({ onRow, onOthers }: MessageReaders): (part: Buffer) => void {
+  // of a message that came in part: what is there, and how much is needed to go on
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  let neededBytes = 0;
+
+  function split(bytes: Buffer): void {
+    let text = "";
+    let at = 0;
+    let othersFrom = 0;
+    for (let end; (end = endOfMessage(bytes, at)) <= bytes.length; at = end) {
+      if (bytes[at] !== dataRow) continue;
+      if (othersFrom < at) onOthers(bytes.subarray(othersFrom, at));
+      othersFrom = end;
+      if (text === "") text = bytes.toString("latin1");
+      onRow(readRow(bytes, text, at + headerBytes), end - at - 1);
+    }
+    if (othersFrom < at) onOthers(bytes.subarray(othersFrom, at));
+    if (at === bytes.length) return;
+    waiting = [bytes.subarray(at)];
+    waitingBytes = bytes.length - at;
+    neededBytes = endOfMessage(bytes, at) - at;
+  }
+
+  return (part) => {
+    if (waitingBytes === 0) return split(part);
+    waiting.push(part);
+    waitingBytes += part.length;
+    if (waitingBytes < neededBytes) return;
+    const whole = Buffer.concat(waiting, waitingBytes);
+    waiting = [];
+    waitingBytes = 0;
+    split(whole);
+  };
+}
+
+/** Where a message ends, or its header where that is not whole. */
+function endOfMessage(bytes: Buffer, at: number): number {
+  return at + headerBytes > bytes.length ? at + headerBytes : at + 1 + bytes.readUInt32BE(at + 1);
+}
+
+function readRow(bytes: Buffer, text: string, start: number): Values {
+  const fields = new Array<string | null>(bytes.readInt16BE(start));
+  let at = start + 2;
+  for (let index = 0; index < fields.length; index++) {
+    const length = bytes.readInt32BE(at);
+    at += 4;
+    // NULL
+    if (length === -1) {
+      fields[index] = null;
+      continue;
+    }
+    const end = at + length;
+    fields[index] = isShortAscii(bytes, at, end) ? text.substring(at, end) : bytes.toString("utf8", at, end);
+    at = end;
+  }
+  return fields;
+}
+
+function isShortAscii(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start > longestShort) return false;
+  for (let at = start; at < end; at++) if ((bytes[at] ?? 0) > 0x7f) return false;
+  return true;
+}
