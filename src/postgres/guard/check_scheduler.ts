@@ -1,5 +1,6 @@
 import { createQueue } from "../../core/async/queue.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
+import { createLatestByText } from "../../core/latest_by_text.ts";
 import { callerKey, type Principal } from "../../core/principal.ts";
 import { createCheckThreads, type Unchecked, type Waiter } from "./check_threads.ts";
 import { maxStatementLength } from "./parser.ts";
@@ -34,10 +35,22 @@ const sliceMs = 4;
 const budgetMs = 3_000;
 
 /**
- * How many of the latest results are kept: each statement is checked to tell SQL from words, and again before
- * it runs.
+ * Of the latest results and their statements. Each statement is checked to tell SQL from words, and again before it runs,
+ * and programs send the same ones over and over. A result follows from the text alone, unless the time did not suffice.
  */
-const maxRemembered = 32;
+const maxRememberedBytes = 4 * 1_048_576;
+
+/** How long it is remembered that the time did not suffice: the machine may have been busy. */
+const overdueMs = 60_000;
+
+/** What is kept of a statement. */
+interface Reading {
+  readonly result: GuardResult;
+  /** In milliseconds of `performance.now`; absent where it always holds. */
+  readonly until?: number;
+  /** Absent until it is asked for, and then undefined where the statement has none. */
+  fingerprint?: string | undefined;
+}
 
 /** Why a statement was not checked, as the reply says it. */
 const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
@@ -51,15 +64,14 @@ const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
 export async function createCheckScheduler(): Promise<CheckScheduler & Disposable> {
   const guard = await createStatementGuard();
   const threads = createCheckThreads({ budgetMs });
-  const remembered = new Map<string, GuardResult>();
+  const remembered = createLatestByText<Reading>({ maxBytes: maxRememberedBytes });
   const queue = createQueue();
   // many short statements at once, such as a batch, take as long as a long one
   let spentMs = 0;
 
-  function remember(sql: string, result: GuardResult): GuardResult {
-    remembered.set(sql, result);
-    const [oldest] = remembered.keys();
-    if (remembered.size > maxRemembered && oldest !== undefined) remembered.delete(oldest);
+  function remember(sql: string, result: GuardResult, forMs?: number): GuardResult {
+    const until = forMs === undefined ? {} : { until: performance.now() + forMs };
+    remembered.set(sql, { result, ...until }, bytesOf(result));
     return result;
   }
 
@@ -87,23 +99,43 @@ export async function createCheckScheduler(): Promise<CheckScheduler & Disposabl
     if (reply.task === "check") return remember(sql, reply.result);
     const why = reply.task === "none" ? reply.why : "broken";
     const refused: GuardResult = { ok: false, reason: uncheckedReasons[why] };
-    return why === "overdue" ? remember(sql, refused) : refused;
+    return why === "overdue" ? remember(sql, refused, overdueMs) : refused;
+  }
+
+  async function findFingerprint(sql: string, by: Asker): Promise<string | undefined> {
+    if (isQuick(sql)) return guard.fingerprint(sql);
+    const reply = await threads.run({ task: "fingerprint", sql }, waiterOf(by));
+    return reply.task === "fingerprint" ? reply.fingerprint : undefined;
   }
 
   return {
     check(sql, by) {
       const known = remembered.get(sql);
-      if (known !== undefined) return known;
+      if (known !== undefined && (known.until === undefined || known.until > performance.now())) {
+        return known.result;
+      }
       if (!isQuick(sql)) return checkOnThread(sql, by);
       return spentMs < sliceMs ? checkAtOnce(sql) : checkAfterOthers(sql);
     },
     async fingerprint(sql, by) {
-      if (isQuick(sql)) return guard.fingerprint(sql);
-      const reply = await threads.run({ task: "fingerprint", sql }, waiterOf(by));
-      return reply.task === "fingerprint" ? reply.fingerprint : undefined;
+      const known = remembered.get(sql);
+      if (known !== undefined && "fingerprint" in known) return known.fingerprint;
+      const found = await findFingerprint(sql, by);
+      // where the time does not suffice, it may the next time
+      if (known !== undefined && (found !== undefined || isQuick(sql))) known.fingerprint = found;
+      return found;
     },
     [Symbol.dispose]: threads[Symbol.dispose],
   };
+}
+
+/** About as much as the engine needs for it. */
+function bytesOf(result: GuardResult): number {
+  if (!result.ok) return 2 * result.reason.length;
+  return result.names.reduce(
+    (sum, { schema = "", name }) => sum + 100 + 2 * (schema.length + name.length),
+    0,
+  );
 }
 
 // not by principal: without authentication all callers are one, and a user may have many sessions

@@ -1,3 +1,4 @@
+import { createLatestByText } from "../../core/latest_by_text.ts";
 import { isHarmless } from "./harmless_functions.ts";
 import { reachQueries, unnamedCallsQuery } from "./reach_query.ts";
 import { refusedFunctionNames, whyRefused } from "./refused_functions.ts";
@@ -30,20 +31,23 @@ interface Call {
 
 /** A result is reused for so long only, because the meaning of a name may change at any time. */
 const rememberedMs = 5_000;
-const maxRemembered = 1_000;
+const maxRememberedBytes = 4 * 1_048_576;
 
 /** Looks at what the names of a statement mean in a database, by the database's own catalogs. */
 export function createFunctionGuard({ allowedFunctions, now = Date.now }: FunctionGuardOptions) {
   const allowed = new Set(allowedFunctions);
   const refused = JSON.stringify(refusedFunctionNames);
   let unnamed = { exist: false, until: -Infinity };
-  const remembered = new Map<string, { readonly reason: string | undefined; readonly until: number }>();
+  const remembered = createLatestByText<{ readonly reason: string | undefined; readonly until: number }>({
+    maxBytes: maxRememberedBytes,
+  });
+  // the names of a statement that the guard remembers are the same object
+  const texts = new WeakMap<StatementNames, string>();
 
-  function remember(key: string, reason: string | undefined): void {
-    const oldest = remembered.keys().next();
-    if (remembered.size >= maxRemembered && !oldest.done) remembered.delete(oldest.value);
-    remembered.delete(key);
-    remembered.set(key, { reason, until: now() + rememberedMs });
+  function textOf(names: StatementNames): string {
+    const text = texts.get(names) ?? JSON.stringify(names);
+    texts.set(names, text);
+    return text;
   }
 
   /** The query that follows all that this database has. */
@@ -63,7 +67,7 @@ export function createFunctionGuard({ allowedFunctions, now = Date.now }: Functi
      */
     async check(names: StatementNames, cacheKey: string, lookUp: LookUp): Promise<string | undefined> {
       if (names.length === 0) return undefined;
-      const wanted = JSON.stringify(names);
+      const wanted = textOf(names);
       const key = `${cacheKey}\n${wanted}`;
       const known = remembered.get(key);
       if (known !== undefined && known.until > now()) return known.reason;
@@ -71,7 +75,8 @@ export function createFunctionGuard({ allowedFunctions, now = Date.now }: Functi
       const reason = rows.map((row) => reasonAgainst(callOf(row), allowed)).find((text) =>
         text !== undefined
       );
-      remember(key, reason);
+      const reasonBytes = 2 * (reason?.length ?? 0);
+      remembered.set(key, { reason, until: now() + rememberedMs }, reasonBytes);
       return reason;
     },
   };

@@ -79,7 +79,9 @@ Deno.test("check() remembers its results of the latest statements, and on no oth
   const check = async (sql: string) => await checks.check(sql, by);
   const result = await check("SELECT 'remembered'");
   assert.equal(await check("SELECT 'remembered'"), result);
-  for (let other = 0; other < 32; other++) await check(`SELECT 'another', ${other}`);
+  for (let other = 0; other < 1_000; other++) await check(`SELECT 'another', ${other}`);
+  assert.equal(await check("SELECT 'remembered'"), result);
+  for (let other = 0; other < 22; other++) await check(`SELECT '${"x".repeat(99_000)}', ${other}`);
   assert.notEqual(await check("SELECT 'remembered'"), result);
   assert.deepEqual(await check("SELECT 'remembered'"), result);
   const tooLong = `SELECT '${"x".repeat(100_000)}'`;

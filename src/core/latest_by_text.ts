@@ -1,0 +1,35 @@
+/** The latest values by their texts, as many as so many bytes hold. */
+export interface LatestByText<T> {
+  get(text: string): T | undefined;
+  /** In place of what the text had before. A value that would need more than all of the room is left out. */
+  set(text: string, value: T, valueBytes: number): void;
+}
+
+/** What the engine needs for an entry, beside the two bytes of each UTF-16 unit of its text. */
+const entryBytes = 200;
+
+/** @param maxBytes of texts and values together; what came first is forgotten first */
+export function createLatestByText<T>({ maxBytes }: { readonly maxBytes: number }): LatestByText<T> {
+  const entries = new Map<string, { readonly value: T; readonly bytes: number }>();
+  let bytes = 0;
+
+  function forget(text: string): void {
+    bytes -= entries.get(text)?.bytes ?? 0;
+    entries.delete(text);
+  }
+
+  return {
+    get: (text) => entries.get(text)?.value,
+    set(text, value, valueBytes) {
+      forget(text);
+      const added = entryBytes + 2 * text.length + valueBytes;
+      if (added > maxBytes) return;
+      for (const oldest of entries.keys()) {
+        if (bytes + added <= maxBytes) break;
+        forget(oldest);
+      }
+      entries.set(text, { value, bytes: added });
+      bytes += added;
+    },
+  };
+}
