@@ -6,17 +6,14 @@
 import { databaseEntry, startConfiguredServer } from "../tests/support/configured_server.ts";
 import { createTestDatabase } from "../tests/support/database.ts";
 import { httpLoad } from "./http_load.ts";
+import { itemsTable } from "./items_table.ts";
 import { cpuMs, print } from "./measure.ts";
 
 const seconds = Number(Deno.env.get("BENCH_SECONDS") ?? 5);
 const connections = 32;
 
 await using database = await createTestDatabase();
-await database.query(`
-  CREATE TABLE items (id int PRIMARY KEY, name text NOT NULL, price numeric NOT NULL, added timestamptz NOT NULL);
-  INSERT INTO items SELECT i, 'item ' || i, i * 1.5, '2026-01-01'::timestamptz + i * interval '1 minute'
-    FROM generate_series(1, 10000) i`);
-await database.query("VACUUM ANALYZE items");
+await database.query(itemsTable);
 await using running = await startConfiguredServer(
   `databases: [${databaseEntry("main", database.name, "pool_max_conns: 4")}]`,
 );

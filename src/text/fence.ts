@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-
 /** Marks around data in a prompt or a reply, so that a model does not take it for instructions. */
 export interface Fence {
   /** The line before the data, as in `<data-0123456789abcdef0123456789abcdef>`. */
@@ -28,5 +26,6 @@ export function createFence(random: () => string = randomMark): Fence {
 }
 
 function randomMark(): string {
-  return randomBytes(16).toString("hex");
+  // 122 random bits
+  return crypto.randomUUID().replaceAll("-", "");
 }

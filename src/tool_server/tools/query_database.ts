@@ -2,12 +2,11 @@ import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
-import { jsonValue, typeName } from "../../postgres/read/json_values.ts";
 import { createFence } from "../../text/fence.ts";
-import { formatTsv } from "../../text/tsv.ts";
 import { type Answer, type AnswerQuestion, type Question, runStatement } from "../questions/answer.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
+import { rowsReply } from "./rows_reply.ts";
 import { statementErrorReply, statementErrorText } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
@@ -171,32 +170,4 @@ function questionText(words: string): string {
 function errorText({ text }: Question, { sql, error }: { sql: string; error: StatementError }): string {
   const what = statementErrorText(error, sql);
   return sql === text ? what : `${what}\n\nSQL Query:\n${sql}`;
-}
-
-function rowsReply(question: Question, { sql, result }: Answer & { readonly kind: "rows" }) {
-  const { columns, rows, truncatedBy } = result;
-  const database = question.database.name;
-  const truncated = truncatedBy !== undefined;
-  const next = question.offset + rows.length;
-  // the same words may become another statement
-  const again = sql === question.text ? "call again" : "send the SQL above as `query`";
-  const more = truncated ? `, more available: ${again} with offset=${next} for the next` : "";
-  const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}${more}`;
-  const sizeNote = truncatedBy === "bytes"
-    ? "\nThe answer reached its size limit; select fewer columns."
-    : "";
-  return {
-    // what is in the rows was written by whoever writes to the database, and goes to a model
-    text: `Database: ${database}\n\nSQL Query:\n${sql}\n\nResults (${count}):${sizeNote}\n` +
-      createFence().wrap(formatTsv(columns.map((column) => column.name), rows)),
-    data: {
-      database,
-      sql,
-      columns: columns.map((column) => ({ name: column.name, type: typeName(column.typeOid) })),
-      rows: rows.map((row) => row.map((value, index) => jsonValue(value, columns[index]?.typeOid ?? 0))),
-      row_count: rows.length,
-      truncated,
-      ...(truncated ? { next_offset: next } : {}),
-    },
-  };
 }
