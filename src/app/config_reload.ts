@@ -19,6 +19,8 @@ export interface ConfigReloadOptions {
    */
   readonly servers: readonly ApplyConfig[];
   readonly files: FileWatch;
+  /** Told of each time that the configuration was loaded, and whether it is in force. */
+  readonly onReload: (result: "ok" | "failed") => void;
   readonly logger: Logger;
 }
 
@@ -28,7 +30,7 @@ export type ApplyConfig = (next: Config) => Promise<(() => void) | undefined>;
  * Loads the configuration again when its file changes, and when it is asked to. One that does not load changes nothing.
  */
 export async function watchConfig(options: ConfigReloadOptions): Promise<WatchedFiles> {
-  const { source: { path, load }, servers, files, logger } = options;
+  const { source: { path, load }, servers, files, onReload, logger } = options;
   const settings = JSON.stringify;
   let current = settings(options.config);
   let notInForce = "";
@@ -51,8 +53,10 @@ export async function watchConfig(options: ConfigReloadOptions): Promise<Watched
       if (changed) { for (const warning of warnings) logger.warn(warning); }
       warnOfRest(config, asked);
       logger.info(`Reloaded ${path}`);
+      onReload("ok");
     } catch (error) {
       failed = true;
+      onReload("failed");
       logger.error(`Failed to reload ${path}; the current settings stay in force`, { error });
     }
   }

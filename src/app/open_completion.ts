@@ -1,10 +1,11 @@
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
+import { createServerMetrics, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createCompletionProvider } from "../llm/create_provider.ts";
 import { longestDelayBeforeFallbackMs, withFallback } from "../llm/fallback.ts";
 import { longestAnswer } from "../llm/vendors/longest_answer.ts";
-import type { CompletionProvider, OnUsage } from "../llm/provider.ts";
+import { type CompletionProvider, type OnUsage, providerName } from "../llm/provider.ts";
 import { vendorAddresses } from "../llm/provider_kinds.ts";
 import { type ApiKeySources, type KeyedProvider, openProviderKey } from "./provider_key.ts";
 
@@ -16,6 +17,8 @@ export interface OpenCompletionOptions {
   readonly files: FileWatch;
   /** Told what each request uses. */
   readonly onUsage?: OnUsage;
+  /** Counted nowhere where absent. */
+  readonly metrics?: ServerMetrics;
   readonly logger: Logger;
 }
 
@@ -28,7 +31,7 @@ const defaultAnthropicModel = "claude-sonnet-5-5";
 
 /** The models that the tool server asks, each behind a breaker of its own; undefined where `llm` names none. */
 export async function openCompletion(options: OpenCompletionOptions): Promise<OpenCompletion | undefined> {
-  const { config: { llm }, onUsage, logger } = options;
+  const { config: { llm }, onUsage, metrics = createServerMetrics(), logger } = options;
   const { provider, model = defaultAnthropicModel } = llm;
   if (!llm.enabled || provider === undefined || provider === "local") return undefined;
   await using opening = new AsyncDisposableStack();
@@ -38,6 +41,7 @@ export async function openCompletion(options: OpenCompletionOptions): Promise<Op
     const { provider: kind, model } = entry;
     const keyed = keyedProvider(entry, options.config);
     const key = opening.use(await openProviderKey(keyed, options));
+    const counted = opening.use(metrics.ofProvider("tool_server", "", providerName({ kind, model })));
     providers.push(createCompletionProvider({
       kind,
       model,
@@ -51,6 +55,7 @@ export async function openCompletion(options: OpenCompletionOptions): Promise<Op
       perAttemptTimeoutMs: llm.per_attempt_timeout,
       longestAskedDelayMs: at < entries.length - 1 ? longestDelayBeforeFallbackMs : undefined,
       onUsage,
+      metrics: counted,
       logger,
     }));
   }

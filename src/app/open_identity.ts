@@ -15,6 +15,7 @@ import type { Config } from "../config/mod.ts";
 import { openFileWarning } from "../core/files/file_access.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
+import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
 
 /** Everything that tells a server who is calling. */
@@ -32,6 +33,7 @@ export interface IdentityOptions {
   readonly audit: AuditTrail | undefined;
   /** Told of each attempt to log in. */
   readonly onLogin: (report: LoginReport) => void;
+  readonly metrics: ServerMetrics;
   readonly logger: Logger;
 }
 
@@ -63,6 +65,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     onLogin(report) {
       options.onLogin(report);
       const { username, address, result, reason, sessionId } = report;
+      options.metrics.logins.of(reason ?? result).add();
       options.audit?.record({
         event: "login",
         outcome: result === "success" ? "ok" : result,
@@ -97,7 +100,7 @@ async function openTokens(options: IdentityOptions, stack: AsyncDisposableStack)
     onEnded: (id) => options.onEnded({ kind: "token", id }),
     beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
   });
-  late.watcher = stack.use(await watchFile(path, tokens.text, tokens.read, tokens.adopt, options));
+  late.watcher = stack.use(await watchFile("tokens", path, tokens.text, tokens.read, tokens.adopt, options));
   const sweep = () =>
     tokens.sweep().catch((error) =>
       logger.warn("Cannot remove expired tokens from the token file", { file: path, error })
@@ -110,7 +113,8 @@ async function openTokens(options: IdentityOptions, stack: AsyncDisposableStack)
 }
 
 async function openUsers(options: IdentityOptions, stack: AsyncDisposableStack): Promise<UserDirectory> {
-  const { auth: { user_file: path, max_failed_attempts_before_lockout }, audit, sessions, logger } = options;
+  const { auth: { user_file: path, max_failed_attempts_before_lockout }, audit, sessions, metrics, logger } =
+    options;
   const late: { watcher?: CredentialWatcher } = {};
   const users = await openUserDirectory({
     path,
@@ -122,10 +126,13 @@ async function openUsers(options: IdentityOptions, stack: AsyncDisposableStack):
     onLockout(user) {
       logger.warn("An account was locked after too many failed logins", { user });
       audit?.record({ event: "lockout", outcome: "ok", user });
+      metrics.lockouts.add();
     },
   });
   stack.use(users);
-  late.watcher = stack.use(await watchFile(path, users.text, () => users.reload(), () => {}, options));
+  late.watcher = stack.use(
+    await watchFile("users", path, users.text, () => users.reload(), () => {}, options),
+  );
   return users;
 }
 
@@ -134,11 +141,12 @@ async function openUsers(options: IdentityOptions, stack: AsyncDisposableStack):
  * @param loaded the text that is loaded already; undefined where there was no file
  */
 function watchFile<T>(
+  what: "tokens" | "users",
   path: string,
   loaded: string | undefined,
   load: (file: CredentialText) => T | Promise<T>,
   adopt: (data: T) => void,
-  { audit, files, logger }: IdentityOptions,
+  { audit, files, metrics, logger }: IdentityOptions,
 ): Promise<CredentialWatcher> {
   return createCredentialWatcher<T>({
     path,
@@ -147,8 +155,12 @@ function watchFile<T>(
     onReload(data) {
       adopt(data);
       audit?.record({ event: "reload", outcome: "ok", file: path });
+      metrics.reloads.of(what, "ok").add();
     },
-    onError: (reason) => audit?.record({ event: "reload", outcome: "failed", file: path, reason }),
+    onError(reason) {
+      audit?.record({ event: "reload", outcome: "failed", file: path, reason });
+      metrics.reloads.of(what, "failed").add();
+    },
     files,
     logger,
   });

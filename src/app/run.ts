@@ -2,6 +2,7 @@ import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import { type Config, offersTool } from "../config/mod.ts";
 import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
+import { createServerMetrics, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { demoGreeting, ragGreeting } from "../demo/demo_greeting.ts";
 import { demoPipeline } from "../demo/demo_handbook.ts";
 import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
@@ -22,6 +23,7 @@ import {
 } from "./open_databases.ts";
 import { openIdentity } from "./open_identity.ts";
 import { type HttpServer, serveHttp } from "./serve_http.ts";
+import { serveMetrics } from "./serve_metrics.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
 
 export interface RunOptions {
@@ -45,6 +47,7 @@ interface Running extends RunOptions {
   readonly files: FileWatch;
   /** From now on, `prepare` gets the configuration whenever it changes. */
   readonly onConfig: (prepare: ApplyConfig) => void;
+  readonly metrics: ServerMetrics;
   readonly logger: Logger;
 }
 
@@ -57,6 +60,10 @@ export async function run(options: RunOptions): Promise<void> {
   let { level } = config.log;
   const logger = createLogger({ ...config.log, level: () => level });
   for (const warning of options.warnings) logger.warn(warning);
+  const metrics = createServerMetrics();
+  const { address } = config.metrics;
+  const { version } = options.serverInfo;
+  await using _metrics = address && await serveMetrics({ address, metrics, version, logger });
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
   using files = createFileWatch();
@@ -70,13 +77,18 @@ export async function run(options: RunOptions): Promise<void> {
     : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
   const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
-  const running = { ...options, databases, files, onConfig, logger };
+  const running = { ...options, databases, files, onConfig, metrics, logger };
   // before the server listens: without a listener, a signal that comes right then ends the process at once
   const ragStopped = rag ? untilStopped() : undefined;
   await using ragServer = rag ? await startRag(running) : undefined;
-  await using _configuration = demo || isStdio || reload === undefined
-    ? undefined
-    : await watchConfig({ config, source: reload, servers, files, logger });
+  await using _configuration = demo || isStdio || reload === undefined ? undefined : await watchConfig({
+    config,
+    source: reload,
+    servers,
+    files,
+    onReload: (result) => metrics.reloads.of("configuration", result).add(),
+    logger,
+  });
   // at the same time: otherwise one would take new requests while the other stops
   await Promise.all([
     servesTools ? runToolServer(running) : undefined,
@@ -96,6 +108,7 @@ async function startRag(running: Running): Promise<HttpServer> {
       : {}),
     files,
     version: running.serverInfo.version,
+    metrics: running.metrics,
     logger,
   });
   running.onConfig(server.prepare);
@@ -105,7 +118,7 @@ async function startRag(running: Running): Promise<HttpServer> {
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
 async function runToolServer(running: Running): Promise<void> {
-  const { config, demo, databases, files, logger } = running;
+  const { config, demo, databases, files, metrics, logger } = running;
   await using audit = config.audit.file === undefined
     ? undefined
     : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
@@ -114,7 +127,8 @@ async function runToolServer(running: Running): Promise<void> {
     now: Date.now,
     onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
   });
-  await using completion = demo ? undefined : await openCompletion({ config, files, logger });
+  metrics.sessions.collect(() => [{ labels: [], value: sessions.size }]);
+  await using completion = demo ? undefined : await openCompletion({ config, files, metrics, logger });
   using history = openHistory(config, logger);
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   using incidents = createIncidentLog(logger, audit);
@@ -127,6 +141,7 @@ async function runToolServer(running: Running): Promise<void> {
     audit,
     onCall: incidents.called,
     serverInfo: running.serverInfo,
+    metrics,
     logger,
   });
   const warned = logStartupWarnings(toolServer.databases, logger);
@@ -153,7 +168,8 @@ interface Serving extends Running {
 }
 
 async function runHttp(serving: Serving): Promise<void> {
-  const { config: { http, builtins }, sessions, audit, incidents, toolServer, files, logger } = serving;
+  const { config: { http, builtins }, sessions, audit, incidents, toolServer, files, metrics, logger } =
+    serving;
   await using identity = http.auth.enabled
     ? await openIdentity({
       auth: http.auth,
@@ -162,6 +178,7 @@ async function runHttp(serving: Serving): Promise<void> {
       onEnded: toolServer.endPrincipal,
       audit,
       onLogin: incidents.loggedIn,
+      metrics,
       logger,
     })
     : undefined;
@@ -172,15 +189,26 @@ async function runHttp(serving: Serving): Promise<void> {
     authentication: identity && {
       authenticator: identity.authenticator,
       ...(offersTool(builtins, "authenticate_user") ? { login: identity.login } : {}),
-      onRefusal: incidents.refused,
+      onRefusal: refusalCounter(serving),
     },
+    metrics,
     logger,
   });
   serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
   await untilStopped();
 }
 
-async function runDemo({ config, toolServer, incidents, print, files, logger }: Serving): Promise<void> {
+/** What is told of requests that were refused for their token. */
+function refusalCounter({ incidents, metrics }: Serving): (address: string) => void {
+  const refused = metrics.refusals.of("tool_server", "unauthorized");
+  return (address) => {
+    refused.add();
+    incidents.refused(address);
+  };
+}
+
+async function runDemo(serving: Serving): Promise<void> {
+  const { config, toolServer, print, files, metrics, logger } = serving;
   const { address, auth } = config.http;
   const { token, authenticator } = authenticatorOfOneToken();
   await using server = await serveHttp({
@@ -188,7 +216,8 @@ async function runDemo({ config, toolServer, incidents, print, files, logger }: 
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
     toolServer,
     files,
-    authentication: auth.enabled ? { authenticator, onRefusal: incidents.refused } : undefined,
+    authentication: auth.enabled ? { authenticator, onRefusal: refusalCounter(serving) } : undefined,
+    metrics,
     logger,
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));

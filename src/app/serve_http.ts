@@ -1,12 +1,14 @@
 import { createClientAddress } from "../http/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
+import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createSharedDeadline, withDeadline } from "../core/async/deadline.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
+import { countRequests } from "../http/count_requests.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { startListener } from "../http/listener.ts";
-import { type Authentication, createEndpoint } from "../tool_server/endpoint.ts";
+import { type Authentication, createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import type { Database } from "../postgres/database.ts";
 import { readTls, watchTls } from "./tls_files.ts";
@@ -37,9 +39,10 @@ export async function serveHttp(options: {
   toolServer: ToolServer;
   authentication: Authentication | undefined;
   files: FileWatch;
+  metrics: ServerMetrics;
   logger: Logger;
 }): Promise<ReloadingHttpServer> {
-  const { http, toolServer, authentication, files, logger } = options;
+  const { http, toolServer, authentication, files, metrics, logger } = options;
   const { inFlight, registry, serverInfo } = toolServer;
   const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, logger });
   const checksOf = ({ allowed_hosts, allowed_origins, client_ip }: Config["http"]) => ({
@@ -66,19 +69,27 @@ export async function serveHttp(options: {
     streamableHttp,
     bodyTimeout,
     unreachableDatabases: createReadiness(() => toolServer.databases),
+    durations: {
+      identity: metrics.stage("tool_server", "identity"),
+      reply: metrics.stage("tool_server", "reply"),
+    },
     logger,
   });
   const tls = http.tls.enabled ? await readTls(http.tls, "http.tls") : undefined;
+  async function handle(request: Request, peer: string): Promise<Response> {
+    const { checkHostAndOrigin, crossOrigin } = checks;
+    const refusedFor = checkHostAndOrigin(request);
+    if (refusedFor !== undefined) {
+      metrics.refusals.of("tool_server", refusedFor).add();
+      return await endpoint.refuse(request, refusedFor);
+    }
+    return crossOrigin.preflight(request) ??
+      crossOrigin.mark(request, await endpoint.fetch(request, { peer }));
+  }
   const listener = startListener({
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
-    handle: async (request, peer) => {
-      const { checkHostAndOrigin, crossOrigin } = checks;
-      const refusedFor = checkHostAndOrigin(request);
-      if (refusedFor !== undefined) return await endpoint.refuse(request, refusedFor);
-      return crossOrigin.preflight(request) ??
-        crossOrigin.mark(request, await endpoint.fetch(request, { peer }));
-    },
+    handle: countRequests(handle, toolServerRoute, metrics.ofRequests("tool_server")),
     logger,
   });
   const certificate = tls && await watchTls({
@@ -87,6 +98,7 @@ export async function serveHttp(options: {
     current: tls,
     replace: listener.replaceCertificate,
     files,
+    onReload: (result) => metrics.reloads.of("certificate", result).add(),
     logger,
   });
   return {

@@ -48,12 +48,14 @@ export interface TlsWatchOptions {
   readonly current: TlsPair;
   readonly replace: (tls: TlsPair) => Promise<void>;
   readonly files: FileWatch;
+  /** Told whether what was read could be used, where it was new. */
+  readonly onReload: (result: "ok" | "failed") => void;
   readonly logger: Logger;
 }
 
 /** Replaces the certificate when its files change. A pair that does not fit changes nothing. */
 export async function watchTls(options: TlsWatchOptions): Promise<WatchedFiles> {
-  const { tls, section, replace, files, logger } = options;
+  const { tls, section, replace, files, onReload, logger } = options;
   const names = `${tls.cert_file} and ${tls.key_file}`;
   let current = options.current;
   let fault: string | undefined;
@@ -65,12 +67,16 @@ export async function watchTls(options: TlsWatchOptions): Promise<WatchedFiles> 
       const isNew = next.cert !== current.cert || next.key !== current.key;
       if (isNew) await replace(next);
       current = next;
-      if (isNew || fault !== undefined) logger.info(`Reloaded the certificate of ${names}`);
+      if (isNew || fault !== undefined) {
+        logger.info(`Reloaded the certificate of ${names}`);
+        onReload("ok");
+      }
       fault = undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (reason === fault && !asked) return;
       fault = reason;
+      onReload("failed");
       logger.error(`Failed to reload the certificate of ${names}; the current one stays in force`, { error });
     }
   }

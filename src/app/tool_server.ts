@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
+import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
@@ -31,6 +32,7 @@ import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
 import { type CallReport, createRegistry } from "../tool_server/tools/registry.ts";
 import type { OpenDatabase } from "./open_databases.ts";
+import { watchPools } from "./watch_pools.ts";
 
 export interface ToolServerOptions {
   readonly databases: readonly OpenDatabase[];
@@ -45,6 +47,7 @@ export interface ToolServerOptions {
   /** Told of each call that has ended. */
   readonly onCall: (report: CallReport) => void;
   readonly serverInfo: ServerInfo;
+  readonly metrics: ServerMetrics;
   readonly logger: Logger;
 }
 
@@ -59,12 +62,19 @@ export type ToolServer = Awaited<ReturnType<typeof createToolServer>>;
 
 /** The tools over the databases, before any transport. */
 export async function createToolServer(options: ToolServerOptions) {
-  const { maxConnections, words, serverInfo, logger } = options;
-  const guard = await createCheckScheduler();
+  const { maxConnections, words, serverInfo, metrics, logger } = options;
+  const guard = await createCheckScheduler({ durations: metrics.stage("tool_server", "guard") });
   const pools = createConnectionPools({ maxConnections, logger });
+  const watchedPools = watchPools(metrics, "tool_server", {
+    pools,
+    maxConnections,
+    databases: () => entries.map(({ name }) => name),
+  });
   const opened = new WeakMap<OpenDatabase["options"], Database>();
   const entryOf = ({ options: database, availableToUsers }: OpenDatabase) => {
-    const reader = opened.get(database) ?? createDatabase({ options: database, pools, guard, logger });
+    const statements = metrics.ofDatabase("tool_server", database.name);
+    const reader = opened.get(database) ??
+      createDatabase({ options: database, pools, guard, metrics: statements, logger });
     opened.set(database, reader);
     return { name: database.name, available_to_users: availableToUsers, database: reader };
   };
@@ -93,6 +103,7 @@ export async function createToolServer(options: ToolServerOptions) {
       options.onCall(report);
       return account?.(report);
     },
+    onEnded: metrics.toolCalled,
   });
   return {
     registry,
@@ -121,6 +132,7 @@ export async function createToolServer(options: ToolServerOptions) {
     async [Symbol.asyncDispose](): Promise<void> {
       answerer?.[Symbol.dispose]();
       guard[Symbol.dispose]();
+      watchedPools[Symbol.dispose]();
       await pools.close();
     },
   };

@@ -43,7 +43,7 @@ export function changedAtStartOnly(before: Config, after: Config): string[] {
 
 function compare(name: string, before: unknown, after: unknown, names: string[]): void {
   // written as one text
-  const isWhole = name === "http.address" || name === "server.address";
+  const isWhole = name === "http.address" || name === "server.address" || name === "metrics.address";
   if (!isWhole && isMap(before) && isMap(after)) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       compare(name === "" ? key : `${name}.${key}`, before[key], after[key], names);

@@ -29,6 +29,7 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   checkTls(tree, ["http", "tls"], report);
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
+  checkMetricsAddress(tree, context, report);
   checkCompletion(tree["llm"], report);
   checkPipelines(tree, report);
   checkSources(tree["pipelines"], report);
@@ -116,6 +117,21 @@ function checkListeners(tree: ValueMap, context: RunContext, report: Report): vo
       ["server", "address"],
       `the RAG server and http.address would both listen on port ${address.port}`,
     );
+  }
+}
+
+function checkMetricsAddress(tree: ValueMap, context: RunContext, report: Report): void {
+  const path = ["metrics", "address"];
+  const address = parseListenAddress(String(valueAt(tree, path) ?? ""));
+  if (address === undefined) return;
+  const servers = [
+    ...(valueAt(tree, ["http", "enabled"]) === true ? [[["http", "address"], ":8080"] as const] : []),
+    ...(context.rag ? [[["server", "address"], "0.0.0.0:8080"] as const] : []),
+  ];
+  for (const [server, byDefault] of servers) {
+    const other = parseListenAddress(String(valueAt(tree, server) ?? byDefault));
+    if (other === undefined || !addressesCollide(address, other)) continue;
+    report(path, `needs a port of its own: ${formatPath(server)} listens on port ${address.port}`);
   }
 }
 

@@ -24,6 +24,8 @@ export interface ListenerOptions {
    * the headers, the body's length among them (RFC 9110, section 9.3.2).
    */
   readonly handle: (request: Request, peer: string) => Response | Promise<Response>;
+  /** How the log says where it listens, before the URL; `listening on` where absent. */
+  readonly announcement?: string;
   readonly logger: Logger;
 }
 
@@ -36,7 +38,7 @@ const cutOffMs = 1_000;
  * @throws AppError `unavailable` where the address cannot be listened on, `invalid` where TLS files do not fit
  */
 export function startListener(options: ListenerOptions) {
-  const { address, tls, handle, logger } = options;
+  const { address, tls, handle, announcement = "listening on", logger } = options;
   const server = openServer({
     address,
     tls,
@@ -52,7 +54,7 @@ export function startListener(options: ListenerOptions) {
   });
   const bound = { host: address.host, port: server.addr.port };
   const url = `${tls === undefined ? "http" : "https"}://${formatListenAddress(bound)}`;
-  logger.info(`listening on ${url}`);
+  logger.info(`${announcement} ${url}`);
 
   return {
     /** With the port that the system chose where 0 was asked for. */

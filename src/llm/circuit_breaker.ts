@@ -1,3 +1,4 @@
+import type { CircuitState } from "../core/metrics/server_metrics.ts";
 import {
   type CompletionPart,
   type CompletionProvider,
@@ -137,6 +138,8 @@ export function createCircuitBreaker(
 
   return {
     enter,
+    /** `half_open` while the one call is under way that is to find out whether the provider works again. */
+    state: (): CircuitState => open === undefined ? "closed" : probe === undefined ? "open" : "half_open",
     /** The provider sent something to some caller. */
     hear(): void {
       heardAt = now();

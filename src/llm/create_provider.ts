@@ -1,14 +1,17 @@
 import { createCircuitBreaker, guardCompletion, guardEmbedding, guardRerank } from "./circuit_breaker.ts";
+import { countCompletion, countEmbedding, countRerank } from "./count_calls.ts";
 import { localCompletion } from "./local/local_completion.ts";
 import { localEmbedding } from "./local/local_embedding.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
+  type OnUsage,
   providerName,
   type ProviderOptions,
   type RerankProvider,
 } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
+import { countedTokens } from "./usage_ledger.ts";
 import { createAnthropicCompletion } from "./vendors/anthropic.ts";
 import { createGeminiCompletion, createGeminiEmbedding } from "./vendors/gemini.ts";
 import { createOllamaCompletion, createOllamaEmbedding } from "./vendors/ollama.ts";
@@ -21,7 +24,8 @@ import { createVoyageEmbedding, createVoyageRerank } from "./vendors/voyage.ts";
  */
 export function createCompletionProvider(options: ProviderOptions): CompletionProvider {
   const { breaker, heard } = withBreaker(options);
-  return guardCompletion(completionOf(heard), breaker);
+  const provider = guardCompletion(completionOf(heard), breaker);
+  return options.metrics === undefined ? provider : countCompletion(provider, options.metrics);
 }
 
 /**
@@ -29,7 +33,8 @@ export function createCompletionProvider(options: ProviderOptions): CompletionPr
  */
 export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProvider {
   const { breaker, heard } = withBreaker(options);
-  return guardEmbedding(embeddingOf(heard), breaker);
+  const provider = guardEmbedding(embeddingOf(heard), breaker);
+  return options.metrics === undefined ? provider : countEmbedding(provider, options.metrics);
 }
 
 /**
@@ -38,13 +43,23 @@ export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProv
  */
 export function createRerankProvider(options: ProviderOptions): RerankProvider {
   const { breaker, heard } = withBreaker(options);
-  return guardRerank(rerankOf(heard), breaker);
+  const provider = guardRerank(rerankOf(heard), breaker);
+  return options.metrics === undefined ? provider : countRerank(provider, options.metrics);
 }
 
-/** A breaker, and the provider's options with which the breaker hears of replies. */
+/** A breaker, and the provider's options with which the breaker hears of replies, and tokens are counted. */
 function withBreaker(options: ProviderOptions) {
   const breaker = createCircuitBreaker(options);
-  return { breaker, heard: { ...options, onReply: breaker.hear } };
+  const { metrics } = options;
+  metrics?.watchCircuit(breaker.state);
+  const onUsage: OnUsage = (usage) => {
+    options.onUsage?.(usage);
+    metrics?.tokens.prompt.add(countedTokens(usage.promptTokens));
+    metrics?.tokens.completion.add(countedTokens(usage.completionTokens));
+    metrics?.tokens.cache_creation.add(countedTokens(usage.cacheCreationInputTokens));
+    metrics?.tokens.cache_read.add(countedTokens(usage.cacheReadInputTokens));
+  };
+  return { breaker, heard: { ...options, onUsage, onReply: breaker.hear } };
 }
 
 function completionOf(options: ProviderOptions): CompletionProvider {

@@ -1,4 +1,5 @@
 import type { Logger } from "../core/logger.ts";
+import type { ProviderMetrics } from "../core/metrics/server_metrics.ts";
 import type { ProviderKind } from "./provider_kinds.ts";
 
 /** What every provider of completions, embeddings or reranking looks like from the outside, whatever its kind. */
@@ -153,6 +154,8 @@ export interface ProviderOptions {
   readonly longestAskedDelayMs?: number | undefined;
   /** Told what each request used, including failed ones and pings. */
   readonly onUsage?: OnUsage | undefined;
+  /** Counts its calls; absent: nothing does. */
+  readonly metrics?: ProviderMetrics | undefined;
   /** Told of each piece of a reply to a POST. Replies to a GET say little about POSTs. */
   readonly onReply?: () => void;
   readonly logger: Logger;

@@ -43,8 +43,11 @@ function createUsageCounter(): UsageCounter {
   };
 }
 
-/** A provider may report a negative number, a fraction or none: that must not spoil what was counted before. */
 function grow(sum: number, tokens: number): number {
-  const counted = Number.isFinite(tokens) ? Math.max(0, Math.trunc(tokens)) : 0;
-  return Math.min(Number.MAX_SAFE_INTEGER, sum + counted);
+  return Math.min(Number.MAX_SAFE_INTEGER, sum + countedTokens(tokens));
+}
+
+/** A provider may report a negative number, a fraction or none: that must not spoil what was counted before. */
+export function countedTokens(tokens: number): number {
+  return Number.isFinite(tokens) ? Math.max(0, Math.trunc(tokens)) : 0;
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
+import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
 import { type Principal, principalKey, principalName } from "../core/principal.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
@@ -81,11 +82,14 @@ interface CreateDatabaseOptions {
   readonly options: DatabaseOptions;
   readonly pools: ConnectionPools;
   readonly guard: Pick<CheckScheduler, "check">;
+  /** Counted nowhere where absent. */
+  readonly metrics?: StatementMetrics;
   readonly logger: Logger;
 }
 
 export function createDatabase({ options, pools, guard, ...rest }: CreateDatabaseOptions): Database {
   const { name } = options;
+  const metrics = rest.metrics ?? createServerMetrics().ofDatabase("tool_server", name);
   const logger = rest.logger.with({ database: name });
   const functionGuard = createFunctionGuard({ allowedFunctions: options.allowedFunctions });
 
@@ -105,17 +109,41 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       const seconds = options.statementTimeoutMs / 1_000;
       return refusal(`pg_sleep() may not wait longer than the statement timeout of ${seconds} s`);
     }
+    const askedAt = performance.now();
     const lease = await pools.acquire(options, principal, signal).catch((error) => {
+      metrics.queue.observe(performance.now() - askedAt);
       if (signal.aborted) return undefined;
       throw error;
     });
     if (lease === undefined) return { ok: false, error: cancelledError(signal) };
+    const lentAt = performance.now();
+    metrics.queue.observe(lentAt - askedAt);
     const timeoutMs = (request.trusted ? request.timeoutMs : undefined) ?? options.statementTimeoutMs;
-    return await untilStopped(
-      lease,
-      { timeoutMs, signal, logger },
-      (isStopped) => run(lease, request, { names: checked.names, timeoutMs, isStopped }),
-    );
+    try {
+      return await untilStopped(
+        lease,
+        { timeoutMs, signal, onStop: metrics.stopped.add, logger },
+        (isStopped) => run(lease, request, { names: checked.names, timeoutMs, isStopped }),
+      );
+    } finally {
+      metrics.postgresql.observe(performance.now() - lentAt);
+    }
+  }
+
+  async function readAndCount(request: ReadRequest): Promise<ReadResult> {
+    const ended = metrics.ended[request.trusted ? "own" : "caller"];
+    try {
+      const result = await read(request);
+      if (result.ok) {
+        ended.rows.add();
+        metrics.rows.add(result.rows.length);
+        metrics.rowBytes.add(result.bytes);
+      } else ended[result.error.kind].add();
+      return result;
+    } catch (error) {
+      ended.unavailable.add();
+      throw error;
+    }
   }
 
   async function run(
@@ -164,7 +192,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   }
 
   async function readOwn(sql: string, signal: AbortSignal): Promise<readonly Row[]> {
-    const result = await read({ principal: { kind: "local" }, sql, signal, trusted: true });
+    const result = await readAndCount({ principal: { kind: "local" }, sql, signal, trusted: true });
     if (result.ok) return result.rows;
     throw new AppError("unavailable", `Cannot read from database "${name}": ${result.error.message}`);
   }
@@ -172,7 +200,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   return {
     name,
     rightsKey: (principal) => rightsKey(options, principal),
-    read,
+    read: readAndCount,
     ping: async (signal) => void await readOwn("SELECT 1", signal),
     warnings: async (signal) => warningsOf(name, await readOwn(privilegeQuery, signal)),
   };

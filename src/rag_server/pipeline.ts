@@ -1,5 +1,7 @@
 import { isTimeout, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
+import { timed } from "../core/metrics/histogram.ts";
+import { createServerMetrics, type QueryStages } from "../core/metrics/server_metrics.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
@@ -92,6 +94,8 @@ export interface PipelineOptions {
   readonly tokenBudget: number;
   readonly systemPrompt?: string | undefined;
   readonly allowsSources: boolean;
+  /** Counted nowhere where absent. */
+  readonly durations?: QueryStages;
   readonly logger: Logger;
 }
 
@@ -108,6 +112,7 @@ const nothingFound = "No relevant information was found in the documents.";
 
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { name, description, allowsSources, embedding, completion, rerank, tokenBudget, logger } = options;
+  const { durations = createServerMetrics().ofQueryStages(name) } = options;
 
   /** What a question comes to before a model is asked for an answer. */
   async function prepare(query: PipelineQuery) {
@@ -119,12 +124,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const question = searchText(query.query, messages);
     const usages: Usage[] = [];
     let embedded: Promise<Float32Array> | undefined;
+    let embeddingMs = 0;
     const embed = async () => {
+      const startedAt = performance.now();
       const { vectors: [vector], usage } = await embedding.embed({
         texts: [question],
         purpose: "query",
         signal,
-      });
+      }).finally(() => durations.embedding.observe(embeddingMs = performance.now() - startedAt));
       usages.push(usage);
       if (vector === undefined) {
         throw new ProviderError("provider", "the provider returned no vector for the question");
@@ -132,6 +139,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return vector;
     };
     const topN = query.topN ?? options.topN;
+    const searchedAt = performance.now();
     let documents = await retriever.retrieve({
       question,
       embedding: () => embedded ??= embed(),
@@ -140,11 +148,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       signal,
       ...caller,
       ...(filter !== undefined && { filter }),
-    });
+    }).finally(() => durations.search.observe(performance.now() - searchedAt - embeddingMs));
     if (rerank !== undefined) {
       const topK = Math.min(topN, rerank.topK ?? topN);
       const request = { question, documents, topK, signal, logger };
-      const reranked = await rerankDocuments(rerank.provider, request);
+      const reranked = await timed(durations.rerank, () => rerankDocuments(rerank.provider, request));
       documents = reranked.documents;
       usages.push(reranked.usage);
     }
@@ -172,7 +180,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async answer(query) {
       const prepared = await prepare(query);
       if (prepared.prompt.shown.length === 0) return { answer: nothingFound, ...resultOf(prepared) };
-      const { text, usage } = await completion.complete({ ...prepared.prompt, signal: query.signal });
+      const request = { ...prepared.prompt, signal: query.signal };
+      const { text, usage } = await timed(durations.answer, () => completion.complete(request));
       prepared.usages.push(usage);
       return { answer: text, ...resultOf(prepared) };
     },
@@ -181,9 +190,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (prepared.prompt.shown.length === 0) {
         yield { type: "chunk", content: nothingFound };
       } else {
-        for await (const part of completion.stream({ ...prepared.prompt, signal: query.signal })) {
-          if (part.type === "text") yield { type: "chunk", content: part.text };
-          else prepared.usages.push(part.usage);
+        const startedAt = performance.now();
+        try {
+          for await (const part of completion.stream({ ...prepared.prompt, signal: query.signal })) {
+            if (part.type === "text") yield { type: "chunk", content: part.text };
+            else prepared.usages.push(part.usage);
+          }
+        } finally {
+          durations.answer.observe(performance.now() - startedAt);
         }
       }
       yield { type: "done", ...resultOf(prepared) };

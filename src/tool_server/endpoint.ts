@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { SharedDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
+import { createHistogram, type Histogram } from "../core/metrics/histogram.ts";
 import type { Principal } from "../core/principal.ts";
 import type { ClientAddress } from "../http/client_address.ts";
 import type { RouteBindings } from "../http/listener.ts";
@@ -38,7 +39,16 @@ export interface EndpointOptions {
   readonly bodyTimeout: SharedDeadline;
   /** Says which configured databases cannot be reached. */
   readonly unreachableDatabases: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** How long it takes to tell who is calling, and to write a reply. */
+  readonly durations?: { readonly identity: Histogram; readonly reply: Histogram };
   readonly logger: Logger;
+}
+
+const routes: ReadonlySet<string> = new Set(["/mcp/v1", "/health", "/ready"]);
+
+/** The route of a path, for counting; `other` where there is none. */
+export function toolServerRoute(path: string): string {
+  return routes.has(path) ? path : "other";
 }
 
 /** The tool server's routes: MCP at `/mcp/v1`, and the probes `/health` and `/ready`. */
@@ -101,6 +111,7 @@ const maxBatchCharacters = 500_000;
 /** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. `peer` is the address of the network peer. */
 function createMcpAnswer(options: EndpointOptions): (request: Request, peer: string) => Promise<Response> {
   const { authentication, clientAddress, streamableHttp, inFlight, bodyTimeout } = options;
+  const { durations = { identity: createHistogram(), reply: createHistogram() } } = options;
   const jsonRpc = createJsonRpc(options);
   let lastRequest = 0;
 
@@ -132,7 +143,9 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
   return async (request, peer) => {
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     const addressOf = () => clientAddress(peer, request.headers);
+    const calledAt = performance.now();
     const principal = principalOf(request, addressOf);
+    durations.identity.observe(performance.now() - calledAt);
     if (principal === undefined) return await refuseOrLogIn(request, addressOf());
     if (!isJson(request)) return refusal(415, "Content-Type must be application/json");
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
@@ -167,7 +180,11 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
       return await streamableHttp.serve(request, message.value, caller);
     }
     const reply = await jsonRpc.answer(message.value, caller);
-    return reply === undefined ? new Response(null, { status: 202 }) : jsonRpcReply(statusOf(reply), reply);
+    if (reply === undefined) return new Response(null, { status: 202 });
+    const answeredAt = performance.now();
+    const response = jsonRpcReply(statusOf(reply), reply);
+    durations.reply.observe(performance.now() - answeredAt);
+    return response;
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Config, PipelineConfig } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
+import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import type { UsageLedger } from "../../llm/usage_ledger.ts";
 import { createDatabase, type Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
@@ -10,6 +11,7 @@ import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
+import { watchPools } from "../watch_pools.ts";
 import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
 
 export interface OpenPipelinesOptions {
@@ -22,6 +24,8 @@ export interface OpenPipelinesOptions {
   readonly files: FileWatch;
   /** As createConnectionPools() takes it. */
   readonly shortageWaitMs?: number;
+  /** Counted nowhere where absent. */
+  readonly metrics?: ServerMetrics;
   readonly logger: Logger;
 }
 
@@ -49,6 +53,13 @@ export async function openPipelines(options: OpenPipelinesOptions): Promise<Open
     ...(shortageWaitMs !== undefined && { shortageWaitMs }),
     logger,
   }));
+  if (options.metrics !== undefined) {
+    opening.use(watchPools(options.metrics, "rag_server", {
+      pools,
+      maxConnections: config.max_connections,
+      databases: () => list.map(({ databaseOptions }) => databaseOptions.name),
+    }));
+  }
   const list: OpenPipeline[] = [];
   for (const pipeline of config.pipelines) {
     const opened = await openPipeline(pipeline, pools, options);
@@ -64,11 +75,18 @@ async function openPipeline(
   pools: ConnectionPools,
   options: OpenPipelinesOptions,
 ): Promise<OpenPipeline> {
-  const { config: { vendors, pass_file }, guard, ledger, files } = options;
+  const { config: { vendors, pass_file }, guard, ledger, files, metrics = createServerMetrics() } = options;
   const logger = options.logger.with({ pipeline: config.name });
-  const providers = await openPipelineProviders(config, { vendors, ledger, files, logger });
+  const providers = await openPipelineProviders(config, { vendors, ledger, files, metrics, logger });
   const databaseOptions = options.databaseOptions?.(config) ?? pipelineDatabaseOptions(config, pass_file);
-  const database = createDatabase({ options: databaseOptions, pools, guard, logger });
+  const statements = metrics.ofDatabase("rag_server", databaseOptions.name);
+  const database = createDatabase({
+    options: databaseOptions,
+    pools,
+    guard,
+    metrics: statements,
+    logger,
+  });
   const tables = config.tables.map(tableSettings);
   const { hybrid_enabled: hybridEnabled, vector_weight: vectorWeight, fusion, min_similarity } =
     config.search;
@@ -94,6 +112,7 @@ async function openPipeline(
     completion: providers.completion,
     rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },
     usage: providers.usage,
+    durations: metrics.ofQueryStages(config.name),
     topN: config.top_n,
     tokenBudget: config.token_budget,
     systemPrompt: config.system_prompt,

@@ -1,6 +1,7 @@
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Config, PipelineConfig, ProviderSettings } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
+import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import {
   createCompletionProvider,
   createEmbeddingProvider,
@@ -10,11 +11,12 @@ import { requireText } from "../../llm/read_completion.ts";
 import { longestDelayBeforeFallbackMs, withFallback } from "../../llm/fallback.ts";
 import { longestAnswer } from "../../llm/vendors/longest_answer.ts";
 import { mergeHeaders } from "../../llm/transport/http_attempt.ts";
-import type {
-  CompletionProvider,
-  EmbeddingProvider,
-  ProviderOptions,
-  RerankProvider,
+import {
+  type CompletionProvider,
+  type EmbeddingProvider,
+  providerName,
+  type ProviderOptions,
+  type RerankProvider,
 } from "../../llm/provider.ts";
 import { type ProviderKind, vendorAddresses } from "../../llm/provider_kinds.ts";
 import type { UsageCounter, UsageLedger } from "../../llm/usage_ledger.ts";
@@ -26,6 +28,8 @@ export interface PipelineProvidersOptions {
   readonly files: FileWatch;
   /** Outlives a reload. */
   readonly ledger: UsageLedger;
+  /** Counted nowhere where absent. */
+  readonly metrics?: ServerMetrics;
   readonly logger: Logger;
 }
 
@@ -48,7 +52,7 @@ export async function openPipelineProviders(
   >,
   options: PipelineProvidersOptions,
 ): Promise<PipelineProviders> {
-  const { vendors, ledger, logger } = options;
+  const { vendors, ledger, metrics = createServerMetrics(), logger } = options;
   await using opening = new AsyncDisposableStack();
   const withRerank = rerank === undefined ? [] : [rerank];
   // those that take no other one's place get the keys of their kinds wherever they are
@@ -77,6 +81,7 @@ export async function openPipelineProviders(
       requestTimeoutMs: settings.request_timeout,
       perAttemptTimeoutMs: settings.per_attempt_timeout,
       onUsage: usage.add,
+      metrics: opening.use(metrics.ofProvider("rag_server", name, providerName({ kind, model }))),
       logger,
     };
   }

@@ -3,11 +3,13 @@ import { AppError } from "../../core/app_error.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
+import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import { countRequests } from "../../http/count_requests.ts";
 import { startListener } from "../../http/listener.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
-import { createRagRoutes } from "../../rag_server/api/rag_routes.ts";
+import { createRagRoutes, ragServerRoute } from "../../rag_server/api/rag_routes.ts";
 import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
 import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
@@ -22,6 +24,8 @@ export interface RagServerOptions {
   readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
   readonly files: FileWatch;
   readonly version: string;
+  /** Counted nowhere where absent. */
+  readonly metrics?: ServerMetrics;
   readonly logger: Logger;
 }
 
@@ -38,12 +42,20 @@ const bodyTimeoutMs = 30_000;
 export async function startRagServer(
   options: RagServerOptions,
 ): Promise<HttpServer & { readonly prepare: ApplyConfig }> {
-  const { config, files, logger } = options;
+  const { config, files, metrics = createServerMetrics(), logger } = options;
   await using opening = new AsyncDisposableStack();
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
   const open = (config: Config) =>
-    openPipelines({ config, databaseOptions: options.databaseOptions, guard, ledger, files, logger });
+    openPipelines({
+      config,
+      databaseOptions: options.databaseOptions,
+      guard,
+      ledger,
+      files,
+      metrics,
+      logger,
+    });
   const first = await open(config);
   const pipelines = opening.use(
     createRunningPipelines(first, {
@@ -52,7 +64,7 @@ export async function startRagServer(
     }),
   );
 
-  const server = opening.use(await serve(pipelines, options));
+  const server = opening.use(await serve(pipelines, { ...options, metrics }));
   void logStartupWarnings(first.list.map(({ database }) => database), logger);
   warnOfFilters(config, logger);
   if (config.pipelines.length === 0) {
@@ -100,7 +112,7 @@ function warnOfFilters({ pipelines }: Pick<Config, "pipelines">, logger: Logger)
 /** Serves pipelines over HTTP or HTTPS. Everyone who reaches the listener may ask. */
 async function serve(
   pipelines: RunningPipelines,
-  { config: { server }, version, files, logger }: RagServerOptions,
+  { config: { server }, version, files, metrics, logger }: RagServerOptions & { metrics: ServerMetrics },
 ) {
   const { address } = server;
   const runningQueries = createRunningQueries();
@@ -114,6 +126,8 @@ async function serve(
       host: { address, allowedHosts: allowed_hosts },
       cors: { enabled: cors.enabled, allowedOrigins: cors.allowed_origins },
       version,
+      onHostRefused: metrics.refusals.of("rag_server", "host").add,
+      onQueryEnded: metrics.queryEnded,
       logger,
     });
   let routes = routesOf(server);
@@ -121,7 +135,11 @@ async function serve(
   const listener = startListener({
     address,
     ...(tls === undefined ? {} : { tls }),
-    handle: (request, peer) => routes.fetch(request, { peer }),
+    handle: countRequests(
+      (request, peer) => routes.fetch(request, { peer }),
+      ragServerRoute,
+      metrics.ofRequests("rag_server"),
+    ),
     logger,
   });
   const certificate = tls && await watchTls({
@@ -130,6 +148,7 @@ async function serve(
     current: tls,
     replace: listener.replaceCertificate,
     files,
+    onReload: (result) => metrics.reloads.of("certificate", result).add(),
     logger,
   });
   return {

@@ -3,7 +3,7 @@ import { logFormats, logLevels } from "../../core/logger.ts";
 import { withAliases } from "./pgedge_aliases.ts";
 import { builtins } from "./builtins.ts";
 import { databases } from "./databases.ts";
-import { choice, filePath, integer, section } from "./field_types.ts";
+import { address, choice, filePath, integer, section } from "./field_types.ts";
 import { http } from "./http.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
@@ -24,6 +24,13 @@ const log = section({
   format: choice(...logFormats).prefault("text").describe("Lines of text, or one JSON object a line"),
 });
 
+/** What a monitoring system reads. */
+const metrics = section({
+  address: address().optional().describe(
+    "Address for `GET /metrics` in Prometheus's format, which needs no token; without it, none",
+  ),
+});
+
 /** The whole file. Names are the file's own; parsed durations are in milliseconds and parsed sizes in bytes. */
 export const configSchema = section({
   http: http.prefault({}),
@@ -32,6 +39,7 @@ export const configSchema = section({
     .describe("Most connections to all databases together; at the limit the one that is idle longest closes"),
   log: log.prefault({}),
   audit: audit.prefault({}),
+  metrics: metrics.prefault({}),
   data_dir: filePath().optional().describe(
     "Folder for data that a restart keeps, such as remembered requests",
   ),

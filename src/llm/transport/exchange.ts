@@ -167,6 +167,7 @@ async function runAttempts<T>(
       const isFinal = !isPassing || number >= maxAttempts || !isInTime;
       const told = attempt.fail(error, isFinal ? "provider request failed" : "provider attempt failed");
       if (isFinal || request.signal.aborted) throw told;
+      options.metrics?.retries.add();
       await sleep(delayMs, request.signal);
     }
   }

@@ -1,6 +1,7 @@
 import { createQueue } from "../../core/async/queue.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
 import { createLatestByText } from "../../core/latest_by_text.ts";
+import { createHistogram, type Histogram } from "../../core/metrics/histogram.ts";
 import { callerKey, type Principal } from "../../core/principal.ts";
 import { createCheckThreads, type Unchecked, type Waiter } from "./check_threads.ts";
 import { maxStatementLength } from "./parser.ts";
@@ -60,8 +61,13 @@ const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
   broken: "the check of the statement failed; try again, or make it shorter",
 };
 
-/** Loads PostgreSQL's grammar, which takes some milliseconds. */
-export async function createCheckScheduler(): Promise<CheckScheduler & Disposable> {
+/**
+ * Loads PostgreSQL's grammar, which takes some milliseconds.
+ * @param options.durations of checks, with their waits; results that are remembered are not among them
+ */
+export async function createCheckScheduler(
+  { durations = createHistogram() }: { readonly durations?: Histogram } = {},
+): Promise<CheckScheduler & Disposable> {
   const guard = await createStatementGuard();
   const threads = createCheckThreads({ budgetMs });
   const remembered = createLatestByText<Reading>({ maxBytes: maxRememberedBytes });
@@ -79,23 +85,28 @@ export async function createCheckScheduler(): Promise<CheckScheduler & Disposabl
   const isQuick = (sql: string) =>
     (sql.length <= maxInlineLength && !/recursive/i.test(sql)) || sql.length > maxStatementLength;
 
-  function checkAtOnce(sql: string): GuardResult {
+  function checkNow(sql: string, askedAt?: number): GuardResult {
     const startedAt = performance.now();
     const result = guard.check(sql);
+    const endedAt = performance.now();
     if (spentMs === 0) setTimeout(() => spentMs = 0, 0);
-    spentMs += performance.now() - startedAt;
+    spentMs += endedAt - startedAt;
+    durations.observe(endedAt - (askedAt ?? startedAt));
     return sql.length > maxStatementLength ? result : remember(sql, result);
   }
 
   function checkAfterOthers(sql: string): Promise<GuardResult> {
+    const askedAt = performance.now();
     return queue.run(async () => {
       await yieldToEventLoop();
-      return checkAtOnce(sql);
+      return checkNow(sql, askedAt);
     });
   }
 
   async function checkOnThread(sql: string, by: Asker): Promise<GuardResult> {
+    const askedAt = performance.now();
     const reply = await threads.run({ task: "check", sql }, waiterOf(by));
+    durations.observe(performance.now() - askedAt);
     if (reply.task === "check") return remember(sql, reply.result);
     const why = reply.task === "none" ? reply.why : "broken";
     const refused: GuardResult = { ok: false, reason: uncheckedReasons[why] };
@@ -115,7 +126,7 @@ export async function createCheckScheduler(): Promise<CheckScheduler & Disposabl
         return known.result;
       }
       if (!isQuick(sql)) return checkOnThread(sql, by);
-      return spentMs < sliceMs ? checkAtOnce(sql) : checkAfterOthers(sql);
+      return spentMs < sliceMs ? checkNow(sql) : checkAfterOthers(sql);
     },
     async fingerprint(sql, by) {
       const known = remembered.get(sql);

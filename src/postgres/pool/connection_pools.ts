@@ -5,7 +5,13 @@ import { callerKey, type Principal, principalKey } from "../../core/principal.ts
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "./lease.ts";
-import { createPrincipalPool, type HeldPlace, poolEnded, type PrincipalPool } from "./principal_pool.ts";
+import {
+  type ConnectionCounts,
+  createPrincipalPool,
+  type HeldPlace,
+  poolEnded,
+  type PrincipalPool,
+} from "./principal_pool.ts";
 import { createServerCapacity, isShortage, type ServerCapacity } from "./server_capacity.ts";
 import { createStuckBackends } from "./stuck_backends.ts";
 
@@ -35,6 +41,16 @@ export interface ConnectionPools extends AsyncDisposable {
   closePrincipal(principal: Principal): Promise<void>;
   /** Ends all connections and refuses what comes after; statements that still run are cancelled. */
   close(): Promise<void>;
+  /** The pools of now. */
+  counts(): Iterable<PoolCounts>;
+}
+
+/** One pool's connections, and the callers who wait for one. */
+export interface PoolCounts {
+  /** The database's name; several pools may have the same. */
+  readonly database: string;
+  readonly connections: ConnectionCounts;
+  readonly waiting: number;
 }
 
 interface Waiter {
@@ -370,6 +386,14 @@ export function createConnectionPools(
       await end(ended, false);
     },
     close,
+    *counts() {
+      const waiting = new Map<PrincipalPool, number>();
+      for (const { pool } of queue) waiting.set(pool, (waiting.get(pool) ?? 0) + 1);
+      for (const pool of pools) {
+        const { database: { name }, counts } = pool;
+        yield { database: name, connections: counts(), waiting: waiting.get(pool) ?? 0 };
+      }
+    },
     [Symbol.asyncDispose]: close,
   };
 }

@@ -31,6 +31,9 @@ interface PrincipalPoolOptions {
   readonly onChange: () => void;
 }
 
+/** How many connections a pool has in each state. */
+export type ConnectionCounts = Readonly<Record<"opening" | "idle" | "in_use" | "closing" | "stuck", number>>;
+
 export type PrincipalPool = ReturnType<typeof createPrincipalPool>;
 
 /** The connections of one principal to one database. The connection pools decide who gets one. */
@@ -103,6 +106,13 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     /** Whether it may hold one more. */
     hasRoom: () => size() < places + (isShared ? Math.min(stuck.size, places) : 0),
     closingCount: () => closing.size,
+    counts: (): ConnectionCounts => ({
+      opening,
+      idle: idle.length,
+      in_use: inUse.size,
+      closing: closing.size,
+      stuck: stuck.size,
+    }),
     /** The connections whose statements PostgreSQL does not end, the first to become so first. */
     stuck: (): readonly HeldPlace[] => [...stuck.values()],
     /** Whether every connection that it may hold is stuck. */

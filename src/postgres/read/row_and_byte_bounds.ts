@@ -36,6 +36,8 @@ export interface Answer {
   readonly columns: readonly Column[];
   /** Values in PostgreSQL's own text format. */
   readonly rows: readonly Row[];
+  /** Of the rows, as they came over the wire. */
+  readonly bytes: number;
   /** Whether there were more rows, or more bytes, than the bounds let through; absent where the answer is whole. */
   readonly truncatedBy?: "rows" | "bytes";
 }
@@ -95,7 +97,7 @@ export async function readBoundedAnswer(
       data: { hint: "Select fewer columns, or shorten long ones with left(column, 1000)." },
     });
   }
-  return { columns, rows, ...(truncatedBy !== undefined && { truncatedBy }) };
+  return { columns, rows, bytes: kept.bytes(), ...(truncatedBy !== undefined && { truncatedBy }) };
 }
 
 /** Takes rows as they come, and keeps those within the bounds. */
@@ -125,6 +127,7 @@ function createKeptRows({ maxRows, maxBytes, offset }: AnswerOptions) {
     },
     cut: () => truncatedBy = "bytes",
     rows,
+    bytes: () => bytes,
     truncatedBy: () => truncatedBy,
   };
 }

@@ -17,9 +17,11 @@ interface Stopped {
  */
 export async function untilStopped<T>(
   lease: Lease,
-  { timeoutMs, signal, logger }: {
+  { timeoutMs, signal, onStop, logger }: {
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
+    /** Called where the server is asked to cancel. */
+    readonly onStop: () => void;
     readonly logger: Logger;
   },
   work: (isStopped: () => boolean) => Promise<T>,
@@ -29,6 +31,7 @@ export async function untilStopped<T>(
   const stop = async (error: StatementError) => {
     if (isStopped) return;
     isStopped = true;
+    onStop();
     logger.debug("a statement is stopped", { timedOut: error.kind === "timeout" });
     await lease.cancelUntil(working);
     lease.discard();

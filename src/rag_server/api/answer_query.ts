@@ -15,6 +15,8 @@ export interface QueryToAnswer {
   readonly running: RunningQuery;
   /** Names the request in the log and in the reply of an error. */
   readonly requestId: string;
+  /** Told `ok`, `client_left` or the error's code in small letters; what it is told first counts. */
+  readonly onEnded: (result: string) => void;
   readonly logger: Logger;
 }
 
@@ -23,10 +25,12 @@ export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
   const { pipeline, query, includeSources, running, requestId } = options;
   try {
     const { answer, sources, tokensUsed } = await running.wait(() => pipeline.answer(query));
+    options.onEnded("ok");
     const shown = includeSources ? { sources: sources.map(wireSource) } : {};
     return jsonReply(JSON.stringify({ answer, ...shown, tokens_used: tokensUsed } satisfies QueryReply));
   } catch (thrown) {
     const error = queryError(thrown, options);
+    options.onEnded(resultOf(error));
     return error === undefined ? noReply() : errorReply(error, { "x-request-id": requestId });
   } finally {
     running.finish();
@@ -53,8 +57,17 @@ export async function answerInParts(options: QueryToAnswer): Promise<Response> {
       upcoming = undefined;
       return eventOf(step);
     },
-    onLeave: running.leave,
+    onLeave() {
+      running.leave();
+      // nobody may ask for the next step any more
+      options.onEnded("client_left");
+    },
   });
+}
+
+/** @param error undefined where the client has left */
+function resultOf(error: RagError | undefined): string {
+  return error?.code.toLowerCase() ?? "client_left";
 }
 
 /** Before anything was sent, a client hears of these by their status. */
@@ -92,6 +105,9 @@ function readSteps(options: QueryToAnswer): { next(): Promise<Step> } {
       const next = await step();
       isOver = next.kind !== "event" || next.event.type === "done";
       if (isOver) {
+        options.onEnded(
+          next.kind === "event" ? "ok" : resultOf(next.kind === "error" ? next.error : undefined),
+        );
         running.finish();
         release();
       }

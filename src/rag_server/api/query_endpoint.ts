@@ -15,6 +15,8 @@ export interface QueryEndpointOptions {
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
+  /** Told of each question to a pipeline: `ok`, `client_left` or the error's code in small letters. */
+  readonly onQueryEnded?: ((pipeline: string, result: string, elapsedMs: number) => void) | undefined;
   readonly logger: Logger;
 }
 
@@ -56,7 +58,13 @@ export function createQueryEndpoint(
     const running = runningQueries.begin(request.signal, requestTimeoutMs);
     const query = { ...read.query, address: addressGroup(peer), signal: running.signal };
     const answer = read.stream ? answerInParts : answerAtOnce;
-    return await answer({ pipeline, query, includeSources, running, requestId, logger });
+    const startedAt = performance.now();
+    let hasEnded = false;
+    const onEnded = (result: string) => {
+      if (!hasEnded) options.onQueryEnded?.(pipeline.name, result, performance.now() - startedAt);
+      hasEnded = true;
+    };
+    return await answer({ pipeline, query, includeSources, running, requestId, onEnded, logger });
   };
 }
 

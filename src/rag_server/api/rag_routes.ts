@@ -8,7 +8,7 @@ import type { UsageTotals } from "../../llm/usage_ledger.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import { jsonReply } from "./json_reply.ts";
-import { createQueryEndpoint } from "./query_endpoint.ts";
+import { createQueryEndpoint, type QueryEndpointOptions } from "./query_endpoint.ts";
 import { errorReply, hostError, internalError } from "./rag_errors.ts";
 import {
   type HealthReply,
@@ -30,10 +30,27 @@ export interface RagRoutesOptions {
   readonly host: HostOptions;
   readonly cors: { readonly enabled: boolean; readonly allowedOrigins: readonly string[] };
   readonly version: string;
+  /** Told of each request that is refused for its Host. */
+  readonly onHostRefused?: () => void;
+  readonly onQueryEnded?: QueryEndpointOptions["onQueryEnded"];
   readonly logger: Logger;
 }
 
 const livePath = "/v1/live";
+
+const paths: ReadonlySet<string> = new Set([
+  "/v1/openapi.json",
+  livePath,
+  "/v1/health",
+  "/v1/pipelines",
+  "/v1/stats",
+]);
+
+/** The route of a path, for counting; `other` where there is none. */
+export function ragServerRoute(path: string): string {
+  if (paths.has(path)) return path;
+  return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
+}
 
 /** The RAG server's routes. */
 export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: RouteBindings }> {
@@ -45,7 +62,9 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
   app.use(async ({ req }, next) => {
     if (hostIsAllowed(req.raw)) return await next();
     // a probe knows no host name
-    return req.method === "GET" && req.path === livePath ? jsonReply(live) : errorReply(hostError);
+    if (req.method === "GET" && req.path === livePath) return jsonReply(live);
+    options.onHostRefused?.();
+    return errorReply(hostError);
   });
   if (cors.enabled) allowOrigins(app, cors.allowedOrigins);
 

@@ -36,14 +36,32 @@ export interface RegistryOptions {
   readonly tools: readonly Tool[];
   /** The reply waits for it, so that no caller reads of a call that is not accounted for. */
   readonly onCall?: (report: CallReport) => void | Promise<void>;
+  /**
+   * Told of each call that has ended, those that did not fit too, as `invalid`; the name is empty where there is no such
+   * tool. `error` is one that is no statement's.
+   */
+  readonly onEnded?: (tool: string, result: CallEnd, elapsedMs: number) => void;
 }
+
+export type CallEnd = "ok" | "error" | "invalid" | CallError["kind"];
 
 export function createRegistry(options: RegistryOptions): Registry {
   const tools = new Map(options.tools.map((tool) => [tool.description.name, tool]));
+  const onEnded = options.onEnded ?? (() => {});
   const descriptions = options.tools.filter((tool) => !tool.hidden).map((tool) => tool.description);
 
+  /** @throws {AppError} `invalid` */
+  function prepare(tool: Tool, args: unknown) {
+    try {
+      return tool.prepare(args);
+    } catch (error) {
+      onEnded(tool.description.name, "invalid", 0);
+      throw error;
+    }
+  }
+
   async function run(tool: Tool, args: unknown, context: CallContext): Promise<ToolRun> {
-    const call = tool.prepare(args);
+    const call = prepare(tool, args);
     try {
       return await call(context);
     } catch (error) {
@@ -64,6 +82,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     async callTool(name, args, context) {
       const tool = tools.get(name);
       if (tool === undefined) {
+        onEnded("", "invalid", 0);
         throw new AppError(
           "invalid",
           `Cannot call tool ${JSON.stringify(name.slice(0, 100))}: there is no such tool`,
@@ -72,6 +91,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       const started = performance.now();
       const { error, ...result } = await run(tool, args, context);
       const elapsedMs = performance.now() - started;
+      onEnded(name, error?.kind ?? (result.isError ? "error" : "ok"), elapsedMs);
       await options.onCall?.({
         tool: name,
         args,

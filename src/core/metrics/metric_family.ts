@@ -1,0 +1,108 @@
+import { createHistogram, type Histogram, type HistogramReading } from "./histogram.ts";
+
+/** A number that only grows. */
+export interface Counter {
+  /** @param by 0 or more; 1 where absent */
+  add(by?: number): void;
+}
+
+/** A value with the values of its family's labels, in their order; an empty one counts as absent. */
+export interface Sample<Value = number> {
+  readonly labels: readonly string[];
+  readonly value: Value;
+}
+
+interface Described {
+  /** As Prometheus has it: with its unit, and `_total` for what only grows. */
+  readonly name: string;
+  /** One sentence, for people. */
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** All values of one name. */
+export type MetricFamily =
+  & Described
+  & (
+    | { readonly type: "counter" | "gauge"; read(): readonly Sample[] }
+    | { readonly type: "histogram"; read(): readonly Sample<HistogramReading>[] }
+  );
+
+/** Children of a family, each made when it is first asked for. Who counts asks once and keeps it: to ask costs a lookup. */
+export interface Children<Child> {
+  of(...labels: readonly string[]): Child;
+}
+
+export function createCounters(described: Described): Children<Counter> & { readonly family: MetricFamily } {
+  const { of, all } = createChildren(createCounter);
+  return {
+    of,
+    family: { ...described, type: "counter", read: () => all((counter) => counter.read()) },
+  };
+}
+
+export function createHistograms(
+  described: Described,
+): Children<Histogram> & { readonly family: MetricFamily } {
+  const { of, all } = createChildren(createHistogram);
+  return {
+    of,
+    family: { ...described, type: "histogram", read: () => all((histogram) => histogram.read()) },
+  };
+}
+
+/** Values that their owners tell when they are asked. */
+export interface Gauges {
+  /** Asks `read` for samples from now on, until what it returns is called. Samples with the same labels are added up. */
+  collect(read: () => Iterable<Sample>): () => void;
+}
+
+/** @param described.type `counter` for what only grows all the same */
+export function createGauges(
+  { type = "gauge", ...described }: Described & { readonly type?: "counter" | "gauge" },
+): Gauges & { readonly family: MetricFamily } {
+  const owners = new Set<() => Iterable<Sample>>();
+  return {
+    collect(read) {
+      // the same function may be given twice
+      const owner = () => read();
+      owners.add(owner);
+      return () => void owners.delete(owner);
+    },
+    family: { ...described, type, read: () => added([...owners].flatMap((read) => [...read()])) },
+  };
+}
+
+function createCounter() {
+  // a variable that holds a large number would be allocated anew with each change
+  const value = new Float64Array(1);
+  return {
+    add(by = 1): void {
+      value[0] = (value[0] ?? 0) + by;
+    },
+    read: () => value[0] ?? 0,
+  };
+}
+
+function createChildren<Child>(create: () => Child) {
+  const children = new Map<string, { readonly labels: readonly string[]; readonly child: Child }>();
+  return {
+    of(...labels: readonly string[]): Child {
+      const key = JSON.stringify(labels);
+      const known = children.get(key) ?? { labels, child: create() };
+      children.set(key, known);
+      return known.child;
+    },
+    all: <Value>(read: (child: Child) => Value): Sample<Value>[] =>
+      [...children.values()].map(({ labels, child }) => ({ labels, value: read(child) })),
+  };
+}
+
+function added(samples: readonly Sample[]): readonly Sample[] {
+  const byLabels = new Map<string, Sample>();
+  for (const { labels, value } of samples) {
+    const key = JSON.stringify(labels);
+    byLabels.set(key, { labels, value: value + (byLabels.get(key)?.value ?? 0) });
+  }
+  return [...byLabels.values()];
+}

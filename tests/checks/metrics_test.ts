@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { parse } from "yaml";
+import { metricsRows } from "../../tools/metrics_page.ts";
+import { createConfigFolder } from "../support/configured_server.ts";
+import { scrape } from "../support/scrape.ts";
+import { startServer } from "../support/server_process.ts";
+
+const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
+
+Deno.test("docs/metrics.md has every metric", async () => {
+  const rows = (await read("docs/metrics.md")).split("\n").filter((line) =>
+    /^\| `(postern|process)_/.test(line)
+  )
+    .map((line) => line.slice(1, -1).split("|").map((cell) => cell.trim()));
+  assert.deepEqual(rows, metricsRows(), "run: deno run -A tools/build_metrics_page.ts && deno fmt docs");
+});
+
+Deno.test("the dashboard and the alert rules ask for metrics and labels that a running server has", async () => {
+  const rules = parse(await read("packaging/prometheus/postern_alerts.yaml")) as {
+    groups: { rules: { alert: string; expr: string; annotations: object }[] }[];
+  };
+  const dashboard = JSON.parse(await read("packaging/grafana/postern_dashboard.json")) as {
+    panels: { title: string; targets?: { expr: string; legendFormat: string }[] }[];
+    templating: { list: { query: string | { query: string } }[] };
+  };
+  const asked = [
+    ...rules.groups.flatMap((group) => group.rules).map(({ alert, expr, annotations }) =>
+      [alert, expr, JSON.stringify(annotations)] as const
+    ),
+    ...dashboard.panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr, legendFormat }) => [title, expr, legendFormat] as const)
+    ),
+    ...dashboard.templating.list.flatMap(({ query }) =>
+      typeof query === "string" ? [] : [["a variable", query.query, ""] as const]
+    ),
+  ];
+  assert.ok(asked.length > 40);
+
+  await using folder = await createConfigFolder("metrics: { address: 127.0.0.1:0 }");
+  await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+  const { types } = await scrape(server);
+  const labels = new Map(
+    metricsRows().map(([name = "", , labels = ""]) =>
+      [name.replaceAll("`", ""), labels.match(/\w+/g) ?? []] as const
+    ),
+  );
+  assert.deepEqual([...types.keys()].toSorted(), [...labels.keys()].toSorted());
+  for (const [where, expr, text] of asked) {
+    const names = [...expr.matchAll(/\b(?:postern|process)_\w+/g)].map(([name]) => familyOf(name, types));
+    const known = ["instance", "job", "le", ...names.flatMap((name) => labels.get(name) ?? [])];
+    const used = [
+      ...[...expr.matchAll(/(\w+)(?==~|!~|!=|=")/g)].map(([, label = ""]) => label),
+      ...[...expr.matchAll(/\b(?:by|on|group_left) ?\(([^)]*)\)/g)].flatMap(([, list = ""]) =>
+        list.match(/\w+/g) ?? []
+      ),
+      ...[...text.matchAll(/\{\{ ?(?:\$labels\.)?(\w+) ?\}\}/g)].map(([, label = ""]) => label),
+    ];
+    for (const label of used) assert.ok(known.includes(label), `${where}: ${label} is no label of ${names}`);
+  }
+});
+
+/** The family that a name in an expression is of: a histogram has several names. */
+function familyOf(name: string, types: ReadonlyMap<string, string>): string {
+  const base = name.replace(/_(bucket|sum|count)$/, "");
+  if (types.get(base) === "histogram" && base !== name) return base;
+  assert.ok(types.has(name) && types.get(name) !== "histogram", `${name} is no metric`);
+  return name;
+}

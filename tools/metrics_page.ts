@@ -1,0 +1,60 @@
+import { createServerMetrics } from "../src/core/metrics/server_metrics.ts";
+
+/** A row of the table of metrics: name, type, labels, and what it counts. */
+export function metricsRows(): string[][] {
+  return createServerMetrics().families.map(({ name, type, labels, help }) => [
+    `\`${name}\``,
+    type,
+    labels.map((label) => `\`${label}\``).join(", "),
+    help,
+  ]);
+}
+
+/** The page before it is formatted. */
+export function metricsPage(): string {
+  const table = metricsRows().map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  return `# Metrics
+
+What \`GET /metrics\` has, where \`metrics.address\` is set ([operations](operations.md#metrics)).
+
+| Metric | Type | Labels | What it says |
+| --- | --- | --- | --- |
+${table}
+
+Times are in seconds, sizes in bytes. A counter begins at 0 with the process and goes on over reloads. A series
+begins when there is something to count. A label without a value is left out.
+
+## Labels
+
+| Label | Values |
+| --- | --- |
+| \`server\` | \`tool_server\`, \`rag_server\` |
+| \`database\` | names of \`databases[]\`; in the RAG server, of pipelines |
+| \`pipeline\` | names of \`pipelines[]\`; none for the provider that answers requests in words |
+| \`provider\` | kind and model, as in \`anthropic/claude-sonnet-5-5\` |
+| \`tool\` | names of Postern's tools; none for a tool that does not exist |
+| \`route\` | \`/mcp/v1\`, \`/v1/pipelines/{name}\` and so on; \`other\` for paths that do not exist |
+| \`code\` | the HTTP status; 499 if the client left before the reply |
+| \`stage\` of \`postern_stage_seconds\` | \`identity\` (who is calling), \`guard\` (checking a statement; a remembered result does not count), \`queue\` (waiting for a connection), \`postgresql\` (with the connection), \`provider\` (waiting for one), \`reply\` (writing it) |
+| \`stage\` of \`postern_query_stage_seconds\` | \`embedding\`, \`search\`, \`rerank\`, \`answer\` |
+| \`state\` of connections | \`opening\`, \`idle\`, \`in_use\`, \`closing\`, \`stuck\` |
+| \`state\` of circuits | \`closed\`, \`open\`, \`half_open\` |
+| \`origin\` | \`caller\` (a statement that a caller or a model wrote), \`own\` (one of Postern's) |
+| \`reason\` | \`unauthorized\`, \`host\`, \`origin\` |
+| \`what\` | \`configuration\`, \`tokens\`, \`users\`, \`certificate\` |
+| \`kind\` of tokens | \`prompt\`, \`completion\`, \`cache_creation\`, \`cache_read\` |
+| \`kind\` of memory | \`used\`, \`total\`, \`external\` |
+
+\`outcome\` is:
+
+- of statements: \`rows\`, \`refused\` (by Postern), \`failed\` (in PostgreSQL), \`timeout\`, \`cancelled\`,
+  \`unavailable\` (no connection);
+- of calls of tools: \`ok\`, \`invalid\` (arguments), \`error\`, or what its statement ended with;
+- of logins: \`success\`, \`unknown_user\`, \`wrong_password\`, \`locked\`, \`disabled\`, \`rate_limited\`, \`busy\`;
+- of reloads: \`ok\`, \`failed\` (the old data stays);
+- of calls of providers: \`ok\`, \`cancelled\` (by the caller), \`declined\` and \`empty\` (no answer), or the error's
+  kind: \`credentials\`, \`rate_limit\`, \`invalid_request\`, \`unsupported\`, \`provider\`, \`unreachable\`, \`timeout\`,
+  \`internal\`;
+- of questions: \`ok\`, \`client_left\`, or the error's code in small letters, such as \`overloaded\`.
+`;
+}
