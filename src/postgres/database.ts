@@ -70,6 +70,8 @@ export interface ReadRequest {
   readonly settings?: Readonly<Record<string, string>>;
   /** Bytes of the rows that are kept, at most, only where `trusted`; 256 MiB where absent. */
   readonly maxBytes?: number;
+  /** Whether connections keep the statement parsed for the next time; only where `trusted`. */
+  readonly isKept?: boolean;
   /** Only where `trusted`; the database's statement timeout where absent. */
   readonly timeoutMs?: number;
 }
@@ -170,7 +172,8 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
         if (isStopped()) return { ok: false, error: cancelledError(signal) };
         const startedAt = performance.now();
         const bounds = { ...boundsOf(request, options), offset, deadlineMs: timeoutMs };
-        const answer = await readBoundedAnswer(lease, transaction, sql, parameters, bounds);
+        const isKept = request.trusted === true && request.isKept === true && holdsSettings;
+        const answer = await readBoundedAnswer(lease, transaction, { sql, parameters, isKept }, bounds);
         return { ok: true, ...answer, elapsedMs: performance.now() - startedAt };
       });
     } catch (error) {

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { serialize } from "pg-protocol";
 import type { pg } from "../connection.ts";
+import { keptStatement } from "./kept_statements.ts";
 
 export interface Column {
   readonly name: string;
@@ -21,6 +22,8 @@ export interface Portal {
 export interface PortalRequest {
   readonly sql: string;
   readonly parameters: readonly (string | null)[];
+  /** Whether the session keeps the statement under a name, parsed, for the next time. */
+  readonly isKept?: boolean;
   /** How many rows to fetch with the opening; 0 for all. */
   readonly rows: number;
   readonly onColumns: (columns: readonly Column[]) => void;
@@ -42,10 +45,18 @@ export interface Around {
  * @throws what the server answers or the connection fails with
  */
 export async function openPortal(client: pg.Client, request: PortalRequest, around: Around): Promise<Portal> {
-  const { sql, parameters, rows, onColumns, onRow } = request;
+  const { sql, parameters, isKept, rows, onColumns, onRow } = request;
   const values = [...parameters];
-  const opening = [serialize.parse({ text: sql }), serialize.bind({ values }), serialize.describe(portal)];
-  let isSuspended = await runPart(client, { opening, rows, onColumns, onRow, ...around });
+  const kept = isKept ? keptStatement(client, sql) : undefined;
+  const opening = [
+    ...(kept === undefined ? [serialize.parse({ text: sql })] : kept.preparation),
+    serialize.bind({ statement: kept?.name ?? "", values }),
+    serialize.describe(portal),
+  ];
+  let isSuspended = await runPart(client, { opening, rows, onColumns, onRow, ...around }).catch((error) => {
+    kept?.forget();
+    throw error;
+  });
   return {
     isDone: () => !isSuspended,
     async fetch(more) {

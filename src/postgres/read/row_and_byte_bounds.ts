@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { sizeText } from "../../core/size_text.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "../pool/lease.ts";
-import type { Column, Row } from "./portal.ts";
+import type { Column, PortalRequest, Row } from "./portal.ts";
 import type { ReadOnlyTransaction } from "./read_only_transaction.ts";
 
 /** The most that is kept of one answer. Bytes are those of the rows, as they come over the wire. */
@@ -58,8 +58,7 @@ const slackBytes = 8 * 1_048_576;
 export async function readBoundedAnswer(
   lease: Lease,
   transaction: ReadOnlyTransaction,
-  sql: string,
-  parameters: readonly (string | null)[],
+  statement: Pick<PortalRequest, "sql" | "parameters" | "isKept">,
   bounds: AnswerOptions,
 ): Promise<Answer> {
   const kept = createKeptRows(bounds);
@@ -69,8 +68,7 @@ export async function readBoundedAnswer(
     lease.limitBytes(bounds.maxBytes + slackBytes);
     const rows = Math.min(firstPart, kept.missing());
     const portal = await transaction.open({
-      sql,
-      parameters,
+      ...statement,
       rows,
       onColumns: (described) => columns = described,
       onRow: kept.add,

@@ -96,9 +96,10 @@ const askedWords = 128;
 const rankingWords = 64;
 /**
  * Entries that are read: the whole lists of the rarest words, which tell most, up to a number of entries in all, and the
- * best of every other list.
+ * best of every other list. Of 107,000 passages with 627 judged questions, 20,000 find as much as 50,000 (nDCG@10 0.3546,
+ * 0.3545) and take four fifths of the time where it takes longest.
  */
-const deepEntries = 50_000;
+const deepEntries = 20_000;
 const shallowEntries = 2_048;
 
 /**
@@ -160,7 +161,7 @@ function wordsSql({ id, config }: OwnIndex, question: SqlText): SqlText {
 }
 
 /**
- * The documents that the words' lists name, with what the lists say of them. They may be 50,000, so they are not kept for a
+ * The documents that the words' lists name, with what the lists say of them. They may be tens of thousands, so they are not kept for a
  * second look.
  */
 function foundSql({ id }: OwnIndex): string {

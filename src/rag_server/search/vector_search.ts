@@ -45,10 +45,12 @@ export function vectorSearch(search: VectorSearch): SqlText {
     WHERE ${filter ?? "true"} AND ${column} IS NOT NULL AND ${hasLengthSql(table, dimensions) ?? "true"}
       AND ${saysSomethingSql(table)}`;
   const rows = verbatimSql`SELECT ${key}::text AS id, ${distance} AS distance ${source}`;
-  const order = sql`ORDER BY ${distance} LIMIT ${limit}`;
+  // a number, as a plan that is kept would be made for a tenth of the rows
+  const most = verbatim(String(limit));
+  const order = sql`ORDER BY ${distance} LIMIT ${most}`;
   if (index === undefined) return sql`${rows} ${order}`;
   // a sum is nothing that an index is ordered by, so all rows are compared
-  const exactOrder = sql`ORDER BY ${distance} + 0 LIMIT ${limit}`;
+  const exactOrder = sql`ORDER BY ${distance} + 0 LIMIT ${most}`;
   if (isSmall(table, dimensions)) return sql`${rows} ${exactOrder}`;
 
   const isProbed = filter !== undefined || table.mayHideRows;
@@ -62,7 +64,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
     UNION ALL SELECT id, distance FROM postern_compared`;
   if (!isProbed) return all;
   const few = sql`SELECT id::text, ${distanceSql(table, index, "embedding", embedding)} AS distance
-    FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${limit}`;
+    FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${most}`;
   const probe = verbatimSql`SELECT ${key} AS id, ${column} AS embedding ${source}`;
   return sql`WITH postern_probe AS MATERIALIZED (
       ${probe} LIMIT ${fewRows + 1}

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { silentLogger } from "../../../src/core/logger.ts";
+import { createRetriever } from "../../../src/rag_server/search/retriever.ts";
+import { openSearchedTable } from "../../../src/rag_server/search/searched_table.ts";
 import { vectorSearch, vectorSettings } from "../../../src/rag_server/search/vector_search.ts";
 import { sql, type SqlText, verbatim } from "../../../src/postgres/sql_text.ts";
 import { createTestDatabase, testWithPgvector } from "../../support/database.ts";
@@ -94,6 +97,39 @@ testWithPgvector("the vector index is used on tables of some thousand rows", asy
       }
     },
   );
+
+  await t.step("also by a plan that is kept for every question", async () => {
+    await using fixture = await createSearchFixture("", { poolMaxConns: 1 }, original);
+    const { signal } = new AbortController();
+    for (const name of ["docs", "long", "halved", "any_length", "listed", "parted"]) {
+      const settings = { table: name, textColumn: "body", vectorColumn: "embedding", idColumn: "id" };
+      const searched = await openSearchedTable(fixture.database, settings, signal);
+      const retriever = createRetriever({
+        database: fixture.database,
+        tables: [searched],
+        search: { hybridEnabled: false, vectorWeight: 1 },
+        logger: silentLogger,
+      });
+      const embedding = new Float32Array(name === "long" ? 1_536 : 384).map((_, at) => Math.sin(at));
+      const found = await retriever.retrieve({ question: "", embedding, limit: 10, hybrid: false, signal });
+      assert.equal(found.length, 10);
+      const [[statement, types, generic] = []] = await fixture.rows(
+        sql`SELECT name, cardinality(parameter_types), generic_plans FROM pg_prepared_statements
+          WHERE statement LIKE ${`%"${name}"%`} OR statement LIKE ${`%.${name} %`} ORDER BY prepare_time DESC`,
+      );
+      assert.equal(generic, "1");
+      const values = Array.from({ length: Number(types) - 1 }, () => ", '100'").join("");
+      const plan = await fixture.rows(
+        sql`${verbatim(`EXPLAIN EXECUTE ${statement}('[${embedding}]'${values})`)}`,
+        {
+          ...vectorSettings({ table: searched.table, limit, filter: undefined }),
+          plan_cache_mode: "force_generic_plan",
+        },
+      );
+      const text = plan.map(([line]) => line).join("\n").split("CTE postern_compared")[0] ?? "";
+      assert.match(text, /Index Scan using [^\n]*\n +Order By/, `${name}:\n${text}`);
+    }
+  });
 
   await t.step("but the rows of a small table are compared", async () => {
     await using fixture = await createSearchFixture("", {}, original);
