@@ -23,6 +23,7 @@ export type Operation =
   | "delete-user"
   | "list-users"
   | "verify-audit"
+  | "probe"
   | "openapi"
   | "index-pipeline"
   | "drop-index"
@@ -200,6 +201,14 @@ export const flagGroups: readonly FlagGroup[] = [
         operation: "verify-audit",
         placeholder: "FILE",
         help: "Check an audit trail, and print the first line that was changed, removed or inserted",
+      },
+      {
+        flag: "probe",
+        operation: "probe",
+        placeholder: "URL",
+        help:
+          "Ask a server for its health, as in http://127.0.0.1:8080/health, and fail unless it answers 200; for " +
+          "containers without another program",
       },
     ],
   },

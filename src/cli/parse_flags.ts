@@ -20,6 +20,8 @@ export interface ParsedFlags extends ConfigFlags {
   readonly userNote?: string;
   /** `-verify-audit`'s value. */
   readonly auditFile?: string;
+  /** `-probe`'s value. */
+  readonly probeUrl?: string;
   /** The one that an operation on a pipeline is about. */
   readonly pipeline?: string;
   readonly queriesFile?: string;
@@ -76,6 +78,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     ...optional("password", option("password")),
     ...optional("userNote", option("user-note")),
     ...optional("auditFile", given.get("verify-audit")?.text),
+    ...optional("probeUrl", given.get("probe")?.text),
     ...optional("pipeline", pipeline),
     ...optional("source", option("source")),
     isDryRun: option("dry-run") === "true",

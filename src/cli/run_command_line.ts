@@ -52,6 +52,10 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
     }
     case "verify-audit":
       return await verifyAuditFile(flags.auditFile ?? "", print);
+    case "probe": {
+      const { probe } = await import("./probe_operation.ts");
+      return await probe(flags.probeUrl ?? "");
+    }
   }
   const load = () => loadConfig({ ...processEnvironment(), flags });
   const { config, warnings, path } = await load();

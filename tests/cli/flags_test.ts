@@ -48,6 +48,7 @@ Deno.test("the flags are these", () => {
     "no-auth",
     "openapi",
     "password",
+    "probe",
     "qrels",
     "queries",
     "rag",
