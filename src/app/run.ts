@@ -24,6 +24,7 @@ import {
 import { openIdentity } from "./open_identity.ts";
 import { type HttpServer, serveHttp } from "./serve_http.ts";
 import { serveMetrics } from "./serve_metrics.ts";
+import { tellServiceManager } from "./tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
 
 export interface RunOptions {
@@ -89,6 +90,7 @@ export async function run(options: RunOptions): Promise<void> {
     onReload: (result) => metrics.reloads.of("configuration", result).add(),
     logger,
   });
+  if (!servesTools) void tellServiceManager(config.notify_socket, logger);
   // at the same time: otherwise one would take new requests while the other stops
   await Promise.all([
     servesTools ? runToolServer(running) : undefined,
@@ -195,6 +197,8 @@ async function runHttp(serving: Serving): Promise<void> {
     logger,
   });
   serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
+  // the RAG server answers before this one is started
+  void tellServiceManager(serving.config.notify_socket, logger);
   await untilStopped();
 }
 

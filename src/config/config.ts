@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { passFileFrom, type Vendors, vendorsFrom } from "./environment_variables.ts";
+import { notifySocketFrom, passFileFrom, type Vendors, vendorsFrom } from "./environment_variables.ts";
 import { type PipelineConfig, pipelineSettings } from "./pipeline_settings.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
 
@@ -19,6 +19,8 @@ export type Config = Omit<ParsedConfig, "databases" | "pipelines" | "defaults" |
   pipelines: PipelineConfig[];
   /** Where libpq looks for passwords that are given nowhere else; absent where no home folder is known. */
   pass_file?: string;
+  /** Where systemd waits to hear that the servers are ready; absent where it does not. */
+  notify_socket?: string;
   vendors: Vendors;
 };
 
@@ -34,6 +36,7 @@ export function createConfig(
   const { defaults: _defaults, api_keys: _apiKeys, ...rest } = parsed;
   const { auth } = parsed.http;
   const passFile = passFileFrom(env);
+  const notifySocket = notifySocketFrom(env);
   return {
     ...rest,
     http: {
@@ -48,6 +51,7 @@ export function createConfig(
     pipelines: parsed.pipelines.map((pipeline) => pipelineSettings(pipeline, parsed)),
     vendors: vendorsFrom(env),
     ...(passFile ? { pass_file: passFile } : {}),
+    ...(notifySocket ? { notify_socket: notifySocket } : {}),
   };
 }
 

@@ -43,6 +43,11 @@ export function passFileFrom(env: Environment): string | undefined {
   return env["PGPASSFILE"] || (home && join(home, ".pgpass")) || undefined;
 }
 
+/** The socket on which systemd waits to hear that the servers are ready; undefined where it does not. */
+export function notifySocketFrom(env: Environment): string | undefined {
+  return env["NOTIFY_SOCKET"] || undefined;
+}
+
 /** Where a vendor's key is looked for, once the configuration itself has none. */
 export interface VendorKey {
   /** From the vendor's own environment variable. */
