@@ -49,7 +49,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   const tokens = await openTokens(options, opening);
   const users = await openUsers(options, opening);
   for (const path of [auth.token_file, auth.user_file]) {
-    const warning = await openFileWarning(path);
+    const warning = await openFileWarning(path, { rootMayShareWithGroup: true });
     if (warning !== undefined) logger.warn(warning);
   }
   if (tokens.size === 0 && users.size === 0) {
