@@ -24,6 +24,8 @@ export interface OpenCompletionOptions {
 
 export interface OpenCompletion extends AsyncDisposable {
   readonly completion: CompletionProvider;
+  /** Those that it asks, the first choice first. */
+  readonly providers: readonly CompletionProvider[];
 }
 
 // for configurations of pgEdge's server that name no model
@@ -62,6 +64,7 @@ export async function openCompletion(options: OpenCompletionOptions): Promise<Op
   const stack = opening.move();
   return {
     completion: withFallback(providers, logger, { timeoutMs: llm.request_timeout }),
+    providers,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

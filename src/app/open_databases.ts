@@ -121,7 +121,7 @@ function databaseOptions(database: DatabaseConfig, passFile: string | undefined)
 export async function openToolDatabases(
   config: Config,
   logger: Logger,
-): Promise<AsyncDisposable & { readonly list: readonly Database[] }> {
+): Promise<AsyncDisposable & { readonly list: readonly { database: Database; options: DatabaseOptions }[] }> {
   await using opening = new AsyncDisposableStack();
   const databases = opening.use(await openConfiguredDatabases(config, logger));
   const pools = opening.use(
@@ -129,7 +129,10 @@ export async function openToolDatabases(
     createConnectionPools({ maxConnections: config.max_connections, shortageWaitMs: 3_000, logger }),
   );
   const guard = await createStatementGuard();
-  const list = databases.list.map(({ options }) => createDatabase({ options, pools, guard, logger }));
+  const list = databases.list.map(({ options }) => ({
+    options,
+    database: createDatabase({ options, pools, guard, logger }),
+  }));
   const stack = opening.move();
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -2,7 +2,7 @@ import { createClientAddress } from "../http/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { createSharedDeadline, withDeadline } from "../core/async/deadline.ts";
+import { createSharedDeadline } from "../core/async/deadline.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import { countRequests } from "../http/count_requests.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
@@ -10,7 +10,7 @@ import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { startListener } from "../http/listener.ts";
 import { type Authentication, createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
-import type { Database } from "../postgres/database.ts";
+import { createReadiness } from "../tool_server/readiness.ts";
 import { readTls, watchTls } from "./tls_files.ts";
 import type { ToolServer } from "./tool_server.ts";
 
@@ -26,9 +26,6 @@ export interface ReloadingHttpServer extends HttpServer {
 
 const graceMs = 10_000;
 const bodyTimeoutMs = 30_000;
-const pingTimeoutMs = 5_000;
-/** How long one answer on readiness is given to everybody who asks. */
-const freshForMs = 1_000;
 
 /**
  * Serves a tool server over HTTP or HTTPS. Without authentication everyone who reaches the listener is let in.
@@ -68,7 +65,7 @@ export async function serveHttp(options: {
     serverInfo,
     streamableHttp,
     bodyTimeout,
-    unreachableDatabases: createReadiness(() => toolServer.databases),
+    readiness: createReadiness({ databases: () => toolServer.entries, providers: toolServer.providers }),
     durations: {
       identity: metrics.stage("tool_server", "identity"),
       reply: metrics.stage("tool_server", "reply"),
@@ -110,37 +107,5 @@ export async function serveHttp(options: {
       await Promise.all([listener.stop(graceMs, inFlight.cancelAll), streamableHttp.close()]);
       bodyTimeout.close();
     },
-  };
-}
-
-/**
- * Makes the function that names the databases that cannot be reached. It asks all at once. Anyone may call it, so
- * callers within a second share an answer: asking often costs the databases nothing.
- */
-function createReadiness(databases: () => readonly Database[]): () => Promise<readonly string[]> {
-  let latest: Promise<readonly string[]> | undefined;
-  let freshUntil = -Infinity;
-
-  async function ask(): Promise<readonly string[]> {
-    const unreachable = await Promise.all(
-      databases().map(async (database) => {
-        try {
-          await withDeadline(pingTimeoutMs, undefined, (signal) => database.ping(signal));
-          return [];
-        } catch {
-          return [database.name];
-        }
-      }),
-    );
-    freshUntil = Date.now() + freshForMs;
-    return unreachable.flat();
-  }
-
-  return () => {
-    if (latest === undefined || Date.now() >= freshUntil) {
-      freshUntil = Infinity;
-      latest = ask();
-    }
-    return latest;
   };
 }

@@ -22,6 +22,7 @@ import { createSqliteHistory } from "../tool_server/questions/sqlite_history.ts"
 import { countRows } from "../tool_server/tools/count_rows.ts";
 import {
   createDatabaseDirectory,
+  type DirectoryEntry,
   listDatabases,
   selectDatabase,
 } from "../tool_server/tools/database_directory.ts";
@@ -55,6 +56,8 @@ export interface WordsOptions {
   readonly llm: Config["llm"];
   /** Absent where simple requests are answered by rules. */
   readonly completion?: CompletionProvider;
+  /** Those that `completion` asks. */
+  readonly providers?: readonly CompletionProvider[];
   readonly history: History;
 }
 
@@ -79,7 +82,7 @@ export async function createToolServer(options: ToolServerOptions) {
     return { name: database.name, available_to_users: availableToUsers, database: reader };
   };
   // the directory looks at the list in each call
-  const entries = options.databases.map(entryOf);
+  const entries: DirectoryEntry[] = options.databases.map(entryOf);
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
   const answerer = words && answerQuestions(words, guard, logger);
@@ -109,6 +112,10 @@ export async function createToolServer(options: ToolServerOptions) {
     registry,
     inFlight,
     serverInfo,
+    /** With who may use each, in the configuration's order. */
+    entries,
+    /** That requests in words go to, the first choice first. */
+    providers: words?.providers ?? [],
     get databases(): readonly Database[] {
       return entries.map(({ database }) => database);
     },

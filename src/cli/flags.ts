@@ -13,6 +13,7 @@ export type Operation =
   | "help"
   | "version"
   | "config-schema"
+  | "check-config"
   | "add-token"
   | "list-tokens"
   | "remove-token"
@@ -138,7 +139,7 @@ export const flagGroups: readonly FlagGroup[] = [
       {
         flag: "doctor",
         operation: "doctor",
-        help: "Check every pipeline and database, and print what to fix",
+        help: "Check every pipeline, database, provider and file that is configured, and print what to fix",
       },
       {
         flag: "evaluate",
@@ -223,6 +224,12 @@ export const flagGroups: readonly FlagGroup[] = [
         help: "Print the JSON Schema of the configuration file, for editors",
       },
       {
+        flag: "check-config",
+        operation: "check-config",
+        placeholder: "FILE",
+        help: "Say what this version makes of a configuration file: what it refuses, what it does not use",
+      },
+      {
         flag: "openapi",
         operation: "openapi",
         help: "Print the OpenAPI description of the RAG server",
@@ -258,6 +265,7 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
     "ingest",
     "evaluate",
     "doctor",
+    "check-config",
   ],
   "source": ["ingest"],
   "dry-run": ["ingest"],

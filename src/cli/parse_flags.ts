@@ -69,7 +69,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     demo: option("demo") === "true",
     rag: option("rag") === "true",
     json: option("json") === "true",
-    ...optional("configPath", option("config")),
+    ...optional("configPath", given.get("check-config")?.text ?? option("config")),
     ...optional("tokenId", tokenId),
     ...optional("tokenNote", option("token-note")),
     ...optional("tokenDatabase", option("token-database")),

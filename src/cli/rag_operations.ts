@@ -1,3 +1,4 @@
+import { openDoctorServer } from "../app/doctor_server.ts";
 import { openToolDatabases } from "../app/open_databases.ts";
 import {
   openAllPipelines,
@@ -128,11 +129,13 @@ async function usePipeline(
 async function lookInto({ flags, config, print, logger, signal }: Context): Promise<number> {
   await using set = await openAllPipelines(config, logger);
   await using databases = await openToolDatabases(config, logger);
+  await using server = await openDoctorServer(config, logger);
   const diagnoses = await doctor({
-    pipelines: set.list.map(({ config: { name, sources = [] }, database, tables, search, providers }) => ({
+    pipelines: set.list.map(({ config: { name, sources = [] }, tables, search, providers, ...pipeline }) => ({
       name,
       hasSources: sources.length > 0,
-      database,
+      database: pipeline.database,
+      options: pipeline.databaseOptions,
       tables,
       isHybrid: search.hybridEnabled && search.vectorWeight < 1,
       embedding: providers.embedding,
@@ -141,7 +144,9 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
       keyFiles: providers.keyFiles,
     })),
     databases: databases.list,
+    server,
     signal,
+    logger,
   });
   const plain = !Deno.stdout.isTerminal() || Deno.noColor;
   return printDiagnoses(diagnoses, { json: flags.json, plain }, print);

@@ -57,6 +57,10 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
       return await probe(flags.probeUrl ?? "");
     }
   }
+  if (flags.operation === "check-config") {
+    const { checkConfig } = await import("./check_config_operation.ts");
+    return await checkConfig({ ...processEnvironment(), flags }, flags, print);
+  }
   const load = () => loadConfig({ ...processEnvironment(), flags });
   const { config, warnings, path } = await load();
   if (flags.operation === "run") {

@@ -18,7 +18,12 @@ export interface Fault {
 
 /** Carries every fault that was found, so that one start tells all there is to correct. */
 export class ConfigError extends AppError {
-  constructor(readonly faults: readonly Fault[], readonly path: string | undefined) {
+  /** @param warnings what was found besides, one line each */
+  constructor(
+    readonly faults: readonly Fault[],
+    readonly path: string | undefined,
+    readonly warnings: readonly string[] = [],
+  ) {
     super("invalid", `Cannot load ${path ?? "the configuration"}: ${summary(faults)}`, { data: { faults } });
   }
 }

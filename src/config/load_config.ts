@@ -86,16 +86,15 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   if (flags.demo && valueAt(tree, ["server", "address"]) === undefined) {
     putValue(tree, ["server", "address"], addresses.server);
   }
-  const parsed = validate(tree, document, origins, { faults, hints, path: file?.path }, {
+  const found = { faults, hints, path: file?.path, warnings: [...deprecated, ...clamped, ...warnings] };
+  const parsed = validate(tree, document, origins, found, {
     allowInsecure: flags.allowInsecure,
     rag: flags.rag ?? false,
   });
   return {
     config: createConfig(parsed, folder, env),
     warnings: [
-      ...deprecated,
-      ...clamped,
-      ...warnings,
+      ...found.warnings,
       ...hintWarnings(hints.filter(({ path }) => !origins.has(path))),
       ...builtinWarnings(tree, document.place),
       ...unusedPartWarnings(tree),
@@ -123,6 +122,7 @@ function validate(
     readonly faults: readonly Fault[];
     readonly hints: readonly VariableHint[];
     readonly path: string | undefined;
+    readonly warnings: readonly string[];
   },
   context: RunContext,
 ): ParsedConfig {
@@ -134,7 +134,7 @@ function validate(
     ...ruleFaults(tree, context, locate),
   ];
   if (faults.length > 0 || !result.success) {
-    throw new ConfigError(inFileOrder(withHints(faults, file.hints)), file.path);
+    throw new ConfigError(inFileOrder(withHints(faults, file.hints)), file.path, file.warnings);
   }
   return result.data;
 }

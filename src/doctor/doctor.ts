@@ -1,17 +1,24 @@
 import { withDeadline } from "../core/async/deadline.ts";
+import type { Logger } from "../core/logger.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 import type { Database } from "../postgres/database.ts";
+import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { type Check, type NamedResult, runChecks } from "../rag_server/checks/check.ts";
 import { tableCheck } from "../rag_server/checks/table_check.ts";
 import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
+import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
+import { catalogCheck, extensionsCheck, statisticsCheck } from "./content_checks.ts";
 import { databaseCheck, extensionCheck, roleCheck } from "./database_checks.ts";
-import { completionCheck, embeddingCheck, keyFileCheck, rerankCheck } from "./provider_checks.ts";
+import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
+import { completionCheck, embeddingCheck, rerankCheck } from "./provider_checks.ts";
 
 /** A pipeline as far as its health goes. */
 export interface DoctorPipeline {
   readonly name: string;
   readonly database: Database;
+  /** What the database was opened with. */
+  readonly options: DatabaseOptions;
   readonly tables: readonly SearchedTableSettings[];
   /** Whether the configuration says what is ingested. */
   readonly hasSources?: boolean;
@@ -25,41 +32,78 @@ export interface DoctorPipeline {
   readonly keyFiles: readonly string[];
 }
 
+/** A database of the tool server. */
+export interface DoctorDatabase {
+  readonly database: Database;
+  /** What it was opened with. */
+  readonly options: DatabaseOptions;
+}
+
+/** What the servers have besides databases and pipelines. */
+export interface DoctorServer {
+  /** Those of `llm`: the one that is asked, then those that take its place. */
+  readonly completions: readonly CompletionProvider[];
+  /** Files that the configuration says hold the providers' keys. */
+  readonly keyFiles: readonly string[];
+  /** Credentials, certificates, the history. */
+  readonly files: readonly ServerFile[];
+}
+
 export interface DoctorOptions {
   readonly pipelines: readonly DoctorPipeline[];
   /** Those of the tool server. */
-  readonly databases: readonly Database[];
+  readonly databases: readonly DoctorDatabase[];
+  /** Absent where only databases and pipelines are looked at. */
+  readonly server?: DoctorServer;
   /** For each check; 10 s where it is absent. */
   readonly limitMs?: number;
   readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** Milliseconds since 1970; the process's clock where it is absent. */
+  readonly now?: () => number;
 }
 
-/** What was found of one pipeline or database. */
+/** What was found of one pipeline or database, or of what the servers have besides. */
 export interface Diagnosis {
-  readonly kind: "pipeline" | "database";
+  readonly kind: "pipeline" | "database" | "server";
   readonly name: string;
   readonly results: readonly NamedResult[];
 }
 
 /**
- * Looks at pipelines and databases, all at once, and says what is wrong and how to mend it. The pipelines come first, each
- * part in the order that it was given in. It changes nothing; it costs each provider one small request.
+ * Looks at pipelines and databases, all at once, and says what is wrong and how to mend it. The pipelines come first, then the databases,
+ * each part in the order that it was given in, and the servers' files and providers last. It changes nothing; it costs each provider one small request.
  *
  * @throws the signal's reason where that aborts; nothing else
  */
 export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
-  const { limitMs = 10_000, signal } = options;
+  const { limitMs = 10_000, signal, logger, now = Date.now, server } = options;
+  const ofDatabase = ({ database, options }: DoctorDatabase) => [
+    ...passwordFileChecks(options),
+    databaseCheck(database, [
+      roleCheck(database),
+      limitCheck(database, options),
+      encryptionCheck(options, logger, now),
+      extensionsCheck(database),
+      statisticsCheck(database),
+      catalogCheck(database),
+      clockCheck(database, now),
+    ]),
+  ];
   const subjects = [
     ...options.pipelines.map((pipeline) => ({
       kind: "pipeline" as const,
       name: pipeline.name,
-      checks: pipelineChecks(pipeline, limitMs, signal),
+      checks: pipelineChecks(pipeline, { limitMs, signal, logger, now }),
     })),
-    ...options.databases.map((database) => ({
+    ...options.databases.map((each) => ({
       kind: "database" as const,
-      name: database.name,
-      checks: [databaseCheck(database, [roleCheck(database)])],
+      name: each.database.name,
+      checks: ofDatabase(each),
     })),
+    ...(server === undefined
+      ? []
+      : [{ kind: "server" as const, name: "files and providers", checks: serverChecks(server, now) }]),
   ];
   return await Promise.all(subjects.map(async ({ kind, name, checks }) => ({
     kind,
@@ -68,9 +112,25 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
   })));
 }
 
+function serverChecks({ completions, keyFiles, files }: DoctorServer, now: () => number): Check[] {
+  return [
+    ...files.map((file) => serverFileCheck(file, now)),
+    ...keyFiles.map((path) => secretFileCheck(path, "key")),
+    ...completions.map((provider, at) => completionCheck(provider, at > 0)),
+  ];
+}
+
+function passwordFileChecks({ passwordFile }: DatabaseOptions): Check[] {
+  return passwordFile === undefined ? [] : [secretFileCheck(passwordFile, "password")];
+}
+
 /** What is checked of a pipeline; `databaseCheck` and `extensionCheck` go on with what needs them. */
-function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: AbortSignal): Check[] {
-  const { name, database, tables, hasSources = false, isHybrid, embedding, completions, rerank } = pipeline;
+function pipelineChecks(
+  pipeline: DoctorPipeline,
+  { limitMs, signal, logger, now }: Required<Pick<DoctorOptions, "limitMs" | "signal" | "logger" | "now">>,
+): Check[] {
+  const { name, database, options, tables, hasSources = false, isHybrid, embedding, completions, rerank } =
+    pipeline;
   async function embedPing(): Promise<Float32Array> {
     // checks of tables wait for it too, and have something to do after it
     const { vectors: [vector] } = await withDeadline(
@@ -97,12 +157,15 @@ function pipelineChecks(pipeline: DoctorPipeline, limitMs: number, signal: Abort
     })
   );
   return [
-    ...pipeline.keyFiles.map(keyFileCheck),
+    ...pipeline.keyFiles.map((path) => secretFileCheck(path, "key")),
+    ...passwordFileChecks(options),
     embeddingCheck(embedding, embed),
     ...completions.map((provider, at) => completionCheck(provider, at > 0)),
     ...(rerank === undefined ? [] : [rerankCheck(rerank)]),
     databaseCheck(database, [
       roleCheck(database, tables.map(({ table }) => table)),
+      limitCheck(database, options),
+      encryptionCheck(options, logger, now),
       extensionCheck(database, tableChecks),
     ]),
   ];

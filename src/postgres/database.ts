@@ -40,9 +40,9 @@ export interface Database {
    */
   read(request: ReadRequest): Promise<ReadResult>;
   /**
-   * Connects and runs a statement.
+   * Whether its server answers; no caller waits for a place because of it.
    *
-   * @throws {AppError} `unavailable`
+   * @throws {AppError} `unavailable`; the signal's reason where that aborts
    */
   ping(signal: AbortSignal): Promise<void>;
   /** Rights of the role that a reader need not have, one sentence each, with what to do about it. */
@@ -188,7 +188,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       return { kind, message: error.message, ...(typeof hint === "string" && { hint }) };
     }
     if (isConnectionLost(error)) {
-      const message = `Cannot read from database "${name}": the connection was lost`;
+      const message = `Cannot read from database "${name}": the connection was lost; try again`;
       throw new AppError("unavailable", message, { cause: error, ...sqlStateData(error) });
     }
     return statementErrorOf(error, sql) ?? { kind: "failed", message: "the statement failed" };
@@ -204,7 +204,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
     name,
     rightsKey: (principal) => rightsKey(options, principal),
     read: readAndCount,
-    ping: async (signal) => void await readOwn("SELECT 1", signal),
+    ping: (signal) => pools.probe(options, signal),
     warnings: async (signal) => warningsOf(name, await readOwn(privilegeQuery, signal)),
   };
 }

@@ -10,6 +10,7 @@ import {
 } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 import type { UsageCounter } from "../llm/usage_ledger.ts";
+import type { Database } from "../postgres/database.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { PipelineQuery } from "./query.ts";
 import { rerankDocuments } from "./rerank_documents.ts";
@@ -34,7 +35,7 @@ export interface Pipeline {
   stream(query: PipelineQuery): AsyncIterable<PipelineEvent>;
   /** Reads the definitions of its tables, so that their faults show before the first query. Throws as `answer`. */
   check(signal: AbortSignal): Promise<void>;
-  /** Pings its providers. */
+  /** Pings its providers and its database. */
   health(): Promise<PipelineHealth>;
   /** Tokens since the process began. */
   readonly usage: PipelineUsage;
@@ -62,7 +63,7 @@ export type PipelineEvent =
   | { readonly type: "chunk"; readonly content: string }
   | { readonly type: "done"; readonly sources: readonly Source[]; readonly tokensUsed: number };
 
-/** Whether a provider answered its ping; `error` is one of the fixed phrases. */
+/** Whether a provider or the database answered its ping; `error` is one of the fixed phrases. */
 export type Reachability =
   | { readonly reachable: true }
   | { readonly reachable: false; readonly error: string };
@@ -71,6 +72,7 @@ export interface PipelineHealth {
   readonly name: string;
   readonly embedding: Reachability;
   readonly completion: Reachability;
+  readonly database: Reachability;
 }
 
 export interface PipelineUsage {
@@ -85,6 +87,7 @@ export interface PipelineOptions {
   readonly description: string;
   /** The retriever over the tables as they are now. */
   readonly retriever: (signal: AbortSignal) => Promise<Retriever>;
+  readonly database: Pick<Database, "ping">;
   readonly embedding: EmbeddingProvider;
   readonly completion: CompletionProvider;
   /** Reorders four times the documents that are wanted. */
@@ -204,11 +207,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
     check: async (signal) => void await options.retriever(signal),
     async health() {
-      const [ofEmbedding, ofCompletion] = await Promise.all([
-        reachabilityOf(embedding),
-        reachabilityOf(completion),
+      const [ofEmbedding, ofCompletion, ofDatabase] = await Promise.all([
+        reachabilityOf(embedding, phraseOf),
+        reachabilityOf(completion, phraseOf),
+        reachabilityOf(options.database, () => databaseUnreachable),
       ]);
-      return { name, embedding: ofEmbedding, completion: ofCompletion };
+      return { name, embedding: ofEmbedding, completion: ofCompletion, database: ofDatabase };
     },
   };
 }
@@ -219,15 +223,29 @@ function sourceOf({ id, content, score }: RetrievedDocument): Source {
 
 const longestPingMs = 5_000;
 
-/** Pings a provider for at most five seconds. */
-async function reachabilityOf(provider: EmbeddingProvider | CompletionProvider): Promise<Reachability> {
+/** What clients hear of a database that does not answer. */
+export const databaseUnreachable = "the database could not be reached; retry later";
+
+/**
+ * Pings a provider or a database for at most five seconds.
+ *
+ * @param phraseOf what clients may hear of an error
+ */
+async function reachabilityOf(
+  { ping }: { ping(signal: AbortSignal): Promise<void> },
+  phraseOf: (thrown: unknown) => string,
+): Promise<Reachability> {
   try {
-    await withDeadline(longestPingMs, undefined, (signal) => provider.ping(signal));
+    await withDeadline(longestPingMs, undefined, ping);
     return { reachable: true };
   } catch (thrown) {
-    const error = thrown instanceof ProviderError
-      ? thrown
-      : new ProviderError(isTimeout(thrown) ? "timeout" : "internal", "");
-    return { reachable: false, error: error.message };
+    return { reachable: false, error: phraseOf(thrown) };
   }
+}
+
+function phraseOf(thrown: unknown): string {
+  const error = thrown instanceof ProviderError
+    ? thrown
+    : new ProviderError(isTimeout(thrown) ? "timeout" : "internal", "");
+  return error.message;
 }

@@ -54,7 +54,7 @@ export function createRunningPipelines(
   return {
     list: (): readonly Pipeline[] => current.list,
     find: (name: string): Pipeline | undefined => current.list.find((pipeline) => pipeline.name === name),
-    /** Pings every provider at once; callers that arrive while that runs share it. */
+    /** Pings every provider and database at once; callers that arrive while that runs share it. */
     health(): Promise<readonly PipelineHealth[]> {
       const { list, pings } = current;
       return pings.share(() => Promise.all(list.map((pipeline) => pipeline.health())));

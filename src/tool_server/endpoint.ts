@@ -15,6 +15,7 @@ import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
 import { createJsonRpc, errorReply, parseError, type ServerInfo } from "./mcp/json_rpc.ts";
 import { wantsStreamableHttp } from "./mcp/protocol_version.ts";
 import type { StreamableHttp } from "./mcp/streamable_http.ts";
+import type { ReadyReply } from "./readiness.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { CallContext } from "./tools/tool.ts";
 
@@ -37,10 +38,10 @@ export interface EndpointOptions {
   readonly streamableHttp: StreamableHttp;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
-  /** Says which configured databases cannot be reached. */
-  readonly unreachableDatabases: (signal: AbortSignal) => Promise<readonly string[]>;
   /** How long it takes to tell who is calling, and to write a reply. */
   readonly durations?: { readonly identity: Histogram; readonly reply: Histogram };
+  /** What `/ready` answers; names only to a principal who may know them. */
+  readonly readiness: (principal: Principal | undefined) => Promise<ReadyReply>;
   readonly logger: Logger;
 }
 
@@ -56,16 +57,24 @@ export function createEndpoint(options: EndpointOptions) {
   const answerMcp = createMcpAnswer(options);
   const app = new Hono<{ Bindings: RouteBindings }>();
   app.all("/mcp/v1", (context) => answerMcp(context.req.raw, context.env.peer));
-  addProbes(app, options);
+  addProbes(
+    app,
+    options,
+    ({ headers }) =>
+      options.authentication === undefined
+        ? { kind: "local" }
+        : options.authentication.authenticator.authenticate(headers.get("authorization")),
+  );
   app.notFound((context) => context.json({ error: "Not Found" }, 404));
 
   const otherHosts = new Hono<{ Bindings: RouteBindings }>();
-  addProbes(otherHosts, options);
+  // a web page that came by a foreign name is nobody, also where authentication is off
+  addProbes(otherHosts, options, () => undefined);
   otherHosts.notFound((context) => context.json({ error: refusals.host }, 403));
 
   return {
     fetch: (request: Request, bindings: RouteBindings) => app.fetch(request, bindings),
-    /** Answers a request whose Host or Origin is not allowed. Probes are served: they know no host name, and read nothing secret. */
+    /** Answers a request whose Host or Origin is not allowed. Probes are served: they know no host name, and are told no names. */
     refuse: (request: Request, refusedFor: "host" | "origin") =>
       refusedFor === "host"
         ? otherHosts.fetch(request)
@@ -83,14 +92,13 @@ const refusals = {
 
 function addProbes(
   app: Hono<{ Bindings: RouteBindings }>,
-  { serverInfo: { name, version }, unreachableDatabases, logger }: EndpointOptions,
+  { serverInfo: { name, version }, readiness, logger }: EndpointOptions,
+  principalOf: (request: Request) => Principal | undefined,
 ): void {
   app.get("/health", (context) => context.json({ status: "ok", server: name, version }));
   app.get("/ready", async (context) => {
-    const unreachable = await unreachableDatabases(context.req.raw.signal);
-    return unreachable.length === 0
-      ? context.json({ status: "ready" })
-      : context.json({ status: "unavailable", unreachable: unreachable.length }, 503);
+    const reply = await readiness(principalOf(context.req.raw));
+    return context.json(reply, reply.status === "unavailable" ? 503 : 200);
   });
   app.on(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"], ["/health", "/ready"], (context) => {
     return context.json({ error: "Method Not Allowed" }, 405, { allow: "GET, HEAD" });

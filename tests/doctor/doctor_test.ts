@@ -18,8 +18,9 @@ const { signal } = new AbortController();
 /** What the doctor says of a pipeline on a database that nobody listens for. */
 async function examineDown(changes: Partial<DoctorPipeline>, options: Partial<DatabaseOptions> = {}) {
   await using pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });
+  const down = databaseOptions("postgres://nobody@127.0.0.1:1/nothing", options);
   const database = createDatabase({
-    options: databaseOptions("postgres://nobody@127.0.0.1:1/nothing", options),
+    options: down,
     pools,
     guard: await createStatementGuard(),
     logger: silentLogger,
@@ -27,6 +28,7 @@ async function examineDown(changes: Partial<DoctorPipeline>, options: Partial<Da
   const pipeline: DoctorPipeline = {
     name: "handbook",
     database,
+    options: down,
     tables: [{ table: "docs", textColumn: "body", vectorColumn: "embedding" }],
     isHybrid: true,
     embedding: localEmbedding(),
@@ -34,19 +36,25 @@ async function examineDown(changes: Partial<DoctorPipeline>, options: Partial<Da
     keyFiles: [],
     ...changes,
   };
-  const [diagnosis] = await doctor({ pipelines: [pipeline], databases: [], signal });
+  const [diagnosis] = await doctor({ pipelines: [pipeline], databases: [], signal, logger: silentLogger });
   return diagnosis?.results.filter((result) => result.check !== "database") ?? [];
 }
 
 Deno.test("the doctor finds a database that is down, and looks at the rest", async () => {
   await using pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });
+  const options = databaseOptions("postgres://nobody@127.0.0.1:1/nothing", { name: "archive" });
   const database = createDatabase({
-    options: databaseOptions("postgres://nobody@127.0.0.1:1/nothing", { name: "archive" }),
+    options,
     pools,
     guard: await createStatementGuard(),
     logger: silentLogger,
   });
-  const diagnoses = await doctor({ pipelines: [], databases: [database], signal });
+  const diagnoses = await doctor({
+    pipelines: [],
+    databases: [{ database, options }],
+    signal,
+    logger: silentLogger,
+  });
   assert.deepEqual(diagnoses, [{
     kind: "database",
     name: "archive",
@@ -69,9 +77,10 @@ testWithPgvector(
   "the doctor looks at the tool server's databases, and at several pipelines in order",
   async () => {
     await using fixture = await createDoctorFixture(healthyTable);
-    const { database } = fixture;
+    const { database, options } = fixture;
     const pipeline = {
       database,
+      options,
       tables: [],
       isHybrid: true,
       embedding: localEmbedding(),
@@ -80,18 +89,25 @@ testWithPgvector(
     };
     const diagnoses = await doctor({
       pipelines: [{ ...pipeline, name: "b" }, { ...pipeline, name: "a" }],
-      databases: [database],
+      databases: [{ database, options }],
       signal,
+      logger: silentLogger,
     });
     assert.deepEqual(diagnoses.map(({ kind, name }) => [kind, name]), [
       ["pipeline", "b"],
       ["pipeline", "a"],
       ["database", "shop"],
     ]);
-    assert.deepEqual(diagnoses[2]?.results.map(({ check, ok }) => [check, ok]), [["database", true], [
-      "role",
-      false,
-    ]]);
+    assert.deepEqual(diagnoses[2]?.results.map(({ check, ok }) => [check, ok]), [
+      ["database", true],
+      ["role", false],
+      ["connections", true],
+      ["TLS", true],
+      ["extensions", true],
+      ["statistics", true],
+      ["catalog", true],
+      ["clocks", true],
+    ]);
   },
 );
 

@@ -24,27 +24,31 @@ Deno.test("the doctor works on the embedded server too", async () => {
     ],
   });
   await using pools = createConnectionPools({ maxConnections: 4, logger: silentLogger });
+  const options = databaseOptions("postgres://postgres@embedded/postgres", { openStream: server.openStream });
   const database = createDatabase({
-    options: databaseOptions("postgres://postgres@embedded/postgres", { openStream: server.openStream }),
+    options,
     pools,
     guard: await createStatementGuard(),
     logger: silentLogger,
   });
-  const [diagnosis] = await doctor({
+  const [diagnosis, ofTools] = await doctor({
     pipelines: [{
       name: "handbook",
       database,
+      options,
       tables: [{ table: "docs", textColumn: "body", vectorColumn: "embedding", filter: "id > 2" }],
       isHybrid: true,
       embedding: localEmbedding(),
       completions: [localCompletion()],
       keyFiles: [],
     }],
-    databases: [],
+    databases: [{ database, options }],
+    logger: silentLogger,
     signal: new AbortController().signal,
   });
   const faults = diagnosis?.results.filter(({ ok }) => !ok).map(({ check }) => check);
   assert.deepEqual(faults, ["role"]);
+  assert.deepEqual(ofTools?.results.filter(({ ok }) => !ok).map(({ check }) => check), ["role"]);
   const checked = diagnosis?.results.map(({ check }) => check) ?? [];
   assert.ok(checked.includes("filter of docs") && checked.includes("statistics of docs"));
   const answered = diagnosis?.results.find(({ check }) => check === "database");

@@ -22,7 +22,7 @@ export const healthyTable = `
 /** A database with pgvector, and a doctor for a pipeline `handbook` over it. */
 export async function createDoctorFixture(setUp: string, changes: Partial<DatabaseOptions> = {}) {
   const search = await createSearchFixture(setUp, changes);
-  const { admin, database } = search;
+  const { admin, database, options } = search;
   const { signal } = new AbortController();
 
   async function examine(
@@ -31,9 +31,10 @@ export async function createDoctorFixture(setUp: string, changes: Partial<Databa
   ): Promise<readonly NamedResult[]> {
     const settings = { table: "docs", textColumn: "body", vectorColumn: "embedding", ...table };
     const [diagnosis] = await doctor({
-      pipelines: [{ ...basePipeline, database, tables: [settings], ...pipeline }],
+      pipelines: [{ ...basePipeline, database, options, tables: [settings], ...pipeline }],
       databases: [],
       signal,
+      logger: silentLogger,
     });
     return diagnosis?.results ?? [];
   }
@@ -41,6 +42,7 @@ export async function createDoctorFixture(setUp: string, changes: Partial<Databa
   return {
     admin,
     database,
+    options,
     examine,
     /** The results of one check. */
     async look(

@@ -17,11 +17,13 @@ testWithPgvector(
     ]);
     const notes = results.map((result) => [result.check, result.ok ? result.note : "fault"]);
     assert.match(notes[2]?.[1] ?? "", /^PostgreSQL \d+.* answers at 127\.0\.0\.1:\d+$/);
-    assert.match(notes[4]?.[1] ?? "", /^pgvector 0\.\d+\.\d+$/);
-    assert.deepEqual(notes.toSpliced(4, 1).toSpliced(2, 1), [
+    assert.match(notes[4]?.[1] ?? "", /^at most \d+; pool_max_conns is 4 for each caller$/);
+    assert.match(notes[6]?.[1] ?? "", /^pgvector 0\.\d+\.\d+$/);
+    assert.deepEqual(notes.toSpliced(6, 1).toSpliced(4, 1).toSpliced(2, 1), [
       ["embedding by test/three", "3 dimensions"],
       ["completion by local/extractive", undefined],
       ["role", "fault"],
+      ["TLS", "not encrypted, but it stays on this machine"],
       ["table docs", "about 20 rows"],
       ["dimensions of docs", "3 dimensions, as the provider's"],
       ["id of docs", "id, unique"],

@@ -52,6 +52,7 @@ const pipelineSettings = {
     },
   },
   completion,
+  database: { ping: () => Promise.resolve() },
   topN: 10,
   tokenBudget: 1_000,
   allowsSources: true,
@@ -179,6 +180,7 @@ Deno.test("health() tells each provider's fault as its phrase, and anything else
       name: "docs",
       embedding: { reachable: true },
       completion: error === undefined ? { reachable: true } : { reachable: false, error },
+      database: { reachable: true },
     });
   }
 });

@@ -24,8 +24,9 @@ export async function createSearchFixture(
   const admin = await createTestDatabase(original);
   const pools = createConnectionPools({ maxConnections: 4, logger: silentLogger });
   const guard = await createStatementGuard();
+  const options = databaseOptions(admin.url, changes);
   const database = createDatabase({
-    options: databaseOptions(admin.url, changes),
+    options,
     pools,
     guard,
     logger: silentLogger,
@@ -44,6 +45,7 @@ export async function createSearchFixture(
   return {
     admin,
     database,
+    options,
     readTable: (settings: Partial<TableSettings> & { table: string }): Promise<DocumentTable> =>
       readTable(database, { textColumn: "body", vectorColumn: "embedding", ...settings }, signal),
     /** Rows of one statement of our own; a failure is thrown as PostgreSQL's message. */

@@ -24,6 +24,7 @@ export interface RagPipeline {
   readonly embedding?: Readonly<Record<string, unknown>>;
   readonly completion?: Readonly<Record<string, unknown>>;
   readonly rerank?: Readonly<Record<string, unknown>>;
+  readonly database?: Readonly<Record<string, unknown>>;
 }
 
 export interface RagReply {

@@ -23,7 +23,7 @@ async function post(message: unknown): Promise<{ status: number; error?: string 
     clientAddress: (peer) => peer,
     streamableHttp,
     bodyTimeout,
-    unreachableDatabases: () => Promise.resolve([]),
+    readiness: () => Promise.resolve({ status: "ready", databases: [], providers: [] }),
   });
   const request = new Request("http://localhost/mcp/v1", {
     method: "POST",

@@ -108,6 +108,7 @@ async function openPipeline(
       now: () => performance.now(),
       logger,
     }),
+    database,
     embedding: providers.embedding,
     completion: providers.completion,
     rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },

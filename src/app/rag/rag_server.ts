@@ -46,9 +46,11 @@ export async function startRagServer(
   await using opening = new AsyncDisposableStack();
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
+  // read at the start alone, as the log says of a change
+  const { max_connections } = config;
   const open = (config: Config) =>
     openPipelines({
-      config,
+      config: { ...config, max_connections },
       databaseOptions: options.databaseOptions,
       guard,
       ledger,

@@ -73,7 +73,9 @@ export function connectError({ name, user }: DatabaseOptions, errors: readonly A
     );
   }
   const reasons = [...new Set(errors.map((error) => error.reason))].join("; ");
-  return unavailable(`Cannot reach database "${name}": ${reasons}`);
+  // a restart takes seconds
+  const advice = sqlState === cannotConnectNow ? "; try again later" : "";
+  return unavailable(`Cannot reach database "${name}": ${reasons}${advice}`);
 }
 
 function isShortage({ stage, sqlState, reason }: AttemptError): boolean {

@@ -7,7 +7,7 @@ export type AvailabilityLog = ReturnType<typeof createAvailabilityLog>;
 const windowMs = 60_000;
 
 /**
- * Says in the log that a database can no longer be reached, and that it can be again: once, not for each call. Before a
+ * What is known of whether a database answers. Says in the log that a database can no longer be reached, and that it can be again: once, not for each call. Before a
  * database's first connection only the end of the wait is logged: who starts the server says that it waits.
  */
 export function createAvailabilityLog(logger: Logger, now: () => number) {
@@ -16,8 +16,10 @@ export function createAvailabilityLog(logger: Logger, now: () => number) {
   let told: "lost" | "refused" | undefined;
   let hasAnswered = false;
   let isPoolerTold = false;
+  let answeredAt = -Infinity;
 
   function fail(kind: "lost" | "refused", message: string, fields: LogFields): void {
+    answeredAt = -Infinity;
     downSince ??= now();
     if (told === "refused" || told === kind || (hasAnswered && now() - toldAt < windowMs)) return;
     told = kind;
@@ -27,7 +29,13 @@ export function createAvailabilityLog(logger: Logger, now: () => number) {
   }
 
   return {
+    /** The server answered on an open connection. */
+    answered: (): void => void (answeredAt = now()),
+    /** A connection broke: what was heard of the server before that says nothing any more. */
+    forgetAnswer: (): void => void (answeredAt = -Infinity),
+    hasAnsweredWithin: (ms: number): boolean => now() - answeredAt < ms,
     opened(): void {
+      answeredAt = now();
       const again = hasAnswered ? "again" : "now";
       hasAnswered = true;
       if (downSince !== undefined && told !== undefined) {

@@ -6,12 +6,14 @@ import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "./lease.ts";
 import {
+  type BorrowedConnection,
   type ConnectionCounts,
   createPrincipalPool,
   type HeldPlace,
   poolEnded,
   type PrincipalPool,
 } from "./principal_pool.ts";
+import { probeServer } from "./probe_server.ts";
 import { createServerCapacity, isShortage, type ServerCapacity } from "./server_capacity.ts";
 import { createStuckBackends } from "./stuck_backends.ts";
 
@@ -37,6 +39,12 @@ export interface ConnectionPools extends AsyncDisposable {
    * @throws {AppError} `unavailable` where none can be opened, or all are stuck; the signal's reason where that aborts
    */
   acquire(database: DatabaseOptions, principal: Principal, signal: AbortSignal): Promise<Lease>;
+  /**
+   * Finds out whether the database's server answers, without a place that a caller waits for.
+   *
+   * @throws {AppError} `unavailable`; the signal's reason where that aborts
+   */
+  probe(database: DatabaseOptions, signal: AbortSignal): Promise<void>;
   /** Ends a principal's connections: idle ones now, those in use when given back. Its waiters are refused. */
   closePrincipal(principal: Principal): Promise<void>;
   /** Ends all connections and refuses what comes after; statements that still run are cancelled. */
@@ -84,6 +92,9 @@ interface Asked {
   /** Waiters of a pool. */
   readonly waiting: Map<PrincipalPool, number>;
 }
+
+/** Who opens a connection for a probe where none is open. */
+const prober: Principal = { kind: "local" };
 
 /** A pool that has had nothing in use for so long can spare its connections. */
 const unusedMs = 1_000;
@@ -347,6 +358,40 @@ export function createConnectionPools(
     }
   }
 
+  function borrowIdle(database: DatabaseOptions): BorrowedConnection | undefined {
+    for (const pool of pools) {
+      const lease = pool.database === database ? pool.borrowIdle() : undefined;
+      if (lease !== undefined) return lease;
+    }
+    return undefined;
+  }
+
+  /** A connection of the local principal's, which others may have closed for theirs; undefined where there is no room now. */
+  function openPooled(database: DatabaseOptions, signal: AbortSignal): Promise<Lease> | undefined {
+    const pool = poolFor(prober, database);
+    const isFree = queue.length === 0 && sum(pools, (other) => other.size()) < maxConnections &&
+      pool.hasRoom() && capacityOf(database).mayOpen(pool.hasOpen());
+    if (isFree) return openUnqueued(pool, signal);
+    dropIfUnused(pool);
+    return undefined;
+  }
+
+  async function openUnqueued(pool: PrincipalPool, signal: AbortSignal): Promise<Lease> {
+    const capacity = capacityOf(pool.database);
+    capacity.began();
+    try {
+      const lease = await pool.open(callerKey(prober), signal);
+      capacity.opened();
+      return lease;
+    } catch (error) {
+      if (isShortage(error)) capacity.refused(error, pool.database);
+      else capacity.failed();
+      throw error;
+    } finally {
+      onChange(pool);
+    }
+  }
+
   async function end(ended: readonly PrincipalPool[], includeInUse: boolean): Promise<void> {
     for (const pool of ended) refuse(poolEnded(pool.database.name), (waiter) => waiter.pool === pool);
     await Promise.all(ended.map((pool) => pool.close({ includeInUse })));
@@ -378,6 +423,16 @@ export function createConnectionPools(
       queue.push(waiter);
       serve();
       return promise.finally(() => signal.removeEventListener("abort", abort));
+    },
+    async probe(database, signal) {
+      if (isClosed) throw poolEnded(database.name);
+      await probeServer({
+        database,
+        availability: availabilityOf(database),
+        borrowIdle: () => borrowIdle(database),
+        openPooled: (soon) => openPooled(database, soon),
+        logger: logger.with({ database: database.name }),
+      }, signal);
     },
     async closePrincipal(principal) {
       const key = principalKey(principal);

@@ -34,6 +34,9 @@ interface PrincipalPoolOptions {
 /** How many connections a pool has in each state. */
 export type ConnectionCounts = Readonly<Record<"opening" | "idle" | "in_use" | "closing" | "stuck", number>>;
 
+/** An idle connection of some caller's, for one question of ours. */
+export type BorrowedConnection = Pick<Lease, "client" | "release" | "discard">;
+
 export type PrincipalPool = ReturnType<typeof createPrincipalPool>;
 
 /** The connections of one principal to one database. The connection pools decide who gets one. */
@@ -44,6 +47,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
   const idle: Connection[] = [];
   // with the caller of each
   const inUse = new Map<Connection, string>();
+  const probed = new Set<Connection>();
   const closing = new Set<Connection>();
   const stuck = new Map<Connection, HeldPlace>();
   const ended = new AbortController();
@@ -61,7 +65,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
   async function close(connection: Connection): Promise<void> {
     const caller = inUse.get(connection);
     // it is closing already, is stuck or has closed
-    if (!removeIdle(connection) && !inUse.delete(connection)) return;
+    if (!removeIdle(connection) && !inUse.delete(connection) && !probed.delete(connection)) return;
     closing.add(connection);
     const hasEnded = await connection.end();
     closing.delete(connection);
@@ -87,9 +91,20 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     if (!inUse.has(connection)) return;
     lastUsedAt = now();
     if (!isReusable || ended.signal.aborted) return void close(connection);
+    availability.answered();
     inUse.delete(connection);
     connection.timer.start(database.poolMaxConnIdleTimeMs, () => void close(connection));
     idle.push(connection);
+    onChange();
+  }
+
+  /** Puts a connection back as if it had been idle all the time. */
+  function giveBackProbed(connection: Connection, isReusable: boolean): void {
+    if (!probed.has(connection)) return;
+    if (!isReusable || ended.signal.aborted) return void close(connection);
+    availability.answered();
+    probed.delete(connection);
+    idle.unshift(connection);
     onChange();
   }
 
@@ -98,10 +113,10 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     return createLease(connection, (isReusable) => giveBack(connection, isReusable));
   }
 
-  const size = () => opening + idle.length + inUse.size + closing.size + stuck.size;
+  const size = () => opening + idle.length + inUse.size + probed.size + closing.size + stuck.size;
   return {
     database,
-    /** Connections that the server may hold: opening, idle, in use, closing, stuck. */
+    /** Connections that the server may hold: opening, idle, in use, probed, closing, stuck. */
     size,
     /** Whether it may hold one more. */
     hasRoom: () => size() < places + (isShared ? Math.min(stuck.size, places) : 0),
@@ -109,7 +124,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     counts: (): ConnectionCounts => ({
       opening,
       idle: idle.length,
-      in_use: inUse.size,
+      in_use: inUse.size + probed.size,
       closing: closing.size,
       stuck: stuck.size,
     }),
@@ -121,7 +136,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     /** When a connection was last given back; Infinity while one is in use, undefined where none is idle. */
     idleSince: () => idle.length === 0 ? undefined : inUse.size > 0 ? Infinity : lastUsedAt,
     /** Whether a connection is open that a waiter may get. */
-    hasOpen: () => idle.length + inUse.size > 0,
+    hasOpen: () => idle.length + inUse.size + probed.size > 0,
     /** Whether it was closed: then it opens none. */
     hasEnded: () => ended.signal.aborted,
     /** The idle connection that was used last; those that broke meanwhile are closed. */
@@ -136,6 +151,19 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
         removeIdle(connection);
         return lend(connection, caller);
       }
+    },
+    /** Borrows, for a moment, the idle connection that callers would take last; its idle time goes on. */
+    borrowIdle(): BorrowedConnection | undefined {
+      const at = idle.findIndex((connection) => connection.isReady());
+      const [connection] = at === -1 ? [] : idle.splice(at, 1);
+      if (connection === undefined) return undefined;
+      probed.add(connection);
+      // no lease, as that would end the idle time
+      return {
+        client: connection.client,
+        release: () => giveBackProbed(connection, connection.isReady()),
+        discard: () => giveBackProbed(connection, false),
+      };
     },
     /**
      * A new connection.
@@ -153,6 +181,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
         if (startSettings(database) !== undefined && !connection.holdsSettings) availability.foundPooler();
         connection.onClosed(() => void close(connection));
         connection.onLost((error) => {
+          availability.forgetAnswer();
           if (inUse.has(connection) || idle.includes(connection) && isShutdown(error)) {
             availability.lost(error);
           }
@@ -180,6 +209,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
       ended.abort(poolEnded(database.name));
       const connections = [
         ...idle,
+        ...probed,
         ...(includeInUse ? inUse.keys() : []),
       ];
       const alreadyClosing = [...closing].map((connection) => connection.end());

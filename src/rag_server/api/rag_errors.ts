@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { AppError } from "../../core/app_error.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
+import { databaseUnreachable } from "../pipeline.ts";
 import { jsonReply } from "./json_reply.ts";
 
 /** The HTTP status of each code. */
@@ -17,6 +18,8 @@ const statuses = {
   INTERNAL_ERROR: 500,
   /** For want of connections to the database. */
   OVERLOADED: 503,
+  /** The database cannot be reached, as while it restarts. */
+  UNAVAILABLE: 503,
   REQUEST_TIMEOUT: 504,
 } as const;
 
@@ -37,6 +40,12 @@ export const overloadedError: RagError = {
   code: "OVERLOADED",
   message: "the server has no room for the request now; retry later",
   retryAfterSeconds: 1,
+};
+/** For a database of a pipeline that cannot be reached. */
+export const databaseError: RagError = {
+  code: "UNAVAILABLE",
+  message: databaseUnreachable,
+  retryAfterSeconds: 2,
 };
 export const hostError: RagError = {
   code: "FORBIDDEN",
@@ -76,5 +85,11 @@ export function pipelineError(error: unknown): RagError {
   if (error.code === "unavailable" && typeof retryAfterSeconds === "number") {
     return { ...overloadedError, retryAfterSeconds };
   }
+  if (error.code === "unavailable" && !isRefusedLogin(error)) return databaseError;
   return { code: "EXECUTION_ERROR", message: error.code === "timeout" ? timeoutPhrase : internalPhrase };
+}
+
+/** Whether the server refuses the role or does not have the database: to try again does not help. */
+function isRefusedLogin({ data }: AppError): boolean {
+  return /^(28|3D)/.test(String(data?.["sqlState"]));
 }

@@ -1,6 +1,7 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
 import { queryRequest } from "../query.ts";
 import {
+  databaseError,
   errorSchema,
   hostError,
   internalError,
@@ -51,7 +52,7 @@ const doneEvent = z.object({ type: z.literal("done"), sources, tokens_used: toke
 const errorEvent = z.object({
   type: z.literal("error"),
   error: z.string().openapi({
-    description: "One of eight fixed phrases",
+    description: "One of nine fixed phrases",
     example: "the provider returned an error",
   }),
 }).openapi("ErrorEvent", { description: "The last event of an answer that failed" });
@@ -65,16 +66,21 @@ const liveReply = z.object({ status: z.literal("ok") }).openapi("LiveResponse");
 const reachability = z.object({
   reachable: z.boolean(),
   error: z.string().optional().openapi({
-    description: "Only where it is unreachable; one of eight fixed phrases",
+    description: "Only where it is unreachable; one of nine fixed phrases",
   }),
-}).openapi("ProviderHealth");
+}).openapi("Reachability");
 
 const healthReply = z.object({
-  status: z.enum(["healthy", "degraded"]).openapi({ description: "degraded: a provider is unreachable" }),
+  status: z.enum(["healthy", "degraded"]).openapi({
+    description: "degraded: a provider or a database is unreachable",
+  }),
   pipelines: z.array(
-    z.object({ name: z.string(), embedding: reachability, completion: reachability }).openapi(
-      "PipelineHealth",
-    ),
+    z.object({
+      name: z.string(),
+      embedding: reachability,
+      completion: reachability,
+      database: reachability,
+    }).openapi("PipelineHealth"),
   ),
 }).openapi("HealthResponse");
 
@@ -166,7 +172,11 @@ const errors: Readonly<Record<number, readonly [description: string, ...errors: 
     { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
     internalError,
   ],
-  503: ["The server has too few connections to its database", overloadedError],
+  503: [
+    "The server has too few connections to its database (OVERLOADED), or cannot reach it (UNAVAILABLE)",
+    overloadedError,
+    databaseError,
+  ],
   504: ["The answer took longer than the server allows", timeoutError],
 };
 
@@ -213,7 +223,7 @@ const readings: Readonly<
   "/v1/health": {
     operationId: "getHealth",
     tags: ["Server"],
-    summary: "Whether every pipeline's providers can be reached",
+    summary: "Whether every pipeline's providers and database can be reached",
     description: "Asks all of them, which takes up to 5 seconds; the status is 200 either way",
     reply: healthReply,
   },

@@ -112,7 +112,9 @@ function methodNotAllowed({ req }: Context, allow: string): Response {
 
 async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<HealthReply> {
   const health = await pipelines.health();
-  const isHealthy = health.every(({ embedding, completion }) => embedding.reachable && completion.reachable);
+  const isHealthy = health.every(({ embedding, completion, database }) =>
+    embedding.reachable && completion.reachable && database.reachable
+  );
   return { status: isHealthy ? "healthy" : "degraded", pipelines: [...health] };
 }
 

@@ -81,6 +81,13 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
       remake,
     );
   }
+  if (record.format > indexFormat) {
+    return warning(
+      `A newer version of Postern made the keyword index (format ${record.format} in ${indexTable}; this version reads up to ` +
+        `${indexFormat}), so no question uses it`,
+      "-- Run that version, or have it drop the index (-drop-index), then make it with this one",
+    );
+  }
   const isReadable = record.format >= oldestFormat && record.format <= indexFormat;
   if (!isReadable || record.idColumn !== subject.table.key.name) {
     return warning("The keyword index has another id column or format than this version reads", remake);

@@ -1,7 +1,7 @@
 import { nameOf, quoteIdentifier, renderSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import { basesSql } from "../search/vector_index.ts";
 import { type Check, type CheckResult, readJson, readRows, warning } from "./check.ts";
-import { basesSql } from "./table_facts.ts";
-import { createIndexOn, fewRows, rowsText, type TableSubject } from "./table_subject.ts";
+import { createIndexOn, rowsText, rowsWithoutIndex, type TableSubject } from "./table_subject.ts";
 
 /** A filter that lets through more than this share gains nothing from an index. */
 const selectiveBelow = 0.2;
@@ -12,7 +12,7 @@ export function filterCheck(subject: TableSubject): Check {
   return {
     name: `filter of ${settings.table}`,
     async run(signal) {
-      if (filter === undefined || facts.rows < fewRows) return [];
+      if (filter === undefined || facts.rows < rowsWithoutIndex) return [];
       if (!await scansForFew(subject, filter, signal)) return [];
       const indexed = await readJson<string[]>(database, signal, leadingSql, [facts.oid]) ?? [];
       const bare = namedColumns(settings.filter, [...columns.keys()])
@@ -31,7 +31,7 @@ export function filterCheck(subject: TableSubject): Check {
   };
 }
 
-const leadingSql = `${basesSql}
+const leadingSql = `${basesSql("$1")}
   SELECT json_agg(DISTINCT a.attname) FROM bases JOIN pg_index i ON i.indrelid = bases.oid AND i.indisvalid
   JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]`;
 
@@ -82,7 +82,7 @@ export function statisticsCheck({ database, settings, facts }: TableSubject): Ch
   };
 }
 
-const activitySql = `${basesSql}
+const activitySql = `${basesSql("$1")}
   SELECT json_agg(json_build_object('relation', format('%I.%I', n.nspname, c.relname), 'isAnalyzed', c.reltuples >= 0,
     'live', pg_stat_get_live_tuples(c.oid), 'changed', pg_stat_get_mod_since_analyze(c.oid),
     'dead', pg_stat_get_dead_tuples(c.oid)) ORDER BY n.nspname, c.relname)

@@ -2,6 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import { quoteIdentifier, quoteParts } from "../../postgres/sql_text.ts";
 import { rowsSql } from "../search/document_table.ts";
+import { belowBasesSql } from "../search/vector_index.ts";
 import { readJson } from "./check.ts";
 
 export interface ColumnFacts {
@@ -56,20 +57,6 @@ function isNoName(thrown: unknown): boolean {
   return thrown instanceof AppError && thrown.data?.["sqlState"] === "22023";
 }
 
-/** From `bases`, what each of them reads as a view or holds as a partitioned table. */
-const belowSql = `SELECT below.oid FROM bases CROSS JOIN LATERAL (
-    SELECT d.refobjid AS oid FROM pg_rewrite w
-    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
-    WHERE w.ev_class = bases.oid
-    UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = bases.oid
-  ) below`;
-
-/** The oid of `$1`, and those of what lies below it. */
-export const basesSql = `WITH RECURSIVE bases(oid) AS (
-  SELECT $1::oid
-  UNION
-  ${belowSql})`;
-
 // by the catalog rather than to_regclass(), which fails for a schema that the role may not use
 const factsSql = `WITH RECURSIVE given AS (SELECT parse_ident($1) AS parts), named AS (
   SELECT c.oid, c.relname, c.relkind, n.oid AS schema, n.nspname
@@ -79,7 +66,7 @@ const factsSql = `WITH RECURSIVE given AS (SELECT parse_ident($1) AS parts), nam
 ), bases(oid) AS (
   SELECT oid FROM named
   UNION
-  ${belowSql}
+  ${belowBasesSql}
 ), stored AS (
   SELECT c.*, n.nspname FROM bases JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'm')

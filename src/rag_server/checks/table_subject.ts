@@ -30,7 +30,7 @@ export interface TableSubject extends TableToCheck {
 }
 
 /** Rows up to which comparing all of them takes no longer than an index would save. */
-export const fewRows = 10_000;
+export const rowsWithoutIndex = 10_000;
 
 /** A number of rows for people. */
 export function rowsText(rows: number): string {

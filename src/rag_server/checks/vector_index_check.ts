@@ -1,7 +1,6 @@
-import { indexFor, type VectorIndex } from "../search/vector_index.ts";
+import { basesSql, indexFor, type VectorIndex } from "../search/vector_index.ts";
 import { type Check, type CheckResult, note, readJson, warning } from "./check.ts";
-import { basesSql } from "./table_facts.ts";
-import { createIndexOn, fewRows, rowsText, type TableSubject } from "./table_subject.ts";
+import { createIndexOn, rowsText, rowsWithoutIndex, type TableSubject } from "./table_subject.ts";
 import { unusedIndex } from "./vector_plan_check.ts";
 
 /** An index of pgvector's operator classes on a table or below it. */
@@ -40,7 +39,7 @@ export function vectorIndexCheck(subject: TableSubject): Check {
   };
 }
 
-const indexSql = `${basesSql}
+const indexSql = `${basesSql("$1")}
   SELECT coalesce(json_agg(json_build_object(
     'name', format('%I.%I', n.nspname, x.relname), 'key', pg_get_indexdef(i.indexrelid, 1, false),
     'isValid', i.indisvalid,
@@ -77,7 +76,7 @@ function missingIndex(
       createVectorIndex(subject, dimensions),
     )];
   }
-  if (rows < fewRows) return [note(`none; ${rowsText(rows)} do not need one`)];
+  if (rows < rowsWithoutIndex) return [note(`none; ${rowsText(rows)} do not need one`)];
   return [warning(
     `There is no vector index, so every question reads the vectors of ${rowsText(rows)}`,
     createVectorIndex(subject, dimensions),
@@ -132,7 +131,7 @@ function unsuitableLists(
   { facts: { rows } }: TableSubject,
   { name, method, lists = 100 }: VectorIndex,
 ): CheckResult[] {
-  if (method !== "ivfflat" || rows < fewRows) return [];
+  if (method !== "ivfflat" || rows < rowsWithoutIndex) return [];
   const suitable = suitableLists(rows);
   if (lists <= suitable * tolerance && lists >= suitable / tolerance) return [];
   return [warning(

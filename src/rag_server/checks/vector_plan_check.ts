@@ -4,6 +4,7 @@ import type { Database } from "../../postgres/database.ts";
 import { createRetriever } from "../search/retriever.ts";
 import { openSearchedTable } from "../search/searched_table.ts";
 import type { VectorIndex } from "../search/vector_index.ts";
+import { rowsToCompare } from "../search/vector_search.ts";
 import { type CheckResult, warning } from "./check.ts";
 import { rowsText, type TableSubject } from "./table_subject.ts";
 
@@ -16,9 +17,6 @@ interface PlanNode {
   readonly "Plan Rows": number;
   readonly Plans?: readonly PlanNode[];
 }
-
-/** Rows whose vectors may be compared one by one. */
-const fewRows = 2_000;
 
 /**
  * A warning where PostgreSQL would not use a vector index for a question: it plans the very statement that a question
@@ -87,7 +85,7 @@ async function plannedSearch(
 /** Whether it reads more than a few rows otherwise than by an index in the order of distance. */
 function readsManyVectors(search: PlanNode): boolean {
   return nodesOf(search).some((node) =>
-    node["Relation Name"] !== undefined && node["Order By"] === undefined && node["Plan Rows"] > fewRows
+    node["Relation Name"] !== undefined && node["Order By"] === undefined && node["Plan Rows"] > rowsToCompare
   );
 }
 

@@ -1,3 +1,4 @@
+import { AppError } from "../../core/app_error.ts";
 import { lockingTransaction, type SqlSession } from "../../postgres/sql_session.ts";
 
 /**
@@ -54,9 +55,18 @@ const chunksSql = `CREATE TABLE IF NOT EXISTS ${chunks} (
   hash text NOT NULL,
   PRIMARY KEY (file, position))`;
 
+/**
+ * The number for the layout of the tables, which stands in the comment on the table of files: a comment can be read without
+ * any right. Tables without one have layout 2, or 1 where there is no table of sources.
+ */
+const recordLayout = 2;
+
+const layoutComment = `Postern: which rows came from which file. Layout ${recordLayout}`;
+
 /** `former`: as an earlier version made it, which knew files by their absolute paths. */
 export type RecordSchema = "none" | "former" | "current";
 
+/** @throws {AppError} `conflict` where a newer version made the tables */
 export async function findRecordSchema(session: SqlSession): Promise<RecordSchema> {
   const { hasSources, hasFiles, hasChunks } = await lookForTables(session);
   if (!hasFiles || !hasChunks) return "none";
@@ -66,10 +76,20 @@ export async function findRecordSchema(session: SqlSession): Promise<RecordSchem
 async function lookForTables(session: SqlSession) {
   const [row] = await session.query(
     `SELECT to_regclass('${sources}') IS NOT NULL, to_regclass('${files}') IS NOT NULL,
-      to_regclass('${chunks}') IS NOT NULL`,
+      to_regclass('${chunks}') IS NOT NULL,
+      substring(obj_description(to_regclass('${files}'), 'pg_class') FROM 'Layout (\\d{1,9})$'),
+      (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('${files}'))`,
   );
-  const [hasSources, hasFiles, hasChunks] = row?.map((value) => value === "t") ?? [];
-  return { hasSources, hasFiles, hasChunks };
+  const [layout, isOwner] = row?.slice(3) ?? [];
+  if (Number(layout ?? 0) > recordLayout) {
+    throw new AppError(
+      "conflict",
+      `Cannot use the table ${files}: a newer version of Postern made it (layout ${layout}; this version knows up to ` +
+        `${recordLayout}); ingest with that version`,
+    );
+  }
+  const [hasSources, hasFiles, hasChunks] = row?.slice(0, 3).map((value) => value === "t") ?? [];
+  return { hasSources, hasFiles, hasChunks, isMarked: Boolean(layout), isOwner: isOwner === "t" };
 }
 
 /**
@@ -80,6 +100,9 @@ export async function openRecords(session: SqlSession, signal: AbortSignal): Pro
   if (await findRecordSchema(session) !== "current") {
     await lockingTransaction(session, signal, () => makeTables(session));
   }
+  const { isMarked, isOwner } = await lookForTables(session);
+  // a role that may only write leaves that to the next run of the owner's
+  if (!isMarked && isOwner) await session.query(`COMMENT ON TABLE ${files} IS '${layoutComment}'`);
   for (const table of [sources, files]) {
     await session.query(
       `DELETE FROM ${table} f WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = f.target)`,

@@ -17,6 +17,7 @@ import {
   markReady,
   oldestFormat,
   ownSchema,
+  refuseNewerIndex,
   schemaSql,
 } from "./index_record.ts";
 import {
@@ -63,7 +64,7 @@ export interface BuiltKeywordIndex {
  * to end, a second at a time.
  *
  * @throws {AppError} `invalid` for a table that cannot be indexed, `conflict` where another process builds this index,
- * or it was made for other columns, `upstream` for what the server refuses; the signal's reason where that aborts, and a
+ * or it was made for other columns or by a newer version, `upstream` for what the server refuses; the signal's reason where that aborts, and a
  * later call then goes on
  */
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
@@ -146,6 +147,7 @@ async function openRecord(
       "Cannot index keywords: another process dropped the index meanwhile; try again",
     );
   }
+  refuseNewerIndex(record.format, `renew the keyword index of "${options.table}"`);
   await refuseOtherShape(session, options, record, source);
   if (record.state === "new") {
     const baseLength = await sampleLength(session, source);

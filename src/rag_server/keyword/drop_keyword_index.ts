@@ -2,7 +2,15 @@ import { AppError } from "../../core/app_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, lockingTransaction, type SqlSession } from "../../postgres/sql_session.ts";
 import { asOnlyBuilder } from "./build_keyword_index.ts";
-import { findRecord, hasIndexTable, indexObjects, indexTable, ownSchema } from "./index_record.ts";
+import {
+  findRecord,
+  hasIndexTable,
+  indexFormat,
+  indexObjects,
+  indexTable,
+  ownSchema,
+  refuseNewerIndex,
+} from "./index_record.ts";
 
 interface DropKeywordIndexOptions {
   readonly connection: Connection;
@@ -16,7 +24,8 @@ interface DropKeywordIndexOptions {
  * Takes away a keyword index with its triggers, finished or not.
  *
  * @returns whether there was one
- * @throws {AppError} `conflict` while another process builds it, `upstream` for what the server refuses
+ * @throws {AppError} `conflict` while another process builds it, or where a newer version made it, `upstream` for what the
+ * server refuses
  */
 export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promise<boolean> {
   const { connection, signal, table, textColumn } = options;
@@ -29,6 +38,7 @@ export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promis
   return await asOnlyBuilder(session, oid, { table }, async () => {
     const record = await findRecord(session, oid, textColumn);
     if (record === undefined) return false;
+    refuseNewerIndex(record.format, `drop the keyword index of "${table}"`);
     await dropObjects(session, record.id, signal);
     return true;
   });
@@ -51,7 +61,7 @@ export async function dropLostIndexes(connection: Connection, signal: AbortSigna
 const lostSql = `SELECT i.id FROM ${indexTable} i
   JOIN pg_class t ON t.oid = '${indexTable}'::regclass AND pg_has_role(t.relowner, 'USAGE')
   LEFT JOIN pg_class d ON d.oid = to_regclass('${ownSchema}.keyword_' || i.id || '_documents')
-  WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = i.source)
+  WHERE i.format <= ${indexFormat} AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = i.source)
     AND (d.oid IS NULL OR pg_has_role(d.relowner, 'USAGE'))`;
 
 async function dropObjects(session: SqlSession, id: number, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { AppError } from "../../core/app_error.ts";
 import { type SqlSession, transaction } from "../../postgres/sql_session.ts";
 import type { IndexSource, KeywordIndexRequest } from "./index_source.ts";
 
@@ -18,6 +19,16 @@ export const oldestFormat = 1;
 
 /** The documents that are kept for a word that many have: those of highest impact. */
 export const listLength = 16_384;
+
+/** @throws {AppError} `conflict` for an index of a newer version, whose tables this one does not know */
+export function refuseNewerIndex(format: number, doing: string): void {
+  if (format <= indexFormat) return;
+  throw new AppError(
+    "conflict",
+    `Cannot ${doing}: a newer version of Postern made it (format ${format} in ${indexTable}; this version knows up to ` +
+      `${indexFormat}); do that with that version`,
+  );
+}
 
 /** The names of what belongs to an index, as SQL. They hold its number, so any table and column name will do. */
 export interface IndexObjects {
@@ -55,6 +66,7 @@ type IndexState = "new" | "documents" | "lists" | "ready" | "broken";
 export interface IndexRecord {
   readonly id: number;
   readonly state: IndexState;
+  readonly format: number;
   /** Whether its format is older than the one that a build makes. */
   readonly isOld: boolean;
   /** The last id that was read, or the number of the next slice of terms; undefined at a state's beginning. */
@@ -92,15 +104,16 @@ export async function findRecord(
 ): Promise<IndexRecord | undefined> {
   if (!await hasIndexTable(session)) return undefined;
   const [row] = await session.query(
-    `SELECT id, state, format < ${indexFormat}, cursor, base_length FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
+    `SELECT id, state, format, cursor, base_length FROM ${indexTable} WHERE source = $1::oid AND text_column = $2`,
     [oid, textColumn],
   );
   if (row === undefined) return undefined;
-  const [id, state, isOld, cursor, baseLength] = row;
+  const [id, state, format, cursor, baseLength] = row;
   return {
     id: Number(id),
     state: state as IndexState,
-    isOld: isOld === "t",
+    format: Number(format),
+    isOld: Number(format) < indexFormat,
     cursor: cursor ?? undefined,
     baseLength: Number(baseLength),
     objects: indexObjects(Number(id)),

@@ -255,7 +255,7 @@ async function readRows(
   signal.throwIfAborted();
   if (text === relationSql && noRelationsName.includes(result.error.sqlState ?? "")) return [];
   throw new AppError(
-    "unavailable",
+    "upstream",
     `Cannot read the catalog of database "${database.name}": ${result.error.message}`,
   );
 }

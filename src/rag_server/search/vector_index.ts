@@ -96,17 +96,23 @@ export async function findVectorIndexes(
   return [...best.values()];
 }
 
-/** A relation itself, and the tables below it where it is a view or has partitions. */
-export const basesSql = (relation: string) => `
-  WITH RECURSIVE bases(oid) AS (
-    SELECT ${relation}::oid
-    UNION
-    SELECT below.oid FROM bases CROSS JOIN LATERAL (
+/**
+ * From `bases`, what each of them reads as a view or holds as a partitioned table. A materialized view has rows and indexes
+ * of its own: what it was made from is not searched.
+ */
+export const belowBasesSql = `SELECT below.oid FROM bases CROSS JOIN LATERAL (
       SELECT d.refobjid AS oid FROM pg_rewrite w JOIN pg_class v ON v.oid = w.ev_class AND v.relkind = 'v'
       JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
       WHERE w.ev_class = bases.oid
       UNION ALL SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = bases.oid
-    ) below
+    ) below`;
+
+/** `bases`: the oid of a relation, and those of the tables below it where it is a view or has partitions. */
+export const basesSql = (relation: string) => `
+  WITH RECURSIVE bases(oid) AS (
+    SELECT ${relation}::oid
+    UNION
+    ${belowBasesSql}
   )`;
 
 /**

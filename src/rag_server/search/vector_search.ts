@@ -26,7 +26,7 @@ const fewNumbers = 400_000;
 const numbersPerRow = 384;
 
 /** Where at most so many rows may be seen, each is compared: that is cheaper than an index scan past the others. */
-const fewRows = 2_000;
+export const rowsToCompare = 2_000;
 
 /**
  * One statement for the rows nearest to an embedding: `id text`, `distance float8` by the index's operator (cosine
@@ -54,7 +54,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
   if (isSmall(table, dimensions)) return sql`${rows} ${exactOrder}`;
 
   const isProbed = filter !== undefined || table.mayHideRows;
-  const areFew = isProbed ? sql`(SELECT count(*) <= ${fewRows} FROM postern_probe)` : sql`false`;
+  const areFew = isProbed ? sql`(SELECT count(*) <= ${rowsToCompare} FROM postern_probe)` : sql`false`;
   const found = sql`(SELECT count(*) FROM postern_indexed)`;
   const all = sql`WITH postern_indexed AS MATERIALIZED (${rows} AND NOT ${areFew} ${order}),
     postern_compared AS MATERIALIZED (
@@ -67,7 +67,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
     FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${most}`;
   const probe = verbatimSql`SELECT ${key} AS id, ${column} AS embedding ${source}`;
   return sql`WITH postern_probe AS MATERIALIZED (
-      ${probe} LIMIT ${fewRows + 1}
+      ${probe} LIMIT ${rowsToCompare + 1}
     )
     (${all}) UNION ALL (${few})`;
 }

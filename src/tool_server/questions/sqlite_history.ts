@@ -227,14 +227,42 @@ function prepareDatabase(database: DatabaseSync, path: string): void {
   if (pragma(database, "quick_check(1)") !== "ok") throw cannotOpen(path, new Error("malformed"));
   database.exec("BEGIN IMMEDIATE");
   const version = Number(pragma(database, "user_version"));
-  if (version > layoutVersion) {
-    throw new AppError("conflict", `Cannot open ${path}: a newer version of the program wrote it`);
-  }
+  refuseNewer(path, version);
   if (version === 0) database.exec(layout);
   database.exec(forgotten);
   database.exec("SELECT id, owner, database, question, kind, reply, at FROM turns LIMIT 0");
   database.exec("SELECT owner, generation, at FROM forgotten LIMIT 0");
   database.exec(`COMMIT; PRAGMA busy_timeout = ${longestWaitMs}`);
+}
+
+function refuseNewer(path: string, version: number): void {
+  if (version <= layoutVersion) return;
+  throw new AppError(
+    "conflict",
+    `Cannot open ${path}: a newer version of Postern wrote it (layout ${version}; this version knows up to ` +
+      `${layoutVersion}); run that version, or set data_dir to another folder`,
+  );
+}
+
+/** Where SQLite's file format has the user version: four bytes, the highest first. */
+const versionOffset = 60;
+
+/**
+ * Whether a history could be opened, by the beginning of its file alone: nothing is made, changed or locked.
+ *
+ * @throws {AppError} as createSqliteHistory; one that does not exist yet can be made
+ */
+export async function checkHistoryFile(path: string): Promise<void> {
+  let header: Uint8Array;
+  try {
+    using file = await Deno.open(path);
+    header = new Uint8Array(versionOffset + 4);
+    if ((await file.read(header) ?? 0) < header.length) return;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw cannotOpen(path, error);
+  }
+  refuseNewer(path, new DataView(header.buffer).getUint32(versionOffset));
 }
 
 /** Tries again by itself: SQLite does not wait for others that change the mode of a new file at the same moment. */

@@ -71,11 +71,14 @@ testWithPgvector(
       ],
     });
     const { client, process } = running;
+    const down = [503, "UNAVAILABLE", "the database could not be reached; retry later"];
     const answers = async (name: string) => (await client.post(name, leave)).status === 200;
 
     await t.step("from the start", async () => {
-      assert.deepEqual(resultOf(await client.post("severed", leave)), [500, "EXECUTION_ERROR", internal]);
-      assert.deepEqual(await client.stream("severed", leave), [{ type: "error", error: internal }]);
+      assert.deepEqual(resultOf(await client.post("severed", leave)), down);
+      // before an answer has begun, a status of its own says so
+      const streamed = await client.post("severed", { ...leave, stream: true });
+      assert.deepEqual([...resultOf(streamed), streamed.headers.get("retry-after")], [...down, "2"]);
       assert.deepEqual(resultOf(await client.post("early", leave)), [500, "EXECUTION_ERROR", internal]);
       assert.equal((await client.ask("steady", leave)).answer, "One, two.");
       // the log says what the caller is not told
@@ -90,6 +93,17 @@ testWithPgvector(
       assert.equal((await client.ask("early", leave)).answer, "One, two.");
     });
 
+    await t.step("and health says whose database it is", async () => {
+      const { status, body } = await client.get("/v1/health");
+      assert.deepEqual([status, body.status], [200, "degraded"]);
+      const ofName = (name: string) => body.pipelines?.find((pipeline) => pipeline.name === name)?.database;
+      assert.deepEqual(ofName("severed"), {
+        reachable: false,
+        error: "the database could not be reached; retry later",
+      });
+      assert.deepEqual(ofName("steady"), { reachable: true });
+    });
+
     await t.step("a database that comes back is used without a restart", async () => {
       await proxy.start();
       await waitUntil("the pipeline answers", () => answers("severed"));
@@ -97,7 +111,7 @@ testWithPgvector(
 
     await t.step("a database that dies in the middle of a query, and returns", async () => {
       const asked = client.post("slow", leave);
-      const streamed = client.stream("slow", leave);
+      const streamed = client.post("slow", { ...leave, stream: true });
       await waitUntil("both searches run", async () => {
         const [[count] = []] = await database.query(
           "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'",
@@ -105,8 +119,7 @@ testWithPgvector(
         return count === "2";
       });
       await proxy.stop();
-      assert.deepEqual(resultOf(await asked), [500, "EXECUTION_ERROR", internal]);
-      assert.deepEqual(await streamed, [{ type: "error", error: internal }]);
+      assert.deepEqual([await asked, await streamed].map(resultOf), [down, down]);
       assert.equal((await client.ask("steady", leave)).answer, "One, two.");
       await proxy.start();
       await waitUntil("the pipeline answers", () => answers("severed"));
@@ -120,7 +133,7 @@ testWithPgvector(
       await proxy.stop();
       gate.resolve();
       assert.equal(answerOf(await Array.fromAsync(events)), "two.");
-      assert.deepEqual(resultOf(await client.post("severed", leave)), [500, "EXECUTION_ERROR", internal]);
+      assert.deepEqual(resultOf(await client.post("severed", leave)), down);
       await proxy.start();
       await waitUntil("the pipeline answers", () => answers("severed"));
     });
@@ -221,6 +234,7 @@ testWithPgvector("a provider's fault is told as a phrase, and nothing of the key
       name: "handbook",
       embedding: unreachable,
       completion: unreachable,
+      database: { reachable: true },
     });
     anthropic.mend();
     openai.mend();

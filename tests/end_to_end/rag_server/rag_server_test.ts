@@ -176,7 +176,12 @@ testWithPgvector("a configuration written for pgEdge's RAG server is served", as
     assert.equal(status, 200);
     assert.equal(body.status, "healthy");
     const reachable = { reachable: true };
-    assert.deepEqual(body.pipelines?.[1], { name: "closed", embedding: reachable, completion: reachable });
+    assert.deepEqual(body.pipelines?.[1], {
+      name: "closed",
+      embedding: reachable,
+      completion: reachable,
+      database: reachable,
+    });
   });
 
   await t.step("what is not there, and what is not allowed", async () => {
@@ -372,6 +377,7 @@ testWithPgvector("a configuration written for pgEdge's RAG server is served", as
         name: "docs",
         embedding: { reachable: true },
         completion: { reachable: false, error: "the provider rejected the server's credentials" },
+        database: { reachable: true },
       });
       anthropic.mend();
       assert.equal((await client.get("/v1/health")).body.status, "healthy");

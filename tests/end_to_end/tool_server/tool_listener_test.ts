@@ -30,6 +30,7 @@ interface Row extends Partial<RawRequest> {
   readonly says?: RegExp;
 }
 
+const readyUnnamed = /^\{"status":"ready","databases":\[\{"reachable":true\}\],"providers":\[\]\}$/;
 const json = { "content-type": "application/json" };
 const post = { method: "POST", path: "/mcp/v1", headers: json, body: ping } as const;
 const preflight = { method: "OPTIONS", path: "/mcp/v1", token: false } as const;
@@ -86,11 +87,11 @@ const rows: readonly Row[] = [
     status: 200,
   },
   {
-    what: "Host: any for /ready",
+    what: "Host: any for /ready, and no name by a foreign one",
     path: "/ready",
     headers: { host: "10.0.0.7:8080" },
-    token: false,
     status: 200,
+    says: readyUnnamed,
   },
   {
     what: "Host: any for /health, asked wrongly",
@@ -160,7 +161,13 @@ const rows: readonly Row[] = [
     status: 200,
     says: /^\{"status":"ok","server":"postern","version":"\d+\.\d+\.\d+"\}$/,
   },
-  { what: "GET /ready", path: "/ready", token: false, status: 200, says: /^\{"status":"ready"\}$/ },
+  { what: "GET /ready", path: "/ready", token: false, status: 200, says: readyUnnamed },
+  {
+    what: "GET /ready with a token",
+    path: "/ready",
+    status: 200,
+    says: /^\{"status":"ready","databases":\[\{"name":"main","reachable":true\}\],"providers":\[\]\}$/,
+  },
   ...["/", "/nope", "/mcp", "/mcp/v1/", "/mcp/v2", "/health/", "/v1/live"].map((path) => ({
     what: `the unknown path ${path}`,
     path,

@@ -6,6 +6,7 @@ import type { DatabaseOptions } from "../../../src/postgres/database_options.ts"
 import type { Lease } from "../../../src/postgres/pool/lease.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
+import { createLimitedRole } from "../../support/limited_role.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const local = { kind: "local" } as const;
@@ -372,3 +373,70 @@ testWithPostgres("a connection in use that the server ends frees its place", asy
   lease.release();
   next.release();
 });
+
+testWithPostgres(
+  "a probe needs no connection where callers just heard from the server, or one is idle",
+  async () => {
+    let time = 0;
+    await using fixed = await fixture({ now: () => time });
+    const { pools, options } = fixed;
+    (await pools.acquire(options, token("a"), forever)).release();
+    await pools.probe(options, forever);
+    assert.equal(await fixed.serverCount(), 1);
+    time += 60_000;
+    await pools.probe(options, forever);
+    assert.equal(await fixed.serverCount(), 1);
+  },
+);
+
+testWithPostgres("a probe opens one connection, which callers take the place of", async () => {
+  await using fixed = await fixture({ maxConnections: 1 });
+  const { pools, options } = fixed;
+  await pools.probe(options, forever);
+  await pools.probe(options, forever);
+  assert.equal(await fixed.serverCount(), 1);
+  const lease = await pools.acquire(options, token("a"), forever);
+  assert.equal((await lease.client.query("SELECT 1")).rowCount, 1);
+  lease.release();
+});
+
+testWithPostgres(
+  "a probe waits for no caller, and no caller for a probe, where all places are taken",
+  async () => {
+    let time = 0;
+    await using fixed = await fixture({ maxConnections: 1, poolMaxConns: 1, now: () => time });
+    const { pools, options } = fixed;
+    const lease = await pools.acquire(options, token("a"), forever);
+    const waiting = pools.acquire(options, token("b"), forever);
+    time += 60_000;
+    await pools.probe(options, forever);
+    lease.release();
+    (await waiting).release();
+  },
+);
+
+testWithPostgres("a server that takes no more connections has answered a probe", async () => {
+  let time = 0;
+  await using fixed = await fixture({ now: () => time });
+  await using role = await createLimitedRole(fixed.db, 1);
+  const options = databaseOptions(role.url);
+  const lease = await fixed.pools.acquire(options, token("a"), forever);
+  time += 60_000;
+  await fixed.pools.probe(options, forever);
+  lease.release();
+});
+
+testWithPostgres(
+  "a probe hears that a server is gone, and does not use up a connection's idle time",
+  async () => {
+    await using fixed = await fixture({ poolMaxConnIdleTimeMs: 300 });
+    const { pools, options } = fixed;
+    await pools.probe(options, forever);
+    const closed = waitUntil("the idle connection closes", async () => await fixed.serverCount() === 0);
+    await closed;
+    await assert.rejects(
+      pools.probe(databaseOptions(fixed.db.url, { hosts: [{ host: "127.0.0.1", port: 1 }] }), forever),
+      { code: "unavailable" },
+    );
+  },
+);

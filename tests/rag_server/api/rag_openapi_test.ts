@@ -67,6 +67,7 @@ Deno.test("every path, status and media type is described", () => {
     "EXECUTION_ERROR",
     "INTERNAL_ERROR",
     "OVERLOADED",
+    "UNAVAILABLE",
     "REQUEST_TIMEOUT",
   ]);
 });

@@ -130,7 +130,7 @@ Deno.test("an error of the database or of the program is told as nothing but tha
   const secret = "Cannot connect to db.internal:5432: password=hunter22";
   const ofCode = (code: ErrorCode) => new AppError(code, secret);
   const cases: [Error, string, string][] = [
-    [ofCode("unavailable"), "EXECUTION_ERROR", internal],
+    [new AppError("unavailable", secret, { data: { sqlState: "28P01" } }), "EXECUTION_ERROR", internal],
     [ofCode("upstream"), "EXECUTION_ERROR", internal],
     [ofCode("not_found"), "EXECUTION_ERROR", internal],
     [ofCode("conflict"), "EXECUTION_ERROR", internal],

@@ -50,8 +50,8 @@ Deno.test("GET /v1/health is healthy where all providers are reachable, and with
   assert.equal(
     text,
     '{"status":"healthy","pipelines":[' +
-      '{"name":"handbook","embedding":{"reachable":true},"completion":{"reachable":true}},' +
-      '{"name":"recipes","embedding":{"reachable":true},"completion":{"reachable":true}}]}',
+      '{"name":"handbook","embedding":{"reachable":true},"completion":{"reachable":true},"database":{"reachable":true}},' +
+      '{"name":"recipes","embedding":{"reachable":true},"completion":{"reachable":true},"database":{"reachable":true}}]}',
   );
   const empty = createRagFixture({ pipelines: scriptedPipelines([]) });
   assert.equal((await empty.send("GET", "/v1/health")).text, '{"status":"healthy","pipelines":[]}');
@@ -65,6 +65,7 @@ Deno.test("GET /v1/health is degraded with status 200 where a provider is unreac
         name: "handbook",
         embedding: { reachable: true },
         completion: { reachable: false, error: "the provider could not be reached" },
+        database: { reachable: true },
       }),
   }]);
   const { status, text } = await createRagFixture({ pipelines: unwell }).send("GET", "/v1/health");
@@ -72,7 +73,7 @@ Deno.test("GET /v1/health is degraded with status 200 where a provider is unreac
   assert.equal(
     text,
     '{"status":"degraded","pipelines":[{"name":"handbook","embedding":{"reachable":true},' +
-      '"completion":{"reachable":false,"error":"the provider could not be reached"}}]}',
+      '"completion":{"reachable":false,"error":"the provider could not be reached"},"database":{"reachable":true}}]}',
   );
 });
 

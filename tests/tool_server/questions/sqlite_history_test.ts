@@ -164,7 +164,8 @@ Deno.test("what cannot be opened is said with its path", async () => {
   assert.equal(opening(run("CREATE TABLE other (a); PRAGMA user_version = 1")), damaged);
   assert.equal(
     opening(run("PRAGMA user_version = 2")),
-    "conflict AppError: Cannot open PATH: a newer version of the program wrote it",
+    "conflict AppError: Cannot open PATH: a newer version of Postern wrote it (layout 2; this version knows up to 1); " +
+      "run that version, or set data_dir to another folder",
   );
   assert.match(opening(() => Deno.mkdirSync(f.path)), /^unavailable AppError: Cannot open PATH: /);
   assert.equal(opening(() => {}), "opened");

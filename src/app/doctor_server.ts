@@ -1,0 +1,31 @@
+import type { Config } from "../config/mod.ts";
+import { createFileWatch } from "../core/files/watch_files.ts";
+import type { Logger } from "../core/logger.ts";
+import type { DoctorServer } from "../doctor/doctor.ts";
+import { serverFiles } from "./start_faults.ts";
+import { openCompletion } from "./open_completion.ts";
+
+/** What the doctor looks at of the servers besides databases and pipelines. */
+export async function openDoctorServer(
+  config: Config,
+  logger: Logger,
+): Promise<DoctorServer & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack();
+  const files = opening.use(createFileWatch());
+  const completion = await openCompletion({ config, files, logger });
+  if (completion !== undefined) opening.use(completion);
+  const { llm } = config;
+  const keyFiles = [
+    llm.anthropic_api_key_file,
+    llm.openai_api_key_file,
+    llm.gemini_api_key_file,
+    ...(llm.fallback ?? []).map(({ api_key_file }) => api_key_file),
+  ].filter((path) => path !== undefined);
+  const stack = opening.move();
+  return {
+    completions: completion?.providers ?? [],
+    keyFiles: llm.enabled ? keyFiles : [],
+    files: serverFiles(config),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import type { Config } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
+import type { ServerFile } from "../doctor/file_checks.ts";
+import { readTokenFile } from "../identity/tokens/token_file.ts";
+import { readUserFile } from "../identity/users/user_file.ts";
+import { checkHistoryFile } from "../tool_server/questions/sqlite_history.ts";
+import { readTls } from "./tls_files.ts";
+
+/** The files that a start ends with an error for if it cannot use them. Those of a database are not among them. */
+export function serverFiles({ http, server, data_dir }: Config): ServerFile[] {
+  const history = data_dir === undefined ? undefined : join(data_dir, "turns.sqlite");
+  return [
+    ...tlsFiles("http.tls", http.tls),
+    ...tlsFiles("server.tls", server.tls),
+    ...(http.auth.enabled
+      ? [
+        { what: "token file", path: http.auth.token_file, read: () => readTokenFile(http.auth.token_file) },
+        { what: "user file", path: http.auth.user_file, read: () => readUserFile(http.auth.user_file) },
+      ]
+      : []),
+    ...(history === undefined
+      ? []
+      : [{ what: "history", path: history, read: () => checkHistoryFile(history) }]),
+  ];
+}
+
+function tlsFiles(section: "http.tls" | "server.tls", tls: Config["http"]["tls"]): ServerFile[] {
+  if (!tls.enabled) return [];
+  const read = () => readTls(tls, section);
+  return [{ what: `certificate of ${section}`, path: tls.cert_file ?? "", read, isCertificate: true }];
+}
+
+/**
+ * What a start with this configuration would end with, as far as files tell: nothing is written, and no database or
+ * provider is asked. Each is one sentence; a start would tell the first alone.
+ */
+export async function findStartFaults(config: Config): Promise<string[]> {
+  const faults = await Promise.all(
+    serverFiles(config).map(async ({ read }) => {
+      try {
+        await read();
+        return [];
+      } catch (error) {
+        if (error instanceof AppError) return [error.message];
+        throw error;
+      }
+    }),
+  );
+  return faults.flat();
+}

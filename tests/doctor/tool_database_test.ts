@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { silentLogger } from "../../src/core/logger.ts";
+import { doctor } from "../../src/doctor/doctor.ts";
+import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
+import { readTls } from "../../src/app/tls_files.ts";
+import { createSearchFixture } from "../rag_server/search_fixture.ts";
+import { testWithPgvector, testWithPostgres } from "../support/database.ts";
+import { databaseOptions } from "../support/database_options.ts";
+import { createLimitedRole } from "../support/limited_role.ts";
+import { createCertificateAuthority } from "../support/network/certificates.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
+import { assertFault, assertFine } from "./fixture.ts";
+
+const { signal } = new AbortController();
+
+/** What the doctor says of a database of the tool server. */
+async function look(
+  setUp: string,
+  changes: Partial<DatabaseOptions> = {},
+  now?: () => number,
+) {
+  await using fixture = await createSearchFixture(setUp, changes);
+  const { database, options } = fixture;
+  const [diagnosis] = await doctor({
+    pipelines: [],
+    databases: [{ database, options }],
+    signal,
+    logger: silentLogger,
+    ...(now === undefined ? {} : { now }),
+  });
+  return (check: string) => diagnosis?.results.filter((result) => result.check === check) ?? [];
+}
+
+testWithPgvector("the doctor finds tables that were never analysed", async () => {
+  const ofOne = await look(
+    "CREATE TABLE things AS SELECT generate_series(1, 100) n; CREATE TABLE bare (a int)",
+  );
+  assert.equal(
+    assertFault(
+      ofOne("statistics"),
+      "warning",
+      /^PostgreSQL has never looked at the rows of public\.things: /,
+    ),
+    "ANALYZE public.things;",
+  );
+  assertFine((await look("CREATE TABLE things AS SELECT 1 AS n; ANALYZE things"))("statistics"));
+});
+
+testWithPgvector("the doctor finds a clock that differs, and what it costs to read the catalog", async () => {
+  const here = await look("");
+  assertFine(here("clocks"));
+  assert.match(JSON.stringify(here("catalog")), /0 tables, read in \d+ ms/);
+  assert.match(JSON.stringify(here("extensions")), /vector 0\./);
+  const hour = 3_600_000;
+  const ahead = await look("", {}, () => Date.now() + hour);
+  assertFault(
+    ahead("clocks"),
+    "warning",
+    /^This machine's clock is 3[56]\d\d\.\d s ahead of the database server's/,
+  );
+});
+
+testWithPostgres("the doctor finds a role with fewer connections than a caller may have", async () => {
+  await using fixture = await createSearchFixture("");
+  await using role = await createLimitedRole(fixture.admin, 3);
+  const { user, database } = databaseOptions(role.url);
+  const remedy = assertFault(
+    (await look("", { user, database, poolMaxConns: 5 }))("connections"),
+    "warning",
+    /may have 3 connections, fewer than one caller's pool_max_conns \(5\)/,
+  );
+  assert.match(remedy, /^ALTER ROLE .* CONNECTION LIMIT 5;\n-- Or lower pool_max_conns, which is 5$/);
+});
+
+Deno.test("the doctor looks at the servers' own files", async () => {
+  await using folder = await temporaryFolder();
+  const authority = await createCertificateAuthority(folder.path, "authority");
+  const { certFile, keyFile } = await authority.issue({
+    commonName: "localhost",
+    subjectAltNames: ["DNS:localhost"],
+  });
+  const files = { enabled: true, cert_file: certFile, key_file: keyFile };
+  const certificate = {
+    what: "certificate of http.tls",
+    path: certFile,
+    read: () => readTls(files, "http.tls"),
+    isCertificate: true,
+  };
+  const open = join(folder.path, "tokens.yaml");
+  await Deno.writeTextFile(open, "tokens: {}\n", { mode: 0o644 });
+  const lookAt = async (now: number) => {
+    const [diagnosis] = await doctor({
+      pipelines: [],
+      databases: [],
+      server: {
+        completions: [],
+        keyFiles: [join(folder.path, "absent.key")],
+        files: [certificate, { what: "token file", path: open, read: () => Promise.resolve() }],
+      },
+      signal,
+      logger: silentLogger,
+      now: () => now,
+    });
+    assert.equal(diagnosis?.kind, "server");
+    return diagnosis.results;
+  };
+  const [ofCertificate, ofTokens, ofKey] = await lookAt(Date.now());
+  assert.match(JSON.stringify(ofCertificate), /It (?:is valid until|expires on) \d{4}-/);
+  assertFault(ofTokens === undefined ? [] : [ofTokens], "warning", /^Other users of this machine can access/);
+  assertFault(ofKey === undefined ? [] : [ofKey], "error", /^There is no file/);
+  const [later] = await lookAt(Date.now() + 100 * 365 * 86_400_000);
+  assertFault(later === undefined ? [] : [later], "error", /^It expired on/);
+});
