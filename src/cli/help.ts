@@ -1,29 +1,32 @@
+import { basename } from "node:path";
 import { listSettings, type Setting } from "../config/mod.ts";
 import { type Flag, flagGroups } from "./flags.ts";
 
 const width = 100;
 const indent = 26;
 
-const introduction =
-  `Postern gives language models read-only tools over PostgreSQL, and answers from documents in it.
+/** What the program is for, in one sentence. */
+export const summary =
+  "Postern gives language models read-only tools over PostgreSQL, and answers from documents in it.";
 
-Usage:
-  server [flags]          MCP over standard input and output
-  server -http [flags]    the tool server, at POST /mcp/v1
-  server -rag [flags]     the RAG server, at /v1/pipelines/NAME; with -http, both
-  server -demo [flags]    any of these over sample data
-  server -add-token, -ingest, … do an administrator's operation and exit
+/** What runs with which flags. */
+export const modes: readonly (readonly [flags: string, runs: string])[] = [
+  ["[flags]", "MCP over standard input and output"],
+  ["-http [flags]", "the tool server, at POST /mcp/v1"],
+  ["-rag [flags]", "the RAG server, at /v1/pipelines/NAME; with -http, both"],
+  ["-demo [flags]", "any of these over sample data"],
+  ["-add-token, -ingest, …", "does an administrator's operation, and exits"],
+];
 
-Write flags as -flag value, -flag=value or --flag. A flag overrides its environment variable, a
-variable overrides the configuration file, and the file overrides the default.
-`;
+export const howToWriteFlags =
+  `Write flags as -flag value, -flag=value or --flag. A flag overrides its environment variable, a
+variable overrides the configuration file, and the file overrides the default.`;
 
-const closing =
+export const variablesOfSettings =
   `A setting of the configuration file has an environment variable: POSTERN_ and the setting's path in
 capitals, such as POSTERN_LOG_LEVEL. For http.auth and http.tls leave HTTP_ out, as in
 POSTERN_AUTH_TOKEN_FILE. For the first database write DB, as in POSTERN_DB_HOST. libpq's variables,
-such as PGHOST, give what a database leaves out. config.example.yaml shows all settings.
-`;
+such as PGHOST, give what a database leaves out. config.example.yaml shows all settings.`;
 
 /** What `-help` prints: every flag by mode, with its default and environment variable, at most 100 columns wide. */
 export function helpText(): string {
@@ -31,7 +34,18 @@ export function helpText(): string {
   const groups = flagGroups.map(({ title, flags }) =>
     [`${title}:`, ...flags.flatMap((flag) => flagLines(flag, settings))].join("\n") + "\n"
   );
-  return [introduction, ...groups, closing].join("\n");
+  return [`${summary}\n`, usage(), `${howToWriteFlags}\n`, ...groups, `${variablesOfSettings}\n`].join("\n");
+}
+
+function usage(): string {
+  const name = commandName();
+  const lines = modes.map(([flags, runs]) => `  ${`${name} ${flags}`.padEnd(name.length + 25)}${runs}\n`);
+  return `Usage:\n${lines.join("")}`;
+}
+
+/** What the user called: the executable has another name where it is installed. */
+function commandName(): string {
+  return Deno.build.standalone ? basename(Deno.execPath()).replace(/\.exe$/i, "") : "server";
 }
 
 function flagLines(flag: Flag, settings: ReadonlyMap<string, Setting>): string[] {
@@ -42,7 +56,8 @@ function flagLines(flag: Flag, settings: ReadonlyMap<string, Setting>): string[]
   return [head.padEnd(indent) + first.trimStart(), ...rest];
 }
 
-function flagHelp(flag: Flag, settings: ReadonlyMap<string, Setting>): string {
+/** What a flag does, with its values, default and environment variable. */
+export function flagHelp(flag: Flag, settings: ReadonlyMap<string, Setting>): string {
   if (!("setting" in flag)) return flag.help;
   const setting = settings.get(flag.setting);
   const notes = [
@@ -56,7 +71,8 @@ function flagHelp(flag: Flag, settings: ReadonlyMap<string, Setting>): string {
   return (flag.help ?? setting?.description ?? "") + suffix;
 }
 
-function wrap(text: string, columns: number): string[] {
+/** A text in lines, none longer than its longest word makes it. */
+export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {

@@ -1,12 +1,27 @@
 import assert from "node:assert/strict";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 Deno.test("-h prints what -help does", async () => {
   const [short, long] = [await runProgram(["-h"]), await runProgram(["-help"])];
   assert.deepEqual([short.code, short.stderr], [0, ""]);
   assert.equal(short.stdout, long.stdout);
+});
+
+const executable = Deno.env.get("POSTERN_EXECUTABLE");
+
+Deno.test({
+  name: "-help calls the program what its file is called (needs the executable)",
+  ignore: executable === undefined,
+  async fn() {
+    await using folder = await temporaryFolder();
+    const installed = `${folder.path}/postern`;
+    await Deno.copyFile(executable ?? "", installed);
+    const { stdout } = await new Deno.Command(installed, { args: ["-help"] }).output();
+    assert.match(new TextDecoder().decode(stdout), /\n {2}postern -http \[flags\] {2,}the tool server/);
+  },
 });
 
 Deno.test("-cert alone names all the flags that it needs", async () => {
