@@ -5,7 +5,7 @@ import { releaseStem, releaseTargets } from "../../tools/release/targets.ts";
 
 const packaging = new URL("../../packaging/", import.meta.url);
 const values = { version: "1.2.3", repository: "https://github.example/some/postern" };
-const sums = new Map(
+const sums: ReadonlyMap<string, string> = new Map(
   releaseTargets.flatMap((target, index) =>
     [target.archive, "mcpb"].map((suffix, at) =>
       [`${releaseStem("1.2.3", target)}.${suffix}`, String(index * 2 + at).repeat(64)] as const
