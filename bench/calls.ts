@@ -1,48 +1,56 @@
 /**
- * What one call costs the tool server: CPU of its process and calls a second, by kind of call.
+ * What one call costs the tool server, by kind of call: calls a second of 32 connections over HTTP, CPU of its process,
+ * and its memory in the end. Where PEER_SERVER names the executable of pgEdge's MCP server, both are measured in turn on
+ * the same PostgreSQL, with as many connections to it. Each figure is the median of five runs.
  *
- *   TEST_DATABASE_URL=postgres://… deno task bench:calls
+ *   TEST_DATABASE_URL=postgres://… [PEER_SERVER=…] deno task bench:calls [part of a kind]
  */
-import { databaseEntry, startConfiguredServer } from "../tests/support/configured_server.ts";
-import { createTestDatabase } from "../tests/support/database.ts";
-import { httpLoad } from "./http_load.ts";
-import { itemsTable } from "./items_table.ts";
-import { cpuMs, print } from "./measure.ts";
+import { httpLoad, type LoadRequest } from "./http_load.ts";
+import { median, printTable, residentBytes } from "./measure.ts";
+import { startPeer } from "./peer.ts";
+import { createMeasuredDatabase, kinds, startToolServer, withCpu } from "./tool_calls.ts";
 
-const seconds = Number(Deno.env.get("BENCH_SECONDS") ?? 5);
+const seconds = Number(Deno.env.get("BENCH_SECONDS") ?? 2);
+const rounds = 5;
 const connections = 32;
+const warmUp = 2_000;
+const wanted = Deno.args[0] ?? "";
+const peerPath = Deno.env.get("PEER_SERVER");
 
-await using database = await createTestDatabase();
-await database.query(itemsTable);
-await using running = await startConfiguredServer(
-  `databases: [${databaseEntry("main", database.name, "pool_max_conns: 4")}]`,
-);
-const { server, token } = running;
+await using database = await createMeasuredDatabase();
+await using ours = await startToolServer({ database });
+await using peer = peerPath === undefined ? undefined : await startPeer(peerPath, database);
+const servers = peer === undefined ? [ours] : [ours, peer];
 
-const call = (method: string, params: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-const query = (sql: string) => call("tools/call", { name: "query_database", arguments: { query: sql } });
-const kinds = [
-  { name: "tools/list", body: call("tools/list", {}), expect: "query_database" },
-  { name: "SELECT 1", body: query("SELECT 1"), expect: '"row_count":1' },
-  { name: "a row by key", body: query("SELECT * FROM items WHERE id = 4711"), expect: '"row_count":1' },
-  {
-    name: "100 rows of 4 columns",
-    body: query("SELECT * FROM items ORDER BY id LIMIT 100"),
-    expect: '"row_count":100',
-  },
-];
-
-for (const { name, body, expect } of kinds) {
-  const load = {
-    url: `${server.url}/mcp/v1`,
-    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-    body,
-    connections,
-    expect,
-  };
-  await httpLoad({ ...load, requests: 2_000 });
-  const before = await cpuMs(server.pid);
-  const { requests, perSecond } = await httpLoad({ ...load, seconds });
-  const perCallMs = (await cpuMs(server.pid) - before) / requests;
-  print(name, `${perCallMs.toFixed(3)} ms of CPU a call; ${perSecond.toFixed(0)}/s`);
+async function measure(request: LoadRequest): Promise<string[]> {
+  const runs = servers.map((server) => ({ server, perSecond: [] as number[], cpuMs: [] as number[] }));
+  const load = (url: string) => ({ url, requests: [request], connections });
+  for (const { server } of runs) await httpLoad({ ...load(server.url), count: warmUp });
+  for (let round = 0; round < rounds; round++) {
+    for (const { server, perSecond, cpuMs } of runs) {
+      const result = await withCpu(server, () => httpLoad({ ...load(server.url), seconds }));
+      perSecond.push(result.perSecond);
+      cpuMs.push(result.cpuMs);
+    }
+  }
+  return [
+    ...cells(runs.map((run) => median(run.perSecond)), 0),
+    ...cells(runs.map((run) => median(run.cpuMs)), 3),
+  ];
 }
+
+/** Ours, and with a peer the peer's and ours of it. */
+function cells(values: readonly number[], digits: number): string[] {
+  const [own = NaN, peers] = values;
+  const texts = values.map((value) => value.toFixed(digits));
+  return peers === undefined ? texts : [...texts, (own / peers).toFixed(2)];
+}
+
+const rows: string[][] = [];
+for (const [name, request] of Object.entries(kinds)) {
+  if (name.includes(wanted)) rows.push([name, ...await measure(request)]);
+}
+const others = peer === undefined ? [] : ["peer", "ratio"];
+printTable([`${connections} connections`, "calls a second", ...others, "CPU a call, ms", ...others], rows);
+const peaks = await Promise.all(servers.map(async ({ pid }) => (await residentBytes(pid)).peak / 2 ** 20));
+printTable(["", "MB", ...others], [["peak of memory", ...cells(peaks, 0)]]);

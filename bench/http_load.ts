@@ -1,69 +1,82 @@
-export interface LoadResult {
-  readonly requests: number;
-  readonly seconds: number;
-  readonly perSecond: number;
+/** A request that is sent over and over. */
+export interface LoadRequest {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Must occur in its first reply, so that a refusal is not measured as an answer; all others must be as long. */
+  readonly expect: string;
 }
 
 export interface LoadOptions {
   readonly url: string;
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  /** Each connection sends them one after another and begins at its own place in the list. */
+  readonly requests: readonly LoadRequest[];
   readonly connections: number;
-  /** Ends after so many requests or so many seconds, whichever is given. */
-  readonly requests?: number;
+  /** What ends it: so many requests, so many seconds or a signal, whichever is given. */
+  readonly count?: number;
   readonly seconds?: number;
-  /** Must occur in every reply, so that a refusal is not measured as an answer. */
-  readonly expect: string;
+  readonly signal?: AbortSignal;
+  /** Between a reply and the next request on a connection; none where absent. */
+  readonly pauseMs?: number;
 }
 
-/**
- * Sends one request over and over on keep-alive connections of its own, as cheaply as can be: `fetch` would cost more
- * than the servers that are measured.
- */
+export interface LoadResult {
+  readonly perSecond: number;
+  /** How long each request took, in milliseconds, the shortest first. */
+  readonly times: Float64Array;
+}
+
+/** Sends POST requests on keep-alive connections, as cheaply as can be: `fetch` would cost more than the servers. */
 export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
+  const { connections, seconds = Infinity, count = Infinity, signal } = options;
   const started = performance.now();
-  const deadline = started + (options.seconds ?? Infinity) * 1000;
-  let left = options.requests ?? Infinity;
-  const next = () => left-- > 0 && performance.now() < deadline;
-  const counts = await Promise.all(Array.from({ length: options.connections }, () => drive(options, next)));
-  const requests = counts.reduce((sum, count) => sum + count, 0);
-  const seconds = (performance.now() - started) / 1000;
-  return { requests, seconds, perSecond: requests / seconds };
+  const deadline = started + seconds * 1000;
+  let left = count;
+  const mayGoOn = () => left-- > 0 && performance.now() < deadline && !signal?.aborted;
+  const lengths = new Map<Uint8Array, number>();
+  const requests = options.requests.map((request) => ({ ...request, bytes: encode(options.url, request) }));
+  const times = await Promise.all(
+    Array.from({ length: connections }, (_, at) => drive({ ...options, requests, at, mayGoOn, lengths })),
+  );
+  const all = Float64Array.from(times.flat()).sort();
+  return { perSecond: all.length * 1000 / (performance.now() - started), times: all };
 }
 
-async function drive(options: LoadOptions, next: () => boolean): Promise<number> {
-  const { hostname, port } = new URL(options.url);
-  const connection = await Deno.connect({ hostname, port: Number(port) });
+interface DriveOptions extends Pick<LoadOptions, "url" | "pauseMs"> {
+  readonly requests: readonly (LoadRequest & { readonly bytes: Uint8Array })[];
+  readonly at: number;
+  readonly mayGoOn: () => boolean;
+  /** Of the replies to the requests that were answered once, in bytes. */
+  readonly lengths: Map<Uint8Array, number>;
+}
+
+async function drive({ url, requests, at, pauseMs, mayGoOn, lengths }: DriveOptions): Promise<number[]> {
+  const { hostname, port } = new URL(url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
   connection.setNoDelay(true);
-  const request = encodeRequest(options);
   const buffer = new Uint8Array(1 << 16);
-  let count = 0;
-  let length = 0;
-  try {
-    while (next()) {
-      await writeAll(connection, request);
-      // one request has one reply, so the first is read in full and the others by their length and status
-      if (length === 0) length = await readFirstReply(connection, buffer, options.expect);
-      else await readReply(connection, buffer, length);
-      count++;
-    }
-  } finally {
-    connection.close();
+  const times: number[] = [];
+  for (let next = at; mayGoOn(); next++) {
+    const request = requests[next % requests.length];
+    if (request === undefined) break;
+    const started = performance.now();
+    await writeAll(connection, request.bytes);
+    const length = lengths.get(request.bytes);
+    // the first reply is read in full and the others by their status and length
+    if (length === undefined) {
+      lengths.set(request.bytes, await readFirstReply(connection, buffer, request.expect));
+    } else await readReply(connection, buffer, length);
+    times.push(performance.now() - started);
+    if (pauseMs !== undefined) await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
-  return count;
+  return times;
 }
 
-/** A request's bytes, for a connection that is kept. */
-export function encodeRequest(
-  { url, method = "POST", headers = {}, body = "" }: Pick<LoadOptions, "url" | "method" | "headers" | "body">,
-): Uint8Array {
+function encode(url: string, { headers = {}, body }: LoadRequest): Uint8Array {
   const { host, pathname } = new URL(url);
-  const bytes = new TextEncoder().encode(body).byteLength;
   const lines = [
-    `${method} ${pathname} HTTP/1.1`,
+    `POST ${pathname} HTTP/1.1`,
     `host: ${host}`,
-    `content-length: ${bytes}`,
+    `content-length: ${new TextEncoder().encode(body).byteLength}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   return new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n${body}`);
@@ -74,23 +87,23 @@ async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void>
   while (written < bytes.length) written += await connection.write(bytes.subarray(written));
 }
 
-const decoder = new TextDecoder();
+// a character is a byte
+const decoder = new TextDecoder("latin1");
 
-/** Reads a reply that has a Content-Length, checks it, and tells its length in bytes. */
+/** Reads a reply to its end, by its Content-Length or its last chunk; tells its length in bytes. */
 async function readFirstReply(connection: Deno.Conn, buffer: Uint8Array, expect: string): Promise<number> {
   let text = "";
   for (;;) {
-    const size = await connection.read(buffer);
-    if (size === null) throw new Error("the server closed the connection");
-    text += decoder.decode(buffer.subarray(0, size));
-    const end = text.indexOf("\r\n\r\n");
-    if (end < 0) continue;
-    const bodyLength = Number(/content-length: (\d+)/i.exec(text.slice(0, end))?.[1] ?? 0);
-    if (new TextEncoder().encode(text.slice(end + 4)).length < bodyLength) continue;
-    if (!text.startsWith("HTTP/1.1 200") || !text.includes(expect)) {
-      throw new Error(`unexpected reply: ${text.slice(0, 500)}`);
-    }
-    return end + 4 + bodyLength;
+    text += decoder.decode(await readSome(connection, buffer));
+    const end = text.indexOf("\r\n\r\n") + 4;
+    if (end < 4) continue;
+    const head = text.slice(0, end);
+    const isWhole = /^transfer-encoding: chunked/im.test(head)
+      ? text.endsWith("\r\n0\r\n\r\n")
+      : text.length >= end + Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+    if (!isWhole) continue;
+    if (head.startsWith("HTTP/1.1 200") && text.includes(expect)) return text.length;
+    throw new Error(`unexpected reply: ${text.slice(0, 500)}`);
   }
 }
 
@@ -100,12 +113,17 @@ const okStatus = [0x32, 0x30, 0x30];
 async function readReply(connection: Deno.Conn, buffer: Uint8Array, length: number): Promise<void> {
   let received = 0;
   while (received < length) {
-    const size = await connection.read(buffer);
-    if (size === null) throw new Error("the server closed the connection");
-    if (received === 0 && !okStatus.every((byte, index) => buffer[9 + index] === byte)) {
-      throw new Error(`unexpected reply: ${decoder.decode(buffer.subarray(0, Math.min(size, 500)))}`);
+    const bytes = await readSome(connection, buffer);
+    if (received === 0 && !okStatus.every((byte, index) => bytes[9 + index] === byte)) {
+      throw new Error(`unexpected reply: ${decoder.decode(bytes.subarray(0, 500))}`);
     }
-    received += size;
+    received += bytes.length;
   }
   if (received !== length) throw new Error(`a reply of another length: ${received} bytes for ${length}`);
+}
+
+async function readSome(connection: Deno.Conn, buffer: Uint8Array): Promise<Uint8Array> {
+  const size = await connection.read(buffer);
+  if (size === null) throw new Error("the server closed the connection");
+  return buffer.subarray(0, size);
 }

@@ -14,8 +14,8 @@ import { createToolClient } from "../tests/support/tool_client.ts";
 import { waitUntil } from "../tests/support/wait_until.ts";
 import { tokenFileText, tokenOf } from "./credential_texts.ts";
 import { httpLoad } from "./http_load.ts";
-import { latencyLoad } from "./latency_load.ts";
-import { median, print } from "./measure.ts";
+import { median, print, quantile } from "./measure.ts";
+import { call } from "./tool_calls.ts";
 
 const seconds = Number(Deno.env.get("BENCH_SECONDS") ?? 8);
 const rounds = 3;
@@ -43,27 +43,21 @@ async function listTimes(
   server: ServerProcess,
   token: string,
   work: () => Promise<unknown>,
-): Promise<number[]> {
+): Promise<Float64Array> {
   const ended = new AbortController();
-  const load = latencyLoad({
+  const load = httpLoad({
     url: `${server.url}/mcp/v1`,
-    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-    body: '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}',
+    requests: [call("tools/list", {}, "query_database", token)],
     connections: 4,
     pauseMs: 5,
     signal: ended.signal,
-    expect: "query_database",
   });
   await work();
   ended.abort();
-  return (await load).toSorted((a, b) => a - b);
+  return (await load).times;
 }
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-
-function quantile(sorted: readonly number[], part: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
-}
 
 async function duringLogins(): Promise<void> {
   await using running = await startWithAccount();
@@ -146,11 +140,9 @@ async function startWithTokens(count: number) {
     requestsPerSecond: async () =>
       (await httpLoad({
         url: `${server.url}/mcp/v1`,
-        headers: { "content-type": "application/json", authorization: `Bearer ${tokenOf(count - 1)}` },
-        body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+        requests: [call("ping", {}, '"result"', tokenOf(count - 1))],
         connections: 16,
         seconds: seconds / 2,
-        expect: '"result"',
       })).perSecond,
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();

@@ -1,18 +1,18 @@
 /** The middle of some numbers. */
 export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
+  return quantile(values.toSorted((a, b) => a - b), 0.5);
 }
 
-/** What a process holds in memory, in bytes, as Linux counts it. */
-export async function residentBytes(pid: number): Promise<number> {
+/** The number below which that part of some sorted numbers lies; NaN where there is none. */
+export function quantile(sorted: ArrayLike<number>, part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
+}
+
+/** What a process holds in memory, in bytes, as Linux counts it: now, and at most so far. */
+export async function residentBytes(pid: number): Promise<{ readonly now: number; readonly peak: number }> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
-}
-
-/** One line of the report. */
-export function print(what: string, figure: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${what.padEnd(56)} ${figure}\n`));
+  const bytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
+  return { now: bytes("VmRSS"), peak: bytes("VmHWM") };
 }
 
 /** CPU time that a process has taken on all of its threads, in milliseconds, as Linux counts it. */
@@ -27,3 +27,34 @@ export async function cpuMs(pid: number): Promise<number> {
 
 // USER_HZ, which is 100 on every Linux of today
 const msPerTick = 10;
+
+/** One line of the report. */
+export function print(what: string, figure: string): void {
+  write(`${what.padEnd(56)} ${figure}\n`);
+}
+
+/** A table of the report, in Markdown. */
+export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = heads.map((head, at) =>
+    Math.max(3, head.length, ...rows.map((row) => row[at]?.length ?? 0))
+  );
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, at) => (cells[at] ?? "").padEnd(width)).join(" | ")} |\n`;
+  write([line(heads), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("") + "\n");
+}
+
+/** Where and when the figures below were taken. */
+export async function printMachine(postgresVersion: string): Promise<void> {
+  const processors = await Deno.readTextFile("/proc/cpuinfo").catch(() => "");
+  const model = /model name\s*: (.*)/.exec(processors)?.[1] ?? Deno.build.arch;
+  const server = Deno.env.get("POSTERN_EXECUTABLE") ?? `main.ts on Deno ${Deno.version.deno}`;
+  const gibibytes = (Deno.systemMemoryInfo().total / 2 ** 30).toFixed(0);
+  write(
+    `${new Date().toISOString().slice(0, 10)}: ${navigator.hardwareConcurrency} cores (${model}), ` +
+      `${gibibytes} GiB, ${Deno.build.os} ${Deno.osRelease()}; PostgreSQL ${postgresVersion}; ${server}\n\n`,
+  );
+}
+
+function write(text: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(text));
+}

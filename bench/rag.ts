@@ -94,7 +94,7 @@ async function measureQueries(subjects: readonly Subject[]): Promise<void> {
 }
 
 async function printMemory({ rows, running: { process } }: Subject): Promise<void> {
-  const megabytes = await residentBytes(process.pid) / 2 ** 20;
+  const megabytes = (await residentBytes(process.pid)).now / 2 ** 20;
   print(`${rows} rows: the server's memory after all queries`, `${megabytes.toFixed(0)} MB`);
 }
 

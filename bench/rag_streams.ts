@@ -78,7 +78,7 @@ export async function measureManyStreams({ running, questions }: ManyStreamsOpti
       for (let round = 0; round < perRound; round++) await one();
     }));
     const seconds = (performance.now() - startedAt) / 1_000;
-    const megabytes = await residentBytes(process.pid) / 2 ** 20;
+    const megabytes = (await residentBytes(process.pid)).now / 2 ** 20;
     print(
       `${streams} streams at a time, round ${round}`,
       `${(streams * perRound / seconds).toFixed(0)} streams/s, memory ${megabytes.toFixed(0)} MB`,
