@@ -35,22 +35,25 @@ interface StartOptions {
   readonly names?: number;
   /** How many tokens there are, of which `tokenOf` tells the texts; one where absent. */
   readonly tokens?: number;
+  /** More lines of the configuration. */
+  readonly settings?: string;
 }
 
-/** The tool server, with its default settings but for the size of pools. */
+/** The tool server, with its default settings but for the size of pools; `stderr` tells what it has logged. */
 export async function startToolServer(
-  { database, names = 1, tokens = 1 }: StartOptions,
-): Promise<MeasuredServer> {
+  { database, names = 1, tokens = 1, settings = "" }: StartOptions,
+): Promise<MeasuredServer & { stderr(): string }> {
   const entries = Array.from(
     { length: names },
     (_, at) => databaseEntry(databaseName(at), database.name, `pool_max_conns: ${poolSize}`),
   );
-  const folder = await createConfigFolder(`databases: [${entries.join(", ")}]\n`);
+  const folder = await createConfigFolder(`databases: [${entries.join(", ")}]\n${settings}`);
   await Deno.writeTextFile(folder.tokenFile, tokenFileText(tokens, "plain"), { mode: 0o600 });
   const server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
   return {
     url: `${server.url}/mcp/v1`,
     pid: server.pid,
+    stderr: server.stderr,
     async [Symbol.asyncDispose]() {
       await server.kill("SIGKILL");
       await folder[Symbol.asyncDispose]();

@@ -77,7 +77,7 @@ export interface ReadRequest {
 }
 
 export type ReadResult =
-  | Answer & { readonly ok: true; readonly elapsedMs: number }
+  | Answer & { readonly ok: true }
   | { readonly ok: false; readonly error: StatementError };
 
 interface CreateDatabaseOptions {
@@ -170,11 +170,10 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
         );
         if (reason !== undefined) return refusal(reason);
         if (isStopped()) return { ok: false, error: cancelledError(signal) };
-        const startedAt = performance.now();
         const bounds = { ...boundsOf(request, options), offset, deadlineMs: timeoutMs };
         const isKept = request.trusted === true && request.isKept === true && holdsSettings;
         const answer = await readBoundedAnswer(lease, transaction, { sql, parameters, isKept }, bounds);
-        return { ok: true, ...answer, elapsedMs: performance.now() - startedAt };
+        return { ok: true, ...answer };
       });
     } catch (error) {
       return { ok: false, error: explain(error, sql) };
