@@ -33,7 +33,10 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
   let left = count;
   const mayGoOn = () => left-- > 0 && performance.now() < deadline && !signal?.aborted;
   const lengths = new Map<Uint8Array, number>();
-  const requests = options.requests.map((request) => ({ ...request, bytes: encode(options.url, request) }));
+  const requests = options.requests.map((request) => ({
+    ...request,
+    bytes: encodeRequest(options.url, request),
+  }));
   const times = await Promise.all(
     Array.from({ length: connections }, (_, at) => drive({ ...options, requests, at, mayGoOn, lengths })),
   );
@@ -71,7 +74,11 @@ async function drive({ url, requests, at, pauseMs, mayGoOn, lengths }: DriveOpti
   return times;
 }
 
-function encode(url: string, { headers = {}, body }: LoadRequest): Uint8Array {
+/** A request's bytes. */
+export function encodeRequest(
+  url: string,
+  { headers = {}, body }: Pick<LoadRequest, "headers" | "body">,
+): Uint8Array {
   const { host, pathname } = new URL(url);
   const lines = [
     `POST ${pathname} HTTP/1.1`,

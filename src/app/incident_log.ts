@@ -84,12 +84,13 @@ const loginMessages: Readonly<Record<Exclude<LoginReport["result"], "success">, 
 type CallError = NonNullable<CallReport["error"]>;
 
 function messageOf({ kind }: CallError): string {
+  if (kind === "overloaded") return "A call was refused: there was no room for it";
   return kind === "refused" ? "A statement was refused" : "A statement failed";
 }
 
-/** Whether it is no mistake in the statement: a timeout, or a class of SQLSTATE that tells of the server's state. */
+/** Whether it is no mistake in the statement: a timeout, no room, or a class of SQLSTATE that tells of the server's state. */
 function isServersOwn({ kind, sqlState = "" }: CallError): boolean {
-  return kind === "timeout" || /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
+  return kind === "timeout" || kind === "overloaded" || /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
 }
 
 /** The key of everything beyond the lines that the log has room for. */

@@ -1,4 +1,5 @@
 import type { Config, DatabaseConfig } from "../config/mod.ts";
+import type { WaitBounds } from "../core/admission.ts";
 import { withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { createDemoDatabase, demoDatabaseOptions } from "../demo/demo_database.ts";
@@ -33,6 +34,14 @@ export async function openConfiguredDatabases(config: Config, logger: Logger): P
     });
   }
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** How long calls may wait for their share. @param deadlineMs how long a call may take */
+export function waitBoundsOf({ admission }: Pick<Config, "admission">, deadlineMs = Infinity): WaitBounds {
+  return {
+    maxWaiting: admission.max_waiting,
+    maxWaitMs: Math.min(admission.max_wait || Infinity, deadlineMs),
+  };
 }
 
 /**

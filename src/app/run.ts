@@ -20,6 +20,7 @@ import {
   openConfiguredDatabases,
   type OpenDatabases,
   openDemoDatabase,
+  waitBoundsOf,
 } from "./open_databases.ts";
 import { openIdentity } from "./open_identity.ts";
 import { type HttpServer, serveHttp } from "./serve_http.ts";
@@ -137,6 +138,7 @@ async function runToolServer(running: Running): Promise<void> {
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
+    waitBounds: waitBoundsOf(config),
     words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
     offers: (tool) => offersTool(config.builtins, tool),
     endSession: sessions.end,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
+import type { WaitBounds } from "../core/admission.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
@@ -38,6 +39,7 @@ import { watchPools } from "./watch_pools.ts";
 export interface ToolServerOptions {
   readonly databases: readonly OpenDatabase[];
   readonly maxConnections: number;
+  readonly waitBounds: WaitBounds;
   /** Absent where requests in words are not answered. */
   readonly words: WordsOptions | undefined;
   /** Says whether a tool is listed and may be called. */
@@ -65,9 +67,9 @@ export type ToolServer = Awaited<ReturnType<typeof createToolServer>>;
 
 /** The tools over the databases, before any transport. */
 export async function createToolServer(options: ToolServerOptions) {
-  const { maxConnections, words, serverInfo, metrics, logger } = options;
+  const { maxConnections, waitBounds, words, serverInfo, metrics, logger } = options;
   const guard = await createCheckScheduler({ durations: metrics.stage("tool_server", "guard") });
-  const pools = createConnectionPools({ maxConnections, logger });
+  const pools = createConnectionPools({ maxConnections, waitBounds, logger });
   const watchedPools = watchPools(metrics, "tool_server", {
     pools,
     maxConnections,

@@ -6,6 +6,8 @@ export type ErrorCode =
   | "not_found"
   | "conflict"
   | "rate_limited"
+  /** For want of room; with `retryAfterSeconds`. */
+  | "overloaded"
   | "unavailable"
   | "upstream"
   | "timeout"

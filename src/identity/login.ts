@@ -1,5 +1,5 @@
 import { AppError } from "../core/app_error.ts";
-import type { RateLimiter } from "./rate_limiter.ts";
+import { addressGroup, type RateLimiter } from "./rate_limiter.ts";
 import type { NewSession, Sessions } from "./sessions.ts";
 import {
   type Comparison,
@@ -95,7 +95,13 @@ export function createLogin(options: LoginOptions) {
       : { password: "", hash: dummyHash(totalCost) };
     try {
       const admit = () => !limiter.check(address).limited;
-      return await passwords.compare({ ...compared, totalCost, admit, signal });
+      return await passwords.compare({
+        ...compared,
+        totalCost,
+        address: addressGroup(address),
+        admit,
+        signal,
+      });
     } catch (error) {
       const seconds = error instanceof AppError ? error.data?.retryAfterSeconds : undefined;
       if (typeof seconds !== "number") throw error;

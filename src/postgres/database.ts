@@ -36,7 +36,8 @@ export interface Database {
   /**
    * Runs one statement in a read-only transaction that is rolled back.
    *
-   * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way
+   * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way; `overloaded` where the
+   * admission refuses the call
    */
   read(request: ReadRequest): Promise<ReadResult>;
   /**
@@ -143,7 +144,8 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       } else ended[result.error.kind].add();
       return result;
     } catch (error) {
-      ended.unavailable.add();
+      const isOverloaded = error instanceof AppError && error.code === "overloaded";
+      ended[isOverloaded ? "overloaded" : "unavailable"].add();
       throw error;
     }
   }

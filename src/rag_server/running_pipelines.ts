@@ -1,7 +1,9 @@
+import { createGate, type Gate, noWaitBounds, type WaitBounds } from "../core/admission.ts";
 import { longestTimerMs, withDeadline } from "../core/async/deadline.ts";
 import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Pipeline, PipelineHealth } from "./pipeline.ts";
+import type { PipelineQuery } from "./query.ts";
 
 /** The pipelines of one configuration, in its order, with what they hold open. */
 export interface PipelineSet extends AsyncDisposable {
@@ -11,6 +13,10 @@ export interface PipelineSet extends AsyncDisposable {
 interface RunningPipelinesOptions {
   /** A set that was replaced ends after so long whatever it still does. */
   readonly longestQueryMs: number;
+  /** How many queries a pipeline answers at once; without bound where absent. */
+  readonly maxQueries?: number;
+  /** Of the queries that wait for that. */
+  readonly waitBounds?: WaitBounds;
   readonly logger: Logger;
 }
 
@@ -23,7 +29,7 @@ export type RunningPipelines = ReturnType<typeof createRunningPipelines>;
  */
 export function createRunningPipelines(
   first: PipelineSet,
-  { longestQueryMs, logger }: RunningPipelinesOptions,
+  { longestQueryMs, maxQueries = Infinity, waitBounds = noWaitBounds, logger }: RunningPipelinesOptions,
 ) {
   let current = run(first);
   const retiring = new Map<PipelineSet, ReturnType<typeof setTimeout>>();
@@ -35,7 +41,10 @@ export function createRunningPipelines(
         logger.warn("A pipeline cannot answer yet", { pipeline: pipeline.name, error });
       });
     }
-    const { list, settled } = countQueries(set.list);
+    const { list, settled } = admitQueries(
+      set.list,
+      () => createGate({ ...waitBounds, places: maxQueries }),
+    );
     return { set, list, settled, pings: createSingleFlight<readonly PipelineHealth[]>() };
   }
 
@@ -75,8 +84,11 @@ export function createRunningPipelines(
   };
 }
 
-/** The same pipelines, and a promise that resolves as soon as they answer no query. */
-function countQueries(pipelines: readonly Pipeline[]) {
+/**
+ * The same pipelines, each with a gate that its queries enter first, so that one whose provider hangs holds up no other;
+ * and a promise that resolves as soon as they answer no query.
+ */
+function admitQueries(pipelines: readonly Pipeline[], openGate: () => Gate) {
   let underWay = 0;
   let waiting: (() => void)[] = [];
 
@@ -87,25 +99,45 @@ function countQueries(pipelines: readonly Pipeline[]) {
     waiting = [];
   }
 
-  const list = pipelines.map((pipeline): Pipeline => ({
-    ...pipeline,
-    async answer(query) {
+  function admitted(pipeline: Pipeline): Pipeline {
+    const gate = openGate();
+
+    async function begin({ address = "", signal }: PipelineQuery): Promise<() => void> {
       underWay++;
       try {
-        return await pipeline.answer(query);
-      } finally {
+        const leave = await gate.enter(address, signal);
+        return () => {
+          leave();
+          end();
+        };
+      } catch (error) {
         end();
+        throw error;
       }
-    },
-    async *stream(query) {
-      underWay++;
-      try {
-        yield* pipeline.stream(query);
-      } finally {
-        end();
-      }
-    },
-  }));
+    }
+
+    return {
+      ...pipeline,
+      async answer(query) {
+        const leave = await begin(query);
+        try {
+          return await pipeline.answer(query);
+        } finally {
+          leave();
+        }
+      },
+      async *stream(query) {
+        const leave = await begin(query);
+        try {
+          yield* pipeline.stream(query);
+        } finally {
+          leave();
+        }
+      },
+    };
+  }
+
+  const list = pipelines.map(admitted);
   const settled = (): Promise<void> =>
     underWay === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve));
   return { list, settled };

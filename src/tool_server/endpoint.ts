@@ -9,7 +9,7 @@ import { findExcess, readBody } from "../http/request_body.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
 import type { Login } from "../identity/login.ts";
 import { addressGroup } from "../identity/rate_limiter.ts";
-import { jsonRpcReply, refusal, statusOf, unauthorized } from "./http_replies.ts";
+import { answerReply, jsonRpcReply, refusal, unauthorized } from "./http_replies.ts";
 import { answerLogin } from "./login_call.ts";
 import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
 import { createJsonRpc, errorReply, parseError, type ServerInfo } from "./mcp/json_rpc.ts";
@@ -190,7 +190,7 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
     const reply = await jsonRpc.answer(message.value, caller);
     if (reply === undefined) return new Response(null, { status: 202 });
     const answeredAt = performance.now();
-    const response = jsonRpcReply(statusOf(reply), reply);
+    const response = answerReply(reply);
     durations.reply.observe(performance.now() - answeredAt);
     return response;
   };

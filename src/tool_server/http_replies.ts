@@ -1,4 +1,10 @@
-import { errorReply, invalidRequest, type JsonRpcReply, replyText } from "./mcp/json_rpc.ts";
+import {
+  errorReply,
+  invalidRequest,
+  type JsonRpcReply,
+  replyText,
+  retryAfterSeconds,
+} from "./mcp/json_rpc.ts";
 
 /** RFC 6750, section 3. One body for a missing, a wrong and an expired token: none of them may be told apart. */
 export function unauthorized(): Response {
@@ -31,7 +37,12 @@ const replyHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-/** The status of a reply: 400 where the message is no request. */
-export function statusOf(reply: JsonRpcReply | JsonRpcReply[]): number {
-  return !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest ? 400 : 200;
+/** The reply to a message: 400 where it is no request, 503 where there was room for none of its calls. */
+export function answerReply(reply: JsonRpcReply | JsonRpcReply[]): Response {
+  const waits = Array.isArray(reply) ? reply.map(retryAfterSeconds) : [retryAfterSeconds(reply)];
+  if (waits.every((wait) => wait !== undefined)) {
+    return jsonRpcReply(503, reply, { "retry-after": String(Math.max(...waits)) });
+  }
+  const isFault = !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest;
+  return jsonRpcReply(isFault ? 400 : 200, reply);
 }

@@ -79,7 +79,7 @@ function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticat
     case "busy":
       return jsonRpcReply(
         503,
-        errorReply(id, { code: -32005, message: "Too many logins are waiting; try again later" }),
+        errorReply(id, { code: -32004, message: "Too many logins are waiting; try again later" }),
         { "retry-after": String(result.retryAfterSeconds) },
       );
   }

@@ -11,11 +11,12 @@ import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
+import { waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../watch_pools.ts";
 import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
 
 export interface OpenPipelinesOptions {
-  readonly config: Pick<Config, "pipelines" | "vendors" | "pass_file" | "max_connections">;
+  readonly config: Pick<Config, "pipelines" | "vendors" | "pass_file" | "max_connections" | "admission">;
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: ((pipeline: PipelineConfig) => DatabaseOptions | undefined) | undefined;
   readonly guard: StatementGuard;
@@ -50,6 +51,7 @@ export async function openPipelines(options: OpenPipelinesOptions): Promise<Open
   await using opening = new AsyncDisposableStack();
   const pools = opening.use(createConnectionPools({
     maxConnections: config.max_connections,
+    waitBounds: waitBoundsOf(config),
     ...(shortageWaitMs !== undefined && { shortageWaitMs }),
     logger,
   }));

@@ -13,7 +13,7 @@ import { createRagRoutes, ragServerRoute } from "../../rag_server/api/rag_routes
 import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
 import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
-import { logStartupWarnings } from "../open_databases.ts";
+import { logStartupWarnings, waitBoundsOf } from "../open_databases.ts";
 import type { HttpServer } from "../serve_http.ts";
 import { readTls, watchTls } from "../tls_files.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
@@ -62,6 +62,8 @@ export async function startRagServer(
   const pipelines = opening.use(
     createRunningPipelines(first, {
       longestQueryMs: (config.server.request_timeout || Infinity) + retireMarginMs,
+      maxQueries: config.server.max_queries,
+      waitBounds: waitBoundsOf(config, config.server.request_timeout || Infinity),
       logger,
     }),
   );

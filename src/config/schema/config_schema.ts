@@ -3,7 +3,7 @@ import { logFormats, logLevels } from "../../core/logger.ts";
 import { withAliases } from "./pgedge_aliases.ts";
 import { builtins } from "./builtins.ts";
 import { databases } from "./databases.ts";
-import { address, choice, filePath, integer, section } from "./field_types.ts";
+import { address, choice, duration, filePath, integer, section } from "./field_types.ts";
 import { http } from "./http.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
@@ -15,6 +15,16 @@ const audit = section({
   file: filePath().optional()
     .describe(
       "File for the audit trail: a line per login, refusal, lockout, reload, administrator's operation and tool call; without it, no trail",
+    ),
+});
+
+/** What calls that wait for their share are refused by. */
+const admission = section({
+  max_waiting: integer(0, 1_000_000).prefault(1_000)
+    .describe("Calls of one caller that may wait for a database's connections or a pipeline"),
+  max_wait: duration().prefault("30s")
+    .describe(
+      "How long a call may wait; one that is expected to wait longer is refused at once; 0s: no limit",
     ),
 });
 
@@ -37,6 +47,7 @@ export const configSchema = section({
   databases: databases.prefault([]),
   max_connections: integer(1, 100_000).prefault(100)
     .describe("Most connections to all databases together; at the limit the one that is idle longest closes"),
+  admission: admission.prefault({}),
   log: log.prefault({}),
   audit: audit.prefault({}),
   metrics: metrics.prefault({}),

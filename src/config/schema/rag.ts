@@ -23,6 +23,7 @@ export const server = section({
     "Names that a request's Host may have, besides the server's own; list a proxy's name if the proxy keeps Host",
   ),
   request_timeout: timeout().prefault("120s").describe("How long a query may take"),
+  max_queries: integer(1, 1_000_000).prefault(100).describe("Queries that a pipeline answers at once"),
   tls: section({
     enabled: toggle().prefault(false).describe("Serve HTTPS"),
     cert_file: filePath().optional().describe("Certificate, PEM"),

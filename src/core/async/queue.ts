@@ -1,31 +1,27 @@
-/** Lets in so many at a time, in the order of asking. */
+/** Lets in one at a time, in the order of asking. */
 export interface Queue {
   /** Resolves with the function that leaves, to be called once; rejects with the signal's reason where it aborts first. */
   enter(signal?: AbortSignal): Promise<() => void>;
   /** Does the work when its turn has come. @throws what the work throws, or the signal's reason where it aborts before */
   run<T>(work: () => T | Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** How many wait, for who would rather not wait at all than long. */
-  readonly waiting: number;
   /** Nobody is in it or waits. */
   readonly isEmpty: boolean;
 }
 
-/** @param options.atOnce how many are let in at a time; 1 */
-export function createQueue({ atOnce = 1 }: { readonly atOnce?: number } = {}): Queue {
+export function createQueue(): Queue {
   const waiting = new Set<() => void>();
-  let inside = 0;
+  let isTaken = false;
 
   function letIn(): void {
-    for (const admit of waiting) {
-      if (inside === atOnce) return;
-      waiting.delete(admit);
-      inside++;
-      admit();
-    }
+    const [admit] = waiting;
+    if (isTaken || admit === undefined) return;
+    waiting.delete(admit);
+    isTaken = true;
+    admit();
   }
 
   function leave(): void {
-    inside--;
+    isTaken = false;
     letIn();
   }
 
@@ -56,11 +52,8 @@ export function createQueue({ atOnce = 1 }: { readonly atOnce?: number } = {}): 
         leave();
       }
     },
-    get waiting() {
-      return waiting.size;
-    },
     get isEmpty() {
-      return inside === 0 && waiting.size === 0;
+      return !isTaken && waiting.size === 0;
     },
   };
 }

@@ -14,7 +14,14 @@ export type ServedBy = "tool_server" | "rag_server";
 export type Stage = "identity" | "guard" | "queue" | "postgresql" | "provider" | "reply";
 
 /** How a statement ended: with rows, or as an error of that kind. */
-export type StatementResult = "rows" | "refused" | "failed" | "timeout" | "cancelled" | "unavailable";
+export type StatementResult =
+  | "rows"
+  | "refused"
+  | "failed"
+  | "timeout"
+  | "cancelled"
+  | "unavailable"
+  | "overloaded";
 
 /** What one database's statements count. */
 export interface StatementMetrics {
@@ -284,6 +291,7 @@ export function createServerMetrics() {
           timeout: result("timeout"),
           cancelled: result("cancelled"),
           unavailable: result("unavailable"),
+          overloaded: result("overloaded"),
         };
       };
       return {

@@ -1,6 +1,6 @@
 import bcrypt from "bcryptjs";
+import { createGate } from "../../core/admission.ts";
 import { AppError } from "../../core/app_error.ts";
-import { createQueue } from "../../core/async/queue.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
 import { longestPasswordBytes } from "./password_limits.ts";
 
@@ -90,11 +90,16 @@ export interface PasswordRequest {
 }
 
 interface ComparisonRequest extends PasswordRequest {
+  /** The client's address: comparisons of different ones wait fairly. */
+  readonly address: string;
   /** Asked when the comparison is next; where it says no, nothing is compared. */
   readonly admit: () => boolean;
   /** Takes the comparison out of the queue; one that has begun goes on. */
   readonly signal: AbortSignal;
 }
+
+/** A comparison that would wait longer is turned away. */
+const maxWaitMs = 120_000;
 
 /** Compares passwords on threads of their own, one after the other on each. */
 export type PasswordHasher = ReturnType<typeof createPasswordHasher>;
@@ -102,27 +107,23 @@ export type PasswordHasher = ReturnType<typeof createPasswordHasher>;
 export interface PasswordHasherOptions {
   /** Threads; each is started when it is first needed. */
   readonly workers?: number;
-  /** Comparisons that may wait besides those that run. */
+  /** Comparisons of one address that may wait. */
   readonly maxWaiting?: number;
 }
 
 export function createPasswordHasher(options: PasswordHasherOptions = {}) {
   const { workers = Math.max(1, navigator.hardwareConcurrency - 1), maxWaiting = 100 } = options;
-  const queue = createQueue({ atOnce: workers });
+  const gate = createGate({ places: workers, maxWaiting, maxWaitMs });
   const closing = new AbortController();
   const idle: PasswordThread[] = [];
   const threads = new Set<PasswordThread>();
-  // how long comparisons have taken lately
-  let averageMs = 300;
 
   async function compareOnThread({ password, hash, totalCost }: PasswordRequest): Promise<Comparison> {
     const thread = idle.pop() ?? startThread();
     threads.add(thread);
-    const start = performance.now();
     try {
       const matches = await thread.compare({ password, hash, totalCost });
       idle.push(thread);
-      averageMs += (performance.now() - start - averageMs) / 8;
       return matches ? "match" : "mismatch";
     } catch (error) {
       threads.delete(thread);
@@ -134,21 +135,16 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}) {
   function close(): void {
     closing.abort(stopping());
     for (const thread of threads) thread.close();
+    gate[Symbol.dispose]();
   }
 
   return {
     /**
-     * @throws AppError `unavailable` with `retryAfterSeconds` where too many wait already, or after close(); the signal's
-     * reason where it aborts while the comparison waits
+     * @throws AppError `overloaded` where too many wait already, `unavailable` after close(), both with
+     * `retryAfterSeconds`; the signal's reason where it aborts while the comparison waits
      */
     async compare(request: ComparisonRequest): Promise<Comparison> {
-      request.signal.throwIfAborted();
-      closing.signal.throwIfAborted();
-      if (queue.waiting >= maxWaiting) {
-        const waitMs = queue.waiting / workers * averageMs;
-        throw cannotLogIn("too many logins are waiting", Math.max(1, Math.ceil(waitMs / 1000)));
-      }
-      const leave = await queue.enter(AbortSignal.any([request.signal, closing.signal]));
+      const leave = await gate.enter(request.address, AbortSignal.any([request.signal, closing.signal]));
       if (!request.admit()) {
         leave();
         return "not_admitted";
@@ -157,8 +153,7 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}) {
         return await compareOnThread(request);
       } finally {
         // whoever waits for this result counts it before the next one is admitted
-        if (queue.waiting > 0) void yieldToEventLoop().then(leave);
-        else leave();
+        void yieldToEventLoop().then(leave);
       }
     },
     close,

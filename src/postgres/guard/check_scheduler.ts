@@ -18,6 +18,7 @@ interface Asker {
  * separate thread, so that one caller's statements do not delay another's.
  */
 export interface CheckScheduler {
+  /** @throws {AppError} `overloaded` where too many long statements of the caller wait for their check */
   check(sql: string, by: Asker): GuardResult | Promise<GuardResult>;
   /** As `StatementGuard.fingerprint`; also undefined where the time does not suffice. */
   fingerprint(sql: string, by: Asker): Promise<string | undefined>;
@@ -56,7 +57,6 @@ interface Reading {
 /** Why a statement was not checked, as the reply says it. */
 const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
   overdue: `the statement takes longer than ${budgetMs / 1_000} s to check; make it shorter or simpler`,
-  crowded: "too many of your long statements are waiting for their check; send the next one after a reply",
   left: "the check was stopped",
   broken: "the check of the statement failed; try again, or make it shorter",
 };
@@ -115,8 +115,8 @@ export async function createCheckScheduler(
 
   async function findFingerprint(sql: string, by: Asker): Promise<string | undefined> {
     if (isQuick(sql)) return guard.fingerprint(sql);
-    const reply = await threads.run({ task: "fingerprint", sql }, waiterOf(by));
-    return reply.task === "fingerprint" ? reply.fingerprint : undefined;
+    const reply = await threads.run({ task: "fingerprint", sql }, waiterOf(by)).catch(() => undefined);
+    return reply?.task === "fingerprint" ? reply.fingerprint : undefined;
   }
 
   return {

@@ -1,3 +1,4 @@
+import { createGate } from "../../core/admission.ts";
 import type { CheckReply, CheckRequest, ReadyMessage } from "./check_worker.ts";
 
 /** Two, so that the second serves other callers while the first is busy with a long check. */
@@ -10,8 +11,6 @@ const maxWaiting = 100;
 export type Unchecked =
   /** It took longer than its budget. */
   | "overdue"
-  /** Too many of the same caller wait already. */
-  | "crowded"
   /** The caller has gone, or the threads are closed. */
   | "left"
   /** The thread threw an error. */
@@ -27,12 +26,6 @@ export interface Waiter {
 
 type ThreadReply = CheckReply | { readonly task: "none"; readonly why: Unchecked };
 
-interface Job {
-  readonly request: CheckRequest;
-  readonly caller: string;
-  readonly settle: (reply: ThreadReply) => void;
-}
-
 /**
  * Checks statements on threads, which start when they are first needed. One check of a caller runs at a time, and each
  * caller's next one comes after the other callers': whoever sends many waits for their own.
@@ -40,67 +33,36 @@ interface Job {
  * @param options.budgetMs how long one check may take; then its thread is ended, and the next check gets a new one
  */
 export function createCheckThreads({ budgetMs }: { readonly budgetMs: number }) {
-  // by caller, the next to be served first
-  const waiting = new Map<string, Job[]>();
-  const served = new Set<string>();
+  const gate = createGate({ places: maxThreads, placesPerCaller: 1, maxWaiting, maxWaitMs: Infinity });
   const idle: Thread[] = [];
   const busy = new Set<Thread>();
-  let isClosed = false;
+  const closing = new AbortController();
 
-  function nextJob(): Job | undefined {
-    for (const [caller, jobs] of waiting) {
-      if (served.has(caller)) continue;
-      waiting.delete(caller);
-      const job = jobs.shift();
-      if (jobs.length > 0) waiting.set(caller, jobs);
-      return job;
-    }
-    return undefined;
-  }
-
-  function runNext(): void {
-    while (busy.size < maxThreads && !isClosed) {
-      const job = nextJob();
-      if (job === undefined) return;
-      void run(job);
-    }
-  }
-
-  async function run({ request, caller, settle }: Job): Promise<void> {
+  async function runOnThread(request: CheckRequest): Promise<ThreadReply> {
     const thread = idle.pop() ?? startThread();
     busy.add(thread);
-    served.add(caller);
     const reply = await thread.run(request, budgetMs);
     busy.delete(thread);
-    served.delete(caller);
-    if (reply.task === "none" || isClosed) thread.close();
+    if (reply.task === "none" || closing.signal.aborted) thread.close();
     else idle.push(thread);
-    settle(reply);
-    runNext();
+    return reply;
   }
 
   return {
+    /** @throws {AppError} `overloaded` where too many checks of the caller wait already */
     async run(request: CheckRequest, { caller, signal }: Waiter): Promise<ThreadReply> {
-      if (signal.aborted || isClosed) return none("left");
-      const jobs = waiting.get(caller) ?? [];
-      if (jobs.length >= maxWaiting) return none("crowded");
-      const { promise, resolve } = Promise.withResolvers<ThreadReply>();
-      const job: Job = { request, caller, settle: resolve };
-      waiting.set(caller, [...jobs, job]);
-      const leave = () => {
-        const others = waiting.get(caller)?.filter((each) => each !== job) ?? [];
-        if (others.length > 0) waiting.set(caller, others);
-        else waiting.delete(caller);
-        resolve(none("left"));
-      };
-      signal.addEventListener("abort", leave, { once: true });
-      runNext();
-      return await promise.finally(() => signal.removeEventListener("abort", leave));
+      const left = AbortSignal.any([signal, closing.signal]);
+      if (left.aborted) return none("left");
+      try {
+        const leave = await gate.enter(caller, left);
+        return await runOnThread(request).finally(leave);
+      } catch (error) {
+        if (left.aborted) return none("left");
+        throw error;
+      }
     },
     [Symbol.dispose]() {
-      isClosed = true;
-      for (const jobs of waiting.values()) jobs.forEach(({ settle }) => settle(none("left")));
-      waiting.clear();
+      closing.abort();
       for (const thread of [...idle, ...busy]) thread.close();
     },
   };

@@ -1,3 +1,4 @@
+import { type Attempt, createAdmission, noWaitBounds, type WaitBounds } from "../../core/admission.ts";
 import { AppError } from "../../core/app_error.ts";
 import { longestTimerMs, startTimer } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -12,6 +13,7 @@ import {
   type HeldPlace,
   poolEnded,
   type PrincipalPool,
+  type Waiter,
 } from "./principal_pool.ts";
 import { probeServer } from "./probe_server.ts";
 import { createServerCapacity, isShortage, type ServerCapacity } from "./server_capacity.ts";
@@ -28,15 +30,16 @@ import { createStuckBackends } from "./stuck_backends.ts";
 export interface ConnectionPools extends AsyncDisposable {
   /**
    * A connection of the principal's, an idle one where there is one. Callers who wait, for a place in their pool or for
-   * the total bound, are served in a fair order: those with fewer connections in use go first, then those who came first.
-   * When a connection cannot be opened, all who wait for that database and have none open get the same error: nobody
-   * waits for the others to fail one by one.
+   * the total bound, are served in the admission's fair order, and refused by its bounds. When a connection cannot be
+   * opened, all who wait for that database and have none open get the same error: nobody waits for the others to fail one
+   * by one.
    *
    * Where a server takes no more connections, callers wait: for one that is open, or one that another pool of the same
    * role gives up, since it has more of them or no use for it. Where a pool can have none at all, its callers are refused
    * after `shortageWaitMs`.
    *
-   * @throws {AppError} `unavailable` where none can be opened, or all are stuck; the signal's reason where that aborts
+   * @throws {AppError} `unavailable` where none can be opened, or all are stuck; `overloaded` where the admission refuses
+   * the call; the signal's reason where that aborts
    */
   acquire(database: DatabaseOptions, principal: Principal, signal: AbortSignal): Promise<Lease>;
   /**
@@ -61,19 +64,11 @@ export interface PoolCounts {
   readonly waiting: number;
 }
 
-interface Waiter {
-  readonly pool: PrincipalPool;
-  readonly caller: string;
-  readonly signal: AbortSignal;
-  /** By the pools' clock. */
-  readonly since: number;
-  readonly resolve: (lease: Lease) => void;
-  readonly reject: (reason: unknown) => void;
-}
-
 interface PoolsOptions {
   /** Over all pools, connections that are opening, closing or stuck included. */
   readonly maxConnections: number;
+  /** Without bounds where absent. */
+  readonly waitBounds?: WaitBounds;
   readonly logger: Logger;
   readonly now?: () => number;
   /**
@@ -104,9 +99,10 @@ const longWaitMs = 1_000;
 /** The log says so of one database once in this time. */
 const longWaitToldMs = 60_000;
 
-export function createConnectionPools(
-  { maxConnections, logger, now = Date.now, shortageWaitMs, lookAfterMs }: PoolsOptions,
-): ConnectionPools {
+export function createConnectionPools(options: PoolsOptions): ConnectionPools {
+  const { maxConnections, waitBounds = noWaitBounds, logger, now = Date.now, shortageWaitMs, lookAfterMs } =
+    options;
+  const admission = createAdmission<Waiter>({ ...waitBounds, places: maxConnections });
   // by the options' identity too: after a reload, a database of the same name may be another one
   const poolsOf = new Map<string, Map<DatabaseOptions, PrincipalPool>>();
   const availabilities = new WeakMap<DatabaseOptions, AvailabilityLog>();
@@ -121,7 +117,6 @@ export function createConnectionPools(
     now,
     ...(lookAfterMs !== undefined && { lookAfterMs }),
   });
-  let queue: Waiter[] = [];
   let isClosed = false;
   let stopRetry = () => {};
 
@@ -129,19 +124,19 @@ export function createConnectionPools(
     const key = principalKey(principal);
     const ofPrincipal = poolsOf.get(key) ?? new Map<DatabaseOptions, PrincipalPool>();
     poolsOf.set(key, ofPrincipal);
-    const isShared = principal.kind === "local";
-    const availability = availabilityOf(database);
-    const pool: PrincipalPool = ofPrincipal.get(database) ??
-      createPrincipalPool({
-        database,
-        isShared,
-        stuckBackends,
-        availability,
-        logger,
-        now,
-        onClosed: () => capacityOf(database).closed(),
-        onChange: () => onChange(pool),
-      });
+    const known = ofPrincipal.get(database);
+    if (known !== undefined) return known;
+    const pool: PrincipalPool = createPrincipalPool({
+      database,
+      isShared: principal.kind === "local",
+      calls: admission.createQueue(database.poolMaxConns),
+      stuckBackends,
+      availability: availabilityOf(database),
+      logger,
+      now,
+      onClosed: () => capacityOf(database).closed(),
+      onChange: () => onChange(pool),
+    });
     ofPrincipal.set(database, pool);
     pools.add(pool);
     return pool;
@@ -177,41 +172,50 @@ export function createConnectionPools(
 
   function serve(): void {
     stopRetry();
-    if (queue.length === 0) return;
-    const asked: Asked = { closing: new Map(), waiting: new Map() };
+    if (admission.isEmpty) return;
     let free = maxConnections - sum(pools, (pool) => pool.size());
     let closing = sum(pools, (pool) => pool.closingCount());
-    const areStuck = [...pools].some((pool) => pool.stuck().length > 0);
-    const served = new Set<Waiter>();
-    for (const waiter of inFairOrder(queue)) {
+    const areStuck = !stuckBackends.isEmpty;
+    // some may have to be refused
+    const isEachTried = areStuck || capacities.values().some((capacity) => capacity.refusal() !== undefined);
+    const asked: Asked = { closing: new Map(), waiting: new Map() };
+
+    function attempt(waiter: Waiter): Attempt {
       const { pool, caller } = waiter;
+      const capacity = capacityOf(pool.database);
       const refusal = shortageOf(waiter) ?? (areStuck ? stuckRefusalOf(waiter) : undefined);
       if (refusal !== undefined) {
         waiter.reject(refusal);
-        served.add(waiter);
-        continue;
+        return "left";
       }
-      if (areStuck && hasAllPlaces(waiter)) continue;
+      if (areStuck && hasAllPlaces(waiter)) return "waits";
       const lease = pool.takeIdle(caller);
       if (lease !== undefined) {
         waiter.resolve(lease);
-        served.add(waiter);
-      } else if (!pool.hasRoom()) {
-        continue;
-      } else if (!capacityOf(pool.database).mayOpen(pool.hasOpen())) {
-        takeFromOthers(pool, asked);
-      } else if (free > 0) {
+        return "left";
+      }
+      if (!pool.hasRoom()) return isEachTried ? "waits" : "full";
+      if (!capacity.mayOpen(pool.hasOpen())) return takeFromOthers(pool, asked) ? "owed" : "waits";
+      if (free > 0) {
         free--;
         void openFor(waiter);
-        served.add(waiter);
-      } else if (closing > 0) {
-        // who waits for the total bound is owed one connection that closes
-        closing--;
-      } else {
-        longestIdle(pools)?.closeOldestIdle();
+        return "left";
       }
+      // who waits for the total bound is owed one connection that closes
+      if (closing > 0) {
+        closing--;
+        return "owed";
+      }
+      const longest = longestIdle(pools);
+      if (longest === undefined) return isEachTried ? "waits" : "all_full";
+      longest.closeOldestIdle();
+      return "owed";
     }
-    if (served.size > 0) queue = queue.filter((waiter) => !served.has(waiter));
+
+    const wanted = [...pools].filter((pool) =>
+      pool.calls.waiting.size > 0 && (isEachTried || pool.hasIdle() || pool.hasRoom())
+    );
+    admission.letIn(wanted.map(({ calls }) => calls), attempt);
     retryLater();
   }
 
@@ -219,40 +223,34 @@ export function createConnectionPools(
    * Has another pool of the role close an idle connection, unless one closes already: any where the waiter's own has none,
    * else one that has at least two more, or has had no use for it for a while. So the pools of a role come to have about as
    * many each, and stay so.
+   *
+   * @returns whether one closes
    */
-  function takeFromOthers(pool: PrincipalPool, asked: Asked): void {
+  function takeFromOthers(pool: PrincipalPool, asked: Asked): boolean {
     const capacity = capacityOf(pool.database);
     const ofRole = poolsOfRole(capacity);
     const closing = asked.closing.get(capacity) ?? sum(ofRole, (other) => other.closingCount());
     asked.closing.set(capacity, closing - 1);
     const before = asked.waiting.get(pool) ?? 0;
     asked.waiting.set(pool, before + 1);
-    if (closing > 0) return;
+    if (closing > 0) return true;
     const own = pool.size() + before;
     const mayTake = (other: PrincipalPool) =>
       own === 0 || other.size() > own + 1 || now() - (other.idleSince() ?? Infinity) > unusedMs;
-    longestIdle(ofRole.filter((other) => other !== pool && mayTake(other)))?.closeOldestIdle();
+    const longest = longestIdle(ofRole.filter((other) => other !== pool && mayTake(other)));
+    longest?.closeOldestIdle();
+    return longest !== undefined;
   }
 
   /** Serves again at the time when a server that took no more connections may be tried again. */
   function retryLater(): void {
-    const waits = [...new Set(queue.map(({ pool }) => pool))].flatMap((pool) =>
-      pool.hasRoom() ? capacityOf(pool.database).untilTryMs(pool.hasOpen()) ?? [] : []
+    if (admission.isEmpty) return;
+    const waits = [...pools].flatMap((pool) =>
+      pool.calls.waiting.size > 0 && pool.hasRoom()
+        ? capacityOf(pool.database).untilTryMs(pool.hasOpen()) ?? []
+        : []
     );
     if (waits.length > 0) stopRetry = startTimer(Math.min(...waits, longestTimerMs), serve);
-  }
-
-  /** Each waiter comes after as many of every other caller's as its own caller has in use or waiting before it. */
-  function inFairOrder(waiters: readonly Waiter[]): readonly Waiter[] {
-    if (waiters.every(({ caller }) => caller === waiters[0]?.caller)) return waiters;
-    const counts = new Map<string, number>();
-    const ranked = waiters.map((waiter) => {
-      const { caller } = waiter;
-      const rank = counts.get(caller) ?? sum(pools, (pool) => pool.inUseCount(caller));
-      counts.set(caller, rank + 1);
-      return { waiter, rank };
-    });
-    return ranked.sort((one, other) => one.rank - other.rank).map(({ waiter }) => waiter);
   }
 
   /** Why a waiter whose pool has no connection need not wait any longer for a server that takes no more. */
@@ -290,6 +288,28 @@ export function createConnectionPools(
       .filter((place) => place.caller === caller);
   }
 
+  async function waitFor(pool: PrincipalPool, caller: string, signal: AbortSignal): Promise<Lease> {
+    const { calls } = pool;
+    const { promise, resolve, reject } = Promise.withResolvers<Lease>();
+    const waiter: Waiter = { pool, caller, signal, since: now(), resolve, reject };
+    calls.add(waiter);
+    serve();
+    const abort = () => {
+      if (calls.remove(waiter)) logLongWait(waiter);
+      if (admission.isEmpty) stopRetry();
+      reject(signal.reason);
+    };
+    const refusal = calls.refusal(waiter, pool.hasRoom());
+    if (refusal !== undefined && calls.remove(waiter)) reject(refusal);
+    else signal.addEventListener("abort", abort, { once: true });
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", abort);
+      dropIfUnused(pool);
+    }
+  }
+
   async function openFor(waiter: Waiter): Promise<void> {
     const { pool, signal } = waiter;
     const capacity = capacityOf(pool.database);
@@ -307,19 +327,18 @@ export function createConnectionPools(
         capacity.failed();
         waiter.reject(error);
         if (!signal.aborted) {
-          refuse(error, (other) => other.pool.database === pool.database && !other.pool.hasOpen());
+          refuse(error, (other) => other.database === pool.database && !other.hasOpen());
         }
       }
     }
     onChange(pool);
   }
 
-  /** Puts a waiter back to where it was in the queue. */
   function waitAgain(waiter: Waiter): void {
     if (waiter.pool.hasEnded()) return waiter.reject(poolEnded(waiter.pool.database.name));
     if (waiter.signal.aborted) return;
-    const at = queue.findIndex((other) => other.since > waiter.since);
-    queue = queue.toSpliced(at === -1 ? queue.length : at, 0, waiter);
+    pools.add(waiter.pool);
+    waiter.pool.calls.putBack(waiter);
   }
 
   /** Says what to raise where a call ended while it waited. */
@@ -342,15 +361,20 @@ export function createConnectionPools(
     );
   }
 
-  function refuse(reason: unknown, isMeant: (waiter: Waiter) => boolean): void {
-    const refused = queue.filter(isMeant);
-    queue = queue.filter((waiter) => !refused.includes(waiter));
-    for (const waiter of refused) waiter.reject(reason);
-    if (queue.length === 0) stopRetry();
+  function refuse(reason: unknown, isMeant: (pool: PrincipalPool) => boolean): void {
+    for (const pool of pools) {
+      const { calls } = pool;
+      if (!isMeant(pool)) continue;
+      for (const waiter of [...calls.waiting.values()].flatMap((ofCaller) => [...ofCaller])) {
+        calls.remove(waiter);
+        waiter.reject(reason);
+      }
+    }
+    if (admission.isEmpty) stopRetry();
   }
 
   function dropIfUnused(pool: PrincipalPool): void {
-    if (pool.size() > 0 || queue.some((waiter) => waiter.pool === pool)) return;
+    if (pool.size() > 0 || pool.calls.waiting.size > 0) return;
     pools.delete(pool);
     for (const [principalKey, ofPrincipal] of poolsOf) {
       if (ofPrincipal.get(pool.database) === pool) ofPrincipal.delete(pool.database);
@@ -369,7 +393,7 @@ export function createConnectionPools(
   /** A connection of the local principal's, which others may have closed for theirs; undefined where there is no room now. */
   function openPooled(database: DatabaseOptions, signal: AbortSignal): Promise<Lease> | undefined {
     const pool = poolFor(prober, database);
-    const isFree = queue.length === 0 && sum(pools, (other) => other.size()) < maxConnections &&
+    const isFree = admission.isEmpty && sum(pools, (other) => other.size()) < maxConnections &&
       pool.hasRoom() && capacityOf(database).mayOpen(pool.hasOpen());
     if (isFree) return openUnqueued(pool, signal);
     dropIfUnused(pool);
@@ -393,7 +417,7 @@ export function createConnectionPools(
   }
 
   async function end(ended: readonly PrincipalPool[], includeInUse: boolean): Promise<void> {
-    for (const pool of ended) refuse(poolEnded(pool.database.name), (waiter) => waiter.pool === pool);
+    for (const pool of ended) refuse(poolEnded(pool.database.name), (other) => other === pool);
     await Promise.all(ended.map((pool) => pool.close({ includeInUse })));
   }
 
@@ -403,26 +427,18 @@ export function createConnectionPools(
     poolsOf.clear();
     stuckBackends[Symbol.dispose]();
     await end([...pools], true);
+    admission[Symbol.dispose]();
   }
 
   return {
-    acquire(database, principal, signal) {
-      if (signal.aborted) return Promise.reject(signal.reason);
-      if (isClosed) return Promise.reject(poolEnded(database.name));
+    async acquire(database, principal, signal) {
+      signal.throwIfAborted();
+      if (isClosed) throw poolEnded(database.name);
       const pool = poolFor(principal, database);
-      const { promise, resolve, reject } = Promise.withResolvers<Lease>();
-      const waiter = { pool, caller: callerKey(principal), signal, since: now(), resolve, reject };
-      const abort = () => {
-        if (queue.includes(waiter)) logLongWait(waiter);
-        queue = queue.filter((other) => other !== waiter);
-        if (queue.length === 0) stopRetry();
-        reject(signal.reason);
-        dropIfUnused(pool);
-      };
-      signal.addEventListener("abort", abort, { once: true });
-      queue.push(waiter);
-      serve();
-      return promise.finally(() => signal.removeEventListener("abort", abort));
+      const caller = callerKey(principal);
+      // what is idle has been offered to all who wait
+      const idle = stuckBackends.isEmpty ? pool.takeIdle(caller) : undefined;
+      return idle ?? await waitFor(pool, caller, signal);
     },
     async probe(database, signal) {
       if (isClosed) throw poolEnded(database.name);
@@ -442,20 +458,18 @@ export function createConnectionPools(
     },
     close,
     *counts() {
-      const waiting = new Map<PrincipalPool, number>();
-      for (const { pool } of queue) waiting.set(pool, (waiting.get(pool) ?? 0) + 1);
-      for (const pool of pools) {
-        const { database: { name }, counts } = pool;
-        yield { database: name, connections: counts(), waiting: waiting.get(pool) ?? 0 };
+      for (const { database: { name }, calls, counts } of pools) {
+        const waiting = sum(calls.waiting.values(), (ofCaller) => ofCaller.size);
+        yield { database: name, connections: counts(), waiting };
       }
     },
     [Symbol.asyncDispose]: close,
   };
 }
 
-function sum(pools: Iterable<PrincipalPool>, count: (pool: PrincipalPool) => number): number {
+function sum<T>(all: Iterable<T>, count: (each: T) => number): number {
   let total = 0;
-  for (const pool of pools) total += count(pool);
+  for (const each of all) total += count(each);
   return total;
 }
 

@@ -1,3 +1,4 @@
+import type { CallQueue, WaitingCall } from "../../core/admission.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { AvailabilityLog } from "./availability_log.ts";
@@ -16,10 +17,21 @@ export interface HeldPlace {
   readonly since: number;
 }
 
+/** A call that waits for a connection of a pool. */
+export interface Waiter extends WaitingCall {
+  readonly pool: PrincipalPool;
+  readonly signal: AbortSignal;
+  /** By the pools' clock. */
+  readonly since: number;
+  readonly resolve: (lease: Lease) => void;
+}
+
 interface PrincipalPoolOptions {
   readonly database: DatabaseOptions;
   /** Whether many callers share it: then as many connections as it has places take the places of stuck ones. */
   readonly isShared: boolean;
+  /** Those that wait for a connection; told which callers have one in use. */
+  readonly calls: CallQueue<Waiter>;
   readonly stuckBackends: StuckBackends;
   /** The log of the whole database, whoever uses it. */
   readonly availability: AvailabilityLog;
@@ -37,16 +49,20 @@ export type ConnectionCounts = Readonly<Record<"opening" | "idle" | "in_use" | "
 /** An idle connection of some caller's, for one question of ours. */
 export type BorrowedConnection = Pick<Lease, "client" | "release" | "discard">;
 
+interface Use {
+  readonly caller: string;
+  readonly began: number;
+}
+
 export type PrincipalPool = ReturnType<typeof createPrincipalPool>;
 
 /** The connections of one principal to one database. The connection pools decide who gets one. */
 export function createPrincipalPool(options: PrincipalPoolOptions) {
-  const { database, isShared, stuckBackends, availability, now, onClosed, onChange } = options;
+  const { database, isShared, calls, stuckBackends, availability, now, onClosed, onChange } = options;
   const places = database.poolMaxConns;
   const logger = options.logger.with({ database: database.name });
   const idle: Connection[] = [];
-  // with the caller of each
-  const inUse = new Map<Connection, string>();
+  const inUse = new Map<Connection, Use>();
   const probed = new Set<Connection>();
   const closing = new Set<Connection>();
   const stuck = new Map<Connection, HeldPlace>();
@@ -62,15 +78,24 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     return true;
   }
 
+  /** Ends the use of a connection; undefined where it is not in use. */
+  function endUse(connection: Connection): Use | undefined {
+    const use = inUse.get(connection);
+    if (use === undefined) return undefined;
+    inUse.delete(connection);
+    calls.ended(use.caller, use.began);
+    return use;
+  }
+
   async function close(connection: Connection): Promise<void> {
-    const caller = inUse.get(connection);
+    const use = endUse(connection);
     // it is closing already, is stuck or has closed
-    if (!removeIdle(connection) && !inUse.delete(connection) && !probed.delete(connection)) return;
+    if (use === undefined && !removeIdle(connection) && !probed.delete(connection)) return;
     closing.add(connection);
     const hasEnded = await connection.end();
     closing.delete(connection);
-    if (hasEnded || caller === undefined) forget(connection);
-    else keepPlace(connection, caller);
+    if (hasEnded || use === undefined) forget(connection);
+    else keepPlace(connection, use.caller);
   }
 
   function forget(connection: Connection): void {
@@ -92,7 +117,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     lastUsedAt = now();
     if (!isReusable || ended.signal.aborted) return void close(connection);
     availability.answered();
-    inUse.delete(connection);
+    endUse(connection);
     connection.timer.start(database.poolMaxConnIdleTimeMs, () => void close(connection));
     idle.push(connection);
     onChange();
@@ -109,13 +134,14 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
   }
 
   function lend(connection: Connection, caller: string): Lease {
-    inUse.set(connection, caller);
+    inUse.set(connection, { caller, began: calls.began(caller) });
     return createLease(connection, (isReusable) => giveBack(connection, isReusable));
   }
 
   const size = () => opening + idle.length + inUse.size + probed.size + closing.size + stuck.size;
   return {
     database,
+    calls,
     /** Connections that the server may hold: opening, idle, in use, probed, closing, stuck. */
     size,
     /** Whether it may hold one more. */
@@ -132,11 +158,12 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
     stuck: (): readonly HeldPlace[] => [...stuck.values()],
     /** Whether every connection that it may hold is stuck. */
     isStuck: () => stuck.size >= (isShared ? 2 * places : places),
-    inUseCount: (caller: string) => [...inUse.values()].filter((other) => other === caller).length,
+    inUseCount: (caller: string) => [...inUse.values()].filter((use) => use.caller === caller).length,
     /** When a connection was last given back; Infinity while one is in use, undefined where none is idle. */
     idleSince: () => idle.length === 0 ? undefined : inUse.size > 0 ? Infinity : lastUsedAt,
     /** Whether a connection is open that a waiter may get. */
     hasOpen: () => idle.length + inUse.size + probed.size > 0,
+    hasIdle: () => idle.length > 0,
     /** Whether it was closed: then it opens none. */
     hasEnded: () => ended.signal.aborted,
     /** The idle connection that was used last; those that broke meanwhile are closed. */

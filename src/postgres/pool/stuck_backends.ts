@@ -136,6 +136,10 @@ export function createStuckBackends(options: StuckBackendsOptions) {
   }
 
   return {
+    /** There is none. */
+    get isEmpty(): boolean {
+      return watches.size === 0;
+    },
     add(backend: StuckBackend): void {
       if (ended.signal.aborted) return backend.connection.destroy();
       const watch = watches.get(backend.database) ?? watchDatabase(backend.database);

@@ -16,7 +16,7 @@ const statuses = {
   EXECUTION_ERROR: 500,
   /** The server itself failed. */
   INTERNAL_ERROR: 500,
-  /** For want of connections to the database. */
+  /** For want of room, or of connections to the database. */
   OVERLOADED: 503,
   /** The database cannot be reached, as while it restarts. */
   UNAVAILABLE: 503,
@@ -82,7 +82,7 @@ export function pipelineError(error: unknown): RagError {
   if (!(error instanceof AppError) || error.code === "internal") return internalError;
   if (error.code === "invalid") return { code: "INVALID_REQUEST", message: error.message };
   const retryAfterSeconds = error.data?.["retryAfterSeconds"];
-  if (error.code === "unavailable" && typeof retryAfterSeconds === "number") {
+  if (["overloaded", "unavailable"].includes(error.code) && typeof retryAfterSeconds === "number") {
     return { ...overloadedError, retryAfterSeconds };
   }
   if (error.code === "unavailable" && !isRefusedLogin(error)) return databaseError;

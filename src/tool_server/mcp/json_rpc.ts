@@ -178,10 +178,11 @@ const numbers: Readonly<Record<ErrorCode, number>> = {
   unauthorized: -32001,
   rate_limited: -32002,
   forbidden: -32003,
-  conflict: -32004,
+  overloaded: -32004,
   unavailable: -32005,
   upstream: -32006,
   timeout: -32007,
+  conflict: -32008,
   internal: -32603,
 };
 
@@ -193,6 +194,16 @@ export function errorObject(error: unknown): JsonRpcError {
     message: error.message,
     ...(error.data === undefined ? {} : { data: error.data }),
   };
+}
+
+/** Where a reply says that there was no room for the call: after how long it may be tried again. */
+export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
+  if (!("error" in reply) || reply.error.code !== numbers.overloaded) return undefined;
+  const { data } = reply.error;
+  const seconds = typeof data === "object" && data !== null && "retryAfterSeconds" in data
+    ? data.retryAfterSeconds
+    : undefined;
+  return typeof seconds === "number" ? seconds : 1;
 }
 
 export function errorReply(id: RequestId, error: JsonRpcError): JsonRpcReply {

@@ -5,12 +5,16 @@ import {
   Server,
 } from "@modelcontextprotocol/server";
 import { type CallContext, withSignal } from "../tools/tool.ts";
-import { errorObject, instructionsFor, type McpOptions } from "./json_rpc.ts";
+import { errorObject, errorReply, instructionsFor, type JsonRpcReply, type McpOptions } from "./json_rpc.ts";
 
-/** One MCP server object of the official SDK, serving the registry to one caller, whose signal aborts once they are gone. */
+/**
+ * One MCP server object of the official SDK, serving the registry to one caller, whose signal aborts once they are gone.
+ * `onCalled` is told when a call of a tool has ended, and of its error, before the reply is made.
+ */
 export function createSdkServer(
   { registry, inFlight, serverInfo }: McpOptions,
   caller: CallContext,
+  onCalled: (reply?: JsonRpcReply) => void = () => {},
 ): Server {
   const server = new Server({ ...serverInfo }, {
     capabilities: { tools: {} },
@@ -30,10 +34,12 @@ export function createSdkServer(
         AbortSignal.any([mcpReq.signal, caller.signal]),
         (signal) => registry.callTool(params.name, params.arguments ?? {}, withSignal(caller, signal)),
       );
+      onCalled();
       return wire<CallToolResult>(result);
-    } catch (error) {
-      const { code, message, data } = errorObject(error);
-      throw new ProtocolError(code, message, data);
+    } catch (thrown) {
+      const error = errorObject(thrown);
+      onCalled(errorReply(mcpReq.id, error));
+      throw new ProtocolError(error.code, error.message, error.data);
     }
   });
   return server;

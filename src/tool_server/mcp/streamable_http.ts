@@ -1,28 +1,45 @@
 import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server";
+import { settlesWithin } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { principalKey } from "../../core/principal.ts";
+import { answerReply } from "../http_replies.ts";
 import type { CallContext } from "../tools/tool.ts";
-import type { McpOptions } from "./json_rpc.ts";
+import { type JsonRpcReply, type McpOptions, retryAfterSeconds } from "./json_rpc.ts";
 import { createSdkServer } from "./sdk_server.ts";
+
+/** An event stream's status is sent before the call ends, so it waits this long for a refusal, which is decided at once. */
+const refusalWaitMs = 50;
+
+/** One request, and the reply of its call of a tool where that failed. */
+interface Exchange {
+  readonly caller: CallContext;
+  readonly called: PromiseWithResolvers<JsonRpcReply | undefined>;
+}
 
 /** MCP's Streamable HTTP transport, in every revision that the official SDK negotiates. */
 export function createStreamableHttp(options: McpOptions & { logger: Logger }) {
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
-  const callers = new WeakMap<AuthInfo, CallContext>();
+  const exchanges = new WeakMap<AuthInfo, Exchange>();
   const handler = createMcpHandler(({ authInfo }) => {
-    const caller = authInfo && callers.get(authInfo);
-    if (caller === undefined) throw new Error("the SDK did not pass on the caller that it was given");
-    return createSdkServer(options, caller);
+    const exchange = authInfo && exchanges.get(authInfo);
+    if (exchange === undefined) throw new Error("the SDK did not pass on the caller that it was given");
+    return createSdkServer(options, exchange.caller, exchange.called.resolve);
   }, {
     onerror: (error) => options.logger.debug("MCP exchange failed", { error }),
   });
 
   return {
     /** Serves one request whose body was read and parsed already. */
-    serve(request: Request, body: unknown, caller: CallContext): Promise<Response> {
+    async serve(request: Request, body: unknown, caller: CallContext): Promise<Response> {
       const authInfo: AuthInfo = { token: "", clientId: principalKey(caller.principal), scopes: [] };
-      callers.set(authInfo, caller);
-      return handler.fetch(request, { parsedBody: body, authInfo });
+      const called = Promise.withResolvers<JsonRpcReply | undefined>();
+      exchanges.set(authInfo, { caller, called });
+      const response = await handler.fetch(request, { parsedBody: body, authInfo });
+      if (!isToolCall(body) || !await settlesWithin(refusalWaitMs, called.promise)) return response;
+      const reply = await called.promise;
+      if (reply === undefined || retryAfterSeconds(reply) === undefined) return response;
+      await response.body?.cancel();
+      return answerReply(reply);
     },
     /** Ends the exchanges and event streams that are open. */
     close: (): Promise<void> => handler.close(),
@@ -30,3 +47,8 @@ export function createStreamableHttp(options: McpOptions & { logger: Logger }) {
 }
 
 export type StreamableHttp = ReturnType<typeof createStreamableHttp>;
+
+function isToolCall(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "method" in message &&
+    message.method === "tools/call";
+}

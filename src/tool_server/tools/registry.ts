@@ -16,7 +16,8 @@ export interface Registry {
   listTools(principal: Principal): readonly ToolDescription[];
   /**
    * Runs a tool. What goes wrong while it runs gives a result with `isError`.
-   * @throws {AppError} `invalid` for an unknown tool or arguments that do not fit its schema.
+   * @throws {AppError} `invalid` for an unknown tool or arguments that do not fit its schema; `overloaded`, with
+   * `retryAfterSeconds`, where there is no room for the call
    */
   callTool(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
 }
@@ -60,13 +61,14 @@ export function createRegistry(options: RegistryOptions): Registry {
     }
   }
 
-  async function run(tool: Tool, args: unknown, context: CallContext): Promise<ToolRun> {
+  async function run(tool: Tool, args: unknown, context: CallContext): Promise<ToolRun & Refused> {
     const call = prepare(tool, args);
     try {
       return await call(context);
     } catch (error) {
       if (error instanceof AppError && error.code !== "internal") {
-        return errorResult(error.message, callError(error));
+        const result = errorResult(error.message, callError(error));
+        return error.code === "overloaded" ? { ...result, refusal: error } : result;
       }
       if (context.signal.aborted) {
         return errorResult(`The call was cancelled because ${whyEnded(context.signal)}`);
@@ -89,7 +91,7 @@ export function createRegistry(options: RegistryOptions): Registry {
         );
       }
       const started = performance.now();
-      const { error, ...result } = await run(tool, args, context);
+      const { error, refusal, ...result } = await run(tool, args, context);
       const elapsedMs = performance.now() - started;
       onEnded(name, error?.kind ?? (result.isError ? "error" : "ok"), elapsedMs);
       await options.onCall?.({
@@ -100,9 +102,15 @@ export function createRegistry(options: RegistryOptions): Registry {
         ...(error === undefined ? {} : { error }),
         elapsedMs,
       });
+      if (refusal !== undefined) throw refusal;
       return result;
     },
   };
+}
+
+interface Refused {
+  /** Where there was no room for the call: no model can mend that, so it is no result. */
+  readonly refusal?: AppError;
 }
 
 /** What an error that reading from a database throws is accounted as; undefined for any other. */
@@ -114,6 +122,7 @@ function callError({ code, data }: AppError): CallError | undefined {
 
 const errorKinds: Partial<Record<ErrorCode, CallError["kind"]>> = {
   unavailable: "unavailable",
+  overloaded: "overloaded",
   timeout: "timeout",
   upstream: "failed",
 };

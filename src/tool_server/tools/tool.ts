@@ -72,8 +72,8 @@ export interface Tool {
 
 /** Why a call's statement gave no rows, for those who keep account of calls. */
 export interface CallError {
-  /** `unavailable`: there was no connection, or it was lost. */
-  readonly kind: StatementError["kind"] | "unavailable";
+  /** `unavailable`: there was no connection, or it was lost; `overloaded`: there was no room. */
+  readonly kind: StatementError["kind"] | "unavailable" | "overloaded";
   /** Absent where the tool did not come to tell. */
   readonly database?: string;
   readonly sqlState?: string;

@@ -101,6 +101,7 @@ const request = (
   password,
   hash,
   totalCost: 4,
+  address: "192.0.2.1",
   admit: () => true,
   signal: never,
   ...extra,
@@ -122,7 +123,7 @@ Deno.test("compare() turns away what is more than may wait, and says when to com
   await assert.rejects(
     hasher.compare(request("x")),
     (error: { code: string; data: { retryAfterSeconds: number } }) => {
-      assert.equal(error.code, "unavailable");
+      assert.equal(error.code, "overloaded");
       assert.ok(Number.isInteger(error.data.retryAfterSeconds) && error.data.retryAfterSeconds >= 1);
       return true;
     },

@@ -179,10 +179,11 @@ Deno.test("each code of errors has its number", () => {
     ["unauthorized", -32001],
     ["rate_limited", -32002],
     ["forbidden", -32003],
-    ["conflict", -32004],
+    ["overloaded", -32004],
     ["unavailable", -32005],
     ["upstream", -32006],
     ["timeout", -32007],
+    ["conflict", -32008],
     ["internal", -32603],
   ];
   for (const [code, number] of numbers) assert.equal(errorObject(new AppError(code, "")).code, number, code);

@@ -1,0 +1,371 @@
+import { AppError } from "./app_error.ts";
+import { longestTimerMs } from "./async/deadline.ts";
+
+/**
+ * Whether and when a call may run. Calls wait in queues, one for each thing that has few places. The next is a call of the
+ * caller with the fewest under way. Between callers with equally many it goes round: a call is in the round after its
+ * caller's call before, and a newcomer's in the next one. So whoever sends all they can leaves the others their share. A
+ * caller is a `callerKey`. Nothing is kept of one that has no call.
+ */
+export interface Admission<T extends WaitingCall> extends Disposable {
+  /** Nobody waits. */
+  readonly isEmpty: boolean;
+  /** For `places` calls at once. */
+  createQueue(places: number): CallQueue<T>;
+  /** Tries the calls of some queues in the fair order, until the attempts say that there is no use. */
+  letIn(queues: Iterable<CallQueue<T>>, attempt: (call: T) => Attempt): void;
+}
+
+/** What bounds waiting. */
+export interface WaitBounds {
+  /** How many calls of one caller may wait in a queue. */
+  readonly maxWaiting: number;
+  /** In milliseconds. A call that would wait longer is refused at once; Infinity or more than 25 days: no bound. */
+  readonly maxWaitMs: number;
+}
+
+/** A call that waits, and its caller. */
+export interface WaitingCall {
+  readonly caller: string;
+  /** Told when it has waited too long, after it has left its queue. */
+  reject(reason: unknown): void;
+}
+
+/** What came of trying a call. */
+export type Attempt =
+  /** It runs, or was refused. */
+  | "left"
+  /** It waits for what is on its way to it. */
+  | "owed"
+  /** It waits, as all of its caller do in this queue. */
+  | "waits"
+  /** It waits, as all in this queue do. */
+  | "full"
+  /** It waits, as everyone does. */
+  | "all_full";
+
+export interface CallQueue<T extends WaitingCall> {
+  readonly waiting: ReadonlyMap<string, ReadonlySet<T>>;
+  add(call: T): void;
+  /** Takes a call that was let in back, since it could not run: it is the next of its caller. */
+  putBack(call: T): void;
+  /** @returns whether it waited */
+  remove(call: T): boolean;
+  /**
+   * Why the call that was added last is not to wait: `overloaded`, with `retryAfterSeconds`; undefined where it may, or
+   * does not wait any more.
+   *
+   * @param forAll whether it waits for what all queues share, and not for a place of its own queue
+   */
+  refusal(call: T, forAll?: boolean): AppError | undefined;
+  /** How many calls of a caller run, in all queues. */
+  underWay(caller: string): number;
+  /** A call begins to run. @returns when, for `ended` */
+  began(caller: string): number;
+  ended(caller: string, began: number): void;
+}
+
+export const noWaitBounds: WaitBounds = { maxWaiting: Infinity, maxWaitMs: Infinity };
+
+export interface AdmissionOptions extends WaitBounds {
+  /** Calls that run at once, those of all queues together. */
+  readonly places: number;
+  /** In milliseconds since any moment. */
+  readonly now?: () => number;
+}
+
+export function createAdmission<T extends WaitingCall>(
+  { maxWaiting, maxWaitMs, places: placesOfAll, now = () => performance.now() }: AdmissionOptions,
+): Admission<T> {
+  // in the order of their coming
+  const calls = new Map<T, Joined<T>>();
+  const queues = new Set<CallQueue<T>>();
+  // those with a call that waits or is under way
+  const callers = new Map<string, Caller>();
+  const timesOfAll = createTimes(now);
+  let lastOrder = 0;
+  /** Of the latest call that was let in. */
+  let round = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const underWayOf = (caller: string) => callers.get(caller)?.underWay ?? 0;
+
+  function change(name: string, waiting: number, underWay: number): Caller {
+    const caller = callers.get(name) ?? { waiting: 0, underWay: 0, lastRound: 0 };
+    caller.waiting += waiting;
+    caller.underWay += underWay;
+    if (caller.waiting + caller.underWay > 0) callers.set(name, caller);
+    else callers.delete(name);
+    return caller;
+  }
+
+  function createQueue(places: number): CallQueue<T> {
+    const waiting = new Map<string, Set<T>>();
+    const times = createTimes(now);
+
+    function join(call: T, ofCaller: Set<T>, ofRound: number): void {
+      waiting.set(call.caller, ofCaller);
+      queues.add(queue);
+      calls.set(call, { queue, round: ofRound, order: ++lastOrder, since: now() });
+      watch();
+    }
+
+    const queue: CallQueue<T> = {
+      waiting,
+      add(call) {
+        const caller = change(call.caller, 1, 0);
+        caller.lastRound = Math.max(round, caller.lastRound) + 1;
+        join(call, (waiting.get(call.caller) ?? new Set()).add(call), caller.lastRound);
+      },
+      putBack(call) {
+        change(call.caller, 1, 0);
+        join(call, new Set([call, ...waiting.get(call.caller) ?? []]), round);
+      },
+      remove(call) {
+        const ofCaller = waiting.get(call.caller);
+        if (!ofCaller?.delete(call)) return false;
+        calls.delete(call);
+        change(call.caller, -1, 0);
+        if (ofCaller.size === 0) waiting.delete(call.caller);
+        if (waiting.size === 0) queues.delete(queue);
+        return true;
+      },
+      refusal(call, forAll = false) {
+        const { caller } = call;
+        if (!calls.has(call)) return undefined;
+        const own = waiting.get(caller)?.size ?? 0;
+        const expectedMs = forAll
+          ? (1 + countBefore(caller, queues)) * timesOfAll.meanMs() / placesOfAll
+          : (1 + countBefore(caller, [queue])) * times.meanMs() / places;
+        if (own > maxWaiting) {
+          return overloaded(`${maxWaiting} calls of this caller wait already`, expectedMs);
+        }
+        if (expectedMs <= maxWaitMs) return undefined;
+        return overloaded(`it would wait about ${secondsOf(expectedMs)} s for others to end`, expectedMs);
+      },
+      underWay: underWayOf,
+      began(caller) {
+        change(caller, 0, 1);
+        timesOfAll.began();
+        return times.began();
+      },
+      ended(caller, began) {
+        change(caller, 0, -1);
+        timesOfAll.ended(began);
+        times.ended(began);
+      },
+    };
+    return queue;
+  }
+
+  /** How many calls the fair order has before the one of the caller that was added last. */
+  function countBefore(caller: string, among: Iterable<CallQueue<T>>): number {
+    let own = 0;
+    for (const { waiting } of among) own += waiting.get(caller)?.size ?? 0;
+    const rank = underWayOf(caller) + own - 1;
+    let before = own - 1;
+    for (const { waiting } of among) {
+      for (const [other, { size }] of waiting) {
+        if (other !== caller) before += Math.min(size, Math.max(0, rank - underWayOf(other) + 1));
+      }
+    }
+    return before;
+  }
+
+  function letIn(among: Iterable<CallQueue<T>>, attempt: (call: T) => Attempt): void {
+    // a caller's next call comes after one of every other's
+    const ranks = new Map<string, number>();
+    const heads: Head<T>[] = [];
+    for (const queue of among) {
+      for (const [caller, ofCaller] of queue.waiting) {
+        const rest = ofCaller.values();
+        const { value: call } = rest.next();
+        if (call !== undefined) heads.push({ queue, call, rest });
+        ranks.set(caller, underWayOf(caller));
+      }
+    }
+    const rankOf = ({ call: { caller } }: Head<T>) => ranks.get(caller) ?? 0;
+    const roundOf = ({ call }: Head<T>) => calls.get(call)?.round ?? 0;
+    const orderOf = ({ call }: Head<T>) => calls.get(call)?.order ?? 0;
+    const isBefore = (one: Head<T>, other: Head<T>) =>
+      (rankOf(one) - rankOf(other) || roundOf(one) - roundOf(other) || orderOf(one) - orderOf(other)) < 0;
+    while (heads.length > 0) {
+      const first = heads.reduce((best, head) => isBefore(head, best) ? head : best);
+      const { queue, call, rest } = first;
+      const result = attempt(call);
+      if (result === "all_full") return;
+      if (result === "left") {
+        round = Math.max(round, roundOf(first));
+        queue.remove(call);
+      }
+      ranks.set(call.caller, rankOf(first) + 1);
+      const next = result === "left" || result === "owed" ? rest.next().value : undefined;
+      if (next !== undefined) first.call = next;
+      else {
+        const isOver = (head: Head<T>) => head === first || result === "full" && head.queue === queue;
+        heads.splice(0, heads.length, ...heads.filter((head) => !isOver(head)));
+      }
+    }
+  }
+
+  /** One timer for all that wait: who came first has waited longest. */
+  function watch(): void {
+    const [first] = calls.values();
+    if (timer !== undefined || first === undefined || maxWaitMs > longestTimerMs) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      for (const [call, { queue, since }] of calls) {
+        if (now() - since < maxWaitMs) break;
+        queue.remove(call);
+        call.reject(overloaded(`it has waited ${secondsOf(maxWaitMs)} s for others to end`, maxWaitMs));
+      }
+      watch();
+    }, first.since + maxWaitMs - now());
+    // it alone does not keep the process alive
+    Deno.unrefTimer(timer);
+  }
+
+  return {
+    get isEmpty() {
+      return calls.size === 0;
+    },
+    createQueue,
+    letIn,
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
+}
+
+interface Joined<T extends WaitingCall> {
+  readonly queue: CallQueue<T>;
+  readonly round: number;
+  /** Within the round. */
+  readonly order: number;
+  readonly since: number;
+}
+
+interface Caller {
+  waiting: number;
+  underWay: number;
+  /** Of its call that came last. */
+  lastRound: number;
+}
+
+interface Head<T extends WaitingCall> {
+  readonly queue: CallQueue<T>;
+  call: T;
+  /** Those of the same caller after it. */
+  readonly rest: Iterator<T, undefined>;
+}
+
+/** What ended so long ago counts for a third of what ended just now. */
+const fadeMs = 10_000;
+
+/** How long calls have taken lately; those under way count, so that something that hangs shows before a call of it ends. */
+function createTimes(now: () => number) {
+  let underWay = 0;
+  let sumOfStarts = 0;
+  let ended = 0;
+  let endedMs = 0;
+  let fadedAt = now();
+
+  function fade(time: number): void {
+    const left = Math.exp((fadedAt - time) / fadeMs);
+    ended *= left;
+    endedMs *= left;
+    fadedAt = time;
+  }
+
+  return {
+    began(): number {
+      const time = now();
+      underWay++;
+      sumOfStarts += time;
+      return time;
+    },
+    ended(began: number): void {
+      const time = now();
+      fade(time);
+      underWay--;
+      // what rounding leaves is not to add up
+      sumOfStarts = underWay === 0 ? 0 : sumOfStarts - began;
+      ended++;
+      endedMs += time - began;
+    },
+    meanMs(): number {
+      const time = now();
+      fade(time);
+      return (endedMs + underWay * time - sumOfStarts) / Math.max(1, ended);
+    },
+  };
+}
+
+const longestRetrySeconds = 3_600;
+
+function overloaded(why: string, expectedMs: number): AppError {
+  const retryAfterSeconds = Math.min(longestRetrySeconds, secondsOf(expectedMs));
+  return new AppError("overloaded", `Cannot run the call: ${why}; try again in ${retryAfterSeconds} s`, {
+    data: { retryAfterSeconds },
+  });
+}
+
+const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
+
+interface GateOptions extends AdmissionOptions {
+  /** Of one caller; `places` where absent. */
+  readonly placesPerCaller?: number;
+}
+
+/** Lets in so many calls at once, which need nothing else. */
+export type Gate = ReturnType<typeof createGate>;
+
+export function createGate(options: GateOptions) {
+  const { places, placesPerCaller = places } = options;
+  const admission = createAdmission<WaitingCall & { admit(): void }>(options);
+  const queue = admission.createQueue(places);
+  let free = places;
+
+  function begin(caller: string): () => void {
+    free--;
+    const began = queue.began(caller);
+    return () => {
+      free++;
+      queue.ended(caller, began);
+      if (!admission.isEmpty) admission.letIn([queue], attempt);
+    };
+  }
+
+  function attempt(call: WaitingCall & { admit(): void }): Attempt {
+    if (free === 0) return "full";
+    if (queue.underWay(call.caller) >= placesPerCaller) return "waits";
+    call.admit();
+    return "left";
+  }
+
+  return {
+    /**
+     * Resolves with what ends the call, to be called once.
+     *
+     * @throws {AppError} `overloaded`, with `retryAfterSeconds`; the signal's reason where it aborts while the call waits
+     */
+    async enter(caller: string, signal: AbortSignal): Promise<() => void> {
+      signal.throwIfAborted();
+      if (free > 0 && queue.underWay(caller) < placesPerCaller) return begin(caller);
+      const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+      const call = { caller, reject, admit: () => resolve(begin(caller)) };
+      const leave = (reason: unknown) => {
+        if (queue.remove(call)) reject(reason);
+      };
+      const abort = () => leave(signal.reason);
+      queue.add(call);
+      const refusal = queue.refusal(call);
+      if (refusal === undefined) signal.addEventListener("abort", abort, { once: true });
+      else leave(refusal);
+      try {
+        return await promise;
+      } finally {
+        signal.removeEventListener("abort", abort);
+      }
+    },
+    [Symbol.dispose]: admission[Symbol.dispose],
+  };
+}
