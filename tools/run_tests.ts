@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runSql } from "../tests/support/database.ts";
 import { startCluster } from "../tests/support/postgres_cluster.ts";
+import { v8Flags } from "./runtime_flags.ts";
 
 /**
  * Runs `deno test` with the arguments given. The tests run on the server that TEST_DATABASE_URL names, else on a
@@ -54,7 +55,7 @@ function test(): Promise<number> {
   if (!Deno.env.has("DENO_JOBS")) Deno.env.set("DENO_JOBS", String(navigator.hardwareConcurrency + 1));
   // as the executable runs; else V8 translates PGlite anew, and better, in each file and each program that is spawned
   if (!Deno.env.has("DENO_V8_FLAGS")) {
-    Deno.env.set("DENO_V8_FLAGS", "--no-wasm-tier-up,--no-wasm-dynamic-tiering");
+    Deno.env.set("DENO_V8_FLAGS", v8Flags);
   }
   return deno(["test", "-A", "--no-check", "--parallel", `--junit-path=${report}`, ...Deno.args]);
 }

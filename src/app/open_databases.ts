@@ -2,10 +2,8 @@ import type { Config, DatabaseConfig } from "../config/mod.ts";
 import type { WaitBounds } from "../core/admission.ts";
 import { withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
-import { createDemoDatabase, demoDatabaseOptions } from "../demo/demo_database.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
-import { createEmbeddedServer, embeddedDatabaseName } from "../postgres/embedded/embedded_server.ts";
 import { createStatementGuard } from "../postgres/guard/statement_guard.ts";
 import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 
@@ -71,6 +69,7 @@ export function changedDatabases(
 
 /** The demo's shop alone. @throws {AppError} `unavailable` where it does not start */
 export async function openDemoDatabase(logger: Logger): Promise<OpenDatabases> {
+  const { createDemoDatabase, demoDatabaseOptions } = await import("../demo/demo_database.ts");
   const statementTimeoutMs = 30_000;
   const server = await createDemoDatabase({ statementTimeoutMs, logger });
   return {
@@ -85,6 +84,9 @@ async function openEmbedded(
   stack: AsyncDisposableStack,
   logger: Logger,
 ): Promise<Pick<DatabaseOptions, "openStream" | "database">> {
+  const { createEmbeddedServer, embeddedDatabaseName } = await import(
+    "../postgres/embedded/embedded_server.ts"
+  );
   const server = await createEmbeddedServer({
     dataDir,
     statementTimeoutMs: database.statement_timeout,

@@ -3,17 +3,11 @@ import { type Config, offersTool } from "../config/mod.ts";
 import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { demoGreeting, ragGreeting } from "../demo/demo_greeting.ts";
-import { demoPipeline } from "../demo/demo_handbook.ts";
-import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
+import type { Authenticator } from "../identity/authenticator.ts";
 import { createSessions, type Sessions } from "../identity/sessions.ts";
-import { createTokenIndex } from "../identity/tokens/token_directory.ts";
-import { createToken } from "../identity/tokens/token_file.ts";
 import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
-import { serveStdio } from "../tool_server/mcp/stdio.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
 import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
-import { openCompletion } from "./open_completion.ts";
 import {
   changedDatabases,
   logStartupWarnings,
@@ -22,9 +16,7 @@ import {
   openDemoDatabase,
   waitBoundsOf,
 } from "./open_databases.ts";
-import { openIdentity } from "./open_identity.ts";
-import { type HttpServer, serveHttp } from "./serve_http.ts";
-import { serveMetrics } from "./serve_metrics.ts";
+import type { HttpServer } from "./serve_http.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
 
@@ -42,6 +34,8 @@ export interface RunOptions {
   /** Absent where the configuration has no file. */
   readonly reload?: ConfigSource;
 }
+
+// What one mode alone needs is imported where it begins: loading is most of the time until a server answers.
 
 /** What both servers use. */
 interface Running extends RunOptions {
@@ -65,7 +59,8 @@ export async function run(options: RunOptions): Promise<void> {
   const metrics = createServerMetrics();
   const { address } = config.metrics;
   const { version } = options.serverInfo;
-  await using _metrics = address && await serveMetrics({ address, metrics, version, logger });
+  await using _metrics = address &&
+    await (await import("./serve_metrics.ts")).serveMetrics({ address, metrics, version, logger });
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
   using files = createFileWatch();
@@ -101,22 +96,29 @@ export async function run(options: RunOptions): Promise<void> {
 
 async function startRag(running: Running): Promise<HttpServer> {
   const { config, demo, databases, files, logger } = running;
-  const [shop] = databases.list;
-  // what describes its interface takes a tenth of a second to load, which a tool server need not wait for
   const { startRagServer } = await import("./rag/rag_server.ts");
   const server = await startRagServer({
-    config: demo ? { ...config, pipelines: [demoPipeline] } : config,
-    ...(demo && shop !== undefined
-      ? { databaseOptions: () => ({ ...shop.options, name: demoPipeline.name }) }
-      : {}),
+    ...(demo ? await demoPipelines(config, databases) : { config }),
     files,
     version: running.serverInfo.version,
     metrics: running.metrics,
     logger,
   });
   running.onConfig(server.prepare);
-  if (demo) running.print(ragGreeting(server.url));
+  if (demo) {
+    const { ragGreeting } = await import("../demo/demo_greeting.ts");
+    running.print(ragGreeting(server.url));
+  }
   return server;
+}
+
+/** The handbook's pipeline in place of the configured ones. */
+async function demoPipelines(config: Config, { list: [shop] }: OpenDatabases) {
+  const { demoPipeline } = await import("../demo/demo_handbook.ts");
+  return {
+    config: { ...config, pipelines: [demoPipeline] },
+    ...(shop && { databaseOptions: () => ({ ...shop.options, name: demoPipeline.name }) }),
+  };
 }
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
@@ -131,7 +133,9 @@ async function runToolServer(running: Running): Promise<void> {
     onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
   });
   metrics.sessions.collect(() => [{ labels: [], value: sessions.size }]);
-  await using completion = demo ? undefined : await openCompletion({ config, files, metrics, logger });
+  await using completion = demo || !config.llm.enabled
+    ? undefined
+    : await (await import("./open_completion.ts")).openCompletion({ config, files, metrics, logger });
   using history = openHistory(config, logger);
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   using incidents = createIncidentLog(logger, audit);
@@ -174,6 +178,8 @@ interface Serving extends Running {
 async function runHttp(serving: Serving): Promise<void> {
   const { config: { http, builtins }, sessions, audit, incidents, toolServer, files, metrics, logger } =
     serving;
+  const { openIdentity } = await import("./open_identity.ts");
+  const { serveHttp } = await import("./serve_http.ts");
   await using identity = http.auth.enabled
     ? await openIdentity({
       auth: http.auth,
@@ -216,7 +222,9 @@ function refusalCounter({ incidents, metrics }: Serving): (address: string) => v
 async function runDemo(serving: Serving): Promise<void> {
   const { config, toolServer, print, files, metrics, logger } = serving;
   const { address, auth } = config.http;
-  const { token, authenticator } = authenticatorOfOneToken();
+  const { serveHttp } = await import("./serve_http.ts");
+  const { demoGreeting } = await import("../demo/demo_greeting.ts");
+  const { token, authenticator } = await authenticatorOfOneToken();
   await using server = await serveHttp({
     // for one person at one machine, and offered to others only where an address says so
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
@@ -231,12 +239,16 @@ async function runDemo(serving: Serving): Promise<void> {
 }
 
 /** Lets in one new token, which is in no file. */
-function authenticatorOfOneToken(): { token: string; authenticator: Authenticator } {
+async function authenticatorOfOneToken(): Promise<{ token: string; authenticator: Authenticator }> {
+  const { createAuthenticator } = await import("../identity/authenticator.ts");
+  const { createTokenIndex } = await import("../identity/tokens/token_directory.ts");
+  const { createToken } = await import("../identity/tokens/token_file.ts");
   const { token, record } = createToken({ id: "demo", expiry: "never", now: Date.now() });
   return { token, authenticator: createAuthenticator({ tokens: createTokenIndex([record]), now: Date.now }) };
 }
 
 async function runStdio({ toolServer, logger }: Serving): Promise<void> {
+  const { serveStdio } = await import("../tool_server/mcp/stdio.ts");
   const stdio = serveStdio({ ...toolServer, logger });
   await untilStopped(stdio.closed);
   await stdio.close();

@@ -5,7 +5,7 @@ import {
   logFlags,
   ragFlags,
   type SettingFlag,
-} from "../config/mod.ts";
+} from "../config/schema/setting_flags.ts";
 
 /** What the program is to do; `run` serves. */
 export type Operation =

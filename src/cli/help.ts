@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { listSettings, type Setting } from "../config/mod.ts";
+import { listSettings, type Setting } from "../config/schema/settings_table.ts";
 import { type Flag, flagGroups } from "./flags.ts";
 
 const width = 100;

@@ -1,4 +1,5 @@
-import { type ConfigFlags, type FlagSetting, nearestName } from "../config/mod.ts";
+import { nearestName } from "../config/fault.ts";
+import type { ConfigFlags, FlagSetting } from "../config/mod.ts";
 import { parseDuration } from "../core/duration.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
 

@@ -1,9 +1,5 @@
-import { verifyAudit } from "../audit/verify_audit.ts";
-import { configJsonSchema, loadConfig, processEnvironment } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
-import { administer } from "./administer.ts";
 import type { Output } from "./output.ts";
-import { helpText } from "./help.ts";
 import { type ParsedFlags, parseFlags, UsageError } from "./parse_flags.ts";
 
 export interface Program {
@@ -36,16 +32,23 @@ export async function runCommandLine(
   }
 }
 
-/** Resolves with the exit code where an operation has one of its own. */
+/**
+ * Each operation loads only its own part of the program, since loading is most of the time that a short one takes.
+ * Resolves with the exit code where an operation has one of its own.
+ */
 async function perform(flags: ParsedFlags, program: Program, output: Output): Promise<number | void> {
   const { print } = output;
   switch (flags.operation) {
-    case "help":
+    case "help": {
+      const { helpText } = await import("./help.ts");
       return print(helpText());
+    }
     case "version":
       return print(`${program.name} ${program.version} (Deno ${Deno.version.deno}, V8 ${Deno.version.v8})`);
-    case "config-schema":
+    case "config-schema": {
+      const { configJsonSchema } = await import("../config/schema/config_schema.ts");
       return print(JSON.stringify(configJsonSchema(), null, 2));
+    }
     case "openapi": {
       const { ragOpenApi } = await import("../rag_server/api/rag_openapi.ts");
       return print(JSON.stringify(ragOpenApi(program.version), null, 2));
@@ -57,6 +60,7 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
       return await probe(flags.probeUrl ?? "");
     }
   }
+  const { loadConfig, processEnvironment } = await import("../config/load_config.ts");
   if (flags.operation === "check-config") {
     const { checkConfig } = await import("./check_config_operation.ts");
     return await checkConfig({ ...processEnvironment(), flags }, flags, print);
@@ -66,17 +70,18 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
   if (flags.operation === "run") {
     const { demo, rag } = flags;
     const reload = path === undefined ? {} : { reload: { path, load } };
-    // half of what there is to load, and no operation needs it
     const { run } = await import("../app/run.ts");
     return await run({ config, warnings, rag, demo, serverInfo: program, print, ...reload });
   }
   const warn = (line: string) => output.warn(`${program.name}: warning: ${line}`);
   warnings.forEach(warn);
+  const { administer } = await import("./administer.ts");
   return await administer(flags, config, { print, warn });
 }
 
 /** Says that an audit trail is whole. @throws {AppError} `conflict` naming the first line that is not as it was written */
 async function verifyAuditFile(file: string, print: (line: string) => void): Promise<void> {
+  const { verifyAudit } = await import("../audit/verify_audit.ts");
   const result = await verifyAudit(file);
   if (!result.ok) {
     throw new AppError("conflict", `Cannot vouch for ${file}: line ${result.line}: ${result.reason}`);

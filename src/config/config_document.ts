@@ -1,4 +1,5 @@
 import type { Fault } from "./fault.ts";
+import type { Place, PlaceOf } from "./setting_place.ts";
 import { formatPath, isMap, type SettingPath, type ValueMap } from "./value_tree.ts";
 import {
   type Document,
@@ -12,16 +13,6 @@ import {
   type YAMLMap,
   type YAMLParseError,
 } from "yaml";
-
-export interface Place {
-  /** The setting's name there, where it is another than its own. */
-  readonly path?: string;
-  readonly line: number;
-  readonly column: number;
-}
-
-/** Where a path's value, or its key, is written; else the nearest thing around it that is. */
-export type PlaceOf = (path: SettingPath, part?: "value" | "key") => Place | undefined;
 
 type PlaceAt = (offset: number) => Place;
 /** What an alias stands for; any other node is itself. */
@@ -71,12 +62,6 @@ export function readConfigDocument(text: string): { document?: ConfigDocument; f
     };
   }
   return { document: createDocument(tree, yaml, placeAt), faults };
-}
-
-/** A setting and its line, as warnings name it: `http.address (line 3)`. */
-export function settingAt(path: SettingPath, place: PlaceOf): string {
-  const { line, path: name = formatPath(path) } = place(path) ?? {};
-  return `${name}${line === undefined ? "" : ` (line ${line})`}`;
 }
 
 function createDocument(tree: ValueMap, yaml: Document.Parsed, placeAt: PlaceAt): ConfigDocument {

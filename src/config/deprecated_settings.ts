@@ -1,5 +1,5 @@
 import { queryLimits } from "../rag_server/query_limits.ts";
-import { type PlaceOf, settingAt } from "./config_document.ts";
+import { type PlaceOf, settingAt } from "./setting_place.ts";
 import type { Fault } from "./fault.ts";
 import { toggleFromText } from "./schema/field_types.ts";
 import { isMap, settingsOf, valueAt, type ValueMap } from "./value_tree.ts";

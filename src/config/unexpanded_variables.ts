@@ -1,4 +1,4 @@
-import type { PlaceOf } from "./config_document.ts";
+import type { PlaceOf } from "./setting_place.ts";
 import { libpqVariables } from "./environment_variables.ts";
 import { configSchema } from "./schema/config_schema.ts";
 import type { Fault } from "./fault.ts";

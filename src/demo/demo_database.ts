@@ -1,3 +1,4 @@
+import { openPackedFiles } from "../core/files/packed_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import {
@@ -8,7 +9,7 @@ import {
 import { demoHandbookSql } from "./demo_handbook.ts";
 import { demoRole, demoShopSql } from "./demo_shop.ts";
 
-/** Where `tools/build_demo_snapshot.ts` writes a database with the handbook, and where the executable embeds it. */
+/** Where `tools/build_demo_snapshot.ts` writes a database with the handbook, which `tools/compile.ts` packs. */
 export const snapshotFile = new URL("../../dist/demo_snapshot.tar.gz", import.meta.url);
 
 /**
@@ -56,6 +57,8 @@ export function demoDatabaseOptions(server: EmbeddedServer, statementTimeoutMs: 
 
 /** The file's bytes; undefined where it was not built. To start without it takes two seconds longer. */
 async function readSnapshot(): Promise<Uint8Array | undefined> {
+  using packed = await openPackedFiles();
+  if (packed !== undefined) return await packed.read("demo_snapshot.tar.gz");
   try {
     return await Deno.readFile(snapshotFile);
   } catch (error) {

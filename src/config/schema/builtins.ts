@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { accountTools, builtinTools } from "../../tool_server/tools/tool_kinds.ts";
-import { type PlaceOf, settingAt } from "../config_document.ts";
+import { type PlaceOf, settingAt } from "../setting_place.ts";
 import { nearestName } from "../fault.ts";
 import { isMap, valueAt, type ValueMap } from "../value_tree.ts";
 import { section, toggle } from "./field_types.ts";

@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { openPackedFiles } from "../../core/files/packed_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import {
   type ExecuteOptions,
@@ -21,10 +22,14 @@ export interface PgliteBackend {
 
 /** @throws AppError `unavailable` where the database doesn't start */
 export async function createPgliteBackend(
-  start: StartOptions,
+  options: Omit<StartOptions, "packed">,
   logger: Logger,
 ): Promise<PgliteBackend> {
+  // open to the end, since a later start must find them as they are now
+  const packed = await openPackedFiles();
+  const start = packed === undefined ? options : { ...options, packed };
   const first = await startPgliteInstance(start).catch((error: Error) => {
+    packed?.[Symbol.dispose]();
     throw new AppError("unavailable", `Cannot start the embedded database: ${error.message}`, {
       cause: error,
     });
@@ -75,6 +80,7 @@ export async function createPgliteBackend(
       await executing;
       const last = await current?.catch(() => undefined);
       await last?.close().catch(() => last.terminate());
+      packed?.[Symbol.dispose]();
     },
   };
   return backend;

@@ -1,5 +1,6 @@
 import { startTimer } from "../../core/async/deadline.ts";
-import type { WorkerReply, WorkerRequest, WorkerStart } from "./pglite_worker.ts";
+import type { PackedFiles } from "../../core/files/packed_files.ts";
+import type { PgliteFiles, WorkerReply, WorkerRequest, WorkerStart } from "./pglite_worker.ts";
 import { clearCancel, type InterruptFlags, requestCancel } from "./shared_wasm_memory.ts";
 import {
   type BackendError,
@@ -43,13 +44,17 @@ const discard: ExecuteOptions["send"] = () => Promise.resolve();
 
 type Done = Extract<WorkerReply, { kind: "done" }>;
 
-export interface StartOptions extends Omit<WorkerStart, "outstanding"> {
+export interface StartOptions extends Omit<WorkerStart, "outstanding" | "files"> {
+  /** The executable's, with PGlite's in them. */
+  readonly packed?: PackedFiles;
   /** Makes the SQL that the superuser runs where the database is new; called at once, while the worker starts. */
   readonly prepare: () => readonly string[] | Promise<readonly string[]>;
 }
 
 /** @throws BackendError */
-export async function startPgliteInstance({ prepare, ...start }: StartOptions): Promise<PgliteInstance> {
+export async function startPgliteInstance(options: StartOptions): Promise<PgliteInstance> {
+  const { prepare, packed, ...start } = options;
+  const files = packed && await readPgliteFiles(packed);
   const worker = new Worker(import.meta.resolve("./pglite_worker.ts"), { type: "module" });
   const { port1: port, port2 } = new MessageChannel();
   const outstanding = new Int32Array(new SharedArrayBuffer(4));
@@ -96,7 +101,8 @@ export async function startPgliteInstance({ prepare, ...start }: StartOptions): 
   };
 
   const started = begin();
-  worker.postMessage({ ...start, outstanding: outstanding.buffer }, [port2]);
+  const transferred = Object.values(files ?? {}).map(({ buffer }) => buffer);
+  worker.postMessage({ ...start, files, outstanding: outstanding.buffer }, [port2, ...transferred]);
   const instance: PgliteInstance = {
     parameters: new Uint8Array(0),
     terminate,
@@ -144,6 +150,14 @@ export async function startPgliteInstance({ prepare, ...start }: StartOptions): 
     terminate();
     throw error;
   }
+}
+
+async function readPgliteFiles(packed: PackedFiles): Promise<PgliteFiles> {
+  return {
+    postgres: await packed.read("pglite.wasm"),
+    initdb: await packed.read("initdb.wasm"),
+    installation: await packed.read("pglite.data"),
+  };
 }
 
 /** PostgreSQL reports every cancellation as a user's request. This puts the true cause in its place. */

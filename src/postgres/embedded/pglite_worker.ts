@@ -11,8 +11,17 @@ export interface WorkerStart {
   readonly dataDir: "memory" | string;
   /** A data directory as a tar file, gzip'd or not; initdb makes one where it is absent. */
   readonly snapshot: Uint8Array | undefined;
+  /** Absent where PGlite finds its own. */
+  readonly files: PgliteFiles | undefined;
   /** One int32 in shared memory: the bytes of output sent and not yet taken. */
   readonly outstanding: SharedArrayBuffer;
+}
+
+/** What PGlite loads: WebAssembly, and the files of a PostgreSQL's installation. */
+export interface PgliteFiles {
+  readonly postgres: Uint8Array<ArrayBuffer>;
+  readonly initdb: Uint8Array<ArrayBuffer>;
+  readonly installation: Uint8Array<ArrayBuffer>;
 }
 
 export type WorkerRequest =
@@ -69,12 +78,19 @@ async function serve(port: MessagePort, start: WorkerStart): Promise<void> {
   }
 }
 
-async function open({ dataDir, snapshot }: WorkerStart): Promise<{ database: PGlite; isNew: boolean }> {
+async function open(
+  { dataDir, snapshot, files }: WorkerStart,
+): Promise<{ database: PGlite; isNew: boolean }> {
   const inMemory = dataDir === "memory";
   const isNew = inMemory || !existsSync(join(dataDir, "PG_VERSION"));
   const database = await PGlite.create({
     dataDir: inMemory ? "memory://" : `file://${dataDir}`,
     extensions: { vector },
+    ...(files === undefined ? {} : {
+      pgliteWasmModule: await WebAssembly.compile(files.postgres),
+      initdbWasmModule: await WebAssembly.compile(files.initdb),
+      fsBundle: new Blob([files.installation]),
+    }),
     initialMemory: initialMemoryBytes,
     // initdb writes to memory in any case, so nothing is there to sync
     initDbStartParams: ["--no-sync", "-c", `shared_buffers=${sharedBuffers}`],

@@ -1,0 +1,64 @@
+import { AppError } from "../app_error.ts";
+
+/** Large files that `tools/compile.ts` packs into the executable and that few runs need. */
+export interface PackedFiles extends Disposable {
+  /** @throws {AppError} `internal` where the executable is not what was compiled */
+  read(name: string): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** Where a file's gzip'd bytes are: at an offset of the executable, or in a file of this name beside the index. */
+export type PackedFile = { readonly offset: number; readonly length: number } | { readonly file: string };
+
+/** By name. */
+export type PackedFileIndex = Readonly<Record<string, PackedFile>>;
+
+/**
+ * Opens the executable's packed files; undefined for a program that runs from its sources. What is opened stays the same
+ * where an upgrade puts another executable in this one's place.
+ */
+export async function openPackedFiles(): Promise<PackedFiles | undefined> {
+  const index = Deno.build.standalone ? await readIndex() : undefined;
+  if (index === undefined) return undefined;
+  const executable = await Deno.open(Deno.execPath());
+  return {
+    async read(name) {
+      const packed = index[name];
+      if (packed === undefined) throw new AppError("internal", `Cannot read ${name}: it was not packed`);
+      try {
+        const bytes = "file" in packed
+          ? await Deno.readFile(new URL(packed.file, import.meta.url))
+          : await readAt(executable, packed);
+        const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+        return await new Response(inflated).bytes();
+      } catch (cause) {
+        throw new AppError("internal", `Cannot read ${name} from ${Deno.execPath()}: install it again`, {
+          cause,
+        });
+      }
+    },
+    [Symbol.dispose]: () => executable.close(),
+  };
+}
+
+async function readIndex(): Promise<PackedFileIndex | undefined> {
+  try {
+    return JSON.parse(await Deno.readTextFile(new URL("./packed_files.json", import.meta.url)));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+async function readAt(
+  file: Deno.FsFile,
+  { offset, length }: { offset: number; length: number },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(length);
+  await file.seek(offset, Deno.SeekMode.Start);
+  for (let filled = 0; filled < length;) {
+    const count = await file.read(bytes.subarray(filled));
+    if (count === null) throw new RangeError(`The file ends within ${length} bytes at ${offset}`);
+    filled += count;
+  }
+  return bytes;
+}

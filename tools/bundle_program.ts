@@ -1,0 +1,111 @@
+import { basename, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import denoConfig from "../deno.json" with { type: "json" };
+
+/** The program in few modules, without what it leaves unused of its packages. */
+export interface Bundle extends AsyncDisposable {
+  /** Holds `main.js`, and a `deno.json` for `deno compile`. */
+  readonly folder: string;
+  /** Paths of what no import leads to: workers, and files that packages read. */
+  readonly included: readonly string[];
+}
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** What packages read from beside their modules; a bundle has all of both in one folder. */
+const filesOfPackages = {
+  "vector.tar.gz": new URL("vector.tar.gz", import.meta.resolve("@electric-sql/pglite-pgvector")),
+  // `deno compile` would take a `.wasm` for a module
+  "libpg-query.bin": new URL("libpg-query.wasm", import.meta.resolve("libpg-query/wasm/libpg-query.js")),
+};
+
+/** What modules of the bundle have to say in another way than their sources. */
+const rewritings: readonly (readonly [RegExp, string])[] = [
+  [/(?<=import\.meta\.resolve\("\.\/\w+_worker)\.ts(?="\))/g, ".js"],
+  // for `require("node:…")` of CommonJS modules
+  [
+    /^(?=[^]*Dynamic require of)/,
+    'import{createRequire}from"node:module";const require=createRequire(import.meta.url);',
+  ],
+  [/\b__dirname\b/g, "import.meta.dirname"],
+  [/(?<=")libpg-query\.wasm(?=")/g, "libpg-query.bin"],
+];
+
+/** The version whose bundler is used, whichever version compiles. */
+const bundlerVersion = "2.9.6";
+
+/**
+ * Bundles the program into a temporary folder, which goes with the object.
+ * @throws {Error} where the bundler fails, or a rewriting finds nothing
+ */
+export async function bundleProgram(): Promise<Bundle> {
+  await using cleanup = new AsyncDisposableStack();
+  const work = await Deno.makeTempDir({ prefix: "postern_bundle_" });
+  cleanup.defer(() => Deno.remove(work, { recursive: true }));
+  const [entryFolder, folder] = [join(work, "entries"), join(work, "bundle")];
+  await Deno.mkdir(entryFolder);
+
+  // beside each other, so that what becomes of them is in one folder too
+  const workers = await findWorkers(join(root, "src"));
+  const entries = await Promise.all([join(root, "main.ts"), ...workers].map(async (module) => {
+    const entry = join(entryFolder, basename(module));
+    await Deno.writeTextFile(entry, `import ${JSON.stringify(pathToFileURL(module))};\n`);
+    return entry;
+  }));
+  await runBundler(entries, folder);
+  await rewriteModules(folder);
+  for (const [name, source] of Object.entries(filesOfPackages)) {
+    await Deno.copyFile(source, join(folder, name));
+  }
+  const { unstable } = denoConfig;
+  await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ unstable }));
+
+  const names = [...workers.map((path) => `${basename(path, ".ts")}.js`), ...Object.keys(filesOfPackages)];
+  const kept = cleanup.move();
+  return {
+    folder,
+    included: names.map((name) => join(folder, name)),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** Their addresses are `import.meta.resolve("./NAME_worker.ts")` where they are started. */
+async function findWorkers(folder: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(folder));
+  const found = entries.map(({ name, isDirectory }) => {
+    if (isDirectory) return findWorkers(join(folder, name));
+    return name.endsWith("_worker.ts") ? [join(folder, name)] : [];
+  });
+  return (await Promise.all(found)).flat().sort();
+}
+
+async function runBundler(entries: readonly string[], folder: string): Promise<void> {
+  const [command = "", ...args] = Deno.version.deno === bundlerVersion
+    ? [Deno.execPath()]
+    : ["npx", "-y", `deno@${bundlerVersion}`];
+  const options = ["--quiet", "--config", join(root, "deno.json"), "--platform", "deno"];
+  const output = ["--code-splitting", "--minify", "--keep-names", "--outdir", folder];
+  const bundler = new Deno.Command(command, {
+    args: [...args, "bundle", ...options, ...output, ...entries],
+    cwd: root,
+  });
+  const { success } = await bundler.spawn().status;
+  if (!success) throw new Error("Cannot bundle the program: the bundler failed");
+}
+
+async function rewriteModules(folder: string): Promise<void> {
+  const unused = new Set(rewritings);
+  for await (const { name } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    let text = await Deno.readTextFile(path);
+    for (const rewriting of rewritings) {
+      if (text.search(rewriting[0]) < 0) continue;
+      unused.delete(rewriting);
+      text = text.replace(...rewriting);
+    }
+    await Deno.writeTextFile(path, text);
+  }
+  for (const [pattern] of unused) {
+    throw new Error(`Cannot bundle the program: no module has ${pattern.source}`);
+  }
+}

@@ -1,0 +1,112 @@
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { PackedFile } from "../src/core/files/packed_files.ts";
+import { snapshotFile } from "../src/demo/demo_database.ts";
+import type { Bundle } from "./bundle_program.ts";
+import { permissions, v8Flags } from "./runtime_flags.ts";
+
+export interface CompileOptions {
+  readonly bundle: Bundle;
+  /** As in `deno compile --target`; this machine's where it is absent. */
+  readonly target?: string | undefined;
+  /** The executable's path. */
+  readonly output: string;
+}
+
+const pglite = import.meta.resolve("@electric-sql/pglite");
+
+/** The embedded PostgreSQL and the demo's data: 20 MB that most runs never read. */
+const packedFiles = {
+  "pglite.wasm": new URL("pglite.wasm", pglite),
+  "initdb.wasm": new URL("initdb.wasm", pglite),
+  "pglite.data": new URL("pglite.data", pglite),
+  "demo_snapshot.tar.gz": snapshotFile,
+};
+
+/**
+ * Compiles a bundle with the Deno that runs this. A bundle may be compiled for several targets, one after the other.
+ *
+ * On Linux, Deno's runtime copies all that it carries into memory at its start. The packed files therefore stand between
+ * the runtime and what it carries, where it sees nothing of them. Elsewhere the system maps what the runtime carries, and
+ * code signing allows nothing outside of that.
+ *
+ * @throws {Error} where `deno compile` fails
+ */
+export async function compileProgram({ bundle, target, output }: CompileOptions): Promise<void> {
+  await using cleanup = new AsyncDisposableStack();
+  const work = await Deno.makeTempDir({ prefix: "postern_compile_" });
+  cleanup.defer(() => Deno.remove(work, { recursive: true }));
+  const runtime = await extensibleRuntime(target, work);
+
+  const parts = runtime === undefined ? [] : [runtime];
+  let offset = runtime?.length ?? 0;
+  const index: Record<string, PackedFile> = {};
+  const included = [...bundle.included];
+  for (const [name, source] of Object.entries(packedFiles)) {
+    const bytes = gzipSync(await Deno.readFile(source), { level: 9 });
+    if (runtime === undefined) {
+      const path = join(bundle.folder, `${name}.gz`);
+      await Deno.writeFile(path, bytes);
+      index[name] = { file: `./${name}.gz` };
+      included.push(path);
+    } else {
+      index[name] = { offset, length: bytes.length };
+      parts.push(bytes);
+      offset += bytes.length;
+    }
+  }
+  const indexFile = join(bundle.folder, "packed_files.json");
+  await Deno.writeTextFile(indexFile, JSON.stringify(index));
+  const extended = join(work, "extended");
+  await Deno.writeFile(extended, new Blob(parts).stream(), { mode: 0o755 });
+
+  const options = ["--no-check", ...permissions, `--v8-flags=${v8Flags}`];
+  const includes = [...included, indexFile].flatMap((path) => ["--include", path]);
+  await denoCompile(
+    [...options, "--config", join(bundle.folder, "deno.json"), ...includes],
+    { main: join(bundle.folder, "main.js"), target, output, ...(runtime && { runtime: extended }) },
+  );
+}
+
+/** The runtime of `deno compile` for a target; undefined where nothing can stand between it and what it carries. */
+async function extensibleRuntime(
+  target: string | undefined,
+  work: string,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const [main, output] = [join(work, "empty.js"), join(work, "empty")];
+  await Deno.writeTextFile(main, "");
+  await denoCompile(["--no-config"], { main, target, output });
+  // on Windows with its ending
+  const executable = await Deno.readFile(output).catch(() => new Uint8Array());
+  const trailer = executable.subarray(-trailerBytes);
+  const view = new DataView(trailer.buffer, trailer.byteOffset, trailer.byteLength);
+  if (trailer.length < trailerBytes || view.getUint32(0, true) !== trailerMark) return undefined;
+  return executable.slice(0, executable.length - Number(view.getBigUint64(8, true)));
+}
+
+/** Of what Deno 2.4's `libsui` appends to an ELF file: a mark, a hash of the name, and the length of all it appended. */
+const trailerBytes = 16;
+const trailerMark = 0x501e;
+
+interface DenoCompile {
+  readonly main: string;
+  readonly target: string | undefined;
+  readonly output: string;
+  /** In place of Deno's own. */
+  readonly runtime?: string;
+}
+
+async function denoCompile(
+  options: readonly string[],
+  { main, target, output, runtime }: DenoCompile,
+): Promise<void> {
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["compile", "--quiet", ...options],
+      ...(target === undefined ? [] : ["--target", target]),
+      ...["--output", output, main],
+    ],
+    env: runtime === undefined ? {} : { DENORT_BIN: runtime },
+  }).spawn().status;
+  if (!success) throw new Error(`Cannot compile ${output}: deno compile failed`);
+}
