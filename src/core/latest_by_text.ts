@@ -3,6 +3,7 @@ export interface LatestByText<T> {
   get(text: string): T | undefined;
   /** In place of what the text had before. A value that would need more than all of the room is left out. */
   set(text: string, value: T, valueBytes: number): void;
+  delete(text: string): void;
 }
 
 /** What the engine needs for an entry, beside the two bytes of each UTF-16 unit of its text. */
@@ -19,6 +20,7 @@ export function createLatestByText<T>({ maxBytes }: { readonly maxBytes: number 
   }
 
   return {
+    delete: forget,
     get: (text) => entries.get(text)?.value,
     set(text, value, valueBytes) {
       forget(text);

@@ -1,3 +1,4 @@
+import { createLatestByText } from "../core/latest_by_text.ts";
 import type { Principal } from "../core/principal.ts";
 import { type PresentedToken, presentToken } from "./presented_token.ts";
 
@@ -25,24 +26,45 @@ export function createAuthenticator(
   options: { tokens: TokenSource; sessions?: SessionSource; now: () => number },
 ) {
   const { tokens, sessions, now } = options;
+  const known = createLatestByText<PresentedToken>({ maxBytes: maxKnownBytes });
+
+  function principalOf(presented: PresentedToken): Principal | undefined {
+    const time = now();
+    // both are always looked up, so that the time does not tell which kind a token is of
+    const token = tokens.find(presented, time);
+    const session = sessions?.find(presented, time);
+    if (token === undefined) return session && { kind: "session", ...session };
+    const { id, database } = token;
+    return { kind: "token", id, ...(database === null ? {} : { database }) };
+  }
+
   return {
     /** Undefined whatever is wrong: nothing, another scheme, an unknown or an expired token. */
     authenticate(authorizationHeader: string | null): Principal | undefined {
-      const bearer = bearerToken(authorizationHeader);
-      const presented = bearer === undefined ? undefined : presentToken(bearer);
+      if (authorizationHeader === null) return undefined;
+      const before = known.get(authorizationHeader);
+      const presented = before ?? presentBearer(authorizationHeader);
       if (presented === undefined) return undefined;
-      const time = now();
-      // both are always looked up, so that the time does not tell which kind a token is of
-      const token = tokens.find(presented, time);
-      const session = sessions?.find(presented, time);
-      if (token === undefined) return session && { kind: "session", ...session };
-      const { id, database } = token;
-      return { kind: "token", id, ...(database === null ? {} : { database }) };
+      const principal = principalOf(presented);
+      if (principal === undefined) known.delete(authorizationHeader);
+      else if (before === undefined) known.set(authorizationHeader, presented, digestBytes);
+      return principal;
     },
   };
 }
 
+/**
+ * Of headers that let a caller in, with the digests of their tokens: to make one takes as long as all else about a short
+ * request. Only digests are remembered. What they are good for is looked up each time, so a token that has ended is
+ * refused from then on, and its header is forgotten. No other header is remembered, so how long an answer takes tells nothing
+ * of them.
+ */
+const maxKnownBytes = 1_048_576;
+/** About as much as the engine needs for one. */
+const digestBytes = 400;
+
 // RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1) and one space
-function bearerToken(header: string | null): string | undefined {
-  return /^bearer ([^\s,]+)$/i.exec(header ?? "")?.[1];
+function presentBearer(header: string): PresentedToken | undefined {
+  const [, token] = /^bearer ([^\s,]+)$/i.exec(header) ?? [];
+  return token === undefined ? undefined : presentToken(token);
 }

@@ -23,4 +23,7 @@ Deno.test("a value in place of another takes its room, and one that is too large
   ]);
   latest.set("same", "too large", 3_000);
   assert.equal(latest.get("same"), undefined);
+  latest.delete("other");
+  latest.delete("never there");
+  assert.equal(latest.get("other"), undefined);
 });

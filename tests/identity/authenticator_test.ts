@@ -60,6 +60,22 @@ Deno.test("authenticate() refuses a token once its time is over", () => {
   assert.equal(authenticator.authenticate(`Bearer ${free.token}`)?.kind, "token");
 });
 
+Deno.test("authenticate() refuses a token that let a caller in once it is gone, and takes it where it is back", () => {
+  let tokens = createTokenIndex([free.record]);
+  const changing = createAuthenticator({
+    tokens: { find: (presented, nowMs) => tokens.find(presented, nowMs) },
+    now: () => time,
+  });
+  const ask = () => changing.authenticate(`Bearer ${free.token}`);
+  assert.deepEqual([ask(), ask()], [{ kind: "token", id: "token-1" }, { kind: "token", id: "token-1" }]);
+  tokens = createTokenIndex([{ ...free.record, id: "token-9", database: "staging" }]);
+  assert.deepEqual(ask(), { kind: "token", id: "token-9", database: "staging" });
+  tokens = createTokenIndex([]);
+  assert.deepEqual([ask(), ask()], [undefined, undefined]);
+  tokens = createTokenIndex([free.record]);
+  assert.equal(ask()?.kind, "token");
+});
+
 Deno.test("authenticate() tells the principal of a session, and of a token beside it", () => {
   using sessions = createSessions({ lifetimeMs: 1000, now: () => time });
   const both = createAuthenticator({ tokens: createTokenIndex([free.record]), sessions, now: () => time });

@@ -155,7 +155,7 @@ function outOfTime(): DOMException {
 
 /** One bound for many short waits, by one timer: a timer each would cost more than most of them. */
 export interface SharedDeadline {
-  /** What `work` resolves with, or `late` where it takes longer than the bound, by up to a second. */
+  /** What `work` resolves with, or `late` where it takes longer than the bound in whole seconds, by up to one more. */
   race<T, L>(work: Promise<T>, late: L): Promise<T | L>;
   close(): void;
 }
@@ -165,12 +165,15 @@ const tickMs = 1_000;
 /** Its timer alone does not keep the process alive. */
 export function createSharedDeadline(timeoutMs: number): SharedDeadline {
   // in the order of their ends
-  const waits = new Set<{ readonly endsAt: number; readonly expire: () => void }>();
+  const waits = new Set<{ readonly lastTick: number; readonly expire: () => void }>();
+  // counted, since to ask for the time costs more than all else here
+  let ticks = 0;
+  const ticksOfWait = Math.ceil(timeoutMs / tickMs) + 1;
 
   const timer = setInterval(() => {
-    const time = performance.now();
+    ticks++;
     for (const wait of waits) {
-      if (wait.endsAt > time) return;
+      if (wait.lastTick > ticks) return;
       waits.delete(wait);
       wait.expire();
     }
@@ -180,7 +183,7 @@ export function createSharedDeadline(timeoutMs: number): SharedDeadline {
   return {
     race<T, L>(work: Promise<T>, late: L): Promise<T | L> {
       return new Promise((resolve, reject) => {
-        const wait = { endsAt: performance.now() + timeoutMs, expire: () => resolve(late) };
+        const wait = { lastTick: ticks + ticksOfWait, expire: () => resolve(late) };
         waits.add(wait);
         work.finally(() => waits.delete(wait)).then(resolve, reject);
       });
