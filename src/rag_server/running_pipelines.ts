@@ -22,6 +22,9 @@ interface RunningPipelinesOptions {
 
 const longestCheckMs = 30_000;
 
+/** The log says of a pipeline once in this time that queries are refused: callers decide how many are. */
+const refusedToldMs = 60_000;
+
 export type RunningPipelines = ReturnType<typeof createRunningPipelines>;
 
 /**
@@ -44,6 +47,7 @@ export function createRunningPipelines(
     const { list, settled } = admitQueries(
       set.list,
       () => createGate({ ...waitBounds, places: maxQueries }),
+      logger,
     );
     return { set, list, settled, pings: createSingleFlight<readonly PipelineHealth[]>() };
   }
@@ -88,7 +92,7 @@ export function createRunningPipelines(
  * The same pipelines, each with a gate that its queries enter first, so that one whose provider hangs holds up no other;
  * and a promise that resolves as soon as they answer no query.
  */
-function admitQueries(pipelines: readonly Pipeline[], openGate: () => Gate) {
+function admitQueries(pipelines: readonly Pipeline[], openGate: () => Gate, logger: Logger) {
   let underWay = 0;
   let waiting: (() => void)[] = [];
 
@@ -101,6 +105,7 @@ function admitQueries(pipelines: readonly Pipeline[], openGate: () => Gate) {
 
   function admitted(pipeline: Pipeline): Pipeline {
     const gate = openGate();
+    let toldAt = -Infinity;
 
     async function begin({ address = "", signal }: PipelineQuery): Promise<() => void> {
       underWay++;
@@ -112,6 +117,10 @@ function admitQueries(pipelines: readonly Pipeline[], openGate: () => Gate) {
         };
       } catch (error) {
         end();
+        if (!signal.aborted && performance.now() - toldAt > refusedToldMs) {
+          toldAt = performance.now();
+          logger.warn("Queries are refused: too many are under way or wait", { pipeline: pipeline.name });
+        }
         throw error;
       }
     }

@@ -123,3 +123,43 @@ Deno.test("callers of health() at the same time share one round of pings, and th
   await pipelines.health();
   assert.equal(pings, 2);
 });
+
+Deno.test("an address that sends all it can leaves another one its share, and another pipeline alone", async () => {
+  const order: string[] = [];
+  const slow = {
+    ...scriptedPipeline({ name: "slow", script: script() }),
+    async answer({ query }: PipelineQuery) {
+      await tick();
+      order.push(query);
+      return { answer: query, sources: [], tokensUsed: 1 };
+    },
+  };
+  const list = [slow, { ...slow, name: "other" }];
+  const dispose = () => Promise.resolve();
+  await using pipelines = createRunningPipelines({ list, [Symbol.asyncDispose]: dispose }, {
+    longestQueryMs: 60_000,
+    maxQueries: 1,
+    waitBounds: { maxWaiting: 4, maxWaitMs: 60_000 },
+    logger: silentLogger,
+  });
+  const ask = (address: string, name = "slow") => {
+    const pipeline = pipelines.find(name);
+    assert.ok(pipeline);
+    return pipeline.answer({ ...query, query: `${name} ${address}`, address });
+  };
+  const flood = Array.from({ length: 6 }, () => ask("many"));
+  const quiet = [ask("one"), ask("one"), ask("many", "other")];
+  const results = await Promise.allSettled([...flood, ...quiet]);
+  assert.deepEqual(order, [
+    "slow many",
+    "other many",
+    "slow many",
+    "slow one",
+    "slow many",
+    "slow one",
+    "slow many",
+    "slow many",
+  ]);
+  const refused = results.filter((result) => result.status === "rejected");
+  assert.deepEqual(refused.map(({ reason }) => reason.code), ["overloaded"]);
+});

@@ -173,7 +173,7 @@ const errors: Readonly<Record<number, readonly [description: string, ...errors: 
     internalError,
   ],
   503: [
-    "The server has too few connections to its database (OVERLOADED), or cannot reach it (UNAVAILABLE)",
+    "The server has no room for the query, or too few connections to its database (OVERLOADED), or cannot reach it (UNAVAILABLE)",
     overloadedError,
     databaseError,
   ],

@@ -109,7 +109,10 @@ export function queryError(
       return internalError;
   }
   const told = pipelineError(error);
-  if (told.code !== "INVALID_REQUEST") {
+  // callers decide how many of them there are
+  if (error instanceof AppError && error.code === "overloaded") {
+    logger.debug("A query was refused: there was no room for it", { ...fields, error });
+  } else if (told.code !== "INVALID_REQUEST") {
     logger.error("A query failed", { ...fields, error, ...detailOf(error) });
   }
   return told;
