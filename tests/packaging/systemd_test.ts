@@ -42,7 +42,7 @@ Deno.test("the package's configuration keeps both servers on loopback, and takes
 
 Deno.test("the unit waits to be told, reloads on SIGHUP, and says why V8 needs writable code", () => {
   assert.deepEqual(valuesOf("Type"), ["notify"]);
-  assert.deepEqual(valuesOf("ExecReload"), ["/bin/kill -HUP $MAINPID"]);
+  assert.deepEqual(valuesOf("ExecReload"), ['/bin/sh -c "kill -HUP $MAINPID"']);
   assert.deepEqual(valuesOf("MemoryDenyWriteExecute"), []);
   assert.match(unit, /MemoryDenyWriteExecute: V8/);
 });
