@@ -1,28 +1,44 @@
+import { ingestMetrics } from "../src/core/metrics/ingest_metrics.ts";
+import type { MetricFamily } from "../src/core/metrics/metric_family.ts";
 import { createServerMetrics } from "../src/core/metrics/server_metrics.ts";
 
-/** A row of the table of metrics: name, type, labels, and what it counts. */
-export function metricsRows(): string[][] {
-  return createServerMetrics().families.map(({ name, type, labels, help }) => [
-    `\`${name}\``,
-    type,
-    labels.map((label) => `\`${label}\``).join(", "),
-    help,
-  ]);
+/** A row of the table of a server's metrics: name, type, labels, and what it counts. */
+export function serverRows(): string[][] {
+  return createServerMetrics().families.map(rowOf);
+}
+
+/** A row of the table of what `-ingest` leaves. */
+export function ingestRows(): string[][] {
+  return ingestMetrics().map(rowOf);
+}
+
+function rowOf({ name, type, labels, help }: MetricFamily): string[] {
+  return [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(", "), help];
 }
 
 /** The page before it is formatted. */
 export function metricsPage(): string {
-  const table = metricsRows().map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const table = (rows: string[][]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   return `# Metrics
 
 What \`GET /metrics\` has, where \`metrics.address\` is set ([operations](operations.md#metrics)).
 
 | Metric | Type | Labels | What it says |
 | --- | --- | --- | --- |
-${table}
+${table(serverRows())}
 
 Times are in seconds, sizes in bytes. A counter begins at 0 with the process and goes on over reloads. A series
 begins when there is something to count. A label without a value is left out.
+
+## Ingest
+
+What \`-ingest\` leaves in \`metrics.ingest_folder\`.
+
+| Metric | Type | Labels | What it says |
+| --- | --- | --- | --- |
+${table(ingestRows())}
+
+\`result\` is \`added\`, \`changed\`, \`unchanged\`, \`removed\`, \`skipped\` or \`failed\`.
 
 ## Labels
 
@@ -35,7 +51,7 @@ begins when there is something to count. A label without a value is left out.
 | \`tool\` | names of Postern's tools; none for a tool that does not exist |
 | \`route\` | \`/mcp/v1\`, \`/v1/pipelines/{name}\` and so on; \`other\` for paths that do not exist |
 | \`code\` | the HTTP status; 499 if the client left before the reply |
-| \`stage\` of \`postern_stage_seconds\` | \`identity\` (who is calling), \`guard\` (checking a statement; a remembered result does not count), \`queue\` (waiting for a connection), \`postgresql\` (with the connection), \`provider\` (waiting for one), \`reply\` (writing it) |
+| \`stage\` of \`postern_stage_seconds\` | \`identity\` (who is calling), \`guard\` (checking a statement; a remembered result does not count), \`queue\` (waiting for a connection; in the RAG server without a \`database\`, waiting to be let in), \`postgresql\` (with the connection), \`provider\` (waiting for one), \`reply\` (writing it) |
 | \`stage\` of \`postern_query_stage_seconds\` | \`embedding\`, \`search\`, \`rerank\`, \`answer\` |
 | \`state\` of connections | \`opening\`, \`idle\`, \`in_use\`, \`closing\`, \`stuck\` |
 | \`state\` of circuits | \`closed\`, \`open\`, \`half_open\` |
@@ -48,7 +64,7 @@ begins when there is something to count. A label without a value is left out.
 \`outcome\` is:
 
 - of statements: \`rows\`, \`refused\` (by Postern), \`failed\` (in PostgreSQL), \`timeout\`, \`cancelled\`,
-  \`unavailable\` (no connection);
+  \`unavailable\` (no connection), \`overloaded\` (refused for want of room);
 - of calls of tools: \`ok\`, \`invalid\` (arguments), \`error\`, or what its statement ended with;
 - of logins: \`success\`, \`unknown_user\`, \`wrong_password\`, \`locked\`, \`disabled\`, \`rate_limited\`, \`busy\`;
 - of reloads: \`ok\`, \`failed\` (the old data stays);

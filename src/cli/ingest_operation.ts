@@ -1,6 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import type { FileNote } from "../rag_server/ingest/find_files.ts";
 import { ingest, type IngestOptions, type IngestSummary } from "../rag_server/ingest/ingest.ts";
+import { writeIngestMetrics } from "./ingest_metrics_file.ts";
 import { fieldLines, jsonText, type Print, visible } from "./output.ts";
 import type { Progress } from "./progress_bar.ts";
 
@@ -12,6 +13,8 @@ export interface IngestOperationOptions extends Omit<IngestOptions, "onProgress"
   readonly json: boolean;
   readonly progress: Progress;
   readonly now: () => number;
+  /** Where to leave the metrics of the run, unless it is dry. */
+  readonly metricsFolder?: string | undefined;
 }
 
 /**
@@ -23,18 +26,22 @@ export interface IngestOperationOptions extends Omit<IngestOptions, "onProgress"
 export async function ingestOperation(options: IngestOperationOptions, print: Print): Promise<void> {
   const { pipeline, json, progress, now, logger } = options;
   const start = now();
+  const seconds = () => Math.round((now() - start) / 100) / 10;
   let summary: IngestSummary;
   try {
     summary = await ingest({ ...options, onProgress: progress.update });
+  } catch (error) {
+    await leaveMetrics(options, seconds());
+    throw error;
   } finally {
     progress.end();
   }
+  await leaveMetrics(options, seconds(), summary);
   const { sources, fault, failed, skipped, refusals } = summary;
   for (const { path, reason } of skipped) logger.debug("file skipped", { path, reason });
-  const seconds = Math.round((now() - start) / 100) / 10;
-  if (json) print(jsonText(summaryJson(summary, options, seconds)));
+  if (json) print(jsonText(summaryJson(summary, options, seconds())));
   else if (sources.length > 0 || refusals.length === 0) {
-    summaryLines(summary, options, seconds).forEach(print);
+    summaryLines(summary, options, seconds()).forEach(print);
   }
   if (fault !== undefined) throw new AppError(fault.code, `Cannot go on with ${pipeline}: ${fault.message}`);
   const reasons = [
@@ -43,6 +50,26 @@ export async function ingestOperation(options: IngestOperationOptions, print: Pr
   ];
   if (reasons.length === 0) return;
   throw new AppError(refusals.length > 0 ? "conflict" : "invalid", reasons.map(visible).join("; "));
+}
+
+/** @param summary absent where the run ended with an error before it did anything */
+async function leaveMetrics(
+  { pipeline, metricsFolder, isDryRun = false, logger }: IngestOperationOptions,
+  seconds: number,
+  summary?: IngestSummary,
+): Promise<void> {
+  if (metricsFolder === undefined || isDryRun) return;
+  const { added, changed, unchanged, removed, skipped, failed, refusals, fault } = summary ?? {};
+  const files = { added, changed, unchanged, removed, skipped: skipped?.length, failed: failed?.length };
+  await writeIngestMetrics(metricsFolder, {
+    pipeline,
+    endedAt: Date.now(),
+    seconds,
+    hasSucceeded: failed?.length === 0 && refusals?.length === 0 && fault === undefined,
+    files: Object.fromEntries(Object.entries(files).map(([result, count]) => [result, count ?? 0])),
+    chunksWritten: summary?.chunksWritten ?? 0,
+    tokens: summary?.promptTokens ?? 0,
+  }, logger);
 }
 
 function summaryJson(

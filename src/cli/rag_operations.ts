@@ -96,6 +96,7 @@ async function usePipeline(
           json: flags.json,
           progress,
           now: () => performance.now(),
+          metricsFolder: config.metrics.ingest_folder,
           signal,
           logger,
         }, print);

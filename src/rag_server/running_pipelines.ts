@@ -2,6 +2,7 @@ import { createGate, type Gate, noWaitBounds, type WaitBounds } from "../core/ad
 import { longestTimerMs, withDeadline } from "../core/async/deadline.ts";
 import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
+import { createHistogram, type Histogram, timed } from "../core/metrics/histogram.ts";
 import type { Pipeline, PipelineHealth } from "./pipeline.ts";
 import type { PipelineQuery } from "./query.ts";
 
@@ -17,6 +18,8 @@ interface RunningPipelinesOptions {
   readonly maxQueries?: number;
   /** Of the queries that wait for that. */
   readonly waitBounds?: WaitBounds;
+  /** How long they wait. */
+  readonly waits?: Histogram;
   readonly logger: Logger;
 }
 
@@ -32,8 +35,10 @@ export type RunningPipelines = ReturnType<typeof createRunningPipelines>;
  */
 export function createRunningPipelines(
   first: PipelineSet,
-  { longestQueryMs, maxQueries = Infinity, waitBounds = noWaitBounds, logger }: RunningPipelinesOptions,
+  options: RunningPipelinesOptions,
 ) {
+  const { longestQueryMs, maxQueries = Infinity, waitBounds = noWaitBounds, logger } = options;
+  const { waits = createHistogram() } = options;
   let current = run(first);
   const retiring = new Map<PipelineSet, ReturnType<typeof setTimeout>>();
 
@@ -44,11 +49,8 @@ export function createRunningPipelines(
         logger.warn("A pipeline cannot answer yet", { pipeline: pipeline.name, error });
       });
     }
-    const { list, settled } = admitQueries(
-      set.list,
-      () => createGate({ ...waitBounds, places: maxQueries }),
-      logger,
-    );
+    const openGate = () => createGate({ ...waitBounds, places: maxQueries });
+    const { list, settled } = admitQueries(set.list, { openGate, waits, logger });
     return { set, list, settled, pings: createSingleFlight<readonly PipelineHealth[]>() };
   }
 
@@ -92,7 +94,14 @@ export function createRunningPipelines(
  * The same pipelines, each with a gate that its queries enter first, so that one whose provider hangs holds up no other;
  * and a promise that resolves as soon as they answer no query.
  */
-function admitQueries(pipelines: readonly Pipeline[], openGate: () => Gate, logger: Logger) {
+function admitQueries(
+  pipelines: readonly Pipeline[],
+  { openGate, waits, logger }: {
+    readonly openGate: () => Gate;
+    readonly waits: Histogram;
+    readonly logger: Logger;
+  },
+) {
   let underWay = 0;
   let waiting: (() => void)[] = [];
 
@@ -110,7 +119,7 @@ function admitQueries(pipelines: readonly Pipeline[], openGate: () => Gate, logg
     async function begin({ address = "", signal }: PipelineQuery): Promise<() => void> {
       underWay++;
       try {
-        const leave = await gate.enter(address, signal);
+        const leave = await timed(waits, () => gate.enter(address, signal));
         return () => {
           leave();
           end();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
-import { metricsRows } from "../../tools/metrics_page.ts";
+import { ingestRows, serverRows } from "../../tools/metrics_page.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { scrape } from "../support/scrape.ts";
 import { startServer } from "../support/server_process.ts";
@@ -12,7 +12,11 @@ Deno.test("docs/metrics.md has every metric", async () => {
     /^\| `(postern|process)_/.test(line)
   )
     .map((line) => line.slice(1, -1).split("|").map((cell) => cell.trim()));
-  assert.deepEqual(rows, metricsRows(), "run: deno run -A tools/build_metrics_page.ts && deno fmt docs");
+  assert.deepEqual(
+    rows,
+    [...serverRows(), ...ingestRows()],
+    "run: deno run -A tools/build_metrics_page.ts && deno fmt docs",
+  );
 });
 
 Deno.test("the dashboard and the alert rules ask for metrics and labels that a running server has", async () => {
@@ -38,13 +42,12 @@ Deno.test("the dashboard and the alert rules ask for metrics and labels that a r
 
   await using folder = await createConfigFolder("metrics: { address: 127.0.0.1:0 }");
   await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
-  const { types } = await scrape(server);
-  const labels = new Map(
-    metricsRows().map(([name = "", , labels = ""]) =>
-      [name.replaceAll("`", ""), labels.match(/\w+/g) ?? []] as const
-    ),
-  );
-  assert.deepEqual([...types.keys()].toSorted(), [...labels.keys()].toSorted());
+  const { types: served } = await scrape(server);
+  const named = ([name = "", , labels = ""]: string[]) =>
+    [name.replaceAll("`", ""), labels.match(/\w+/g) ?? []] as const;
+  assert.deepEqual([...served.keys()].toSorted(), serverRows().map((row) => named(row)[0]).toSorted());
+  const labels = new Map([...serverRows(), ...ingestRows()].map(named));
+  const types = new Map([...served, ...ingestRows().map((row) => [named(row)[0], "gauge"] as const)]);
   for (const [where, expr, text] of asked) {
     const names = [...expr.matchAll(/\b(?:postern|process)_\w+/g)].map(([name]) => familyOf(name, types));
     const known = ["instance", "job", "le", ...names.flatMap((name) => labels.get(name) ?? [])];

@@ -9,6 +9,7 @@ import { connect } from "../../src/postgres/connect/connect.ts";
 import { createIngestFixture, type IngestFixture, table } from "../rag_server/ingest/ingest_fixture.ts";
 import { testWithPgvector } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
+import { temporaryFolder } from "../support/temporary_folder.ts";
 
 async function operate(
   fixture: IngestFixture,
@@ -161,3 +162,56 @@ testWithPgvector(
     assert.match(removal.printed.join("\n"), /^Removed source docs from handbook\n[^]*Files removed {4}10\n/);
   },
 );
+
+testWithPgvector(
+  "ingestOperation() leaves what it did for a collector of metrics, but not of a dry run",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await using folder = await temporaryFolder();
+    await fixture.write({
+      "a.md": "# A\n\nSome text.",
+      "b.md": "# B\n\nMore text.",
+      "c.bin": Uint8Array.of(0, 1),
+    });
+    const pipeline = "hand/book";
+    const path = join(folder.path, "postern_ingest_hand%2Fbook.prom");
+    const metricsFolder = folder.path;
+    await operate(fixture, { pipeline, metricsFolder, isDryRun: true });
+    await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
+
+    await operate(fixture, { pipeline, metricsFolder });
+    const text = await Deno.readTextFile(path);
+    assert.match(
+      text,
+      /^# TYPE postern_ingest_success gauge\npostern_ingest_success\{pipeline="hand\/book"\} 1$/m,
+    );
+    assert.match(text, /^postern_ingest_files\{pipeline="hand\/book",result="added"\} 2$/m);
+    assert.match(text, /^postern_ingest_files\{pipeline="hand\/book",result="skipped"\} 1$/m);
+    assert.match(text, /^postern_ingest_chunks\{pipeline="hand\/book"\} 2$/m);
+    const endedAt = Number(/^postern_ingest_last_run_timestamp_seconds\{.*\} (.*)$/m.exec(text)?.[1]);
+    assert.ok(Math.abs(Date.now() / 1_000 - endedAt) < 60);
+    if (Deno.build.os !== "windows") assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o644);
+
+    const { error } = await operate(fixture, {
+      pipeline,
+      metricsFolder,
+      paths: [join(fixture.folder, "absent")],
+    });
+    assert.ok(error !== undefined);
+    assert.match(await Deno.readTextFile(path), /^postern_ingest_success\{.*\} 0$/m);
+  },
+);
+
+testWithPgvector("ingestOperation() does its work where its metrics cannot be written", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "a.md": "# A\n\nSome text." });
+  const warned: string[] = [];
+  const { error } = await operate(fixture, {
+    metricsFolder: "/no/such/folder",
+    logger: { ...silentLogger, warn: (message) => void warned.push(message) },
+  });
+  assert.equal(error, undefined);
+  assert.deepEqual(warned, [
+    "Cannot write the metrics of the run to /no/such/folder/postern_ingest_handbook.prom",
+  ]);
+});

@@ -222,6 +222,25 @@ Deno.test("loadConfig() refuses two listeners on one address", async () => {
   );
 });
 
+Deno.test("loadConfig() refuses a metrics.address that is no address, or that a server listens on", async () => {
+  const messagesOf = async (text: string, args: string[]) => {
+    const error = await loadConfig(optionsFor(text, { flags: parseFlags(args) })).catch((error) => error);
+    return error.faults?.map(({ path, message }: { path: string; message: string }) => `${path}: ${message}`);
+  };
+  const same = "metrics: { address: ':8080' }";
+  assert.deepEqual(await messagesOf(same, ["-http"]), [
+    "metrics.address: needs a port of its own: http.address listens on port 8080",
+  ]);
+  assert.deepEqual(await messagesOf(same, ["-rag"]), [
+    "metrics.address: needs a port of its own: server.address listens on port 8080",
+  ]);
+  assert.equal(await messagesOf(same, []), undefined, "over stdio nothing else listens");
+  assert.equal(await messagesOf("metrics: { address: ':0' }", ["-http", "-addr", ":0"]), undefined);
+  assert.deepEqual(await messagesOf("metrics: { address: 9464 }", []), [
+    'metrics.address: expected an address such as :8080, 127.0.0.1:8080 or [::1]:8080; got "9464"',
+  ]);
+});
+
 Deno.test("loadConfig() warns of a password on the command line and of a mistyped variable", async () => {
   const { warnings } = await loadConfig(optionsFor("", {
     flags: parseFlags(["-db-password", "secret"]),

@@ -64,6 +64,7 @@ export async function startRagServer(
       longestQueryMs: (config.server.request_timeout || Infinity) + retireMarginMs,
       maxQueries: config.server.max_queries,
       waitBounds: waitBoundsOf(config, config.server.request_timeout || Infinity),
+      waits: metrics.stage("rag_server", "queue"),
       logger,
     }),
   );

@@ -39,6 +39,9 @@ const metrics = section({
   address: address().optional().describe(
     "Address for `GET /metrics` in Prometheus's format, which needs no token; without it, none",
   ),
+  ingest_folder: filePath().optional().describe(
+    "Folder where `-ingest` leaves what it did, for the textfile collector of Prometheus's node_exporter",
+  ),
 });
 
 /** The whole file. Names are the file's own; parsed durations are in milliseconds and parsed sizes in bytes. */

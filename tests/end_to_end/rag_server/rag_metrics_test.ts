@@ -63,6 +63,11 @@ testWithPgvector(
       "searches are Postern's own statements",
     );
     assert.equal(value("postern_rows_total", { server: "rag_server", database: "handbook" }) > 0, true);
+    const admitted = first.samples.find(({ name, labels }) =>
+      name === "postern_stage_seconds_count" && labels["stage"] === "queue" &&
+      labels["database"] === undefined
+    );
+    assert.equal(admitted?.value, 4, "questions that were let in");
     assert.doesNotMatch(text, /annual|no-such-pipeline/);
 
     await running.configure({ pipelines: [handbookPipeline("handbook", parts)], metrics });

@@ -1,0 +1,56 @@
+import type { default as prom } from "prom-client";
+import { durationBounds, type HistogramReading } from "../core/metrics/histogram.ts";
+import type { MetricFamily, Sample } from "../core/metrics/metric_family.ts";
+
+/** What writes metrics in Prometheus's text format, as they are at each call of `metrics()`. */
+export async function createMetricsText(
+  families: readonly MetricFamily[],
+): Promise<Pick<prom.Registry, "metrics" | "contentType">> {
+  // who has no use for it need not wait for it to load
+  const { default: { Counter, Gauge, Histogram, Registry } } = await import("prom-client");
+  const registry = new Registry();
+  for (const family of families) {
+    const { name, help, labels, type } = family;
+    const options = { name, help, labelNames: [...labels], registers: [] };
+    const kinds = { counter: Counter, gauge: Gauge, histogram: Histogram };
+    const described = await new kinds[type](options).get();
+    // its own kinds count by labels that they join for each count; ours have counted already, and it writes what they hold
+    const get = () => Promise.resolve({ ...described, values: valuesOf(family) });
+    registry.registerMetric(Object.assign(new Gauge(options), { get }));
+  }
+  return registry;
+}
+
+type Value = prom.MetricValueWithName<string>;
+
+function valuesOf(family: MetricFamily): Value[] {
+  const { name, labels } = family;
+  return family.type === "histogram"
+    ? family.read().flatMap((sample) => histogramValues(name, labelsOf(labels, sample), sample.value))
+    : family.read().map((sample) => ({
+      metricName: name,
+      labels: labelsOf(labels, sample),
+      value: sample.value,
+    }));
+}
+
+function histogramValues(name: string, labels: Value["labels"], reading: HistogramReading): Value[] {
+  const { cumulative, sumSeconds } = reading;
+  const total = cumulative.at(-1) ?? 0;
+  return [
+    ...cumulative.map((value, at) => ({
+      metricName: `${name}_bucket`,
+      labels: { ...labels, le: String(durationBounds[at] ?? "+Inf") },
+      value,
+    })),
+    { metricName: `${name}_sum`, labels, value: sumSeconds },
+    { metricName: `${name}_count`, labels, value: total },
+  ];
+}
+
+/** To Prometheus, a label without a value is one that is absent. */
+function labelsOf(names: readonly string[], { labels }: Sample<unknown>): Value["labels"] {
+  return Object.fromEntries(
+    names.map((name, at) => [name, labels[at] ?? ""] as const).filter(([, value]) => value !== ""),
+  );
+}
