@@ -82,7 +82,7 @@ export function createAdmission<T extends WaitingCall>(
   const queues = new Set<CallQueue<T>>();
   // those with a call that waits or is under way
   const callers = new Map<string, Caller>();
-  const timesOfAll = createTimes(now);
+  const timesOfAll = createTimes(now());
   let lastOrder = 0;
   /** Of the latest call that was let in. */
   let round = 0;
@@ -91,7 +91,7 @@ export function createAdmission<T extends WaitingCall>(
   const underWayOf = (caller: string) => callers.get(caller)?.underWay ?? 0;
 
   function change(name: string, waiting: number, underWay: number): Caller {
-    const caller = callers.get(name) ?? { waiting: 0, underWay: 0, lastRound: 0 };
+    const caller = callers.get(name) ?? { waiting: 0, underWay: 0, lastRound: 0, rank: 0 };
     caller.waiting += waiting;
     caller.underWay += underWay;
     if (caller.waiting + caller.underWay > 0) callers.set(name, caller);
@@ -101,7 +101,7 @@ export function createAdmission<T extends WaitingCall>(
 
   function createQueue(places: number): CallQueue<T> {
     const waiting = new Map<string, Set<T>>();
-    const times = createTimes(now);
+    const times = createTimes(now());
 
     function join(call: T, ofCaller: Set<T>, ofRound: number): void {
       waiting.set(call.caller, ofCaller);
@@ -135,8 +135,8 @@ export function createAdmission<T extends WaitingCall>(
         if (!calls.has(call)) return undefined;
         const own = waiting.get(caller)?.size ?? 0;
         const expectedMs = forAll
-          ? (1 + countBefore(caller, queues)) * timesOfAll.meanMs() / placesOfAll
-          : (1 + countBefore(caller, [queue])) * times.meanMs() / places;
+          ? (1 + countBefore(caller, queues)) * timesOfAll.meanMs(now()) / placesOfAll
+          : (1 + countBefore(caller, [queue])) * times.meanMs(now()) / places;
         if (own > maxWaiting) {
           return overloaded(`${maxWaiting} calls of this caller wait already`, expectedMs);
         }
@@ -146,13 +146,16 @@ export function createAdmission<T extends WaitingCall>(
       underWay: underWayOf,
       began(caller) {
         change(caller, 0, 1);
-        timesOfAll.began();
-        return times.began();
+        const time = now();
+        timesOfAll.began(time);
+        times.began(time);
+        return time;
       },
       ended(caller, began) {
         change(caller, 0, -1);
-        timesOfAll.ended(began);
-        times.ended(began);
+        const time = now();
+        timesOfAll.ended(began, time);
+        times.ended(began, time);
       },
     };
     return queue;
@@ -173,35 +176,34 @@ export function createAdmission<T extends WaitingCall>(
   }
 
   function letIn(among: Iterable<CallQueue<T>>, attempt: (call: T) => Attempt): void {
-    // a caller's next call comes after one of every other's
-    const ranks = new Map<string, number>();
     const heads: Head<T>[] = [];
     for (const queue of among) {
-      for (const [caller, ofCaller] of queue.waiting) {
+      for (const [name, ofCaller] of queue.waiting) {
         const rest = ofCaller.values();
         const { value: call } = rest.next();
-        if (call !== undefined) heads.push({ queue, call, rest });
-        ranks.set(caller, underWayOf(caller));
+        const joined = call && calls.get(call);
+        const caller = callers.get(name);
+        if (call === undefined || joined === undefined || caller === undefined) continue;
+        caller.rank = caller.underWay;
+        heads.push({ queue, caller, rest, call, joined });
       }
     }
-    const rankOf = ({ call: { caller } }: Head<T>) => ranks.get(caller) ?? 0;
-    const roundOf = ({ call }: Head<T>) => calls.get(call)?.round ?? 0;
-    const orderOf = ({ call }: Head<T>) => calls.get(call)?.order ?? 0;
-    const isBefore = (one: Head<T>, other: Head<T>) =>
-      (rankOf(one) - rankOf(other) || roundOf(one) - roundOf(other) || orderOf(one) - orderOf(other)) < 0;
-    while (heads.length > 0) {
-      const first = heads.reduce((best, head) => isBefore(head, best) ? head : best);
-      const { queue, call, rest } = first;
+    for (let first = firstOf(heads); first !== undefined; first = firstOf(heads)) {
+      const { queue, caller, rest, call, joined } = first;
       const result = attempt(call);
       if (result === "all_full") return;
       if (result === "left") {
-        round = Math.max(round, roundOf(first));
+        round = Math.max(round, joined.round);
         queue.remove(call);
       }
-      ranks.set(call.caller, rankOf(first) + 1);
+      // a caller's next call comes after one of every other's
+      caller.rank++;
       const next = result === "left" || result === "owed" ? rest.next().value : undefined;
-      if (next !== undefined) first.call = next;
-      else {
+      const nextJoined = next && calls.get(next);
+      if (next !== undefined && nextJoined !== undefined) {
+        first.call = next;
+        first.joined = nextJoined;
+      } else {
         const isOver = (head: Head<T>) => head === first || result === "full" && head.queue === queue;
         heads.splice(0, heads.length, ...heads.filter((head) => !isOver(head)));
       }
@@ -210,8 +212,9 @@ export function createAdmission<T extends WaitingCall>(
 
   /** One timer for all that wait: who came first has waited longest. */
   function watch(): void {
+    if (timer !== undefined || maxWaitMs > longestTimerMs) return;
     const [first] = calls.values();
-    if (timer !== undefined || first === undefined || maxWaitMs > longestTimerMs) return;
+    if (first === undefined) return;
     timer = setTimeout(() => {
       timer = undefined;
       for (const [call, { queue, since }] of calls) {
@@ -248,27 +251,51 @@ interface Caller {
   underWay: number;
   /** Of its call that came last. */
   lastRound: number;
+  /** How many of its calls are under way or go before its next one, while calls are let in. */
+  rank: number;
 }
 
+/** The first call of a caller in a queue. */
 interface Head<T extends WaitingCall> {
   readonly queue: CallQueue<T>;
+  readonly caller: Caller;
   call: T;
+  joined: Joined<T>;
   /** Those of the same caller after it. */
   readonly rest: Iterator<T, undefined>;
+}
+
+function firstOf<T extends WaitingCall>([first, ...others]: readonly Head<T>[]): Head<T> | undefined {
+  for (const other of others) if (first === undefined || isBefore(other, first)) first = other;
+  return first;
+}
+
+function isBefore(
+  { caller, joined }: Head<WaitingCall>,
+  { caller: otherCaller, joined: other }: Head<WaitingCall>,
+): boolean {
+  return (caller.rank - otherCaller.rank || joined.round - other.round || joined.order - other.order) < 0;
 }
 
 /** What ended so long ago counts for a third of what ended just now. */
 const fadeMs = 10_000;
 
-/** How long calls have taken lately; those under way count, so that something that hangs shows before a call of it ends. */
-function createTimes(now: () => number) {
+/** What has ended is let fade so often, and not for each call. */
+const fadeEveryMs = 100;
+
+/**
+ * How long calls have taken lately; those under way count, so that something that hangs shows before a call of it ends.
+ * Times are by one clock, in milliseconds.
+ */
+function createTimes(createdAt: number) {
   let underWay = 0;
   let sumOfStarts = 0;
   let ended = 0;
   let endedMs = 0;
-  let fadedAt = now();
+  let fadedAt = createdAt;
 
   function fade(time: number): void {
+    if (time - fadedAt < fadeEveryMs) return;
     const left = Math.exp((fadedAt - time) / fadeMs);
     ended *= left;
     endedMs *= left;
@@ -276,14 +303,11 @@ function createTimes(now: () => number) {
   }
 
   return {
-    began(): number {
-      const time = now();
+    began(time: number): void {
       underWay++;
       sumOfStarts += time;
-      return time;
     },
-    ended(began: number): void {
-      const time = now();
+    ended(began: number, time: number): void {
       fade(time);
       underWay--;
       // what rounding leaves is not to add up
@@ -291,8 +315,7 @@ function createTimes(now: () => number) {
       ended++;
       endedMs += time - began;
     },
-    meanMs(): number {
-      const time = now();
+    meanMs(time: number): number {
       fade(time);
       return (endedMs + underWay * time - sumOfStarts) / Math.max(1, ended);
     },

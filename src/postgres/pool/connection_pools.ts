@@ -154,6 +154,11 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
     return capacity;
   }
 
+  function isAnyShort(): boolean {
+    for (const capacity of capacities.values()) if (capacity.refusal() !== undefined) return true;
+    return false;
+  }
+
   function poolsOfRole(capacity: ServerCapacity): PrincipalPool[] {
     return [...pools].filter(({ database }) => capacityOf(database) === capacity);
   }
@@ -177,7 +182,7 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
     let closing = sum(pools, (pool) => pool.closingCount());
     const areStuck = !stuckBackends.isEmpty;
     // some may have to be refused
-    const isEachTried = areStuck || capacities.values().some((capacity) => capacity.refusal() !== undefined);
+    const isEachTried = areStuck || isAnyShort();
     const asked: Asked = { closing: new Map(), waiting: new Map() };
 
     function attempt(waiter: Waiter): Attempt {
