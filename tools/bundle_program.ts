@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import denoConfig from "../deno.json" with { type: "json" };
+import { nameChunks } from "./name_chunks.ts";
 
 /** The program in few modules, without what it leaves unused of its packages. */
 export interface Bundle extends AsyncDisposable {
@@ -8,6 +9,8 @@ export interface Bundle extends AsyncDisposable {
   readonly folder: string;
   /** Paths of what no import leads to: workers, and files that packages read. */
   readonly included: readonly string[];
+  /** Paths of the files that the modules were made of, those of packages among them. */
+  readonly sources: readonly string[];
 }
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -53,6 +56,8 @@ export async function bundleProgram(): Promise<Bundle> {
     return entry;
   }));
   await runBundler(entries, folder);
+  const sources = await takeSources(folder);
+  await nameChunks(folder);
   await rewriteModules(folder);
   for (const [name, source] of Object.entries(filesOfPackages)) {
     await Deno.copyFile(source, join(folder, name));
@@ -64,6 +69,7 @@ export async function bundleProgram(): Promise<Bundle> {
   const kept = cleanup.move();
   return {
     folder,
+    sources,
     included: names.map((name) => join(folder, name)),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
@@ -84,13 +90,26 @@ async function runBundler(entries: readonly string[], folder: string): Promise<v
     ? [Deno.execPath()]
     : ["npx", "-y", `deno@${bundlerVersion}`];
   const options = ["--quiet", "--config", join(root, "deno.json"), "--platform", "deno"];
-  const output = ["--code-splitting", "--minify", "--keep-names", "--outdir", folder];
+  const output = ["--code-splitting", "--minify", "--keep-names", "--sourcemap=external", "--outdir", folder];
   const bundler = new Deno.Command(command, {
     args: [...args, "bundle", ...options, ...output, ...entries],
     cwd: root,
   });
   const { success } = await bundler.spawn().status;
   if (!success) throw new Error("Cannot bundle the program: the bundler failed");
+}
+
+/** Reads the source maps, and removes them. */
+async function takeSources(folder: string): Promise<string[]> {
+  const sources = new Set<string>();
+  for await (const { name } of Deno.readDir(folder)) {
+    if (!name.endsWith(".map")) continue;
+    const path = join(folder, name);
+    const map: { sources: readonly string[] } = JSON.parse(await Deno.readTextFile(path));
+    for (const source of map.sources) sources.add(source);
+    await Deno.remove(path);
+  }
+  return [...sources].sort();
 }
 
 async function rewriteModules(folder: string): Promise<void> {

@@ -60,6 +60,8 @@ export async function compileProgram({ bundle, target, output }: CompileOptions)
   const extended = join(work, "extended");
   await Deno.writeFile(extended, new Blob(parts).stream(), { mode: 0o755 });
 
+  // the executable has each file's time: the same files make the same executable
+  for await (const { name } of Deno.readDir(bundle.folder)) await Deno.utime(join(bundle.folder, name), 0, 0);
   const options = ["--no-check", ...permissions, `--v8-flags=${v8Flags}`];
   const includes = [...included, indexFile].flatMap((path) => ["--include", path]);
   await denoCompile(
