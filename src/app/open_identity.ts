@@ -64,7 +64,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     limiter: createLimiter(auth, logger),
     onLogin(report) {
       options.onLogin(report);
-      const { username, address, result, reason, sessionId } = report;
+      const { username, address, result, reason, sessionId, requestId } = report;
       options.metrics.logins.of(reason ?? result).add();
       options.audit?.record({
         event: "login",
@@ -73,6 +73,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
         address,
         ...(reason === undefined ? {} : { reason }),
         ...(sessionId === undefined ? {} : { principal: `session:${sessionId}` }),
+        ...(requestId === undefined ? {} : { request: requestId }),
       });
     },
   });

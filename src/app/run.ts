@@ -2,6 +2,7 @@ import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import { type Config, offersTool } from "../config/mod.ts";
 import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
+import { type AccessLog, createAccessLog } from "../core/access_log.ts";
 import { createServerMetrics, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
 import { createSessions, type Sessions } from "../identity/sessions.ts";
@@ -44,6 +45,8 @@ interface Running extends RunOptions {
   /** From now on, `prepare` gets the configuration whenever it changes. */
   readonly onConfig: (prepare: ApplyConfig) => void;
   readonly metrics: ServerMetrics;
+  /** Absent where the configuration does not ask for it. */
+  readonly access: AccessLog | undefined;
   readonly logger: Logger;
 }
 
@@ -74,7 +77,8 @@ export async function run(options: RunOptions): Promise<void> {
     : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
   const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
-  const running = { ...options, databases, files, onConfig, metrics, logger };
+  using access = config.log.access ? createAccessLog(config.log) : undefined;
+  const running = { ...options, databases, files, onConfig, metrics, access, logger };
   // before the server listens: without a listener, a signal that comes right then ends the process at once
   const ragStopped = rag ? untilStopped() : undefined;
   await using ragServer = rag ? await startRag(running) : undefined;
@@ -102,6 +106,7 @@ async function startRag(running: Running): Promise<HttpServer> {
     files,
     version: running.serverInfo.version,
     metrics: running.metrics,
+    access: running.access,
     logger,
   });
   running.onConfig(server.prepare);
@@ -176,8 +181,17 @@ interface Serving extends Running {
 }
 
 async function runHttp(serving: Serving): Promise<void> {
-  const { config: { http, builtins }, sessions, audit, incidents, toolServer, files, metrics, logger } =
-    serving;
+  const {
+    config: { http, builtins },
+    sessions,
+    audit,
+    incidents,
+    toolServer,
+    files,
+    metrics,
+    access,
+    logger,
+  } = serving;
   const { openIdentity } = await import("./open_identity.ts");
   const { serveHttp } = await import("./serve_http.ts");
   await using identity = http.auth.enabled
@@ -202,6 +216,7 @@ async function runHttp(serving: Serving): Promise<void> {
       onRefusal: refusalCounter(serving),
     },
     metrics,
+    access,
     logger,
   });
   serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
@@ -220,7 +235,7 @@ function refusalCounter({ incidents, metrics }: Serving): (address: string) => v
 }
 
 async function runDemo(serving: Serving): Promise<void> {
-  const { config, toolServer, print, files, metrics, logger } = serving;
+  const { config, toolServer, print, files, metrics, access, logger } = serving;
   const { address, auth } = config.http;
   const { serveHttp } = await import("./serve_http.ts");
   const { demoGreeting } = await import("../demo/demo_greeting.ts");
@@ -232,6 +247,7 @@ async function runDemo(serving: Serving): Promise<void> {
     files,
     authentication: auth.enabled ? { authenticator, onRefusal: refusalCounter(serving) } : undefined,
     metrics,
+    access,
     logger,
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));

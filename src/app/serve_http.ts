@@ -1,5 +1,6 @@
 import { createClientAddress } from "../http/client_address.ts";
 import type { Config } from "../config/mod.ts";
+import type { AccessLog } from "../core/access_log.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createSharedDeadline } from "../core/async/deadline.ts";
@@ -7,7 +8,8 @@ import type { FileWatch } from "../core/files/watch_files.ts";
 import { countRequests } from "../http/count_requests.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
-import { startListener } from "../http/listener.ts";
+import { type RouteBindings, startListener } from "../http/listener.ts";
+import { logAccess } from "../http/log_access.ts";
 import { type Authentication, createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import { createReadiness } from "../tool_server/readiness.ts";
@@ -37,9 +39,11 @@ export async function serveHttp(options: {
   authentication: Authentication | undefined;
   files: FileWatch;
   metrics: ServerMetrics;
+  /** Told of each request; absent where nobody wants to know. */
+  access: AccessLog | undefined;
   logger: Logger;
 }): Promise<ReloadingHttpServer> {
-  const { http, toolServer, authentication, files, metrics, logger } = options;
+  const { http, toolServer, authentication, files, metrics, access, logger } = options;
   const { inFlight, registry, serverInfo } = toolServer;
   const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, logger });
   const checksOf = ({ allowed_hosts, allowed_origins, client_ip }: Config["http"]) => ({
@@ -73,20 +77,24 @@ export async function serveHttp(options: {
     logger,
   });
   const tls = http.tls.enabled ? await readTls(http.tls, "http.tls") : undefined;
-  async function handle(request: Request, peer: string): Promise<Response> {
+  async function handle(request: Request, bindings: RouteBindings): Promise<Response> {
     const { checkHostAndOrigin, crossOrigin } = checks;
     const refusedFor = checkHostAndOrigin(request);
     if (refusedFor !== undefined) {
       metrics.refusals.of("tool_server", refusedFor).add();
-      return await endpoint.refuse(request, refusedFor);
+      return await endpoint.refuse(request, bindings, refusedFor);
     }
     return crossOrigin.preflight(request) ??
-      crossOrigin.mark(request, await endpoint.fetch(request, { peer }));
+      crossOrigin.mark(request, await endpoint.fetch(request, bindings));
   }
   const listener = startListener({
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
-    handle: countRequests(handle, toolServerRoute, metrics.ofRequests("tool_server")),
+    handle: countRequests(
+      access === undefined ? handle : logAccess(handle, toolServerRoute, access),
+      toolServerRoute,
+      metrics.ofRequests("tool_server"),
+    ),
     logger,
   });
   const certificate = tls && await watchTls({

@@ -52,15 +52,28 @@ export function createLogger(options: LoggerOptions): Logger {
 /** A logger that writes nothing, for callers that are given none. */
 export const silentLogger: Logger = createLogger({ level: "error", format: "text", write: () => {} });
 
+/** A line of the log with its line end, of fields that need not be redacted. */
+export function logLine(
+  format: LoggerOptions["format"],
+  time: Date,
+  level: LogLevel,
+  message: string,
+  fields: LogFields,
+): string {
+  return (format === "json" ? jsonLine : textLine)(time.toISOString(), level, message, fields);
+}
+
 function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
   return escapeControls(JSON.stringify({ time, level, message, ...fields })) + "\n";
 }
 
 function textLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  const pairs = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${key}=${textValue(value)}`);
-  return `${time} ${level.toUpperCase().padEnd(5)} ${escapeControls(message)}${pairs.join("")}\n`;
+  let pairs = "";
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    if (value !== undefined) pairs += ` ${key}=${textValue(value)}`;
+  }
+  return `${time} ${level.toUpperCase().padEnd(5)} ${escapeControls(message)}${pairs}\n`;
 }
 
 function textValue(value: unknown): string {
@@ -83,9 +96,11 @@ const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r
 
 const encoder = new TextEncoder();
 
-function writeToStderr(line: string): void {
+/** Writes lines to standard error; what nobody reads is dropped. */
+export function writeToStderr(lines: string): void {
   try {
-    Deno.stderr.writeSync(encoder.encode(line));
+    let rest = encoder.encode(lines);
+    while (rest.length > 0) rest = rest.subarray(Deno.stderr.writeSync(rest));
   } catch {
     // nobody reads it any more, or its disk is full: no reason to fail what the line tells of
   }

@@ -10,11 +10,11 @@ export function countRequests(
   routeOf: (path: string) => string,
   count: (route: string, status: number, ms: number) => void,
 ): ListenerOptions["handle"] {
-  return async (request, peer) => {
+  return async (request, bindings) => {
     const startedAt = performance.now();
     let status = 500;
     try {
-      const response = await handle(request, peer);
+      const response = await handle(request, bindings);
       status = response.status;
       return response;
     } finally {
@@ -24,7 +24,7 @@ export function countRequests(
 }
 
 /** The path of an absolute URL; to parse it as a whole takes longer than some replies. */
-function pathOf(url: string): string {
+export function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   const end = url.slice(start).search(/[?#]/);
   return end === -1 ? url.slice(start) : url.slice(start, start + end);

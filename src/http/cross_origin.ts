@@ -12,14 +12,16 @@ const maxAgeSeconds = "600";
 const rulesOf = {
   toolServer: {
     methods: "POST, GET",
-    requestHeaders: "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
-    replyHeaders: "retry-after, www-authenticate, mcp-session-id",
+    requestHeaders:
+      "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, x-request-id",
+    replyHeaders: "retry-after, www-authenticate, mcp-session-id, x-request-id",
     answersOthers: false,
   },
   // a page gets nothing here that its client could not get without a browser
   ragServer: {
     methods: "GET, HEAD, POST",
-    requestHeaders: "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Requested-With",
+    requestHeaders:
+      "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Request-Id, X-Requested-With",
     replyHeaders: "Link, Retry-After, X-Request-Id",
     answersOthers: true,
   },

@@ -2,6 +2,8 @@ import { AppError } from "../core/app_error.ts";
 import { settlesWithin, sleep } from "../core/async/deadline.ts";
 import { formatListenAddress, type ListenAddress } from "../core/address.ts";
 import type { Logger } from "../core/logger.ts";
+import type { Principal } from "../core/principal.ts";
+import { createRequestIds, requestIdHeader } from "./request_id.ts";
 import { createOpenConnections } from "./open_connections.ts";
 
 /** A certificate with those that are sent after it, and its private key; PEM. */
@@ -10,20 +12,28 @@ export interface TlsPair {
   readonly key: string;
 }
 
-/** What the listener tells the routes of a request besides the request itself. */
+/** What there is to know of a request besides the request itself. */
 export interface RouteBindings {
   /** The address of the network peer. */
   readonly peer: string;
+  /** As the client sent it. */
+  readonly method: string;
+  /** Names the request in the log, the audit trail and the reply's X-Request-Id. */
+  readonly requestId: string;
+  /** Who was let in; noted by the routes. */
+  principal?: Principal;
+  /** The pipeline that was asked, where there is one of that name; noted by the routes. */
+  pipeline?: string;
 }
 
 export interface ListenerOptions {
   readonly address: ListenAddress;
   readonly tls?: TlsPair;
   /**
-   * `peer` is the address of the network peer, without its port. HEAD comes as GET: of the reply to it the runtime sends
+   * HEAD comes as GET: of the reply to it the runtime sends
    * the headers, the body's length among them (RFC 9110, section 9.3.2).
    */
-  readonly handle: (request: Request, peer: string) => Response | Promise<Response>;
+  readonly handle: (request: Request, bindings: RouteBindings) => Response | Promise<Response>;
   /** How the log says where it listens, before the URL; `listening on` where absent. */
   readonly announcement?: string;
   readonly logger: Logger;
@@ -39,12 +49,24 @@ const cutOffMs = 1_000;
  */
 export function startListener(options: ListenerOptions) {
   const { address, tls, handle, announcement = "listening on", logger } = options;
+  const nameRequest = createRequestIds();
+
   const server = openServer({
     address,
     tls,
-    answer(request, peer) {
-      const asGet = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
-      return handle(asGet, peer);
+    async answer(request, peer) {
+      const { method } = request;
+      const requestId = nameRequest(request);
+      const asGet = method === "HEAD" ? new Request(request, { method: "GET" }) : request;
+      let response: Response;
+      try {
+        response = await handle(asGet, { peer, method, requestId });
+      } catch (error) {
+        logger.error("Request failed", { request: requestId, error });
+        response = Response.json({ error: "Internal Server Error" }, { status: 500 });
+      }
+      response.headers.set(requestIdHeader, requestId);
+      return response;
     },
     onError(error) {
       logger.error("Request failed", { error });
@@ -90,7 +112,7 @@ const longestRetirementMs = 2_000;
 
 interface HttpServerOptions extends Pick<ListenerOptions, "address" | "logger"> {
   readonly tls: TlsPair | undefined;
-  readonly answer: ListenerOptions["handle"];
+  readonly answer: (request: Request, peer: string) => Promise<Response>;
   readonly onError: (error: unknown) => Response;
 }
 

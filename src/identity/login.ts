@@ -16,6 +16,8 @@ export interface LoginRequest {
   readonly password: string;
   /** The client's address, by which its failed logins are counted. */
   readonly address: string;
+  /** Names the request that it came with. */
+  readonly requestId?: string;
   /** Aborts when the client has gone; a login that waits is then given up. */
   readonly signal: AbortSignal;
 }
@@ -39,6 +41,7 @@ export interface LoginReport {
   readonly reason?: "unknown_user" | "wrong_password" | "locked" | "disabled";
   /** Of a success. */
   readonly sessionId?: string;
+  readonly requestId?: string;
 }
 
 export interface LoginOptions {
@@ -112,9 +115,10 @@ export function createLogin(options: LoginOptions) {
   return {
     /** @throws the signal's reason where it aborts while the login waits */
     async authenticate(request: LoginRequest): Promise<LoginResult> {
-      const { username, address } = request;
+      const { username, address, requestId } = request;
       const decision = await decide(request);
-      const report = { username, address, result: decision.kind };
+      const named = requestId !== undefined && { requestId };
+      const report = { username, address, result: decision.kind, ...named };
       switch (decision.kind) {
         case "success": {
           const { id, token, expiresAt } = decision.session;

@@ -9,7 +9,7 @@ export function auditCalls(
   fingerprint: CheckScheduler["fingerprint"],
 ): (report: CallReport) => Promise<void> {
   return async ({ tool, args, context, result, error, elapsedMs }) => {
-    const { principal, address } = context;
+    const { principal, address, requestId } = context;
     const caller = principalKey(principal);
     const data = result.structuredContent ?? {};
     const given = typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
@@ -30,6 +30,7 @@ export function auditCalls(
       ...(error?.sqlState === undefined ? {} : { sqlstate: error.sqlState }),
       ...(typeof rows === "number" ? { rows } : {}),
       ...(error === undefined ? {} : { reason: error.kind }),
+      ...(requestId === undefined ? {} : { request: requestId }),
       elapsed_ms: Math.round(elapsedMs * 10) / 10,
     });
   };

@@ -56,7 +56,7 @@ export function toolServerRoute(path: string): string {
 export function createEndpoint(options: EndpointOptions) {
   const answerMcp = createMcpAnswer(options);
   const app = new Hono<{ Bindings: RouteBindings }>();
-  app.all("/mcp/v1", (context) => answerMcp(context.req.raw, context.env.peer));
+  app.all("/mcp/v1", (context) => answerMcp(context.req.raw, context.env));
   addProbes(
     app,
     options,
@@ -75,9 +75,9 @@ export function createEndpoint(options: EndpointOptions) {
   return {
     fetch: (request: Request, bindings: RouteBindings) => app.fetch(request, bindings),
     /** Answers a request whose Host or Origin is not allowed. Probes are served: they know no host name, and are told no names. */
-    refuse: (request: Request, refusedFor: "host" | "origin") =>
+    refuse: (request: Request, bindings: RouteBindings, refusedFor: "host" | "origin") =>
       refusedFor === "host"
-        ? otherHosts.fetch(request)
+        ? otherHosts.fetch(request, bindings)
         : Response.json({ error: refusals.origin }, { status: 403 }),
   };
 }
@@ -104,7 +104,8 @@ function addProbes(
     return context.json({ error: "Method Not Allowed" }, 405, { allow: "GET, HEAD" });
   });
   app.onError((error, context) => {
-    logger.error("Request failed", { method: context.req.method, path: context.req.path, error });
+    const { method, path } = context.req;
+    logger.error("Request failed", { request: context.env.requestId, method, path, error });
     return context.json({ error: "Internal Server Error" }, 500);
   });
 }
@@ -116,12 +117,13 @@ const maxBatchRequests = 50;
 /** UTF-16 units of the JSON. A statement of the longest may take a second to check, and so five of them. */
 const maxBatchCharacters = 500_000;
 
-/** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. `peer` is the address of the network peer. */
-function createMcpAnswer(options: EndpointOptions): (request: Request, peer: string) => Promise<Response> {
+/** `POST /mcp/v1`: bare JSON-RPC and MCP's Streamable HTTP on one path. Notes who was let in. */
+function createMcpAnswer(
+  options: EndpointOptions,
+): (request: Request, bindings: RouteBindings) => Promise<Response> {
   const { authentication, clientAddress, streamableHttp, inFlight, bodyTimeout } = options;
   const { durations = { identity: createHistogram(), reply: createHistogram() } } = options;
   const jsonRpc = createJsonRpc(options);
-  let lastRequest = 0;
 
   function principalOf(request: Request, addressOf: () => string): Principal | undefined {
     if (authentication === undefined) {
@@ -135,12 +137,12 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
     return authentication.authenticator.authenticate(request.headers.get("authorization"));
   }
 
-  async function refuseOrLogIn(request: Request, address: string): Promise<Response> {
+  async function refuseOrLogIn(request: Request, address: string, requestId: string): Promise<Response> {
     if (authentication?.login !== undefined && isJson(request)) {
       const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
       const message = body.kind === "text" ? parseMessage(body.text) : undefined;
       const answer = message?.kind === "json"
-        ? await answerLogin(message.value, authentication.login, () => address, request)
+        ? await answerLogin(message.value, authentication.login, () => address, request, requestId)
         : undefined;
       if (answer !== undefined) return answer;
     }
@@ -148,13 +150,15 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
     return unauthorized();
   }
 
-  return async (request, peer) => {
+  return async (request, bindings) => {
+    const { peer, requestId } = bindings;
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     const addressOf = () => clientAddress(peer, request.headers);
     const calledAt = performance.now();
     const principal = principalOf(request, addressOf);
     durations.identity.observe(performance.now() - calledAt);
-    if (principal === undefined) return await refuseOrLogIn(request, addressOf());
+    if (principal === undefined) return await refuseOrLogIn(request, addressOf(), requestId);
+    bindings.principal = principal;
     if (!isJson(request)) return refusal(415, "Content-Type must be application/json");
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") return refusal(413, "the body is larger than 4 MiB");
@@ -165,7 +169,7 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
     const batchFault = findBatchFault(message.value, body.text.length);
     if (batchFault !== undefined) return refusal(400, batchFault);
     const loggedIn = authentication?.login &&
-      answerLogin(message.value, authentication.login, addressOf, request);
+      answerLogin(message.value, authentication.login, addressOf, request, requestId);
     if (loggedIn !== undefined) return await loggedIn;
 
     if (isCancellation(message.value)) {
@@ -175,7 +179,8 @@ function createMcpAnswer(options: EndpointOptions): (request: Request, peer: str
     }
     const caller: CallContext = {
       principal,
-      logger: options.logger.with({ request: ++lastRequest }),
+      requestId,
+      logger: options.logger.with({ request: requestId }),
       // both cost more than some answers, and most requests need neither
       get address() {
         return addressOf();

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import {
   errorReply,
   invalidRequest,
@@ -28,11 +29,13 @@ export function jsonRpcReply(
   reply: JsonRpcReply | readonly JsonRpcReply[],
   headers: Record<string, string> = {},
 ): Response {
-  const response = new Response(replyText(reply), {
+  const text = replyText(reply);
+  const response = new Response(text, {
     status,
     headers: { "content-type": "application/json" },
   });
   // made with all of them, it would have a second form outside of the heap, to be watched until the garbage is collected
+  response.headers.append("content-length", String(Buffer.byteLength(text)));
   response.headers.append("cache-control", "no-store");
   response.headers.append("x-content-type-options", "nosniff");
   for (const name in headers) response.headers.append(name, headers[name] ?? "");

@@ -28,16 +28,16 @@ export function answerLogin(
   login: Login,
   addressOf: () => string,
   request: Request,
+  requestId: string,
 ): Promise<Response> | undefined {
   const call = namesLogin(message) ? loginCall.safeParse(message).data : undefined;
-  return call && logIn(call, login, addressOf(), request.signal);
+  return call && logIn(call, login, { address: addressOf(), signal: request.signal, requestId });
 }
 
 async function logIn(
   call: z.output<typeof loginCall>,
   login: Login,
-  address: string,
-  signal: AbortSignal,
+  caller: { readonly address: string; readonly signal: AbortSignal; readonly requestId: string },
 ): Promise<Response> {
   const { id } = call;
   const { data, error } = credentials.safeParse(call.params.arguments);
@@ -46,7 +46,7 @@ async function logIn(
       .join("; ").slice(0, maxFaultsLength);
     return jsonRpcReply(200, errorReply(id, { code: -32602, message: `Cannot log in: ${faults}` }));
   }
-  return loginReply(id, await login.authenticate({ ...data, address, signal }));
+  return loginReply(id, await login.authenticate({ ...data, ...caller }));
 }
 
 // almost no message is one, and checking a schema costs more than answering some of them

@@ -14,7 +14,7 @@ Deno.test("a preflight of an allowed origin is answered, others are left to the 
   assert.equal(response?.status, 204);
   assert.deepEqual(Object.fromEntries(response?.headers ?? []), {
     "access-control-allow-headers":
-      "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
+      "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, x-request-id",
     "access-control-allow-methods": "POST, GET",
     "access-control-allow-origin": "https://chat.example",
     "access-control-max-age": "600",

@@ -8,7 +8,7 @@ import { configText, handbookPipeline, keyFile, vendorKey } from "../support/rag
 import { runProgram, startServer } from "../support/server_process.ts";
 import { describeSchemas } from "./describe_schemas.ts";
 import { type Exchange, recordExchange } from "./record_exchange.ts";
-import { assertSnapshot, mask, timeMask, withoutProse } from "./snapshot.ts";
+import { assertSnapshot, mask, requestIdMask, timeMask, withoutProse } from "./snapshot.ts";
 
 const documents = {
   "leave.md": "# Leave\n\n## Annual leave\n\nAll employees get 25 days of annual leave.\n",
@@ -97,6 +97,7 @@ testWithPgvector("the RAG server, its operations and what they make in a databas
     database: database.name,
     port: /(?<=127\.0\.0\.1:)\d+/g,
     time: timeMask,
+    request: requestIdMask,
     ms: /(?<="(?:p50|p95|p99|elapsedMs)": ?)[\d.]+/g,
     s: /(?<="seconds": |Seconds +)[\d.]+/g,
   };

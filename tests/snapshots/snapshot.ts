@@ -44,4 +44,5 @@ export function mask(text: string, masks: Readonly<Record<string, string | RegEx
   return Object.entries(masks).reduce((masked, [name, found]) => masked.replaceAll(found, `<${name}>`), text);
 }
 
+export const requestIdMask = /\b[0-9a-f]{8}-[0-9a-z]{1,4}\b(?!-)/g;
 export const timeMask = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d(:\d\d)?)/g;

@@ -6,7 +6,7 @@ import { createConfigFolder, databaseEntry } from "../support/configured_server.
 import { createTestDatabase, testWithPostgres } from "../support/database.ts";
 import { command, startServer } from "../support/server_process.ts";
 import { type Exchange, recordExchange } from "./record_exchange.ts";
-import { assertSnapshot, mask, timeMask, withoutProse } from "./snapshot.ts";
+import { assertSnapshot, mask, requestIdMask, timeMask, withoutProse } from "./snapshot.ts";
 
 const tables = `
   CREATE TABLE customers (id int PRIMARY KEY, name text NOT NULL UNIQUE, city varchar(40) DEFAULT 'Graz');
@@ -126,7 +126,7 @@ log: { level: debug, format: json }
     uuid: /(?<=session:)[0-9a-f-]{36}/g,
     bcrypt: /(?<=\$2b\$12\$)[./A-Za-z0-9]{53}/g,
     ms: /(?<="elapsed_ms":)[\d.]+/g,
-    request: /(?<="request":)\d+/g,
+    request: requestIdMask,
     id,
     hash: /\b[0-9a-f]{64}\b/g,
     mark: /(?<=<\/?data-)[0-9a-f]{32}/g,

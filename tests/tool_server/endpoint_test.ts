@@ -30,7 +30,7 @@ async function post(message: unknown): Promise<{ status: number; error?: string 
     headers: { "content-type": "application/json" },
     body: JSON.stringify(message),
   });
-  const response = await endpoint.fetch(request, { peer: "192.0.2.1" });
+  const response = await endpoint.fetch(request, { peer: "192.0.2.1", method: "POST", requestId: "1" });
   const { error } = await response.json();
   bodyTimeout.close();
   await streamableHttp.close();

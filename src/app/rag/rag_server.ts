@@ -2,10 +2,12 @@ import type { Config, PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
+import type { AccessLog } from "../../core/access_log.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { countRequests } from "../../http/count_requests.ts";
-import { startListener } from "../../http/listener.ts";
+import { type RouteBindings, startListener } from "../../http/listener.ts";
+import { logAccess } from "../../http/log_access.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
@@ -26,6 +28,8 @@ export interface RagServerOptions {
   readonly version: string;
   /** Counted nowhere where absent. */
   readonly metrics?: ServerMetrics;
+  /** Told of each request; absent where nobody wants to know. */
+  readonly access?: AccessLog | undefined;
   readonly logger: Logger;
 }
 
@@ -117,7 +121,9 @@ function warnOfFilters({ pipelines }: Pick<Config, "pipelines">, logger: Logger)
 /** Serves pipelines over HTTP or HTTPS. Everyone who reaches the listener may ask. */
 async function serve(
   pipelines: RunningPipelines,
-  { config: { server }, version, files, metrics, logger }: RagServerOptions & { metrics: ServerMetrics },
+  { config: { server }, version, files, metrics, access, logger }: RagServerOptions & {
+    metrics: ServerMetrics;
+  },
 ) {
   const { address } = server;
   const runningQueries = createRunningQueries();
@@ -137,11 +143,12 @@ async function serve(
     });
   let routes = routesOf(server);
   const tls = server.tls.enabled ? await readTls(server.tls, "server.tls") : undefined;
+  const handle = (request: Request, bindings: RouteBindings) => routes.fetch(request, bindings);
   const listener = startListener({
     address,
     ...(tls === undefined ? {} : { tls }),
     handle: countRequests(
-      (request, peer) => routes.fetch(request, { peer }),
+      access === undefined ? handle : logAccess(handle, ragServerRoute, access),
       ragServerRoute,
       metrics.ofRequests("rag_server"),
     ),

@@ -3,7 +3,7 @@ import { logFormats, logLevels } from "../../core/logger.ts";
 import { withAliases } from "./pgedge_aliases.ts";
 import { builtins } from "./builtins.ts";
 import { databases } from "./databases.ts";
-import { address, choice, duration, filePath, integer, section } from "./field_types.ts";
+import { address, choice, duration, filePath, integer, section, toggle } from "./field_types.ts";
 import { http } from "./http.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
@@ -32,6 +32,9 @@ const admission = section({
 const log = section({
   level: choice(...logLevels).prefault("info").describe("Lowest level that is logged"),
   format: choice(...logFormats).prefault("text").describe("Lines of text, or one JSON object a line"),
+  access: toggle().prefault(false).describe(
+    "A line for each HTTP request: method, route, status, bytes, time, caller and the id of X-Request-Id",
+  ),
 });
 
 /** What a monitoring system reads. */

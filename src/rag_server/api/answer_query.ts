@@ -13,8 +13,6 @@ export interface QueryToAnswer {
   /** Whether the client asked for sources and the pipeline permits them. */
   readonly includeSources: boolean;
   readonly running: RunningQuery;
-  /** Names the request in the log and in the reply of an error. */
-  readonly requestId: string;
   /** Told `ok`, `client_left` or the error's code in small letters; what it is told first counts. */
   readonly onEnded: (result: string) => void;
   readonly logger: Logger;
@@ -22,7 +20,7 @@ export interface QueryToAnswer {
 
 /** Answers a query in one piece. */
 export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
-  const { pipeline, query, includeSources, running, requestId } = options;
+  const { pipeline, query, includeSources, running } = options;
   try {
     const { answer, sources, tokensUsed } = await running.wait(() => pipeline.answer(query));
     options.onEnded("ok");
@@ -31,7 +29,7 @@ export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
   } catch (thrown) {
     const error = queryError(thrown, options);
     options.onEnded(resultOf(error));
-    return error === undefined ? noReply() : errorReply(error, { "x-request-id": requestId });
+    return error === undefined ? noReply() : errorReply(error);
   } finally {
     running.finish();
   }
@@ -44,12 +42,12 @@ export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
  * own.
  */
 export async function answerInParts(options: QueryToAnswer): Promise<Response> {
-  const { running, requestId } = options;
+  const { running } = options;
   const steps = readSteps(options);
   const first = await steps.next();
   if (first.kind === "left") return noReply();
   if (first.kind === "error" && hasOwnStatus.includes(first.error.code)) {
-    return errorReply(first.error, { "x-request-id": requestId });
+    return errorReply(first.error);
   }
   let upcoming: Step | undefined = first;
   return eventStreamReply({

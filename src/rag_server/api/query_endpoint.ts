@@ -1,5 +1,6 @@
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
 import { addressGroup } from "../../identity/rate_limiter.ts";
 import { readQuery } from "../query.ts";
@@ -25,16 +26,16 @@ const namedCharacters = 100;
 
 /**
  * `POST /v1/pipelines/{name}`. Any Content-Type is taken, as `curl -d` sends another than it holds. All that can be
- * checked of a request is checked before the pipeline hears of it. `peer` is the address of the network peer.
+ * checked of a request is checked before the pipeline hears of it. The request's bindings note which pipeline was asked.
  */
 export function createQueryEndpoint(
   options: QueryEndpointOptions,
-): (request: Request, name: string, peer: string) => Promise<Response> {
+): (request: Request, name: string, bindings: RouteBindings) => Promise<Response> {
   const { pipelines, runningQueries, requestTimeoutMs, bodyTimeout } = options;
-  let lastRequest = 0;
 
-  return async (request, name, peer) => {
+  return async (request, name, bindings) => {
     if (pipelines.find(name) === undefined) return notFound(name);
+    bindings.pipeline = name;
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") {
       return errorReply({ code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" });
@@ -46,8 +47,7 @@ export function createQueryEndpoint(
     const pipeline = pipelines.find(name);
     if (pipeline === undefined) return notFound(name);
 
-    const requestId = String(++lastRequest);
-    const logger = options.logger.with({ request: requestId });
+    const logger = options.logger.with({ request: bindings.requestId });
     // the one place where `include_sources` meets the pipeline's `allow_include_sources`
     const includeSources = read.includeSources && pipeline.allowsSources;
     if (read.includeSources && !includeSources) {
@@ -56,7 +56,7 @@ export function createQueryEndpoint(
       });
     }
     const running = runningQueries.begin(request.signal, requestTimeoutMs);
-    const query = { ...read.query, address: addressGroup(peer), signal: running.signal };
+    const query = { ...read.query, address: addressGroup(bindings.peer), signal: running.signal };
     const answer = read.stream ? answerInParts : answerAtOnce;
     const startedAt = performance.now();
     let hasEnded = false;
@@ -64,7 +64,7 @@ export function createQueryEndpoint(
       if (!hasEnded) options.onQueryEnded?.(pipeline.name, result, performance.now() - startedAt);
       hasEnded = true;
     };
-    return await answer({ pipeline, query, includeSources, running, requestId, onEnded, logger });
+    return await answer({ pipeline, query, includeSources, running, onEnded, logger });
   };
 }
 

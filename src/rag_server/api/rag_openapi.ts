@@ -132,8 +132,10 @@ const link = {
 
 const requestId = {
   "X-Request-Id": {
-    description: "Names the request in the server's log, where a pipeline heard of it",
-    schema: { type: "string" as const, example: "17" },
+    description:
+      "Names the request in the server's log: the id that the request's own X-Request-Id gave, if it has up to 128 " +
+      "letters, digits and _ . : = + / @ -, else a new one; with every reply",
+    schema: { type: "string" as const, example: "3f9a1c07-h" },
   },
 };
 
@@ -145,7 +147,7 @@ const retryAfter = {
 };
 
 function success(description: string, schema: z.ZodType) {
-  return { 200: { description, headers: link, content: json(schema) } };
+  return { 200: { description, headers: { ...link, ...requestId }, content: json(schema) } };
 }
 
 /** What can go wrong, by status: a description, and an example of each code. */

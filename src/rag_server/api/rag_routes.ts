@@ -84,12 +84,13 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
   const answer = createQueryEndpoint(options);
   app.post(
     "/v1/pipelines/:name",
-    (context) => answer(context.req.raw, context.req.param("name"), context.env.peer),
+    (context) => answer(context.req.raw, context.req.param("name"), context.env),
   );
   app.all("/v1/pipelines/:name", (context) => methodNotAllowed(context, "POST"));
   app.notFound(() => errorReply({ code: "NOT_FOUND", message: "there is nothing at this path" }));
-  app.onError((error, { req }) => {
-    logger.error("Request failed", { method: req.method, path: req.path, error, stack: error.stack });
+  app.onError((error, { req, env }) => {
+    const { method, path } = req;
+    logger.error("Request failed", { request: env.requestId, method, path, error, stack: error.stack });
     return errorReply(internalError);
   });
   return app;

@@ -10,6 +10,8 @@ export interface CallContext {
   readonly principal: Principal;
   /** Aborts when the client disconnects or cancels. */
   readonly signal: AbortSignal;
+  /** Names the request; absent over stdio. */
+  readonly requestId?: string | undefined;
   /** Bound to the request's id. */
   readonly logger: Logger;
   /** The client's address; absent where there is no network between. */
@@ -21,6 +23,7 @@ export function withSignal(caller: CallContext, signal: AbortSignal): CallContex
   return {
     principal: caller.principal,
     signal,
+    requestId: caller.requestId,
     logger: caller.logger,
     get address() {
       return caller.address;

@@ -57,13 +57,13 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
   });
 
   async function exchange(request: Request): Promise<RagReply> {
-    const response = await app.fetch(request, { peer: "127.0.0.1" });
+    const response = await app.fetch(request, { peer: "127.0.0.1", method: request.method, requestId: "1" });
     const reply = { status: response.status, headers: response.headers, text: await response.text() };
     checkReply(request, reply);
     return reply;
   }
   return {
-    fetch: (request) => app.fetch(request, { peer: "127.0.0.1" }),
+    fetch: (request) => app.fetch(request, { peer: "127.0.0.1", method: request.method, requestId: "1" }),
     send: (method, path, init) => exchange(new Request(`http://localhost${path}`, { method, ...init })),
     ask: (query, signal) =>
       exchange(
