@@ -251,6 +251,7 @@ async function runDemo(serving: Serving): Promise<void> {
     logger,
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
+  void tellServiceManager(config.notify_socket, logger);
   await untilStopped();
 }
 
