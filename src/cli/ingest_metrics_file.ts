@@ -13,7 +13,7 @@ export async function writeIngestMetrics(folder: string, run: IngestRun, logger:
   const temporary = `${path}.tmp`;
   try {
     const text = await createMetricsText(ingestMetrics(run));
-    await Deno.writeTextFile(temporary, await text.metrics());
+    await Deno.writeTextFile(temporary, await text.write());
     if (Deno.build.os !== "windows") await Deno.chmod(temporary, 0o644);
     await Deno.rename(temporary, path);
   } catch (error) {

@@ -14,7 +14,7 @@ export async function createMetricsPage(
       if (request.method !== "GET") {
         return new Response("Method Not Allowed\n", { status: 405, headers: { allow: "GET, HEAD" } });
       }
-      return new Response(await text.metrics(), { headers: { "content-type": text.contentType } });
+      return new Response(await text.write(), { headers: { "content-type": text.contentType } });
     },
   };
 }

@@ -1,11 +1,17 @@
 import type { default as prom } from "prom-client";
+import { createSingleFlight } from "../core/async/single_flight.ts";
+import { createSlices } from "../core/async/yield.ts";
 import { durationBounds, type HistogramReading } from "../core/metrics/histogram.ts";
 import type { MetricFamily, Sample } from "../core/metrics/metric_family.ts";
 
-/** What writes metrics in Prometheus's text format, as they are at each call of `metrics()`. */
-export async function createMetricsText(
-  families: readonly MetricFamily[],
-): Promise<Pick<prom.Registry, "metrics" | "contentType">> {
+/** Metrics in Prometheus's text format. */
+export interface MetricsText {
+  readonly contentType: string;
+  /** As they are now; who asks while it is written shares it. The event loop is kept for some milliseconds at a time. */
+  write(): Promise<string>;
+}
+
+export async function createMetricsText(families: readonly MetricFamily[]): Promise<MetricsText> {
   // who has no use for it need not wait for it to load
   const { default: { Counter, Gauge, Histogram, Registry } } = await import("prom-client");
   const registry = new Registry();
@@ -18,7 +24,19 @@ export async function createMetricsText(
     const get = () => Promise.resolve({ ...described, values: valuesOf(family) });
     registry.registerMetric(Object.assign(new Gauge(options), { get }));
   }
-  return registry;
+
+  async function write(): Promise<string> {
+    const nextSlice = createSlices();
+    const parts: string[] = [];
+    for (const { name } of families) {
+      await nextSlice();
+      parts.push(await registry.getSingleMetricAsString(name));
+    }
+    return `${parts.join("\n")}\n`;
+  }
+
+  const writing = createSingleFlight<string>();
+  return { contentType: registry.contentType, write: () => writing.share(write) };
 }
 
 type Value = prom.MetricValueWithName<string>;

@@ -1,4 +1,4 @@
-import type { ProviderMetrics } from "../core/metrics/server_metrics.ts";
+import type { ProviderMetrics, ProviderOperation } from "../core/metrics/server_metrics.ts";
 import type {
   CompletionPart,
   CompletionProvider,
@@ -8,10 +8,10 @@ import type {
 } from "./provider.ts";
 import { ProviderError } from "./provider_error.ts";
 
-type Operation = Parameters<ProviderMetrics["called"]>[0];
-
 /** A provider whose calls are counted. A stream counts when it ends; one that its reader leaves counts as cancelled. */
 export function countCompletion(provider: CompletionProvider, metrics: ProviderMetrics): CompletionProvider {
+  metrics.offers("complete");
+  metrics.offers("stream");
   return {
     ...provider,
     complete: (request) => count(metrics, "complete", () => provider.complete(request), request.signal),
@@ -21,6 +21,7 @@ export function countCompletion(provider: CompletionProvider, metrics: ProviderM
 
 /** A provider whose calls are counted. */
 export function countEmbedding(provider: EmbeddingProvider, metrics: ProviderMetrics): EmbeddingProvider {
+  metrics.offers("embed");
   return {
     ...provider,
     embed: (request) => count(metrics, "embed", () => provider.embed(request), request.signal),
@@ -29,6 +30,7 @@ export function countEmbedding(provider: EmbeddingProvider, metrics: ProviderMet
 
 /** A provider whose calls are counted. */
 export function countRerank(provider: RerankProvider, metrics: ProviderMetrics): RerankProvider {
+  metrics.offers("rerank");
   return {
     ...provider,
     rerank: (request) => count(metrics, "rerank", () => provider.rerank(request), request.signal),
@@ -37,7 +39,7 @@ export function countRerank(provider: RerankProvider, metrics: ProviderMetrics):
 
 async function count<T>(
   metrics: ProviderMetrics,
-  operation: Operation,
+  operation: ProviderOperation,
   call: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {

@@ -37,10 +37,14 @@ export interface StatementMetrics {
   readonly rowBytes: Counter;
 }
 
+export type ProviderOperation = "complete" | "stream" | "embed" | "rerank";
+
 /** What one configured provider counts. */
 export interface ProviderMetrics {
+  /** Says that the provider does this: its errors that alerts wait for are 0 from now on, so that the first is a change. */
+  offers(operation: ProviderOperation): void;
   /** @param result `ok`, `cancelled`, why there was no answer, or the kind of the error */
-  called(operation: "complete" | "stream" | "embed" | "rerank", result: string, ms: number): void;
+  called(operation: ProviderOperation, result: string, ms: number): void;
   readonly retries: Counter;
   readonly tokens: Readonly<Record<"prompt" | "completion" | "cache_creation" | "cache_read", Counter>>;
   /** Asks for the state of its circuit from now on, until the whole is disposed of. */
@@ -220,6 +224,10 @@ export function createServerMetrics() {
     labels: ["version", "deno", "v8"],
   });
 
+  // a series that begins with 1 shows no change: an alert would not hear of the first that failed
+  for (const what of ["configuration", "tokens", "users", "certificate"]) {
+    for (const result of ["ok", "failed"]) reloads.of(what, result);
+  }
   const stage = (server: ServedBy, name: Stage, database = "") => stages.of(server, name, database);
   return {
     families: [
@@ -317,6 +325,9 @@ export function createServerMetrics() {
       }));
       const waits = stage(server, "provider");
       return {
+        offers(operation) {
+          for (const result of ["ok", "credentials"]) providerCalls.of(...labels, operation, result);
+        },
         called(operation, result, ms) {
           called(operation, result, ms);
           waits.observe(ms);

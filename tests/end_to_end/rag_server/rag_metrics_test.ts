@@ -19,6 +19,14 @@ testWithPgvector(
     const pipelines = [handbookPipeline("handbook", parts), handbookPipeline("other", parts)];
     await using running = await startRagServer({ pipelines, metrics });
     const { client, process } = running;
+    const { samples } = await scrape(process);
+    const isThere = (name: string, labels: object) =>
+      samples.some((sample) =>
+        sample.name === name && sample.value === 0 &&
+        Object.entries(labels).every(([label, value]) => sample.labels[label] === value)
+      );
+    assert.ok(isThere("postern_provider_calls_total", { provider: "openai/e", outcome: "credentials" }));
+    assert.ok(isThere("postern_reloads_total", { what: "configuration", outcome: "failed" }));
     const tokens = (await client.ask("handbook", { ...leave, include_sources: true })).tokens_used;
     await client.stream("handbook", leave);
     openai.fail(500, { times: 1 });
