@@ -8,7 +8,7 @@ async function exchange(url: string, method: string, path: string): Promise<{ he
   using connection = await openRawConnection(url);
   await connection.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
   const [head = "", ...body] = (await connection.readToEnd()).split("\r\n\r\n");
-  return { head: head.replace(/\r\ndate: .*/i, ""), body: body.join("\r\n\r\n") };
+  return { head: head.replaceAll(/\r\n(date|x-request-id): .*/gi, ""), body: body.join("\r\n\r\n") };
 }
 
 const servers = [

@@ -104,7 +104,7 @@ const rows: readonly Row[] = [
       "access-control-allow-origin": page,
       "access-control-allow-methods": "GET, HEAD, POST",
       "access-control-allow-headers":
-        "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Requested-With",
+        "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Request-Id, X-Requested-With",
       "access-control-max-age": "600",
     },
   },

@@ -125,7 +125,7 @@ const rows: readonly Row[] = [
       "access-control-allow-origin": page,
       "access-control-allow-methods": "POST, GET",
       "access-control-allow-headers":
-        "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
+        "authorization, content-type, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, x-request-id",
       "access-control-max-age": "600",
       vary: origin,
     },
