@@ -25,13 +25,10 @@ const filesOfPackages = {
 /** What modules of the bundle have to say in another way than their sources. */
 const rewritings: readonly (readonly [RegExp, string])[] = [
   [/(?<=import\.meta\.resolve\("\.\/\w+_worker)\.ts(?="\))/g, ".js"],
-  // for `require("node:…")` of CommonJS modules
-  [
-    /^(?=[^]*Dynamic require of)/,
-    'import{createRequire}from"node:module";const require=createRequire(import.meta.url);',
-  ],
   [/\b__dirname\b/g, "import.meta.dirname"],
   [/(?<=")libpg-query\.wasm(?=")/g, "libpg-query.bin"],
+  // where the packages are, in comments and names of modules: the same bundle wherever that is
+  [/(?:\.\.\/)+[^"\n]*?\/npm\/[^/"\n]+\//g, "npm/"],
 ];
 
 /** The version whose bundler is used, whichever version compiles. */
@@ -57,8 +54,8 @@ export async function bundleProgram(): Promise<Bundle> {
   }));
   await runBundler(entries, folder);
   const sources = await takeSources(folder);
-  await nameChunks(folder);
   await rewriteModules(folder);
+  await nameChunks(folder);
   for (const [name, source] of Object.entries(filesOfPackages)) {
     await Deno.copyFile(source, join(folder, name));
   }
@@ -90,7 +87,8 @@ async function runBundler(entries: readonly string[], folder: string): Promise<v
     ? [Deno.execPath()]
     : ["npx", "-y", `deno@${bundlerVersion}`];
   const options = ["--quiet", "--config", join(root, "deno.json"), "--platform", "deno"];
-  const output = ["--code-splitting", "--minify", "--keep-names", "--sourcemap=external", "--outdir", folder];
+  // not minified: a stack in the log is to say where, and to keep names alone takes time at each call of a function
+  const output = ["--code-splitting", "--sourcemap=external", "--outdir", folder];
   const bundler = new Deno.Command(command, {
     args: [...args, "bundle", ...options, ...output, ...entries],
     cwd: root,

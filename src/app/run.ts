@@ -8,6 +8,7 @@ import type { Authenticator } from "../identity/authenticator.ts";
 import { createSessions, type Sessions } from "../identity/sessions.ts";
 import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
+import { giveUpPermissions } from "./give_up_permissions.ts";
 import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
 import {
   changedDatabases,
@@ -59,13 +60,14 @@ export async function run(options: RunOptions): Promise<void> {
   let { level } = config.log;
   const logger = createLogger({ ...config.log, level: () => level });
   for (const warning of options.warnings) logger.warn(warning);
+  const servesTools = config.http.enabled || !rag;
+  const isStdio = servesTools && !config.http.enabled;
+  await giveUpPermissions(config, { isStdio, logger });
   const metrics = createServerMetrics();
   const { address } = config.metrics;
   const { version } = options.serverInfo;
   await using _metrics = address &&
     await (await import("./serve_metrics.ts")).serveMetrics({ address, metrics, version, logger });
-  const servesTools = config.http.enabled || !rag;
-  const isStdio = servesTools && !config.http.enabled;
   using files = createFileWatch();
   // from the first moment on: without a listener the signal ends the process
   using _hangUp = isStdio ? undefined : onHangUp(() => {

@@ -60,7 +60,12 @@ export type CredentialReply =
   | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string };
 
 async function askWorker(request: CredentialRequest): Promise<{ entries: CredentialEntry[]; text: string }> {
-  const worker = new Worker(import.meta.resolve("./credential_worker.ts"), { type: "module" });
+  // all that it needs comes in messages; the parser looks at two variables, and fails where it may not
+  const env = ["LOG_TOKENS", "LOG_STREAM"];
+  const worker = new Worker(import.meta.resolve("./credential_worker.ts"), {
+    type: "module",
+    deno: { permissions: { env, ffi: false, net: false, read: false, run: false, sys: false, write: false } },
+  });
   const { port1: port, port2: workerPort } = new MessageChannel();
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const entries: CredentialEntry[] = [];

@@ -164,7 +164,11 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}) {
 type PasswordThread = ReturnType<typeof startThread>;
 
 function startThread() {
-  const worker = new Worker(import.meta.resolve("./password_worker.ts"), { type: "module" });
+  // all that it needs comes in messages
+  const worker = new Worker(import.meta.resolve("./password_worker.ts"), {
+    type: "module",
+    deno: { permissions: "none" },
+  });
   const { port1: port, port2: workerPort } = new MessageChannel();
   let pending: PromiseWithResolvers<boolean> | undefined;
   const close = () => {

@@ -76,7 +76,13 @@ type Thread = ReturnType<typeof startThread>;
 
 /** A thread that runs one request at a time. */
 function startThread() {
-  const worker = new Worker(import.meta.resolve("./check_worker.ts"), { type: "module" });
+  // it reads the grammar, a file of the program's
+  const worker = new Worker(import.meta.resolve("./check_worker.ts"), {
+    type: "module",
+    deno: {
+      permissions: { read: true, env: false, ffi: false, net: false, run: false, sys: false, write: false },
+    },
+  });
   const { port1: port, port2: workerPort } = new MessageChannel();
   const ready = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<ThreadReply>();

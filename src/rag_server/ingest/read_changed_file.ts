@@ -101,7 +101,11 @@ export function createFileReader(options: FileReaderOptions) {
 }
 
 function startThread() {
-  const worker = new Worker(import.meta.resolve("./source_worker.ts"), { type: "module" });
+  // all that it needs comes in messages
+  const worker = new Worker(import.meta.resolve("./source_worker.ts"), {
+    type: "module",
+    deno: { permissions: "none" },
+  });
   const { port1: port, port2: workerPort } = new MessageChannel();
   const started = Promise.withResolvers<void>();
   let pending: PromiseWithResolvers<SourceReply> | undefined;
