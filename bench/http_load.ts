@@ -2,7 +2,7 @@
 export interface LoadRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Must occur in its first reply, so that a refusal is not measured as an answer; all others must be as long. */
+  /** Must occur in its first reply, so that a refusal is not measured as an answer; the bodies of all others must be as long. */
   readonly expect: string;
 }
 
@@ -48,7 +48,7 @@ interface DriveOptions extends Pick<LoadOptions, "url" | "pauseMs"> {
   readonly requests: readonly (LoadRequest & { readonly bytes: Uint8Array })[];
   readonly at: number;
   readonly mayGoOn: () => boolean;
-  /** Of the replies to the requests that were answered once, in bytes. */
+  /** Of the bodies of the replies to the requests that were answered once, in bytes. */
   readonly lengths: Map<Uint8Array, number>;
 }
 
@@ -97,7 +97,7 @@ async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void>
 // a character is a byte
 const decoder = new TextDecoder("latin1");
 
-/** Reads a reply to its end, by its Content-Length or its last chunk; tells its length in bytes. */
+/** Reads a reply to its end, by its Content-Length or its last chunk; tells the length of its body in bytes. */
 async function readFirstReply(connection: Deno.Conn, buffer: Uint8Array, expect: string): Promise<number> {
   let text = "";
   for (;;) {
@@ -109,7 +109,7 @@ async function readFirstReply(connection: Deno.Conn, buffer: Uint8Array, expect:
       ? text.endsWith("\r\n0\r\n\r\n")
       : text.length >= end + Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
     if (!isWhole) continue;
-    if (head.startsWith("HTTP/1.1 200") && text.includes(expect)) return text.length;
+    if (head.startsWith("HTTP/1.1 200") && text.includes(expect)) return text.length - end;
     throw new Error(`unexpected reply: ${text.slice(0, 500)}`);
   }
 }
@@ -117,16 +117,26 @@ async function readFirstReply(connection: Deno.Conn, buffer: Uint8Array, expect:
 // "200" in "HTTP/1.1 200 OK"
 const okStatus = [0x32, 0x30, 0x30];
 
-async function readReply(connection: Deno.Conn, buffer: Uint8Array, length: number): Promise<void> {
-  let received = 0;
-  while (received < length) {
-    const bytes = await readSome(connection, buffer);
-    if (received === 0 && !okStatus.every((byte, index) => bytes[9 + index] === byte)) {
-      throw new Error(`unexpected reply: ${decoder.decode(bytes.subarray(0, 500))}`);
-    }
-    received += bytes.length;
+/** Its head, a few hundred bytes, comes in one piece. */
+async function readReply(connection: Deno.Conn, buffer: Uint8Array, bodyLength: number): Promise<void> {
+  const first = await readSome(connection, buffer);
+  const end = endOfHead(first);
+  if (end === -1 || !okStatus.every((byte, index) => first[9 + index] === byte)) {
+    throw new Error(`unexpected reply: ${decoder.decode(first.subarray(0, 500))}`);
   }
-  if (received !== length) throw new Error(`a reply of another length: ${received} bytes for ${length}`);
+  let received = first.length - end;
+  while (received < bodyLength) received += (await readSome(connection, buffer)).length;
+  if (received !== bodyLength) throw new Error(`a body of another length: ${received} for ${bodyLength}`);
+}
+
+const [carriageReturn, lineFeed] = [0x0d, 0x0a];
+
+/** Where the body begins; -1 where the head does not end. */
+function endOfHead(bytes: Uint8Array): number {
+  for (let at = bytes.indexOf(carriageReturn); at !== -1; at = bytes.indexOf(carriageReturn, at + 1)) {
+    if (bytes[at + 1] === lineFeed && bytes[at + 2] === carriageReturn) return at + 4;
+  }
+  return -1;
 }
 
 async function readSome(connection: Deno.Conn, buffer: Uint8Array): Promise<Uint8Array> {
