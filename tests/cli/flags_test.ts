@@ -15,6 +15,7 @@ Deno.test("the flags are these", () => {
     "allow-insecure",
     "cert",
     "chain",
+    "check-config",
     "config",
     "config-schema",
     "confirm-removal",
@@ -250,7 +251,7 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-list-tokens", "-token-expiry", "1d"], "-token-expiry needs -add-token"],
     [
       ["-json"],
-      "-json needs -add-token or -list-tokens or -remove-token or -add-user or -update-user or -enable-user or -disable-user or -delete-user or -list-users or -ingest or -evaluate or -doctor",
+      "-json needs -add-token or -list-tokens or -remove-token or -add-user or -update-user or -enable-user or -disable-user or -delete-user or -list-users or -ingest or -evaluate or -doctor or -check-config",
     ],
     [
       ["-add-token", "-token-expiry", "soon"],
