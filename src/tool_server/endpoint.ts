@@ -126,14 +126,7 @@ function createMcpAnswer(
   const jsonRpc = createJsonRpc(options);
 
   function principalOf(request: Request, addressOf: () => string): Principal | undefined {
-    if (authentication === undefined) {
-      return {
-        kind: "local",
-        get address() {
-          return addressGroup(addressOf());
-        },
-      };
-    }
+    if (authentication === undefined) return new LocalCaller(addressOf);
     return authentication.authenticator.authenticate(request.headers.get("authorization"));
   }
 
@@ -177,18 +170,8 @@ function createMcpAnswer(
       inFlight.cancel(principal, message.value.params?.requestId);
       return new Response(null, { status: 202 });
     }
-    const caller: CallContext = {
-      principal,
-      requestId,
-      logger: options.logger.with({ request: requestId }),
-      // both cost more than some answers, and most requests need neither
-      get address() {
-        return addressOf();
-      },
-      get signal() {
-        return request.signal;
-      },
-    };
+    const logger = options.logger.with({ request: requestId });
+    const caller = new HttpCall(principal, requestId, logger, request, addressOf);
     if (wantsStreamableHttp(request.headers)) {
       return await streamableHttp.serve(request, message.value, caller);
     }
@@ -199,6 +182,35 @@ function createMcpAnswer(
     durations.reply.observe(performance.now() - answeredAt);
     return response;
   };
+}
+
+/**
+ * A call over HTTP. Its address and its signal cost more than some answers, and most requests need neither. A class, since
+ * the engine makes a hidden class for each literal with getters, and keeps it, with all that it leads to, for long.
+ */
+class HttpCall implements CallContext {
+  constructor(
+    readonly principal: Principal,
+    readonly requestId: string,
+    readonly logger: Logger,
+    private readonly request: Request,
+    private readonly addressOf: () => string,
+  ) {}
+  get address(): string {
+    return this.addressOf();
+  }
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+}
+
+/** A caller without a token. A class for the same reason. */
+class LocalCaller {
+  readonly kind = "local";
+  constructor(private readonly addressOf: () => string) {}
+  get address(): string {
+    return addressGroup(this.addressOf());
+  }
 }
 
 function isJson({ headers }: Request): boolean {

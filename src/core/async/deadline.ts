@@ -165,7 +165,7 @@ const tickMs = 1_000;
 /** Its timer alone does not keep the process alive. */
 export function createSharedDeadline(timeoutMs: number): SharedDeadline {
   // in the order of their ends
-  const waits = new Set<{ readonly lastTick: number; readonly expire: () => void }>();
+  const waits = new Set<Wait>();
   // counted, since to ask for the time costs more than all else here
   let ticks = 0;
   const ticksOfWait = Math.ceil(timeoutMs / tickMs) + 1;
@@ -175,7 +175,7 @@ export function createSharedDeadline(timeoutMs: number): SharedDeadline {
     for (const wait of waits) {
       if (wait.lastTick > ticks) return;
       waits.delete(wait);
-      wait.expire();
+      wait.expire?.();
     }
   }, tickMs);
   Deno.unrefTimer(timer);
@@ -183,11 +183,22 @@ export function createSharedDeadline(timeoutMs: number): SharedDeadline {
   return {
     race<T, L>(work: Promise<T>, late: L): Promise<T | L> {
       return new Promise((resolve, reject) => {
-        const wait = { lastTick: ticks + ticksOfWait, expire: () => resolve(late) };
+        const wait: Wait = { lastTick: ticks + ticksOfWait, expire: () => resolve(late) };
         waits.add(wait);
-        work.finally(() => waits.delete(wait)).then(resolve, reject);
+        const forget = () => {
+          waits.delete(wait);
+          // V8 keeps what was in a set until the old generation is collected, once the set is in that
+          wait.expire = undefined;
+        };
+        work.finally(forget).then(resolve, reject);
       });
     },
     close: () => clearInterval(timer),
   };
+}
+
+interface Wait {
+  readonly lastTick: number;
+  /** Absent once the work has ended. */
+  expire: (() => void) | undefined;
 }

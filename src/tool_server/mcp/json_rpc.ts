@@ -115,10 +115,15 @@ function createListPreparer(): (tools: readonly ToolDescription[]) => PreparedRe
   return (tools) => {
     const known = prepared.get(tools);
     if (known !== undefined) return known;
-    const result = { preparedJson: JSON.stringify({ tools }) };
+    const result = { preparedJson: asciiJson(JSON.stringify({ tools })) };
     prepared.set(tools, result);
     return result;
   };
+}
+
+/** The same JSON in ASCII: the engine holds that in half of the bytes, and has nothing to translate when it goes out. */
+function asciiJson(json: string): string {
+  return json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function isObject(value: unknown): value is Params {

@@ -20,15 +20,22 @@ export interface CallContext {
 
 /** The same call with another signal. The address is not looked at: it may be made only when it is asked for. */
 export function withSignal(caller: CallContext, signal: AbortSignal): CallContext {
-  return {
-    principal: caller.principal,
-    signal,
-    requestId: caller.requestId,
-    logger: caller.logger,
-    get address() {
-      return caller.address;
-    },
-  };
+  return new CallWithSignal(caller, signal);
+}
+
+// a class, as in endpoint.ts: a literal with getters would be kept for long
+class CallWithSignal implements CallContext {
+  readonly principal: Principal;
+  readonly requestId: string | undefined;
+  readonly logger: Logger;
+  constructor(private readonly caller: CallContext, readonly signal: AbortSignal) {
+    this.principal = caller.principal;
+    this.requestId = caller.requestId;
+    this.logger = caller.logger;
+  }
+  get address(): string | undefined {
+    return this.caller.address;
+  }
 }
 
 export interface JsonSchema {
