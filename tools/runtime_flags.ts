@@ -10,5 +10,14 @@ export const permissions = [
   "--allow-sys",
 ];
 
-// translated well, PGlite's WebAssembly takes 1.7 GB
-export const v8Flags = "--no-wasm-tier-up,--no-wasm-dynamic-tiering";
+// V8 before version 14 takes a third more CPU for 100 rows where its young generation is this small
+const semiSpaceMegabytes = Number.parseInt(Deno.version.v8) >= 14 ? 16 : 32;
+
+export const v8Flags = [
+  // translated well, PGlite's WebAssembly takes 1.7 GB
+  "--no-wasm-tier-up",
+  "--no-wasm-dynamic-tiering",
+  // what calls leave behind is collected sooner (docs/performance.md)
+  `--max-semi-space-size=${semiSpaceMegabytes}`,
+  "--heap-growing-percent=50",
+].join(",");
