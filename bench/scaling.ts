@@ -1,7 +1,7 @@
 /**
  * How the cost of a call grows with the rows and columns of its answer, with connections, principals and databases.
  *
- *   TEST_DATABASE_URL=postgres://… deno task bench:growth [answers] [connections] [principals] [databases]
+ *   TEST_DATABASE_URL=postgres://… deno task bench:scaling [answers] [connections] [principals] [databases]
  */
 import { tokenOf } from "./credential_texts.ts";
 import { httpLoad, type LoadRequest } from "./http_load.ts";
