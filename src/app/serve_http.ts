@@ -1,15 +1,14 @@
 import { createClientAddress } from "../http/client_address.ts";
 import type { Config } from "../config/mod.ts";
-import type { AccessLog } from "../core/access_log.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createSharedDeadline } from "../core/async/deadline.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
+import { type AccessLog, logAccess } from "../http/access_log.ts";
 import { countRequests } from "../http/count_requests.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { type RouteBindings, startListener } from "../http/listener.ts";
-import { logAccess } from "../http/log_access.ts";
 import { type Authentication, createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import { createReadiness } from "../tool_server/readiness.ts";
@@ -91,7 +90,7 @@ export async function serveHttp(options: {
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
     handle: countRequests(
-      access === undefined ? handle : logAccess(handle, toolServerRoute, access),
+      logAccess(handle, toolServerRoute, access),
       toolServerRoute,
       metrics.ofRequests("tool_server"),
     ),

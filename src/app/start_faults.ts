@@ -1,15 +1,14 @@
-import { join } from "node:path";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import type { ServerFile } from "../doctor/file_checks.ts";
 import { readTokenFile } from "../identity/tokens/token_file.ts";
 import { readUserFile } from "../identity/users/user_file.ts";
-import { checkHistoryFile } from "../tool_server/questions/sqlite_history.ts";
+import { checkHistoryFile, historyFile } from "../tool_server/questions/sqlite_history.ts";
 import { readTls } from "./tls_files.ts";
 
 /** The files that a start ends with an error for if it cannot use them. Those of a database are not among them. */
 export function serverFiles({ http, server, data_dir }: Config): ServerFile[] {
-  const history = data_dir === undefined ? undefined : join(data_dir, "turns.sqlite");
+  const history = data_dir === undefined ? undefined : historyFile(data_dir);
   return [
     ...tlsFiles("http.tls", http.tls),
     ...tlsFiles("server.tls", server.tls),

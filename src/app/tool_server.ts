@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import type { WaitBounds } from "../core/admission.ts";
@@ -19,7 +18,7 @@ import { createAnswerByModel } from "../tool_server/questions/answer_by_model.ts
 import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
 import { createMemoryHistory, type History, historyOwner } from "../tool_server/questions/history.ts";
 import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
-import { createSqliteHistory } from "../tool_server/questions/sqlite_history.ts";
+import { createSqliteHistory, historyFile } from "../tool_server/questions/sqlite_history.ts";
 import { countRows } from "../tool_server/tools/count_rows.ts";
 import {
   createDatabaseDirectory,
@@ -191,7 +190,7 @@ export function openHistory(
   const now = Date.now;
   const history = data_dir === undefined
     ? createMemoryHistory({ now })
-    : createSqliteHistory({ path: join(data_dir, "turns.sqlite"), now, logger });
+    : createSqliteHistory({ path: historyFile(data_dir), now, logger });
   const timer = setInterval(history.clearExpired, clearEveryMs);
   // the timer alone does not keep the process alive
   Deno.unrefTimer(timer);

@@ -55,9 +55,8 @@ export function createAuthenticator(
 
 /**
  * Of headers that let a caller in, with the digests of their tokens: to make one takes as long as all else about a short
- * request. Only digests are remembered. What they are good for is looked up each time, so a token that has ended is
- * refused from then on, and its header is forgotten. No other header is remembered, so how long an answer takes tells nothing
- * of them.
+ * request. What a token is good for is looked up each time: one that has ended is refused from then on, and its header is
+ * forgotten. No other header is remembered, so how long an answer takes tells nothing of them.
  */
 const maxKnownBytes = 1_048_576;
 /** About as much as the engine needs for one. */

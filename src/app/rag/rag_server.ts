@@ -2,12 +2,11 @@ import type { Config, PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
-import type { AccessLog } from "../../core/access_log.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import { type AccessLog, logAccess } from "../../http/access_log.ts";
 import { countRequests } from "../../http/count_requests.ts";
 import { type RouteBindings, startListener } from "../../http/listener.ts";
-import { logAccess } from "../../http/log_access.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
@@ -148,7 +147,7 @@ async function serve(
     address,
     ...(tls === undefined ? {} : { tls }),
     handle: countRequests(
-      access === undefined ? handle : logAccess(handle, ragServerRoute, access),
+      logAccess(handle, ragServerRoute, access),
       ragServerRoute,
       metrics.ofRequests("rag_server"),
     ),

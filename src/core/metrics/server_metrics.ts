@@ -76,8 +76,7 @@ export function createServerMetrics() {
   });
   const refusals = createCounters({
     name: "postern_refusals_total",
-    help:
-      "Requests that were refused before they were read: for their token, Host or Origin, or for want of room.",
+    help: "Requests that were refused before they were read: for their token, Host or Origin.",
     labels: ["server", "reason"],
   });
   const toolCalls = createCounters({

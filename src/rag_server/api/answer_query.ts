@@ -38,8 +38,8 @@ export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
 /**
  * Answers a query in parts, as server-sent events with status 200: any number of `chunk`, then one `done`, or one
  * `error` in its place. A `done` has `sources` and `tokens_used` where sources are included. The reply waits for the
- * first event, so that a filter that does not fit the tables, a server without room and a database that is down have a status of their
- * own.
+ * first event, so that a filter that does not fit the tables, a server without room and a database that is down have a
+ * status of their own.
  */
 export async function answerInParts(options: QueryToAnswer): Promise<Response> {
   const { running } = options;

@@ -41,13 +41,12 @@ export function createRunningQueries() {
   function begin(clientSignal: AbortSignal, timeoutMs: number): RunningQuery {
     const controller = new AbortController();
     const { signal } = controller;
-    let endedBy: EarlyEnd | undefined;
     let giveUp = (_reason: unknown) => {};
 
     function end(why: EarlyEnd): void {
       if (!enders.has(end)) return;
       finish();
-      endedBy = why;
+      running.endedBy = why;
       controller.abort(reasons[why]());
       giveUp(signal.reason);
     }
@@ -57,16 +56,9 @@ export function createRunningQueries() {
       clientSignal.removeEventListener("abort", leave);
     }
     const leave = () => end("client_left");
-    const stopTimer = startTimer(timeoutMs, () => end("timeout"));
-    enders.add(end);
-    if (clientSignal.aborted) leave();
-    else clientSignal.addEventListener("abort", leave);
-
-    return {
+    const running: RunningQuery & { endedBy: EarlyEnd | undefined } = {
       signal,
-      get endedBy() {
-        return endedBy;
-      },
+      endedBy: undefined,
       wait: (work) =>
         new Promise((resolve, reject) => {
           if (signal.aborted) return reject(signal.reason);
@@ -76,6 +68,11 @@ export function createRunningQueries() {
       leave,
       finish,
     };
+    const stopTimer = startTimer(timeoutMs, () => end("timeout"));
+    enders.add(end);
+    if (clientSignal.aborted) leave();
+    else clientSignal.addEventListener("abort", leave);
+    return running;
   }
 
   return {

@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../core/app_error.ts";
 import { isOpenToOthers } from "../../core/files/file_access.ts";
@@ -11,6 +11,9 @@ import {
   isKept,
   replyText,
 } from "./history.ts";
+
+/** The history's file in `data_dir`. */
+export const historyFile = (dataDir: string): string => join(dataDir, "turns.sqlite");
 
 export interface SqliteHistoryOptions {
   readonly path: string;

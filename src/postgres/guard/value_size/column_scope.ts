@@ -50,7 +50,7 @@ export interface Scope extends Around {
   all(table?: string): readonly Column[];
   readonly readsTable: boolean;
   /** The names of this scope alone. */
-  readonly names: ReturnType<typeof createNames>;
+  names(): ReturnType<typeof createNames>;
 }
 
 interface Found {
@@ -67,7 +67,7 @@ export function createScope(
   { ctes, outer }: Around,
   spend: (steps: number) => void,
 ): Scope {
-  let names: Scope["names"] | undefined;
+  let names: ReturnType<Scope["names"]> | undefined;
   const scope: Scope = {
     ctes,
     outer,
@@ -76,20 +76,18 @@ export function createScope(
     all(table) {
       if (table === undefined) return relations.flatMap((relation) => relation.columns);
       for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
-        const found = at.names.relation(table);
+        const found = at.names().relation(table);
         if (found !== undefined) return found.columns;
       }
       return tableColumns;
     },
-    get names() {
-      return names ??= createNames(relations, spend);
-    },
+    names: () => names ??= createNames(relations, spend),
   };
 
   function findOf(table: string, name: string): Shape {
     for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
       spend(1);
-      const found = at.names.relation(table);
+      const found = at.names().relation(table);
       if (found !== undefined) return found.byName.get(name) ?? found.byName.get(undefined) ?? tableColumn;
     }
     // a column of a type of rows, as in (a).b
@@ -101,12 +99,12 @@ export function createScope(
     let row: readonly Column[] | undefined;
     for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
       spend(1);
-      const { byName } = at.names.every;
+      const { byName } = at.names().every;
       const column = byName.get(name);
       if (column !== undefined) return eitherOf([...found, column]);
       const nameless = byName.get(undefined);
       if (nameless !== undefined) found.push(nameless);
-      row ??= at.names.relation(name)?.columns;
+      row ??= at.names().relation(name)?.columns;
     }
     spend(row?.length ?? 0);
     if (row !== undefined) found.push(madeOf(row.map((column) => column.shape)));

@@ -1,0 +1,146 @@
+import { type LoggerOptions, logLine, writeToStderr } from "../core/logger.ts";
+import { type Principal, principalKey } from "../core/principal.ts";
+import { pathOf } from "./count_requests.ts";
+import type { ListenerOptions } from "./listener.ts";
+
+/** A request that has been answered. */
+export interface AccessRecord {
+  readonly method: string;
+  /** As the server knows it, as in `/v1/pipelines/{name}`; never what a caller wrote in its place. */
+  readonly route: string;
+  readonly status: number;
+  /** Of the reply's body; undefined where the client left before its end. */
+  readonly bytes: number | undefined;
+  readonly ms: number;
+  readonly requestId: string;
+  /** Who was let in. */
+  readonly principal: Principal | undefined;
+  /** The one that was asked. */
+  readonly pipeline: string | undefined;
+}
+
+/** One line for each request. Disposing of it writes what has not been written yet. */
+export interface AccessLog extends Disposable {
+  write(record: AccessRecord): void;
+}
+
+/** Lines wait so long for others, as to write each by itself costs more than to make it. */
+const gatherMs = 100;
+const mostGathered = 64 * 1024;
+
+/**
+ * Lines as the log's own, whatever the log's level is. Nothing in them is redacted: all is from the configuration, the
+ * credential files or fixed lists, and a request's id was looked at when it was taken.
+ */
+export function createAccessLog(
+  { format, write = writeToStderr }: Pick<LoggerOptions, "format" | "write">,
+): AccessLog {
+  let gathered = "";
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const text = gathered;
+    gathered = "";
+    if (text !== "") write(text);
+  }
+
+  return {
+    write({ method, route, status, bytes, ms, requestId, principal, pipeline }) {
+      // what is undefined is left out
+      gathered += logLine(format, new Date(), "info", "Request answered", {
+        method,
+        route,
+        pipeline,
+        status,
+        bytes,
+        ms: Math.round(ms * 10) / 10,
+        principal: principal && principalKey(principal),
+        user: principal?.kind === "session" ? principal.username : undefined,
+        request: requestId,
+      });
+      if (gathered.length >= mostGathered) flush();
+      else if (timer === undefined) {
+        timer = setTimeout(flush, gatherMs);
+        // the timer alone does not keep the process alive
+        Deno.unrefTimer(timer);
+      }
+    },
+    [Symbol.dispose]: flush,
+  };
+}
+
+/**
+ * Tells the access log of each request, once its reply is complete as far as this process goes.
+ *
+ * @param routeOf as countRequests() takes it
+ * @param log absent where nobody wants to know
+ */
+export function logAccess(
+  handle: ListenerOptions["handle"],
+  routeOf: (path: string) => string,
+  log: AccessLog | undefined,
+): ListenerOptions["handle"] {
+  if (log === undefined) return handle;
+  return async (request, bindings) => {
+    const startedAt = performance.now();
+    const end = (status: number, bytes: number | undefined) => {
+      const { method, requestId, principal, pipeline } = bindings;
+      const route = routeOf(pathOf(request.url));
+      log.write({
+        method,
+        route,
+        status,
+        bytes,
+        ms: performance.now() - startedAt,
+        requestId,
+        principal,
+        pipeline,
+      });
+    };
+    try {
+      const response = await handle(request, bindings);
+      const length = response.headers.get("content-length");
+      if (length === null && response.body !== null) return countBody(response, response.body, end);
+      end(response.status, Number(length ?? 0));
+      return response;
+    } catch (error) {
+      end(500, undefined);
+      throw error;
+    }
+  };
+}
+
+/** The same response, of which `end` is told when its body has been read to its end, or by nobody any more. */
+function countBody(
+  response: Response,
+  body: ReadableStream<Uint8Array>,
+  end: (status: number, bytes: number | undefined) => void,
+): Response {
+  const { status, headers } = response;
+  const reader = body.getReader();
+  let bytes = 0;
+  const counted = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          controller.close();
+          end(status, bytes);
+        } else {
+          bytes += value.byteLength;
+          controller.enqueue(value);
+        }
+      } catch (error) {
+        end(status, undefined);
+        throw error;
+      }
+    },
+    cancel(reason) {
+      end(status, undefined);
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+  return new Response(counted, { status, headers });
+}
