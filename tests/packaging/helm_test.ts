@@ -84,6 +84,42 @@ testWithPrograms(["helm"], "Helm takes the chart, and makes what Kubernetes runs
   );
 });
 
+testWithPrograms(
+  ["helm"],
+  "with metrics.enabled each pod serves its metrics, to whom the policy names",
+  async () => {
+    const prometheus = { podSelector: { matchLabels: { app: "prometheus" } } };
+    await using folder = await temporaryFolder();
+    const file = `${folder.path}/values.yaml`;
+    await Deno.writeTextFile(
+      file,
+      stringify({
+        metrics: { enabled: true, port: 9999 },
+        networkPolicy: { metrics: { from: [prometheus] } },
+        rag: { enabled: true, env: [{ name: "POSTERN_LOG_LEVEL", value: "debug" }] },
+      }),
+    );
+    const documents = parseAllDocuments(await succeed("helm", [...template, "--values", file]));
+    const objects = (Array.isArray(documents) ? documents : []).map((document) =>
+      record.parse(document.toJS())
+    );
+    const specs = (wanted: string) => objects.filter(({ kind }) => kind === wanted).map(({ spec }) => spec);
+    for (const spec of specs("Deployment")) {
+      const [{ env, ports }] = deployment.parse(spec).template.spec.containers;
+      assert.ok(JSON.stringify(env).includes('{"name":"POSTERN_METRICS_ADDRESS","value":":9999"}'));
+      assert.ok(JSON.stringify(ports).includes('{"name":"metrics","containerPort":9999}'));
+    }
+    const policies = specs("NetworkPolicy");
+    assert.equal(policies.length, 2);
+    for (const policy of policies) {
+      assert.deepEqual(record.array().parse(record.parse(policy)["ingress"]).at(-1), {
+        ports: [{ port: "metrics" }],
+        from: [prometheus],
+      });
+    }
+  },
+);
+
 const named = z.looseObject({ name: z.string() });
 const deployment = z.looseObject({
   template: z.looseObject({

@@ -87,12 +87,21 @@ spec:
             {{- range concat .flags .values.args }}
             - {{ . | quote }}
             {{- end }}
-          {{- with .values.env }}
+          {{- $metrics := .root.Values.metrics }}
+          {{- if or $metrics.enabled .values.env }}
           env:
+            {{- if $metrics.enabled }}
+            - { name: POSTERN_METRICS_ADDRESS, value: ":{{ $metrics.port }}" }
+            {{- end }}
+            {{- with .values.env }}
             {{- toYaml . | nindent 12 }}
+            {{- end }}
           {{- end }}
           ports:
             - { name: http, containerPort: {{ .values.port }} }
+            {{- if $metrics.enabled }}
+            - { name: metrics, containerPort: {{ $metrics.port }} }
+            {{- end }}
           startupProbe:
             httpGet: { path: {{ .live }}, port: http }
             periodSeconds: 2
@@ -207,6 +216,11 @@ spec:
       from:
         {{- toYaml . | nindent 8 }}
       {{- end }}
+    {{- if .root.Values.metrics.enabled }}
+    - ports: [{ port: metrics }]
+      from:
+        {{- toYaml (default (list (dict "podSelector" dict)) .root.Values.networkPolicy.metrics.from) | nindent 8 }}
+    {{- end }}
   egress:
     - ports:
         - { port: 53, protocol: UDP }
