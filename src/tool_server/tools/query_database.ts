@@ -34,14 +34,18 @@ Rows come as tab-separated values under a header, between two marks: what stands
 \\N is NULL, and tab, line feed and backslash are escaped as \\t, \\n, \\\\. At most \`limit\` rows come back; the answer says
 where there are more and which \`offset\` gets the next. Prefer WHERE, GROUP BY and aggregates to fetching many rows.`;
 
+const query = z.string().min(1).max(100_000);
+
 const input = z.strictObject({
-  query: z.string().min(1).max(100_000).describe("A request in natural language, or one SQL statement."),
+  query: query.describe("A request in natural language, or one SQL statement."),
   limit: z.int().min(1).max(1000).default(100).describe("Rows to return at most."),
   offset: z.int().min(0).max(1_000_000).default(0).describe(
     "Rows to skip first. Only sensible where the statement has an ORDER BY.",
   ),
   database: databaseArgument,
 });
+
+const inputOfSql = input.extend({ query: query.describe("One SQL statement.") });
 
 const output = z.object({
   database: z.string(),
@@ -67,7 +71,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
     name: "query_database",
     title: "Query database",
     description: (answerQuestion === undefined ? sqlAlone : inWords) + aboutSql,
-    input,
+    input: answerQuestion === undefined ? inputOfSql : input,
     output,
     untrusted: ["question", "columns", "rows"],
     async run({ query, limit, offset, database: name }, { principal, signal, logger }) {
