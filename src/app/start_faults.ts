@@ -1,3 +1,4 @@
+import { checkAuditFile } from "../audit/append_lines.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import type { ServerFile } from "../doctor/file_checks.ts";
@@ -7,7 +8,8 @@ import { checkHistoryFile, historyFile } from "../tool_server/questions/sqlite_h
 import { readTls } from "./tls_files.ts";
 
 /** The files that a start ends with an error for if it cannot use them. Those of a database are not among them. */
-export function serverFiles({ http, server, data_dir }: Config): ServerFile[] {
+export function serverFiles({ http, server, data_dir, audit }: Config): ServerFile[] {
+  const trail = audit.file;
   const history = data_dir === undefined ? undefined : historyFile(data_dir);
   return [
     ...tlsFiles("http.tls", http.tls),
@@ -18,6 +20,7 @@ export function serverFiles({ http, server, data_dir }: Config): ServerFile[] {
         { what: "user file", path: http.auth.user_file, read: () => readUserFile(http.auth.user_file) },
       ]
       : []),
+    ...(trail === undefined ? [] : [{ what: "audit trail", path: trail, read: () => checkAuditFile(trail) }]),
     ...(history === undefined
       ? []
       : [{ what: "history", path: history, read: () => checkHistoryFile(history) }]),

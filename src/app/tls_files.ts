@@ -14,14 +14,16 @@ export interface TlsFiles {
 /**
  * Reads the certificate, its key, and the intermediate certificates that are sent after it.
  * @param section of the configuration, for errors: `http.tls`
- * @throws {AppError} `invalid` naming the setting whose file is missing or is not what it should be, or both where the key
- * is another certificate's
+ * @throws {AppError} `invalid` naming each setting whose file is missing or is not what it should be, or both where the
+ * key is another certificate's
  */
 export async function readTls(files: TlsFiles, section: string): Promise<TlsPair> {
-  const [cert, key, chain] = await Promise.all([
+  const [cert = "", key = "", chain = ""] = await readEach([
     readPem(files.cert_file, `${section}.cert_file`, "CERTIFICATE"),
     readPem(files.key_file, `${section}.key_file`, "PRIVATE KEY"),
-    files.chain_file === undefined ? "" : readPem(files.chain_file, `${section}.chain_file`, "CERTIFICATE"),
+    ...(files.chain_file === undefined
+      ? []
+      : [readPem(files.chain_file, `${section}.chain_file`, "CERTIFICATE")]),
   ]);
   const [own] = parseCertificates(cert, `${section}.cert_file ${files.cert_file}`);
   parseCertificates(chain, `${section}.chain_file ${files.chain_file}`);
@@ -83,6 +85,16 @@ export async function watchTls(options: TlsWatchOptions): Promise<WatchedFiles> 
 
   const paths = [tls.cert_file, tls.key_file, tls.chain_file].filter((path) => path !== undefined);
   return await files.watch({ paths, onChange: reload });
+}
+
+/** All faults in one error, in the order of the settings. */
+async function readEach(readings: readonly Promise<string>[]): Promise<string[]> {
+  const settled = await Promise.allSettled(readings);
+  const causes = settled.flatMap((one) => one.status === "rejected" ? [one.reason] : []);
+  if (causes.length > 0) {
+    throw new AppError("invalid", causes.map(({ message }) => message).join("; "), { cause: causes[0] });
+  }
+  return settled.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
 }
 
 async function readPem(path: string | undefined, setting: string, label: string): Promise<string> {

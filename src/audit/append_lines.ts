@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { AppError } from "../core/app_error.ts";
 import { giveToOwnerOf } from "../core/files/file_access.ts";
 import { requireRegular } from "../core/files/read_regular_file.ts";
@@ -58,6 +59,25 @@ export async function appendLines(
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError("unavailable", `Cannot write ${path}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/**
+ * Whether a trail could be written, as far as its path tells: nothing is made, changed or locked.
+ *
+ * @throws AppError `not_found` where its folder does not exist, `invalid` for what is no file, `unavailable` for others
+ */
+export async function checkAuditFile(path: string): Promise<void> {
+  try {
+    requireRegular(await Deno.stat(path), "write", path);
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    if (!(cause instanceof Deno.errors.NotFound)) {
+      throw new AppError("unavailable", `Cannot write ${path}: ${reasonOf(cause)}`, { cause });
+    }
+    const folder = await Deno.stat(dirname(path)).catch(() => undefined);
+    if (folder?.isDirectory) return;
+    throw new AppError("not_found", `Cannot write ${path}: its folder does not exist`, { cause });
   }
 }
 

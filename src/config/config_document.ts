@@ -61,7 +61,26 @@ export function readConfigDocument(text: string): { document?: ConfigDocument; f
       faults: [...faults, { path: "", line: 1, column: 1, message: "expected a mapping of settings" }],
     };
   }
-  return { document: createDocument(tree, yaml, placeAt), faults };
+  const document = createDocument(tree, yaml, placeAt);
+  const cycle = findCycle(tree, [], new Set());
+  if (cycle !== undefined) {
+    const message = "the alias stands within what it names, which would never end";
+    return { faults: [...faults, { path: formatPath(cycle), ...document.place(cycle, "key"), message }] };
+  }
+  return { document, faults };
+}
+
+/** Where a value holds itself, as an alias within its own anchor makes it. */
+function findCycle(value: unknown, path: SettingPath, around: Set<unknown>): SettingPath | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (around.has(value)) return path;
+  around.add(value);
+  for (const [key, inner] of Object.entries(value)) {
+    const cycle = findCycle(inner, [...path, Array.isArray(value) ? Number(key) : key], around);
+    if (cycle !== undefined) return cycle;
+  }
+  around.delete(value);
+  return undefined;
 }
 
 function createDocument(tree: ValueMap, yaml: Document.Parsed, placeAt: PlaceAt): ConfigDocument {

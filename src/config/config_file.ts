@@ -34,15 +34,17 @@ export async function readConfigFile(
     } catch (error) {
       const missing = error instanceof Deno.errors.NotFound;
       if (missing && named === undefined) continue;
-      const reason = missing
-        ? "there is no such file"
-        : error instanceof Error
-        ? error.message
-        : String(error);
-      throw new ConfigError([{ path: "", ...named?.origin, message: reason }], path);
+      throw new ConfigError([{ path: "", ...named?.origin, message: reasonOf(error) }], path);
     }
   }
   return undefined;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) return "there is no such file";
+  if (error instanceof Deno.errors.IsADirectory) return "it is a folder; name the file in it";
+  if (error instanceof Deno.errors.PermissionDenied) return "this user may not read it";
+  return error instanceof Error ? error.message : String(error);
 }
 
 function namedFile({ configPath, env }: FindOptions): { path: string; origin: Partial<Fault> } | undefined {

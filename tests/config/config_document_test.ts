@@ -28,6 +28,11 @@ Deno.test("readConfigDocument() refuses what is no single, finite mapping", () =
     ["a: 1\n---\nb: 2", /^line 2, column 1: a second document starts here; the file may hold only one$/],
     ["a: *missing", /Unresolved alias/],
     ["a: &a [x]\nb: { <<: *a }", /Merge sources must be maps/],
+    [
+      "a: 1\nb: &b [x, *b]",
+      /^line 2, column 11: b\[1\]: the alias stands within what it names, which would never end$/,
+    ],
+    ["a: &a\n  b: { c: *a }", /^line 2, column 8: a\.b\.c: the alias stands within/],
     ["text", /^line 1, column 1: expected a mapping of settings$/],
   ];
   for (const [text, message] of cases) {

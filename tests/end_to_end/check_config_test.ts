@@ -53,6 +53,7 @@ Deno.test("-check-config takes a file that a server would start with, and asks n
 Deno.test("-check-config finds what a start would refuse besides the file's own text", async () => {
   await using folder = await createConfigFolder(`
 data_dir: data
+audit: { file: absent/audit.jsonl }
 http: { enabled: true, tls: { enabled: true, cert_file: absent.crt, key_file: absent.key } }
 `);
   await Deno.writeTextFile(join(folder.path, "tokens.yaml"), "people: {}\n");
@@ -63,8 +64,12 @@ http: { enabled: true, tls: { enabled: true, cert_file: absent.crt, key_file: ab
   const { code, stdout } = await check(folder.configFile);
   assert.equal(code, 1);
   const told = stdout.match(/^ERROR .*$/gm) ?? [];
-  assert.equal(told.length, 3, stdout);
-  assert.match(stdout, /http\.tls\.cert_file .*absent\.crt: there is no such file/);
+  assert.equal(told.length, 4, stdout);
+  assert.match(stdout, /Cannot write .*absent.audit\.jsonl: its folder does not exist/);
+  assert.match(
+    stdout,
+    /http\.tls\.cert_file .*absent\.crt: there is .*; .*key_file .*absent\.key: there is no/,
+  );
   assert.match(stdout, /tokens\.yaml/);
   assert.match(
     stdout,
@@ -76,4 +81,6 @@ Deno.test("-check-config says where there is no file", async () => {
   const { code, stdout } = await check("/nowhere/config.yaml");
   assert.equal(code, 1);
   assert.match(stdout, /^ERROR {3}there is no such file\n\/nowhere\/config\.yaml cannot be used/);
+  await using folder = await createConfigFolder("");
+  assert.match((await check(folder.path)).stdout, /^ERROR {3}it is a folder; name the file in it\n/);
 });
