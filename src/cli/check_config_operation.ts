@@ -1,6 +1,6 @@
 import { findStartFaults } from "../app/start_faults.ts";
 import { ConfigError, type Fault, faultText, loadConfig, type LoadOptions } from "../config/mod.ts";
-import { jsonText, type Print, visible } from "./output.ts";
+import { counted, jsonText, type Print, visible } from "./output.ts";
 
 interface CheckedConfig {
   readonly path: string | undefined;
@@ -27,9 +27,8 @@ export async function checkConfig(
     }
     for (const warning of warnings) print(`WARNING ${visible(warning)}`);
     const end = faults.length > 0 ? "cannot be used" : "can be used";
-    print(
-      `${visible(path ?? "The configuration")} ${end}: ${faults.length} errors, ${warnings.length} warnings`,
-    );
+    const counts = `${counted(faults.length, "error")}, ${counted(warnings.length, "warning")}`;
+    print(`${visible(path ?? "The configuration")} ${end}: ${counts}`);
   }
   return faults.length > 0 ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 import type { Diagnosis } from "../doctor/doctor.ts";
 import type { NamedResult } from "../rag_server/checks/check.ts";
-import { jsonText, type Print, visible } from "./output.ts";
+import { counted, jsonText, type Print, visible } from "./output.ts";
 
 export interface DoctorSettings {
   /** Print JSON in place of text for people. */
@@ -63,8 +63,4 @@ const signs = {
 
 function countOf(results: readonly NamedResult[], severity: "error" | "warning"): number {
   return results.filter((result) => !result.ok && result.severity === severity).length;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count === 0 ? "no" : count} ${noun}${count === 1 ? "" : "s"}`;
 }

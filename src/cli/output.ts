@@ -72,6 +72,11 @@ export function jsonTime(ms: number | null): string | null {
   return ms === null ? null : formatTimestamp(ms);
 }
 
+/** `no errors`, `1 error`, `2 errors`. */
+export function counted(count: number, noun: string): string {
+  return `${count === 0 ? "no" : count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** A point in time for people, to the minute. */
 export function plainTime(ms: number): string {
   return formatTimestamp(ms).replace("T", " ").replace(/:\d\dZ$/, " UTC");

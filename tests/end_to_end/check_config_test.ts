@@ -46,7 +46,7 @@ Deno.test("-check-config takes a file that a server would start with, and asks n
   );
   const { code, stdout } = await check(folder.configFile);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /config\.yaml can be used: 0 errors, 0 warnings\n$/);
+  assert.match(stdout, /config\.yaml can be used: no errors, no warnings\n$/);
   assert.equal(isAsked, false);
 });
 
@@ -80,7 +80,10 @@ http: { enabled: true, tls: { enabled: true, cert_file: absent.crt, key_file: ab
 Deno.test("-check-config says where there is no file", async () => {
   const { code, stdout } = await check("/nowhere/config.yaml");
   assert.equal(code, 1);
-  assert.match(stdout, /^ERROR {3}there is no such file\n\/nowhere\/config\.yaml cannot be used/);
+  assert.match(
+    stdout,
+    /^ERROR {3}there is no such file\n\/nowhere\/config\.yaml cannot be used: 1 error, no warnings\n$/,
+  );
   await using folder = await createConfigFolder("");
   assert.match((await check(folder.path)).stdout, /^ERROR {3}it is a folder; name the file in it\n/);
 });

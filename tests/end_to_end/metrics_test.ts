@@ -91,6 +91,26 @@ testWithPostgres("the metrics count what callers did, and how it ended", async (
   assert.doesNotMatch(text, /a_tool_of_my_own|mine|generate_series|pg_class|wrong|127\.0\.0\.1/);
 });
 
+testWithPostgres("the metrics count calls that are refused for want of room", async () => {
+  await using database = await createTestDatabase();
+  const entry = databaseEntry("main", database.name, "pool_max_conns: 1");
+  await using running = await startConfiguredServer(
+    `{ databases: [${entry}], admission: { max_waiting: 1 }, ${here} }`,
+  );
+  const { server, client } = running;
+  const ask = (n: number) =>
+    client.request("tools/call", {
+      name: "query_database",
+      arguments: { query: `SELECT ${n} FROM pg_sleep(1)` },
+    });
+  await Promise.all([1, 2, 3, 4].map(ask));
+  const { value } = await scrape(server);
+  const calls = (result: string) =>
+    value("postern_tool_calls_total", { tool: "query_database", outcome: result });
+  assert.deepEqual([calls("ok"), calls("overloaded")], [2, 2]);
+  assert.equal(value("postern_statements_total", { database: "main", outcome: "overloaded" }), 2);
+});
+
 testWithPostgres("the metrics show connections as they are, and statements that were stopped", async () => {
   await using database = await createTestDatabase();
   await using running = await startConfiguredServer(
