@@ -1,12 +1,20 @@
 import type { Buffer } from "node:buffer";
 import { serialize } from "pg-protocol";
+import { sha256 } from "../../core/sha256.ts";
 import type { pg } from "../connection.ts";
 
 /** How many statements one session keeps: each may hold some 100 kB of the server's memory. */
 const keptAtMost = 8;
 
-/** By session, the places of the statements that it keeps, by their texts; the one that was asked for last comes last. */
-const placesOf = new WeakMap<pg.Client, Map<string, number>>();
+interface Statement {
+  /** It follows from the text, so that a session which is not the one we take it for has no other statement under it. */
+  readonly name: string;
+  /** Whether the session has it, as far as is known. */
+  isPrepared: boolean;
+}
+
+/** By session, the statements that it keeps, by their texts; the one that was asked for last comes last. */
+const statementsOf = new WeakMap<pg.Client, Map<string, Statement>>();
 
 interface KeptStatement {
   readonly name: string;
@@ -21,28 +29,33 @@ interface KeptStatement {
  * named statement lasts until it is closed). It takes the place of the one that was not asked for the longest.
  */
 export function keptStatement(client: pg.Client, text: string): KeptStatement {
-  const places = placesOf.get(client) ?? new Map<string, number>();
-  placesOf.set(client, places);
-  const known = places.get(text);
-  const place = known ?? freePlace(places);
-  places.delete(text);
-  places.set(text, place);
-  const name = `postern_${place}`;
+  const statements = statementsOf.get(client) ?? new Map<string, Statement>();
+  statementsOf.set(client, statements);
+  const statement = statements.get(text) ?? { name: nameOf(text), isPrepared: false };
+  statements.delete(text);
+  const replaced = statements.size < keptAtMost ? undefined : takeOldest(statements);
+  statements.set(text, statement);
+  const { name, isPrepared } = statement;
+  statement.isPrepared = true;
+  // to close what is not there is no error
+  const closing = [replaced?.name, isPrepared ? undefined : name].filter((name) => name !== undefined);
   return {
     name,
-    // to close what is not there is no error
-    preparation: known === undefined
-      ? [serialize.close({ type: "S", name }), serialize.parse({ name, text })]
-      : [],
-    forget: () => void places.delete(text),
+    preparation: [
+      ...closing.map((name) => serialize.close({ type: "S", name })),
+      ...(isPrepared ? [] : [serialize.parse({ name, text })]),
+    ],
+    forget: () => void (statement.isPrepared = false),
   };
 }
 
-function freePlace(places: Map<string, number>): number {
-  const taken = new Set(places.values());
-  const free = Array.from({ length: keptAtMost }, (_, place) => place).find((place) => !taken.has(place));
-  if (free !== undefined) return free;
-  const [[text, place] = ["", 0]] = places;
-  places.delete(text);
-  return place;
+function takeOldest(statements: Map<string, Statement>): Statement | undefined {
+  const [[text, oldest] = []] = statements;
+  if (text !== undefined) statements.delete(text);
+  return oldest;
+}
+
+/** At most 63 bytes, which PostgreSQL's names have. */
+function nameOf(text: string): string {
+  return `postern_${sha256(text).slice(0, 32)}`;
 }

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { serialize } from "pg-protocol";
-import type { pg } from "../connection.ts";
+import { pg } from "../connection.ts";
 import { keptStatement } from "./kept_statements.ts";
 
 export interface Column {
@@ -42,9 +42,15 @@ export interface Around {
  * statement only, and those around it, all in one write with one Sync at its end: what follows an error is not run
  * (PostgreSQL manual, "Pipelining"). Must be in a transaction, or the portal would end with the first part.
  *
+ * @returns undefined where the statement was kept and does not do any more, because what it reads has changed or the session
+ * has lost it: nothing of it has run, the transaction has failed, and the next time it is prepared anew
  * @throws what the server answers or the connection fails with
  */
-export async function openPortal(client: pg.Client, request: PortalRequest, around: Around): Promise<Portal> {
+export async function openPortal(
+  client: pg.Client,
+  request: PortalRequest,
+  around: Around,
+): Promise<Portal | undefined> {
   const { sql, parameters, isKept, rows, onColumns, onRow } = request;
   const values = [...parameters];
   const kept = isKept ? keptStatement(client, sql) : undefined;
@@ -53,10 +59,20 @@ export async function openPortal(client: pg.Client, request: PortalRequest, arou
     serialize.bind({ statement: kept?.name ?? "", values }),
     serialize.describe(portal),
   ];
-  let isSuspended = await runPart(client, { opening, rows, onColumns, onRow, ...around }).catch((error) => {
+  let isPlanned = false;
+  const onPlanned = (columns: readonly Column[]) => {
+    isPlanned = true;
+    onColumns(columns);
+  };
+  let isSuspended: boolean;
+  try {
+    isSuspended = await runPart(client, { opening, rows, onColumns: onPlanned, onRow, ...around });
+  } catch (error) {
     kept?.forget();
+    const wasKept = kept !== undefined && kept.preparation.length === 0;
+    if (wasKept && !isPlanned && mayBeOutdated(error)) return undefined;
     throw error;
-  });
+  }
   return {
     isDone: () => !isSuspended,
     async fetch(more) {
@@ -71,6 +87,11 @@ export async function openPortal(client: pg.Client, request: PortalRequest, arou
       });
     },
   };
+}
+
+/** Not where the statement was cancelled, or the session has ended (classes 57 and 08). */
+function mayBeOutdated(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && !/^(?:08|57)/.test(error.code ?? "");
 }
 
 interface PartOptions extends Pick<PortalRequest, "rows" | "onColumns" | "onRow">, Around {

@@ -79,7 +79,13 @@ export async function inReadOnlyTransaction<T>(
     async open(request, isLast) {
       const before = isOpen ? [] : begin;
       isOpen = true;
-      const portal = await openPortal(client, request, { before, after: isLast ? ["ROLLBACK"] : [] });
+      const after = isLast ? ["ROLLBACK"] : [];
+      let portal = await openPortal(client, request, { before, after });
+      if (portal === undefined) {
+        await client.query("ROLLBACK");
+        portal = await openPortal(client, request, { before: begin, after });
+      }
+      if (portal === undefined) throw new Error("expected a statement that was prepared anew");
       // after an error, what follows it in the write has not been run
       isOpen = !isLast;
       return portal;

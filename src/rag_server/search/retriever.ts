@@ -78,7 +78,7 @@ const leastVectorWeight = 1e-6;
 
 /**
  * What keeps the plan of a question for the next one: planning takes a tenth of the time. With a filter the best plan depends
- * on its values.
+ * on its values, and what extensions plan may depend on the question.
  */
 const keptPlan = { plan_cache_mode: "force_generic_plan" };
 
@@ -90,6 +90,8 @@ interface TablePlan
   extends Pick<RetrievalSearch, "table" | "filter" | "vectorWeight" | "keywordSearch" | "embedding"> {
   /** Places of conditions that the database may refuse. */
   readonly unchecked: readonly string[];
+  /** Whether the search by words needs a plan for each question. */
+  readonly isPlannedAnew: boolean;
 }
 
 interface Found {
@@ -117,7 +119,8 @@ export function createRetriever(
   }
 
   /** Throws what is wrong with the request, so that nothing is sent for any table. */
-  function plan({ table, keywordSearch }: SearchedTable, request: RetrieveRequest): TablePlan {
+  function plan(searched: SearchedTable, request: RetrieveRequest): TablePlan {
+    const { table, keywordSearch, isPlannedAnew = false } = searched;
     const asked = request.filter && compileFilter(request.filter, table.requestColumns);
     const vectorWeight = keywordSearch === undefined ? 1 : weightOfVectors(request);
     return {
@@ -127,6 +130,7 @@ export function createRetriever(
       vectorWeight,
       keywordSearch: vectorWeight < 1 ? keywordSearch : undefined,
       embedding: undefined,
+      isPlannedAnew: vectorWeight < 1 && isPlannedAnew,
     };
   }
 
@@ -160,7 +164,7 @@ export function createRetriever(
     const { question, address } = request;
     const depth = isThorough ? maxDepth : depthOf(request.limit, fusion);
     const limit = request.limit + spareRows;
-    const isKept = filter === undefined;
+    const isKept = filter === undefined && !planned.isPlannedAnew;
     const statement = retrievalSql({
       ...planned,
       fusion,
@@ -202,7 +206,12 @@ export function createRetriever(
       database: database.name,
       table: table.name,
     });
-    const alone = await withEmbedding({ ...planned, vectorWeight: 1, keywordSearch: undefined }, request);
+    const alone = await withEmbedding({
+      ...planned,
+      vectorWeight: 1,
+      keywordSearch: undefined,
+      isPlannedAnew: false,
+    }, request);
     return await run(alone, request, isThorough, signal);
   }
 

@@ -13,6 +13,11 @@ export interface SearchedTable {
   readonly table: DocumentTable;
   /** Absent where its words are not searched. */
   readonly keywordSearch?: SearchByWords;
+  /**
+   * Whether each question needs a plan of its own: extensions look at the question when they plan, and some give no scores,
+   * or no rows, by a plan that was made for every question.
+   */
+  readonly isPlannedAnew?: boolean;
   /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
   readonly needsKeywordIndex?: boolean;
   /** Whether a question reads so many texts for want of one that it is felt. */
@@ -22,6 +27,8 @@ export interface SearchedTable {
 /** The most that a query may read of texts without a keyword index: it analyses each of them again. */
 const maxScannedRows = 10_000;
 const maxScannedBytes = 128 * 1_048_576;
+/** What ranks with PostgreSQL's own means. */
+const ranksByCore: readonly KeywordIndex["kind"][] = ["postern", "tsvector"];
 /** Rows up to which that takes no time that anyone would notice. */
 const fewTexts = 1_000;
 
@@ -38,7 +45,11 @@ export async function openSearchedTable(
   const table = await readTable(database, settings, signal);
   const index = await keywordIndexOf(database, table, settings, signal);
   const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
-  const searched: SearchedTable = { table, keywordSearch: (search) => keywordSearch(keyed, search) };
+  const searched: SearchedTable = {
+    table,
+    keywordSearch: (search) => keywordSearch(keyed, search),
+    ...(!ranksByCore.includes(index.kind) && { isPlannedAnew: true }),
+  };
   if (index.kind !== "tsvector" || index.vector !== undefined) return searched;
   const { rows, bytes } = table.volume;
   if (rows > maxScannedRows || bytes > maxScannedBytes) return { table, needsKeywordIndex: true };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
+import type { Filter } from "../../../src/rag_server/query.ts";
 import { createRetriever } from "../../../src/rag_server/search/retriever.ts";
 import { openSearchedTable } from "../../../src/rag_server/search/searched_table.ts";
 import { vectorSearch, vectorSettings } from "../../../src/rag_server/search/vector_search.ts";
@@ -129,6 +130,38 @@ testWithPgvector("the vector index is used on tables of some thousand rows", asy
       const text = plan.map(([line]) => line).join("\n").split("CTE postern_compared")[0] ?? "";
       assert.match(text, /Index Scan using [^\n]*\n +Order By/, `${name}:\n${text}`);
     }
+  });
+
+  await t.step("but no plan is kept where an extension ranks by words, or there is a filter", async () => {
+    await using fixture = await createSearchFixture("", { poolMaxConns: 1 }, original);
+    const { signal } = new AbortController();
+    const settings = { table: "docs", textColumn: "body", vectorColumn: "embedding", idColumn: "id" };
+    const searched = await openSearchedTable(fixture.database, settings, signal);
+    assert.equal(searched.isPlannedAnew, undefined);
+    const embedding = new Float32Array(384).fill(0.1);
+    const keptFor = async (changes: Partial<typeof searched>, hybrid: boolean, filter?: Filter) => {
+      const retriever = createRetriever({
+        database: fixture.database,
+        tables: [{ ...searched, ...changes }],
+        search: { hybridEnabled: true, vectorWeight: 0.5 },
+        logger: silentLogger,
+      });
+      await retriever.retrieve({
+        question: "a",
+        embedding,
+        limit: 3,
+        hybrid,
+        signal,
+        ...(filter && { filter }),
+      });
+      const [[kept] = []] = await fixture.rows(sql`SELECT count(*) FROM pg_prepared_statements`);
+      return kept;
+    };
+    const filter: Filter = { logic: "AND", conditions: [{ column: "id", operator: ">", value: 3 }] };
+    assert.equal(await keptFor({ isPlannedAnew: true }, true), "0");
+    assert.equal(await keptFor({}, true, filter), "0");
+    assert.equal(await keptFor({ isPlannedAnew: true }, false), "1");
+    assert.equal(await keptFor({}, true), "2");
   });
 
   await t.step("but the rows of a small table are compared", async () => {
