@@ -5,6 +5,7 @@ import type { ListenerOptions } from "./listener.ts";
 
 /** A request that has been answered. */
 export interface AccessRecord {
+  /** As the client sent it. */
   readonly method: string;
   /** As the server knows it, as in `/v1/pipelines/{name}`; never what a caller wrote in its place. */
   readonly route: string;
@@ -23,6 +24,19 @@ export interface AccessRecord {
 export interface AccessLog extends Disposable {
   write(record: AccessRecord): void;
 }
+
+/** HTTP's own methods (RFC 9110, section 9; RFC 5789). Any other may be a text of a caller's making, and long. */
+const methods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+  "TRACE",
+  "CONNECT",
+]);
 
 /** Lines wait so long for others, as to write each by itself costs more than to make it. */
 const gatherMs = 100;
@@ -50,7 +64,7 @@ export function createAccessLog(
     write({ method, route, status, bytes, ms, requestId, principal, pipeline }) {
       // what is undefined is left out
       gathered += logLine(format, new Date(), "info", "Request answered", {
-        method,
+        method: methods.has(method) ? method : "other",
         route,
         pipeline,
         status,

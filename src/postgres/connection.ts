@@ -170,7 +170,15 @@ function readRowsApart(connection: pg.Connection): void {
       onRow: (fields, length) => connection.emit("dataRow", { name: "dataRow", fields, length }),
       onOthers: (messages) => others.emit("data", messages),
     });
-    stream.on("data", split);
+    stream.on("data", (part) => {
+      try {
+        split(part);
+      } catch (cause) {
+        // thrown out of here, it would end the process; the stream tells the driver
+        const error = new Error("the server does not keep to PostgreSQL's protocol", { cause });
+        stream.destroy(Object.assign(error, { code: "EPROTO" }));
+      }
+    });
   };
   Object.assign(connection, { attachListeners });
 }

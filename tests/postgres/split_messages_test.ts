@@ -27,7 +27,7 @@ type Sent = { readonly row: readonly (string | null)[] } | { readonly other: str
 /** What a splitter makes of messages that come in parts of these sizes: each row, and the others' bytes together. */
 function received(sent: readonly Sent[], sizes: readonly number[]): unknown[] {
   const bytes = Buffer.concat(
-    sent.map((one) => "row" in one ? rowMessage(one.row) : message("N", Buffer.from(one.other))),
+    sent.map((one) => "row" in one ? rowMessage(one.row) : message("C", Buffer.from(one.other))),
   );
   const events: unknown[] = [];
   const others = (text: string) => {
@@ -55,7 +55,7 @@ function expected(sent: readonly Sent[]): unknown[] {
       events.push({ fields: one.row, length: rowMessage(one.row).length - 1 });
       continue;
     }
-    const hex = message("N", Buffer.from(one.other)).toString("hex");
+    const hex = message("C", Buffer.from(one.other)).toString("hex");
     const last = events.at(-1);
     if (typeof last === "string") events[events.length - 1] = last + hex;
     else events.push(hex);

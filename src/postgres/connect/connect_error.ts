@@ -43,6 +43,7 @@ const networkReasons: Readonly<Record<string, string>> = {
   EAI_AGAIN: "its host name does not resolve",
   ENOENT: "it has no socket there",
   EACCES: "no permission to use its socket",
+  EPROTO: "it does not keep to PostgreSQL's protocol",
   ETIMEDOUT: "no answer in time",
 };
 

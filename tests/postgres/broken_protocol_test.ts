@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createServer, type Socket } from "node:net";
+import { silentLogger } from "../../src/core/logger.ts";
+import { connect } from "../../src/postgres/connect/connect.ts";
+import { databaseOptions } from "../support/database_options.ts";
+
+const forever = new AbortController().signal;
+
+/** A message with the length that it says of itself, which is its own where absent. */
+function message(kind: string, content: readonly number[], length = 4 + content.length): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(kind);
+  head.writeUInt32BE(length, 1);
+  return Buffer.concat([head, Buffer.from(content)]);
+}
+
+const ready = message("Z", ["I".charCodeAt(0)]);
+const loggedIn = [message("R", [0, 0, 0, 0]), message("K", [0, 0, 0, 1, 0, 0, 0, 2]), ready];
+
+/** A server that lets everyone in and answers every statement with these bytes. */
+async function startServer(
+  { greeting = Buffer.concat(loggedIn), answer = ready }: { greeting?: Buffer; answer?: Buffer },
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const clients = new Set<Socket>();
+  const server = createServer((client) => {
+    clients.add(client);
+    client.on("error", () => {});
+    client.once("data", () => {
+      client.write(greeting);
+      client.on("data", () => client.write(answer));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port is free");
+  return {
+    url: `postgres://u@127.0.0.1:${address.port}/d`,
+    async [Symbol.asyncDispose]() {
+      for (const client of clients) client.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const errorWithoutEnd = message("E", [..."Mno end"].map((char) => char.charCodeAt(0)));
+
+const brokenAnswers: Readonly<Record<string, Buffer>> = {
+  "a row of length 0": message("D", [], 0),
+  "a row of length 4 GB": message("D", [0, 1], 0xffff_ffff),
+  "a message of length 3": message("C", [], 3),
+  "a message of 2 GB": message("C", [0], 0x7fff_ffff),
+  "a row without a count": message("D", []),
+  "a row of 65,535 columns": message("D", [0xff, 0xff]),
+  "a row of fewer values than columns": message("D", [0, 2, 0, 0, 0, 0]),
+  "a value longer than its row": message("D", [0, 1, 0, 0, 0, 9, 65]),
+  "a value of a negative length": message("D", [0, 1, 0xff, 0xff, 0xff, 0xfe]),
+  "a row with bytes after its values": message("D", [0, 0, 0]),
+  "a description of a negative number of columns": message("T", [0xff, 0xff]),
+  "a description that is cut off": message("T", [0x7f, 0xff]),
+  "an error without an end": errorWithoutEnd,
+  "a notice without an end": message("N", [..."M"].map((char) => char.charCodeAt(0))),
+  "a login in the middle": message("R", [0, 0, 0, 99]),
+  "an error without a byte": message("E", []),
+};
+
+const brokenGreetings: Readonly<Record<string, Buffer>> = {
+  "an error without an end": errorWithoutEnd,
+  "a row of 65,535 columns": message("D", [0xff, 0xff]),
+  "a message of length 0": message("R", [], 0),
+  "an unknown kind of login": message("R", [0, 0, 0, 99]),
+};
+
+const open = (url: string) =>
+  connect(databaseOptions(url, { pooler: "transaction" }), { signal: forever, logger: silentLogger });
+
+for (const [what, answer] of Object.entries(brokenAnswers)) {
+  Deno.test(`a server that sends ${what} loses its connection, and no more`, async () => {
+    await using server = await startServer({ answer });
+    const connection = await open(server.url);
+    const closed = new Promise<void>((resolve) => connection.onClosed(resolve));
+    await assert.rejects(connection.client.query("SELECT 1"));
+    await closed;
+  });
+}
+
+for (const [what, greeting] of Object.entries(brokenGreetings)) {
+  Deno.test(`a server that greets with ${what} cannot be reached`, async () => {
+    await using server = await startServer({ greeting });
+    await assert.rejects(open(server.url), {
+      code: "unavailable",
+      message: `Cannot reach database "shop": it does not keep to PostgreSQL's protocol`,
+    });
+  });
+}
