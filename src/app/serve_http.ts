@@ -8,7 +8,8 @@ import { type AccessLog, logAccess } from "../http/access_log.ts";
 import { countRequests } from "../http/count_requests.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
-import { type RouteBindings, startListener } from "../http/listener.ts";
+import { type RouteBindings, startListener, stopGraceMs } from "../http/listener.ts";
+import { bodyTimeoutMs } from "../http/request_body.ts";
 import { type Authentication, createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import { createReadiness } from "../tool_server/readiness.ts";
@@ -24,9 +25,6 @@ export interface HttpServer extends AsyncDisposable {
 export interface ReloadingHttpServer extends HttpServer {
   reload(http: Config["http"]): void;
 }
-
-const graceMs = 10_000;
-const bodyTimeoutMs = 30_000;
 
 /**
  * Serves a tool server over HTTP or HTTPS. Without authentication everyone who reaches the listener is let in.
@@ -111,7 +109,7 @@ export async function serveHttp(options: {
     async [Symbol.asyncDispose]() {
       logger.info("stopping");
       void certificate?.end();
-      await Promise.all([listener.stop(graceMs, inFlight.cancelAll), streamableHttp.close()]);
+      await Promise.all([listener.stop(stopGraceMs, inFlight.cancelAll), streamableHttp.close()]);
       bodyTimeout.close();
     },
   };

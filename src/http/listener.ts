@@ -39,6 +39,9 @@ export interface ListenerOptions {
   readonly logger: Logger;
 }
 
+/** How long requests under way may take to end when a server stops, in milliseconds. */
+export const stopGraceMs = 10_000;
+
 /** How long what was cut off may take to end. */
 const cutOffMs = 1_000;
 

@@ -1,5 +1,8 @@
 import type { SharedDeadline } from "../core/async/deadline.ts";
 
+/** How long a body may take to arrive, in milliseconds. */
+export const bodyTimeoutMs = 30_000;
+
 /** A request's body as text, or why there is none. */
 export type Body =
   | { readonly kind: "text"; readonly text: string }
@@ -10,7 +13,7 @@ export type Body =
 
 /**
  * Reads a body of at most `maxBytes` within the timeout; a larger one is refused by its Content-Length, or as soon as
- * what came exceeds the bound. The bounds are those of each server: `tool_server/endpoint.ts` (before a login and after
+ * what came exceeds the bound. The sizes are those of each server: `tool_server/endpoint.ts` (before a login and after
  * it) and `rag_server/api/query_endpoint.ts`.
  */
 export async function readBody(

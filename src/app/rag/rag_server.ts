@@ -6,7 +6,8 @@ import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import { type AccessLog, logAccess } from "../../http/access_log.ts";
 import { countRequests } from "../../http/count_requests.ts";
-import { type RouteBindings, startListener } from "../../http/listener.ts";
+import { type RouteBindings, startListener, stopGraceMs } from "../../http/listener.ts";
+import { bodyTimeoutMs } from "../../http/request_body.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
@@ -34,9 +35,6 @@ export interface RagServerOptions {
 
 /** A replaced set of pipelines ends so long after the longest time that its queries may take. */
 const retireMarginMs = 1_000;
-/** How long a stop lets queries under way go on. */
-const graceMs = 10_000;
-const bodyTimeoutMs = 30_000;
 
 /**
  * Opens the pipelines, serves them, and replaces them when the configuration changes. The listener stays as it is.
@@ -168,7 +166,7 @@ async function serve(
     reload: (next: Config["server"]) => void (routes = routesOf(next)),
     async [Symbol.asyncDispose](): Promise<void> {
       void certificate?.end();
-      await listener.stop(graceMs, runningQueries.cutOff);
+      await listener.stop(stopGraceMs, runningQueries.cutOff);
       bodyTimeout.close();
     },
   };
