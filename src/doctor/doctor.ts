@@ -71,8 +71,9 @@ export interface Diagnosis {
 }
 
 /**
- * Looks at pipelines and databases, all at once, and says what is wrong and how to mend it. The pipelines come first, then the databases,
- * each part in the order that it was given in, and the servers' files and providers last. It changes nothing; it costs each provider one small request.
+ * Looks at pipelines, databases, and the servers' files and providers, all at once, and says what is wrong and how to mend
+ * it. The results come in that order, and pipelines and databases as they were given. It changes nothing; it costs each
+ * provider one small request.
  *
  * @throws the signal's reason where that aborts; nothing else
  */

@@ -74,7 +74,10 @@ export function createEndpoint(options: EndpointOptions) {
 
   return {
     fetch: (request: Request, bindings: RouteBindings) => app.fetch(request, bindings),
-    /** Answers a request whose Host or Origin is not allowed. Probes are served: they know no host name, and are told no names. */
+    /**
+     * Answers a request whose Host or Origin is not allowed. Probes are served whatever their Host: they know no host name,
+     * and are told no names.
+     */
     refuse: (request: Request, bindings: RouteBindings, refusedFor: "host" | "origin") =>
       refusedFor === "host"
         ? otherHosts.fetch(request, bindings)

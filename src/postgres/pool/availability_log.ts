@@ -7,8 +7,9 @@ export type AvailabilityLog = ReturnType<typeof createAvailabilityLog>;
 const windowMs = 60_000;
 
 /**
- * What is known of whether a database answers. Says in the log that a database can no longer be reached, and that it can be again: once, not for each call. Before a
- * database's first connection only the end of the wait is logged: who starts the server says that it waits.
+ * What is known of whether a database answers. Says in the log that a database can no longer be reached, and that it can be
+ * again: once, not for each call. Before a database's first connection only the end of the wait is logged: who starts the
+ * server says that it waits.
  */
 export function createAvailabilityLog(logger: Logger, now: () => number) {
   let downSince: number | undefined;

@@ -64,8 +64,8 @@ export interface BuiltKeywordIndex {
  * to end, a second at a time.
  *
  * @throws {AppError} `invalid` for a table that cannot be indexed, `conflict` where another process builds this index,
- * or it was made for other columns or by a newer version, `upstream` for what the server refuses; the signal's reason where that aborts, and a
- * later call then goes on
+ * or it was made for other columns or by a newer version, `upstream` for what the server refuses; the signal's reason where
+ * that aborts, and a later call then goes on
  */
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
   const { connection, signal, onProgress = () => {}, batchRows = 1_000 } = options;

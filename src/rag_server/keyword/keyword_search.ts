@@ -161,8 +161,8 @@ function wordsSql({ id, config }: OwnIndex, question: SqlText): SqlText {
 }
 
 /**
- * The documents that the words' lists name, with what the lists say of them. They may be tens of thousands, so they are not kept for a
- * second look.
+ * The documents that the words' lists name, with what the lists say of them. They may be tens of thousands, so they are not
+ * kept for a second look.
  */
 function foundSql({ id }: OwnIndex): string {
   const { lists, recent } = indexObjects(id);
