@@ -47,7 +47,7 @@ ${table(ingestRows())}
 | \`server\` | \`tool_server\`, \`rag_server\` |
 | \`database\` | names of \`databases[]\`; in the RAG server, of pipelines |
 | \`pipeline\` | names of \`pipelines[]\`; none for the provider that answers requests in words |
-| \`provider\` | kind and model, as in \`anthropic/claude-sonnet-5-5\` |
+| \`provider\` | kind and model, as in \`anthropic/claude-sonnet-5-5\`; \`local\` alone |
 | \`tool\` | names of Postern's tools; none for a tool that does not exist |
 | \`route\` | \`/mcp/v1\`, \`/v1/pipelines/{name}\` and so on; \`other\` for paths that do not exist |
 | \`code\` | the HTTP status; 499 if the client left before the reply |

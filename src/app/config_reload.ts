@@ -39,9 +39,11 @@ export async function watchConfig(options: ConfigReloadOptions): Promise<Watched
   async function reload({ asked, isCurrent }: Look): Promise<void> {
     try {
       // a file that is being written over is empty for a moment
-      if ((await readRegularFile(path)).trim() === "") {
-        throw new AppError("invalid", `Cannot use ${path}: it is empty`);
-      }
+      const text = await readRegularFile(path).catch((cause) => {
+        if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+        throw new AppError("not_found", `Cannot read ${path}: there is no such file`, { cause });
+      });
+      if (text.trim() === "") throw new AppError("invalid", `Cannot use ${path}: it is empty`);
       const { config, warnings } = await load();
       if (!await isCurrent()) return;
       if (settings(config) === current && !failed && !asked) return;

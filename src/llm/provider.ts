@@ -54,7 +54,7 @@ export type CompletionPart =
   | { readonly type: "end"; readonly usage: Usage; readonly isCut: boolean };
 
 interface Provider {
-  /** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters. */
+  /** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters; a kind without models is alone. */
   readonly name: string;
   /**
    * Finds out, as cheaply as the provider allows, whether it answers and takes the key.
@@ -169,7 +169,7 @@ export interface ProviderOptions {
 /** Told what a request used, however it ended: a reply without an answer costs tokens too. */
 export type OnUsage = (usage: Usage) => void;
 
-/** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters. */
+/** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters; a kind without models is alone. */
 export function providerName({ kind, model }: Pick<ProviderOptions, "kind" | "model">): string {
-  return `${kind}/${model}`;
+  return model === "" ? kind : `${kind}/${model}`;
 }

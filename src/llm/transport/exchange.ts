@@ -151,14 +151,20 @@ async function runAttempts<T>(
   const deadline = performance.now() + timeoutMs;
   const body = request.body === undefined ? undefined : JSON.stringify(request.body);
 
+  let earlier: AttemptError | undefined;
+
   for (let number = 1;; number++) {
     request.signal.throwIfAborted();
-    const limitMs = Math.min(perAttemptTimeoutMs || Infinity, deadline - performance.now());
+    const leftMs = deadline - performance.now();
+    const limitMs = Math.min(perAttemptTimeoutMs || Infinity, leftMs);
     const attempt = startAttempt(options, vendor, { request, accept, body }, number, limitMs);
     try {
       return await operation(attempt);
     } catch (thrown) {
-      const error = asAttemptError(thrown, "internal");
+      const caught = asAttemptError(thrown, "internal");
+      // an attempt that got only what time was left says nothing, and the one before it says why it was made
+      const error = caught.kind === "timeout" && limitMs === leftMs ? earlier ?? caught : caught;
+      earlier = error;
       const { isPassing = false, askedDelayMs = 0 } = error.facts;
       // full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
       const delayMs = Math.max(random() * firstDelayMs * 2 ** (number - 1), askedDelayMs);

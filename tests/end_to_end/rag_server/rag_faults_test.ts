@@ -154,7 +154,7 @@ testWithPgvector("a provider's fault is told as a phrase, and nothing of the key
   await using openai = createVendor("openai", { embed: topicVector, key: vendorKey });
   await using anthropic = createVendor("anthropic", { key: vendorKey, answer: ["One, ", "two."] });
   await using other = createVendor("anthropic", { answer: "Quite so." });
-  const times = { request_timeout: "400ms", per_attempt_timeout: "300ms" };
+  const times = { request_timeout: "800ms", per_attempt_timeout: "600ms" };
   await using running = await startRagServer({
     pipelines: [
       handbookPipeline("handbook", { database, openai, anthropic }, {

@@ -158,6 +158,24 @@ Deno.test("the request's time holds for all attempts together", async () => {
   assert.equal(server.requests.length, 1);
 });
 
+Deno.test("an attempt that got only what time was left does not hide why it was made", async () => {
+  const { logger, lines } = capturedLogger();
+  await using server = startRawServer(async (connection, number) => {
+    if (number === 1) await connection.write(reply(503, "overloaded"));
+  });
+  const exchange = exchangeWith(server.url, { requestTimeoutMs: 1_000, logger });
+  const error = await errorOf(exchange.send(question));
+  assert.deepEqual([error.kind, error.detail], ["provider", "HTTP 503 for POST /ask: overloaded"]);
+  assert.equal(server.requests.length, 2);
+  const { level, attempt, status, fault } = JSON.parse(lines.at(-1) ?? "{}");
+  assert.deepEqual({ level, attempt, status, fault }, {
+    level: "warn",
+    attempt: 2,
+    status: 503,
+    fault: "provider",
+  });
+});
+
 Deno.test("a status whose body stalls keeps its fault", async () => {
   await using server = startRawServer((connection) =>
     connection.write("HTTP/1.1 401 No\r\ncontent-length: 100\r\n\r\nwrong")
