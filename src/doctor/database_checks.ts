@@ -36,8 +36,10 @@ const remedies: Readonly<Record<string, string>> = {
 
 function unreachable({ message, data }: AppError): CheckResult {
   const remedy = remedies[String(data?.["sqlState"])] ??
-    "-- Correct host, port and TLS of the database's settings, and check that PostgreSQL listens there: " +
-      "pg_isready -h HOST -p PORT";
+    (/: password_file: /.test(message)
+      ? "-- Correct the password file, or the setting that names it"
+      : "-- Correct host, port and TLS of the database's settings, and check that PostgreSQL listens there: " +
+        "pg_isready -h HOST -p PORT");
   return error(message, remedy);
 }
 

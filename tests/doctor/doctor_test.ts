@@ -111,6 +111,23 @@ testWithPgvector(
   },
 );
 
+Deno.test("the doctor finds a password file that is missing", async () => {
+  await using pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });
+  const address = "postgres://nobody@127.0.0.1:1/nothing";
+  const options = databaseOptions(address, { name: "archive", passwordFile: "/nowhere/password" });
+  const guard = await createStatementGuard();
+  const database = createDatabase({ options, pools, guard, logger: silentLogger });
+  const databases = [{ database, options }];
+  const [diagnosis] = await doctor({ pipelines: [], databases, signal, logger: silentLogger });
+  assert.deepEqual(diagnosis?.results.find(({ check }) => check === "database"), {
+    check: "database",
+    ok: false,
+    severity: "error",
+    message: 'Cannot reach database "archive": password_file: there is no such file',
+    remedy: "-- Correct the password file, or the setting that names it",
+  });
+});
+
 testWithPgvector("the doctor finds a database that does not exist", async () => {
   await using fixture = await createDoctorFixture(healthyTable, { database: "postern_nothing" });
   const remedy = assertFault(
