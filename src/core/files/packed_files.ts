@@ -29,7 +29,7 @@ export async function openPackedFiles(): Promise<PackedFiles | undefined> {
           ? await Deno.readFile(new URL(packed.file, import.meta.url))
           : await readAt(executable, packed);
         const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-        return await new Response(inflated).bytes();
+        return new Uint8Array(await new Response(inflated).arrayBuffer());
       } catch (cause) {
         throw new AppError("internal", `Cannot read ${name} from ${Deno.execPath()}: install it again`, {
           cause,
