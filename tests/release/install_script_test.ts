@@ -87,7 +87,7 @@ Deno.test({
     if (target === undefined) return;
     await using release = await servedRelease(target, (files) => {
       const [archive] = files.values();
-      archive?.set([9], 20);
+      if (archive instanceof Uint8Array) archive.set([9], 20);
     });
     const prefix = `${release.home}/prefix`;
     const { code, stdout, stderr } = await release.install("--prefix", prefix);
