@@ -85,7 +85,7 @@ Deno.test("loadConfig() does not pass over a default file that it may not read",
     cwd: "/srv",
     readFile: () => Promise.reject(new Deno.errors.PermissionDenied("permission denied")),
   });
-  assert.equal(error.message, "Cannot load /etc/postern/config.yaml: permission denied");
+  assert.equal(error.message, "Cannot load /etc/postern/config.yaml: this user may not read it");
 });
 
 Deno.test("loadConfig() resolves the file's paths against its folder, others against the working folder", async () => {
