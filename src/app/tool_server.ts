@@ -80,7 +80,12 @@ export async function createToolServer(options: ToolServerOptions) {
     const reader = opened.get(database) ??
       createDatabase({ options: database, pools, guard, metrics: statements, logger });
     opened.set(database, reader);
-    return { name: database.name, available_to_users: availableToUsers, database: reader };
+    return {
+      kind: "database" as const,
+      name: database.name,
+      available_to_users: availableToUsers,
+      database: reader,
+    };
   };
   // the directory looks at the list in each call
   const entries: DirectoryEntry[] = options.databases.map(entryOf);

@@ -1,5 +1,5 @@
 import { type LoggerOptions, logLine, writeToStderr } from "../core/logger.ts";
-import { type Principal, principalKey } from "../core/principal.ts";
+import { accountOf, type Principal, principalKey } from "../core/principal.ts";
 import { pathOf } from "./count_requests.ts";
 import type { ListenerOptions } from "./listener.ts";
 
@@ -71,7 +71,7 @@ export function createAccessLog(
         bytes,
         ms: Math.round(ms * 10) / 10,
         principal: principal && principalKey(principal),
-        user: principal?.kind === "session" ? principal.username : undefined,
+        user: principal && accountOf(principal),
         request: requestId,
       });
       if (gathered.length >= mostGathered) flush();

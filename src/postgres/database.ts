@@ -1,7 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
-import { type Principal, principalKey, principalName } from "../core/principal.ts";
+import { type Principal, principalKey, roleNameOf } from "../core/principal.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
 import type { CheckScheduler } from "./guard/check_scheduler.ts";
@@ -215,7 +215,7 @@ function rightsKey({ roleFromUser, sessionSettings }: DatabaseOptions, principal
     Object.values(sessionSettings).some((value) => value.includes("{username}"));
   if (!isPersonal) return "";
   // the local caller has no role of its own, unlike a user who happens to have its name
-  return principal.kind === "local" ? "local" : `user:${principalName(principal)}`;
+  return principal.kind === "local" ? "local" : `user:${roleNameOf(principal)}`;
 }
 
 function refusal(message: string): ReadResult {

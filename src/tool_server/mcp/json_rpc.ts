@@ -211,6 +211,15 @@ export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
   return typeof seconds === "number" ? seconds : 1;
 }
 
+/** Where a reply says that the caller's token lacks a scope: those that the call needs. */
+export function neededScopes(reply: JsonRpcReply): readonly string[] | undefined {
+  if (!("error" in reply) || reply.error.code !== numbers.forbidden) return undefined;
+  const { data } = reply.error;
+  return typeof data === "object" && data !== null && "scopes" in data && Array.isArray(data.scopes)
+    ? data.scopes.map(String)
+    : undefined;
+}
+
 export function errorReply(id: RequestId, error: JsonRpcError): JsonRpcReply {
   return { jsonrpc: "2.0", id, error };
 }
