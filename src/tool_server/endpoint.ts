@@ -3,6 +3,7 @@ import type { SharedDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { createHistogram, type Histogram } from "../core/metrics/histogram.ts";
 import type { Principal } from "../core/principal.ts";
+import type { Span, Tracer } from "../core/tracing.ts";
 import type { ClientAddress } from "../http/client_address.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
@@ -26,6 +27,8 @@ export interface EndpointOptions {
   readonly inFlight: InFlight;
   readonly serverInfo: ServerInfo;
   readonly streamableHttp: StreamableHttp;
+  /** Absent where nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
   /** How long it takes to tell who is calling, and to write a reply. */
@@ -129,13 +132,15 @@ function createMcpAnswer(
   }
 
   return async (request, bindings) => {
-    const { peer, requestId } = bindings;
+    const { peer, requestId, span } = bindings;
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     const addressOf = () => clientAddress(peer, request.headers);
     const calledAt = performance.now();
+    const identity = span?.begin("identity");
     const admission = authentication === undefined
       ? { kind: "admitted" as const, principal: new LocalCaller(addressOf) }
       : await admit(authentication, request.headers.get("authorization"));
+    identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
     durations.identity.observe(performance.now() - calledAt);
     if (admission.kind === "unauthorized") return await refuseOrLogIn(request, addressOf(), requestId);
     if (admission.kind === "insufficient_scope") return insufficientScope(admission.scopes);
@@ -159,15 +164,17 @@ function createMcpAnswer(
       inFlight.cancel(principal, message.value.params?.requestId);
       return new Response(null, { status: 202 });
     }
-    const logger = options.logger.with({ request: requestId });
-    const caller = new HttpCall(principal, requestId, logger, request, addressOf);
+    const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
+    const caller = new HttpCall(principal, requestId, logger, span, request, addressOf);
     if (wantsStreamableHttp(request.headers)) {
       return await streamableHttp.serve(request, message.value, caller);
     }
     const reply = await jsonRpc.answer(message.value, caller);
     if (reply === undefined) return new Response(null, { status: 202 });
     const answeredAt = performance.now();
+    const replying = span?.begin("reply");
     const response = answerReply(reply);
+    replying?.end();
     durations.reply.observe(performance.now() - answeredAt);
     return response;
   };
@@ -182,6 +189,7 @@ class HttpCall implements CallContext {
     readonly principal: Principal,
     readonly requestId: string,
     readonly logger: Logger,
+    readonly span: Span | undefined,
     private readonly request: Request,
     private readonly addressOf: () => string,
   ) {}
