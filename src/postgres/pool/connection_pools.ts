@@ -6,18 +6,20 @@ import { callerKey, type Principal, principalKey } from "../../core/principal.ts
 import { type AvailabilityLog, createAvailabilityLog } from "./availability_log.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import type { Lease } from "./lease.ts";
+import { createLongWaitLog } from "./long_wait_log.ts";
 import {
   type BorrowedConnection,
   type ConnectionCounts,
   createPrincipalPool,
-  type HeldPlace,
   poolEnded,
   type PrincipalPool,
   type Waiter,
 } from "./principal_pool.ts";
 import { probeServer } from "./probe_server.ts";
-import { createServerCapacity, isShortage, type ServerCapacity } from "./server_capacity.ts";
+import { createServerCapacities, isShortage } from "./server_capacity.ts";
+import { closeLongestIdle, createSpareConnections } from "./spare_connections.ts";
 import { createStuckBackends } from "./stuck_backends.ts";
+import { hasAllPlaces, stuckRefusal } from "./stuck_refusal.ts";
 
 /**
  * Connections that are kept per principal and database, never handed to another principal.
@@ -80,24 +82,8 @@ interface PoolsOptions {
   readonly lookAfterMs?: readonly number[];
 }
 
-/** Counts what earlier waiters have asked of the pools of their roles, so that nothing is promised twice. */
-interface Asked {
-  /** Connections that close and nobody before has counted on. */
-  readonly closing: Map<ServerCapacity, number>;
-  /** Waiters of a pool. */
-  readonly waiting: Map<PrincipalPool, number>;
-}
-
 /** Who opens a connection for a probe where none is open. */
 const prober: Principal = { kind: "local" };
-
-/** A pool that has had nothing in use for so long can spare its connections. */
-const unusedMs = 1_000;
-
-/** If a call ends after so long a wait, the log says what it waited for. */
-const longWaitMs = 1_000;
-/** The log says so of one database once in this time. */
-const longWaitToldMs = 60_000;
 
 export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   const { maxConnections, waitBounds = noWaitBounds, logger, now = Date.now, shortageWaitMs, lookAfterMs } =
@@ -106,10 +92,8 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   // by the options' identity too: after a reload, a database of the same name may be another one
   const poolsOf = new Map<string, Map<DatabaseOptions, PrincipalPool>>();
   const availabilities = new WeakMap<DatabaseOptions, AvailabilityLog>();
-  // by server and role
-  const capacities = new Map<string, ServerCapacity>();
-  const capacityOfOptions = new WeakMap<DatabaseOptions, ServerCapacity>();
-  const longWaitToldAt = new WeakMap<DatabaseOptions, number>();
+  const capacities = createServerCapacities({ now, logger });
+  const logLongWait = createLongWaitLog(logger, now);
   // with those that ended and still have connections
   const pools = new Set<PrincipalPool>();
   const stuckBackends = createStuckBackends({
@@ -131,36 +115,15 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
       isShared: principal.kind === "local",
       calls: admission.createQueue(database.poolMaxConns),
       stuckBackends,
+      capacity: capacities.of(database),
       availability: availabilityOf(database),
       logger,
       now,
-      onClosed: () => capacityOf(database).closed(),
       onChange: () => onChange(pool),
     });
     ofPrincipal.set(database, pool);
     pools.add(pool);
     return pool;
-  }
-
-  /** The capacity of one role on one server: pools of the same role share its limit. */
-  function capacityOf(database: DatabaseOptions): ServerCapacity {
-    const known = capacityOfOptions.get(database);
-    if (known !== undefined) return known;
-    const { hosts, user, openStream } = database;
-    const key = JSON.stringify([hosts, user, openStream === undefined ? "" : database.name]);
-    const capacity = capacities.get(key) ?? createServerCapacity({ now, logger });
-    capacities.set(key, capacity);
-    capacityOfOptions.set(database, capacity);
-    return capacity;
-  }
-
-  function isAnyShort(): boolean {
-    for (const capacity of capacities.values()) if (capacity.refusal() !== undefined) return true;
-    return false;
-  }
-
-  function poolsOfRole(capacity: ServerCapacity): PrincipalPool[] {
-    return [...pools].filter(({ database }) => capacityOf(database) === capacity);
   }
 
   function availabilityOf(database: DatabaseOptions): AvailabilityLog {
@@ -170,51 +133,52 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
     return known;
   }
 
+  const freeConnections = () => maxConnections - sum(pools, (pool) => pool.size());
+
   function onChange(pool: PrincipalPool): void {
     serve();
     dropIfUnused(pool);
   }
 
+  /** Gives each call that waits, in the fair order, what it may have now: a refusal, an idle connection, or a new one. */
   function serve(): void {
     stopRetry();
     if (admission.isEmpty) return;
-    let free = maxConnections - sum(pools, (pool) => pool.size());
+    let free = freeConnections();
     let closing = sum(pools, (pool) => pool.closingCount());
     const areStuck = !stuckBackends.isEmpty;
     // some may have to be refused
-    const isEachTried = areStuck || isAnyShort();
-    const asked: Asked = { closing: new Map(), waiting: new Map() };
+    const isEachTried = areStuck || capacities.isAnyShort();
+    const isOneSpared = createSpareConnections(pools, now);
 
     function attempt(waiter: Waiter): Attempt {
       const { pool, caller } = waiter;
-      const capacity = capacityOf(pool.database);
-      const refusal = shortageOf(waiter) ?? (areStuck ? stuckRefusalOf(waiter) : undefined);
+      const refusal = shortageOf(waiter) ??
+        (areStuck ? stuckRefusal(waiter, { pools, maxConnections }) : undefined);
       if (refusal !== undefined) {
         waiter.reject(refusal);
         return "left";
       }
-      if (areStuck && hasAllPlaces(waiter)) return "waits";
+      if (areStuck && hasAllPlaces(waiter, pools)) return "waits";
       const lease = pool.takeIdle(caller);
       if (lease !== undefined) {
         waiter.resolve(lease);
         return "left";
       }
       if (!pool.hasRoom()) return isEachTried ? "waits" : "full";
-      if (!capacity.mayOpen(pool.hasOpen())) return takeFromOthers(pool, asked) ? "owed" : "waits";
+      if (!pool.capacity.mayOpen(pool.hasOpen())) return isOneSpared(pool) ? "owed" : "waits";
       if (free > 0) {
         free--;
         void openFor(waiter);
-        return "left";
+        return "opens";
       }
       // who waits for the total bound is owed one connection that closes
       if (closing > 0) {
         closing--;
         return "owed";
       }
-      const longest = longestIdle(pools);
-      if (longest === undefined) return isEachTried ? "waits" : "all_full";
-      longest.closeOldestIdle();
-      return "owed";
+      if (closeLongestIdle(pools)) return "owed";
+      return isEachTried ? "waits" : "all_full";
     }
 
     const wanted = [...pools].filter((pool) =>
@@ -224,73 +188,21 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
     retryLater();
   }
 
-  /**
-   * Has another pool of the role close an idle connection, unless one closes already: any where the waiter's own has none,
-   * else one that has at least two more, or has had no use for it for a while. So the pools of a role come to have about as
-   * many each, and stay so.
-   *
-   * @returns whether one closes
-   */
-  function takeFromOthers(pool: PrincipalPool, asked: Asked): boolean {
-    const capacity = capacityOf(pool.database);
-    const ofRole = poolsOfRole(capacity);
-    const closing = asked.closing.get(capacity) ?? sum(ofRole, (other) => other.closingCount());
-    asked.closing.set(capacity, closing - 1);
-    const before = asked.waiting.get(pool) ?? 0;
-    asked.waiting.set(pool, before + 1);
-    if (closing > 0) return true;
-    const own = pool.size() + before;
-    const mayTake = (other: PrincipalPool) =>
-      own === 0 || other.size() > own + 1 || now() - (other.idleSince() ?? Infinity) > unusedMs;
-    const longest = longestIdle(ofRole.filter((other) => other !== pool && mayTake(other)));
-    longest?.closeOldestIdle();
-    return longest !== undefined;
-  }
-
   /** Serves again at the time when a server that took no more connections may be tried again. */
   function retryLater(): void {
     if (admission.isEmpty) return;
     const waits = [...pools].flatMap((pool) =>
-      pool.calls.waiting.size > 0 && pool.hasRoom()
-        ? capacityOf(pool.database).untilTryMs(pool.hasOpen()) ?? []
-        : []
+      pool.calls.waiting.size > 0 && pool.hasRoom() ? pool.capacity.untilTryMs(pool.hasOpen()) ?? [] : []
     );
     if (waits.length > 0) stopRetry = startTimer(Math.min(...waits, longestTimerMs), serve);
   }
 
   /** Why a waiter whose pool has no connection need not wait any longer for a server that takes no more. */
   function shortageOf({ pool, since }: Waiter): AppError | undefined {
-    const refusal = capacityOf(pool.database).refusal();
+    const refusal = pool.capacity.refusal();
     if (refusal === undefined || pool.hasOpen()) return undefined;
     const isLate = now() - since >= (shortageWaitMs ?? (pool.database.statementTimeoutMs || Infinity));
     return isLate ? refusal : undefined;
-  }
-
-  /** Why a waiter need not wait: nothing that it could get would come back. */
-  function stuckRefusalOf({ pool, caller }: Waiter): AppError | undefined {
-    const { name, poolMaxConns: places } = pool.database;
-    const own = stuckOf(pool.database, caller);
-    if (own.length >= places) return allStuck(name, `this caller's connections (${places})`, own);
-    if (pool.isStuck()) {
-      return allStuck(name, `the connections that these callers share (${pool.size()})`, pool.stuck());
-    }
-    const all = [...pools].flatMap((other) => other.stuck());
-    return all.length < maxConnections
-      ? undefined
-      : allStuck(name, `the server's connections (${maxConnections})`, all);
-  }
-
-  /** Whether a caller with stuck connections has as many in this database, with those in use, as a pool has places. */
-  function hasAllPlaces({ pool: { database }, caller }: Waiter): boolean {
-    const stuck = stuckOf(database, caller).length;
-    if (stuck === 0) return false;
-    const inUse = sum(pools, (pool) => pool.database === database ? pool.inUseCount(caller) : 0);
-    return stuck + inUse >= database.poolMaxConns;
-  }
-
-  function stuckOf(database: DatabaseOptions, caller: string): readonly HeldPlace[] {
-    return [...pools].flatMap((pool) => pool.database === database ? pool.stuck() : [])
-      .filter((place) => place.caller === caller);
   }
 
   async function waitFor(pool: PrincipalPool, caller: string, signal: AbortSignal): Promise<Lease> {
@@ -300,7 +212,8 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
     calls.add(waiter);
     serve();
     const abort = () => {
-      if (calls.remove(waiter)) logLongWait(waiter);
+      if (calls.has(waiter)) logLongWait(waiter);
+      calls.remove(waiter);
       if (admission.isEmpty) stopRetry();
       reject(signal.reason);
     };
@@ -316,54 +229,25 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   }
 
   async function openFor(waiter: Waiter): Promise<void> {
-    const { pool, signal } = waiter;
-    const capacity = capacityOf(pool.database);
-    capacity.began();
+    const { pool, pool: { calls, database }, signal } = waiter;
     try {
       const lease = await pool.open(waiter.caller, signal);
-      capacity.opened();
-      if (signal.aborted) lease.release();
-      else waiter.resolve(lease);
+      if (calls.remove(waiter)) waiter.resolve(lease);
+      else lease.release();
     } catch (error) {
-      if (isShortage(error)) {
-        capacity.refused(error, pool.database);
-        waitAgain(waiter);
+      if (isShortage(error) && !pool.hasEnded()) {
+        // it may have been dropped, since nobody waited in it
+        pools.add(pool);
+        calls.putBack(waiter);
       } else {
-        capacity.failed();
-        waiter.reject(error);
-        if (!signal.aborted) {
-          refuse(error, (other) => other.database === pool.database && !other.hasOpen());
+        calls.remove(waiter);
+        waiter.reject(pool.hasEnded() ? poolEnded(database.name) : error);
+        if (!signal.aborted && !pool.hasEnded()) {
+          refuse(error, (other) => other.database === database && !other.hasOpen());
         }
       }
     }
     onChange(pool);
-  }
-
-  function waitAgain(waiter: Waiter): void {
-    if (waiter.pool.hasEnded()) return waiter.reject(poolEnded(waiter.pool.database.name));
-    if (waiter.signal.aborted) return;
-    pools.add(waiter.pool);
-    waiter.pool.calls.putBack(waiter);
-  }
-
-  /** Says what to raise where a call ended while it waited. */
-  function logLongWait({ pool, since }: Waiter): void {
-    const { database } = pool;
-    const waitedMs = now() - since;
-    if (waitedMs < longWaitMs || now() - (longWaitToldAt.get(database) ?? -Infinity) < longWaitToldMs) return;
-    longWaitToldAt.set(database, now());
-    const raise = !pool.hasRoom()
-      ? "pool_max_conns"
-      : capacityOf(database).refusal() === undefined
-      ? "max_connections"
-      : "the role's CONNECTION LIMIT or PostgreSQL's max_connections";
-    logger.warn(
-      `A request ended while it waited for a database connection; to serve more at once, raise ${raise}`,
-      {
-        database: database.name,
-        waited_ms: waitedMs,
-      },
-    );
   }
 
   function refuse(reason: unknown, isMeant: (pool: PrincipalPool) => boolean): void {
@@ -398,27 +282,11 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   /** A connection of the local principal's, which others may have closed for theirs; undefined where there is no room now. */
   function openPooled(database: DatabaseOptions, signal: AbortSignal): Promise<Lease> | undefined {
     const pool = poolFor(prober, database);
-    const isFree = admission.isEmpty && sum(pools, (other) => other.size()) < maxConnections &&
-      pool.hasRoom() && capacityOf(database).mayOpen(pool.hasOpen());
-    if (isFree) return openUnqueued(pool, signal);
+    const isFree = admission.isEmpty && freeConnections() > 0 && pool.hasRoom() &&
+      pool.capacity.mayOpen(pool.hasOpen());
+    if (isFree) return pool.open(callerKey(prober), signal).finally(() => onChange(pool));
     dropIfUnused(pool);
     return undefined;
-  }
-
-  async function openUnqueued(pool: PrincipalPool, signal: AbortSignal): Promise<Lease> {
-    const capacity = capacityOf(pool.database);
-    capacity.began();
-    try {
-      const lease = await pool.open(callerKey(prober), signal);
-      capacity.opened();
-      return lease;
-    } catch (error) {
-      if (isShortage(error)) capacity.refused(error, pool.database);
-      else capacity.failed();
-      throw error;
-    } finally {
-      onChange(pool);
-    }
   }
 
   async function end(ended: readonly PrincipalPool[], includeInUse: boolean): Promise<void> {
@@ -476,28 +344,4 @@ function sum<T>(all: Iterable<T>, count: (each: T) => number): number {
   let total = 0;
   for (const each of all) total += count(each);
   return total;
-}
-
-/** A stuck backend is looked at so often, sooner or later. */
-const stuckRetrySeconds = 10;
-
-function allStuck(databaseName: string, connections: string, places: readonly HeldPlace[]): AppError {
-  const since = new Date(Math.min(...places.map((place) => place.since))).toISOString();
-  return new AppError(
-    "unavailable",
-    `Cannot read from database "${databaseName}": statements that PostgreSQL does not stop hold all of ` +
-      `${connections}, the first since ${since}; try again later, or ask the operator to ` +
-      "end the backends that the server's log names",
-    { data: { retryAfterSeconds: stuckRetrySeconds } },
-  );
-}
-
-/** The pool with an idle connection that was used longest ago; one in use comes last. */
-function longestIdle(pools: Iterable<PrincipalPool>): PrincipalPool | undefined {
-  let longest: { pool: PrincipalPool; since: number } | undefined;
-  for (const pool of pools) {
-    const since = pool.idleSince();
-    if (since !== undefined && (longest === undefined || since < longest.since)) longest = { pool, since };
-  }
-  return longest?.pool;
 }

@@ -7,7 +7,7 @@ import { type Connection, pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { startSettings } from "../start_settings.ts";
 import { createLease, type Lease } from "./lease.ts";
-import { isShortage } from "./server_capacity.ts";
+import { isShortage, type ServerCapacity } from "./server_capacity.ts";
 import type { StuckBackends } from "./stuck_backends.ts";
 
 /** A place that a stuck backend holds. */
@@ -33,12 +33,11 @@ interface PrincipalPoolOptions {
   /** Those that wait for a connection; told which callers have one in use. */
   readonly calls: CallQueue<Waiter>;
   readonly stuckBackends: StuckBackends;
+  readonly capacity: ServerCapacity;
   /** The log of the whole database, whoever uses it. */
   readonly availability: AvailabilityLog;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Called when a connection has closed, before `onChange`. */
-  readonly onClosed: () => void;
   /** Called when a connection came back, has closed, or is stuck. */
   readonly onChange: () => void;
 }
@@ -58,7 +57,7 @@ export type PrincipalPool = ReturnType<typeof createPrincipalPool>;
 
 /** The connections of one principal to one database. The connection pools decide who gets one. */
 export function createPrincipalPool(options: PrincipalPoolOptions) {
-  const { database, isShared, calls, stuckBackends, availability, now, onClosed, onChange } = options;
+  const { database, isShared, calls, stuckBackends, capacity, availability, now, onChange } = options;
   const places = database.poolMaxConns;
   const logger = options.logger.with({ database: database.name });
   const idle: Connection[] = [];
@@ -101,7 +100,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
   function forget(connection: Connection): void {
     logger.debug("database connection closed");
     stuck.delete(connection);
-    onClosed();
+    capacity.closed();
     onChange();
   }
 
@@ -142,6 +141,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
   return {
     database,
     calls,
+    capacity,
     /** Connections that the server may hold: opening, idle, in use, probed, closing, stuck. */
     size,
     /** Whether it may hold one more. */
@@ -199,11 +199,13 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
      */
     async open(caller: string, signal: AbortSignal): Promise<Lease> {
       opening++;
+      capacity.began();
       try {
         const connection = await connect(database, {
           signal: AbortSignal.any([signal, ended.signal]),
           logger,
         });
+        capacity.opened();
         availability.opened();
         if (startSettings(database) !== undefined && !connection.holdsSettings) availability.foundPooler();
         connection.onClosed(() => void close(connection));
@@ -216,8 +218,11 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
         logger.debug("database connection opened");
         return lend(connection, caller);
       } catch (error) {
-        const isOurs = signal.aborted || ended.signal.aborted;
-        if (!isOurs && !isShortage(error)) availability.refused(error);
+        if (isShortage(error)) capacity.refused(error, database);
+        else {
+          capacity.failed();
+          if (!signal.aborted && !ended.signal.aborted) availability.refused(error);
+        }
         throw error;
       } finally {
         opening--;

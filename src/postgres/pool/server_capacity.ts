@@ -22,6 +22,21 @@ const toldMs = 60_000;
 
 export type ServerCapacity = ReturnType<typeof createServerCapacity>;
 
+/** The capacities of servers, by role: whatever connects with the same role shares its limit. */
+export function createServerCapacities(options: Parameters<typeof createServerCapacity>[0]) {
+  const byRole = new Map<string, ServerCapacity>();
+
+  return {
+    of({ name, hosts, user, openStream }: DatabaseOptions): ServerCapacity {
+      const key = JSON.stringify([hosts, user, openStream === undefined ? "" : name]);
+      const capacity = byRole.get(key) ?? createServerCapacity(options);
+      byRole.set(key, capacity);
+      return capacity;
+    },
+    isAnyShort: (): boolean => byRole.values().some((capacity) => capacity.refusal() !== undefined),
+  };
+}
+
 /**
  * Whether a server has room for one more connection of a role, as far as its refusals tell: a role's CONNECTION LIMIT, a
  * database's, the server's `max_connections` and a pooler's bounds cannot be known otherwise. After a refusal, connections
