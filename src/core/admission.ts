@@ -35,6 +35,8 @@ export interface WaitingCall {
 export type Attempt =
   /** It runs, or was refused. */
   | "left"
+  /** It leaves its queue, and waits for a connection that opens for it, until it is removed or put back. */
+  | "opens"
   /** It waits for what is on its way to it. */
   | "owed"
   /** It waits, as all of its caller do in this queue. */
@@ -47,10 +49,12 @@ export type Attempt =
 export interface CallQueue<T extends WaitingCall> {
   readonly waiting: ReadonlyMap<string, ReadonlySet<T>>;
   add(call: T): void;
-  /** Takes a call that was let in back, since it could not run: it is the next of its caller. */
+  /** Takes back a call for which no connection could be opened, if it still waits: it is the next of its caller. */
   putBack(call: T): void;
   /** @returns whether it waited */
   remove(call: T): boolean;
+  /** Whether it waits in the queue. */
+  has(call: T): boolean;
   /**
    * Why the call that was added last is not to wait: `overloaded`, with `retryAfterSeconds`; undefined where it may, or
    * does not wait any more.
@@ -77,7 +81,7 @@ export interface AdmissionOptions extends WaitBounds {
 export function createAdmission<T extends WaitingCall>(
   { maxWaiting, maxWaitMs, places: placesOfAll, now = () => performance.now() }: AdmissionOptions,
 ): Admission<T> {
-  // in the order of their coming
+  // in the order of their coming, those for which a connection opens too
   const calls = new Map<T, Joined<T>>();
   const queues = new Set<CallQueue<T>>();
   // those with a call that waits or is under way
@@ -106,11 +110,11 @@ export function createAdmission<T extends WaitingCall>(
     function join(call: T, ofCaller: Set<T>, ofRound: number): void {
       waiting.set(call.caller, ofCaller);
       queues.add(queue);
-      calls.set(call, { queue, round: ofRound, order: ++lastOrder, since: now() });
+      calls.set(call, { queue, round: ofRound, order: ++lastOrder, since: calls.get(call)?.since ?? now() });
       watch();
     }
 
-    const queue: CallQueue<T> = {
+    const queue: OwnQueue<T> = {
       waiting,
       add(call) {
         const caller = change(call.caller, 1, 0);
@@ -118,21 +122,18 @@ export function createAdmission<T extends WaitingCall>(
         join(call, (waiting.get(call.caller) ?? new Set()).add(call), caller.lastRound);
       },
       putBack(call) {
+        if (!calls.has(call)) return;
         change(call.caller, 1, 0);
         join(call, new Set([call, ...waiting.get(call.caller) ?? []]), round);
       },
       remove(call) {
-        const ofCaller = waiting.get(call.caller);
-        if (!ofCaller?.delete(call)) return false;
-        calls.delete(call);
-        change(call.caller, -1, 0);
-        if (ofCaller.size === 0) waiting.delete(call.caller);
-        if (waiting.size === 0) queues.delete(queue);
-        return true;
+        leave(call, queue);
+        return calls.delete(call);
       },
+      has: (call) => waiting.get(call.caller)?.has(call) ?? false,
       refusal(call, forAll = false) {
         const { caller } = call;
-        if (!calls.has(call)) return undefined;
+        if (!queue.has(call)) return undefined;
         const own = waiting.get(caller)?.size ?? 0;
         const expectedMs = forAll
           ? (1 + countBefore(caller, queues)) * timesOfAll.meanMs(now()) / placesOfAll
@@ -159,6 +160,16 @@ export function createAdmission<T extends WaitingCall>(
       },
     };
     return queue;
+  }
+
+  /** It may go on waiting for a connection. */
+  function leave(call: T, queue: OwnQueue<T>): void {
+    const { waiting } = queue;
+    const ofCaller = waiting.get(call.caller);
+    if (!ofCaller?.delete(call)) return;
+    change(call.caller, -1, 0);
+    if (ofCaller.size === 0) waiting.delete(call.caller);
+    if (waiting.size === 0) queues.delete(queue);
   }
 
   /** How many calls the fair order has before the one of the caller that was added last. */
@@ -192,13 +203,15 @@ export function createAdmission<T extends WaitingCall>(
       const { queue, caller, rest, call, joined } = first;
       const result = attempt(call);
       if (result === "all_full") return;
-      if (result === "left") {
+      const hasLeft = result === "left" || result === "opens";
+      if (hasLeft) {
         round = Math.max(round, joined.round);
-        queue.remove(call);
+        leave(call, joined.queue);
       }
+      if (result === "left") calls.delete(call);
       // a caller's next call comes after one of every other's
       caller.rank++;
-      const next = result === "left" || result === "owed" ? rest.next().value : undefined;
+      const next = hasLeft || result === "owed" ? rest.next().value : undefined;
       const nextJoined = next && calls.get(next);
       if (next !== undefined && nextJoined !== undefined) {
         first.call = next;
@@ -219,8 +232,9 @@ export function createAdmission<T extends WaitingCall>(
       timer = undefined;
       for (const [call, { queue, since }] of calls) {
         if (now() - since < maxWaitMs) break;
+        const awaited = queue.has(call) ? "others to end" : "a connection to open";
         queue.remove(call);
-        call.reject(overloaded(`it has waited ${secondsOf(maxWaitMs)} s for others to end`, maxWaitMs));
+        call.reject(overloaded(`it has waited ${secondsOf(maxWaitMs)} s for ${awaited}`, maxWaitMs));
       }
       watch();
     }, first.since + maxWaitMs - now());
@@ -230,7 +244,7 @@ export function createAdmission<T extends WaitingCall>(
 
   return {
     get isEmpty() {
-      return calls.size === 0;
+      return queues.size === 0;
     },
     createQueue,
     letIn,
@@ -238,11 +252,16 @@ export function createAdmission<T extends WaitingCall>(
   };
 }
 
+interface OwnQueue<T extends WaitingCall> extends CallQueue<T> {
+  readonly waiting: Map<string, Set<T>>;
+}
+
 interface Joined<T extends WaitingCall> {
-  readonly queue: CallQueue<T>;
+  readonly queue: OwnQueue<T>;
   readonly round: number;
   /** Within the round. */
   readonly order: number;
+  /** When it came first. */
   readonly since: number;
 }
 

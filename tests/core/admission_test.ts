@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createAdmission, createGate, noWaitBounds, type WaitingCall } from "../../src/core/admission.ts";
+import { waitUntil } from "../support/wait_until.ts";
 
 const forever = new AbortController().signal;
 
@@ -82,18 +83,42 @@ Deno.test("a call that is put back is the next of its caller", () => {
   for (const name of ["a 1", "a 2"]) queue.add(call("a", name));
   let first: Named | undefined;
   admission.letIn([queue], (tried) => {
+    if (first !== undefined) return "full";
     first = tried;
-    return first === tried && tried.name === "a 1" ? "left" : "full";
+    return "opens";
   });
-  assert.ok(first);
-  const again = call("a", "again");
-  queue.putBack(again);
+  assert.equal(first?.name, "a 1");
+  queue.putBack(first);
   const order: string[] = [];
   admission.letIn([queue], ({ name }) => {
     order.push(name);
     return "left";
   });
-  assert.deepEqual(order, ["again", "a 2"]);
+  assert.deepEqual(order, ["a 1", "a 2"]);
+});
+
+Deno.test("a call waits once, with the opening of its connection and after it was put back", async () => {
+  const waitMs = 100;
+  using admission = createAdmission<Named>({ places: 1, maxWaiting: 10, maxWaitMs: waitMs });
+  const queue = admission.createQueue(1);
+  const [opening, back, late] = [call("a"), call("b"), call("c")];
+  queue.add(opening);
+  queue.add(back);
+  admission.letIn([queue], () => "opens");
+  assert.ok(admission.isEmpty);
+  const began = performance.now();
+  await waitUntil("half of the time is over", () => performance.now() - began > waitMs / 2);
+  queue.putBack(back);
+  queue.add(late);
+  await waitUntil("both have waited too long", () => opening.refused.length + back.refused.length === 2);
+  assert.deepEqual(late.refused, [], "it came later");
+  assert.match(String(opening.refused[0]), /it has waited 1 s for a connection to open;/);
+  assert.match(String(back.refused[0]), /it has waited 1 s for others to end;/);
+  assert.equal(queue.remove(opening), false);
+  queue.putBack(opening);
+  assert.equal(queue.has(opening), false, "it is over");
+  queue.remove(late);
+  assert.ok(admission.isEmpty);
 });
 
 Deno.test("a call is refused where its expected wait is too long, by recent times and the fair order", () => {

@@ -440,3 +440,44 @@ testWithPostgres(
     );
   },
 );
+
+/** A server that takes connections and says nothing. */
+function startSilentServer(): Disposable & { readonly options: DatabaseOptions } {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open: Deno.Conn[] = [];
+  void (async () => {
+    for await (const connection of listener) open.push(connection);
+  })();
+  return {
+    options: databaseOptions(`postgres://u@127.0.0.1:${listener.addr.port}/d`, { connectTimeoutMs: 60_000 }),
+    [Symbol.dispose]() {
+      listener.close();
+      for (const connection of open) connection.close();
+    },
+  };
+}
+
+Deno.test("a server that accepts slowly lets no call wait beyond its bound", async () => {
+  using server = startSilentServer();
+  const waitBounds = { maxWaiting: 10, maxWaitMs: 50 };
+  await using pools = createConnectionPools({ maxConnections: 4, waitBounds, logger: silentLogger });
+  const asked = [1, 2].map(() => pools.acquire(server.options, local, forever));
+  for (const each of asked) {
+    await assert.rejects(each, {
+      code: "overloaded",
+      message: "Cannot run the call: it has waited 1 s for a connection to open; try again in 1 s",
+    });
+  }
+});
+
+Deno.test("to close a principal whose connection is opening refuses nobody else", async () => {
+  using server = startSilentServer();
+  await using pools = createConnectionPools({ maxConnections: 1, logger: silentLogger });
+  const closed = assert.rejects(pools.acquire(server.options, token("a"), forever), { code: "unavailable" });
+  const other = stateOf(pools.acquire(server.options, token("b"), forever));
+  await pause();
+  await pools.closePrincipal(token("a"));
+  await closed;
+  await pause();
+  assert.equal(other.settled, false);
+});
