@@ -20,39 +20,42 @@ interface KeptStatement {
   readonly name: string;
   /** What to send first: nothing where the session has the statement. */
   readonly preparation: readonly Buffer[];
+  /** The server comes to the preparation: it replaces the one that was not asked for the longest, and keeps this one. */
+  begun(): void;
   /** Has it prepared anew the next time. */
   forget(): void;
 }
 
 /**
  * A statement that a session keeps under a name, so that the server parses it once (PostgreSQL manual, "Extended Query": a
- * named statement lasts until it is closed). It takes the place of the one that was not asked for the longest.
+ * named statement lasts until it is closed). It takes the place of the one that was not asked for the longest. What was sent
+ * after a statement that fails is not run, so nothing is noted before the server has come to it.
  */
 export function keptStatement(client: pg.Client, text: string): KeptStatement {
   const statements = statementsOf.get(client) ?? new Map<string, Statement>();
   statementsOf.set(client, statements);
-  const statement = statements.get(text) ?? { name: nameOf(text), isPrepared: false };
-  statements.delete(text);
-  const replaced = statements.size < keptAtMost ? undefined : takeOldest(statements);
-  statements.set(text, statement);
+  const known = statements.get(text);
+  const statement = known ?? { name: nameOf(text), isPrepared: false };
   const { name, isPrepared } = statement;
-  statement.isPrepared = true;
+  const [oldest] = statements;
+  const replaced = known === undefined && statements.size >= keptAtMost ? oldest : undefined;
   // to close what is not there is no error
-  const closing = [replaced?.name, isPrepared ? undefined : name].filter((name) => name !== undefined);
+  const closing = [replaced?.[1].name, isPrepared ? undefined : name].filter((name) => name !== undefined);
   return {
     name,
     preparation: [
       ...closing.map((name) => serialize.close({ type: "S", name })),
       ...(isPrepared ? [] : [serialize.parse({ name, text })]),
     ],
+    begun() {
+      if (replaced !== undefined) statements.delete(replaced[0]);
+      // it comes last
+      statements.delete(text);
+      statements.set(text, statement);
+      statement.isPrepared = true;
+    },
     forget: () => void (statement.isPrepared = false),
   };
-}
-
-function takeOldest(statements: Map<string, Statement>): Statement | undefined {
-  const [[text, oldest] = []] = statements;
-  if (text !== undefined) statements.delete(text);
-  return oldest;
 }
 
 /** At most 63 bytes, which PostgreSQL's names have. */

@@ -59,6 +59,11 @@ export async function openPortal(
     serialize.bind({ statement: kept?.name ?? "", values }),
     serialize.describe(portal),
   ];
+  let isBegun = false;
+  const onBegun = () => {
+    isBegun = true;
+    kept?.begun();
+  };
   let isPlanned = false;
   const onPlanned = (columns: readonly Column[]) => {
     isPlanned = true;
@@ -66,8 +71,9 @@ export async function openPortal(
   };
   let isSuspended: boolean;
   try {
-    isSuspended = await runPart(client, { opening, rows, onColumns: onPlanned, onRow, ...around });
+    isSuspended = await runPart(client, { opening, rows, onBegun, onColumns: onPlanned, onRow, ...around });
   } catch (error) {
+    if (!isBegun) throw error;
     kept?.forget();
     const wasKept = kept !== undefined && kept.preparation.length === 0;
     if (wasKept && !isPlanned && mayBeOutdated(error)) return undefined;
@@ -80,6 +86,7 @@ export async function openPortal(
       isSuspended = await runPart(client, {
         opening: [],
         rows: more,
+        onBegun: () => {},
         onColumns,
         onRow,
         before: [],
@@ -97,15 +104,21 @@ function mayBeOutdated(error: unknown): boolean {
 interface PartOptions extends Pick<PortalRequest, "rows" | "onColumns" | "onRow">, Around {
   /** Messages that come before its Execute. */
   readonly opening: readonly Buffer[];
+  /** Called when the server comes to them. */
+  readonly onBegun: () => void;
 }
 
 /** Executes the portal for so many rows; whether there may be more. */
 function runPart(client: pg.Client, part: PartOptions): Promise<boolean> {
-  const { opening, rows, onColumns, onRow, before, after } = part;
+  const { opening, rows, onBegun, onColumns, onRow, before, after } = part;
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   let isSuspended = false;
   /** Statements that have come to their end. */
   let done = 0;
+  const onDone = () => {
+    done++;
+    if (done === before.length) onBegun();
+  };
   const messages = Buffer.concat([
     ...before.map(messagesOf),
     ...opening,
@@ -116,7 +129,10 @@ function runPart(client: pg.Client, part: PartOptions): Promise<boolean> {
   const stopCopy = (connection: pg.Connection) => connection.stream.destroy();
   // what the driver calls while this is the running query
   client.query({
-    submit: (connection: pg.Connection) => void connection.stream.write(messages),
+    submit(connection: pg.Connection) {
+      if (before.length === 0) onBegun();
+      connection.stream.write(messages);
+    },
     // only the portal is described
     handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }) {
       onColumns(fields.map(({ name, dataTypeID }) => ({ name, typeOid: dataTypeID })));
@@ -126,10 +142,10 @@ function runPart(client: pg.Client, part: PartOptions): Promise<boolean> {
     },
     handlePortalSuspended() {
       isSuspended = true;
-      done++;
+      onDone();
     },
-    handleCommandComplete: () => done++,
-    handleEmptyQuery: () => done++,
+    handleCommandComplete: onDone,
+    handleEmptyQuery: onDone,
     handleCopyInResponse: stopCopy,
     handleCopyData: (_message: unknown, connection: pg.Connection) => stopCopy(connection),
     handleReadyForQuery: () => resolve(isSuspended),

@@ -15,13 +15,23 @@ async function createFixture(changes: Partial<DatabaseOptions> = {}) {
   const options = databaseOptions(admin.url, changes);
   const database = createDatabase({ options, pools, guard, logger: silentLogger });
   const { signal } = new AbortController();
-  const read = (sql: string, parameters: readonly string[] = [], isKept = true) =>
-    database.read({ principal: { kind: "local" }, trusted: true, signal, sql, parameters, isKept });
+  const read = (
+    sql: string,
+    parameters: readonly string[] = [],
+    isKept = true,
+    settings: Readonly<Record<string, string>> = {},
+  ) =>
+    database.read({ principal: { kind: "local" }, trusted: true, signal, sql, parameters, isKept, settings });
   return {
     admin,
     /** The rows, or PostgreSQL's message. */
     async ask(sql: string, ...parameters: string[]) {
       const result = await read(sql, parameters);
+      return result.ok ? result.rows : result.error.message;
+    },
+    /** The message where the transaction of a kept statement cannot begin. */
+    async askInVain(sql: string, ...parameters: string[]) {
+      const result = await read(sql, parameters, true, { work_mem: "none" });
       return result.ok ? result.rows : result.error.message;
     },
     async kept(): Promise<readonly (readonly (string | null)[])[]> {
@@ -61,6 +71,20 @@ testWithPostgres("a connection keeps eight statements, those that were asked for
   }
   const kept = (await fixture.kept()).map(([, statement]) => statement);
   assert.deepEqual(kept.toSorted(), [first, ...texts.slice(-7)].toSorted());
+});
+
+testWithPostgres("a connection keeps eight statements where transactions cannot begin", async () => {
+  await using fixture = await createFixture();
+  const texts = Array.from({ length: 11 }, (_, at) => `SELECT $1::int + ${at}`);
+  for (const text of texts.slice(0, 8)) await fixture.ask(text, "1");
+  for (const text of texts.slice(8)) assert.match(String(await fixture.askInVain(text, "1")), /work_mem/);
+  for (const text of texts.slice(8)) await fixture.ask(text, "1");
+  const kept = (await fixture.kept()).map(([, statement]) => statement);
+  assert.deepEqual(kept.toSorted(), texts.slice(-8).toSorted());
+  const [first = ""] = texts.slice(-8);
+  assert.match(String(await fixture.askInVain(first, "1")), /work_mem/);
+  assert.deepEqual(await fixture.ask(first, "1"), [["4"]]);
+  assert.equal((await fixture.kept()).length, 8);
 });
 
 testWithPostgres("a kept statement that fails is prepared anew", async () => {
