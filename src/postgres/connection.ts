@@ -13,7 +13,7 @@ import {
 } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { sizeText } from "../core/size_text.ts";
-import { createMessageSplitter } from "./split_messages.ts";
+import { createRowReader } from "./read_rows.ts";
 import { guardedSettings } from "./start_settings.ts";
 
 /** The PostgreSQL driver with its types: all of `src/` has it from here. */
@@ -50,7 +50,8 @@ export interface Connection {
   onLost(listener: (error: Error) => void): void;
   /**
    * Bounds what arrives from now on, in bytes; undefined lifts the bound. What crosses it fails the running query with
-   * AppError("invalid", …), has the server cancel the statement and closes the connection.
+   * AppError("invalid", …), has the server cancel the statement and closes the connection. Without a bound, the connection
+   * breaks where more than 16 MiB come up to a ReadyForQuery message.
    */
   limitBytes(maxBytes: number | undefined): void;
   /** For how long it may run a statement, or be idle. */
@@ -91,6 +92,9 @@ const cancelTimeoutMs = 10_000;
 /** For how long a server is asked to cancel, and the pause between two requests. */
 const defaultPatienceMs = 2_000;
 const cancelPauseMs = 100;
+
+/** What a server may send in a login, and in answer to a statement that nobody bounds: no honest one sends nearly as much. */
+const mostUnbounded = 16 * 1_048_576;
 
 /** How much is still read of an answer that nobody wants any more, so that the server can come to its end. */
 const maxUnwantedBytes = 64 * 1_048_576;
@@ -166,21 +170,26 @@ function readRowsApart(connection: pg.Connection): void {
   const attachListeners = (stream: Duplex) => {
     const others = new EventEmitter();
     attachParser(others);
-    const split = createMessageSplitter({
+    const read = createRowReader({
       onRow: (fields, length) => connection.emit("dataRow", { name: "dataRow", fields, length }),
       onOthers: (messages) => others.emit("data", messages),
     });
     stream.on("data", (part) => {
       try {
-        split(part);
+        read(part);
       } catch (cause) {
         // thrown out of here, it would end the process; the stream tells the driver
-        const error = new Error("the server does not keep to PostgreSQL's protocol", { cause });
-        stream.destroy(Object.assign(error, { code: "EPROTO" }));
+        breakOff(stream, cause);
       }
     });
   };
   Object.assign(connection, { attachListeners });
+}
+
+/** Closes the connection of a server that cannot be understood. */
+function breakOff(stream: Duplex, cause: unknown): void {
+  const error = new Error("the server does not keep to PostgreSQL's protocol", { cause });
+  stream.destroy(Object.assign(error, { code: "EPROTO" }));
 }
 
 // the driver connects the stream that it is given and sets its options; ours is connected and has them
@@ -286,7 +295,13 @@ function createConnection(
     return !isCutOff;
   }
 
-  function exceeded(maxBytes: number): void {
+  const meter = meterBytes(stream, exceeded);
+  client.connection.on("readyForQuery", meter.endAnswer);
+
+  function exceeded(maxBytes: number | undefined): void {
+    if (maxBytes === undefined) {
+      return breakOff(stream, new Error(`it sent more than ${sizeText(mostUnbounded)}`));
+    }
     isUnread = true;
     // through the driver: it would still deliver the chunk that crossed the bound
     client.connection.emit(
@@ -333,7 +348,7 @@ function createConnection(
     awaitsAnswer,
     onClosed: (listener) => void closed.then(listener),
     onLost: (listener) => void lost.push(listener),
-    limitBytes: meterBytes(stream, exceeded),
+    limitBytes: meter.limit,
     timer,
     cancel: () => cancel(),
     cancelUntil,
@@ -347,23 +362,27 @@ function createConnection(
   };
 }
 
-function meterBytes(
-  stream: Duplex,
-  exceeded: (maxBytes: number) => void,
-): (maxBytes: number | undefined) => void {
+/** @param exceeded called once, with the bound that was crossed; undefined where none was set */
+function meterBytes(stream: Duplex, exceeded: (maxBytes: number | undefined) => void) {
   let bound: number | undefined;
   let received = 0;
+  let isCrossed = false;
   // before the driver's own listener, so a crossing is known before the chunk is parsed
   stream.on("data", (chunk: Uint8Array) => {
     received += chunk.byteLength;
-    if (bound === undefined || received <= bound) return;
-    const crossed = bound;
-    bound = undefined;
-    exceeded(crossed);
+    if (isCrossed || received <= (bound ?? mostUnbounded)) return;
+    isCrossed = true;
+    exceeded(bound);
   });
-  return (maxBytes) => {
-    bound = maxBytes;
-    received = 0;
+  return {
+    limit(maxBytes: number | undefined): void {
+      bound = maxBytes;
+      received = 0;
+    },
+    /** A bound that was set is for an answer in several parts. */
+    endAnswer(): void {
+      if (bound === undefined) received = 0;
+    },
   };
 }
 

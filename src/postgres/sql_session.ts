@@ -22,6 +22,8 @@ export interface SqlSession {
 export function createSqlSession(connection: Connection, signal: AbortSignal, purpose: string): SqlSession {
   let cancelling: Promise<void> | undefined;
   const cancel = () => cancelling = connection.cancel().catch(() => {});
+  // it reads records of our own, which grow with the table
+  connection.limitBytes(Infinity);
 
   async function run(sql: string, parameters: readonly (string | number | null)[]): Promise<readonly Row[]> {
     const { rows } = await connection.client.query<(string | null)[]>({

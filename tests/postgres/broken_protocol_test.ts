@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createServer, type Socket } from "node:net";
+import { settlesWithin } from "../../src/core/async/deadline.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { connect } from "../../src/postgres/connect/connect.ts";
 import { databaseOptions } from "../support/database_options.ts";
@@ -93,3 +94,44 @@ for (const [what, greeting] of Object.entries(brokenGreetings)) {
     });
   });
 }
+
+const mebibyte = 1_048_576;
+const manyBytes = Buffer.concat([message("N", [], 2 ** 30), Buffer.alloc(20 * mebibyte)]);
+const described = message("T", [0, 1, 0x63, 0, ...Array(18).fill(0)]);
+/** One value of a mebibyte. */
+const row = Buffer.concat([message("D", [0, 1, 0, 0x10, 0, 0], mebibyte + 10), Buffer.alloc(mebibyte, "x")]);
+
+Deno.test("a server that begins a message of 1 GiB in a login is not listened to", async () => {
+  await using server = await startServer({ greeting: manyBytes });
+  const refused = assert.rejects(open(server.url), {
+    message: `Cannot reach database "shop": it does not keep to PostgreSQL's protocol`,
+  });
+  assert.ok(await settlesWithin(5_000, refused));
+  await refused;
+});
+
+for (
+  const [what, answer] of Object.entries({
+    "a message of 1 GiB": manyBytes,
+    "row after row": Buffer.concat([described, ...Array(20).fill(row)]),
+  })
+) {
+  Deno.test(`a server that answers a ping with ${what} loses its connection`, async () => {
+    await using server = await startServer({ answer });
+    const connection = await open(server.url);
+    const failed = assert.rejects(connection.client.query("SELECT 1"), { code: "EPROTO" });
+    assert.ok(await settlesWithin(5_000, failed));
+    await failed;
+  });
+}
+
+Deno.test("long answers are read, one after another", async () => {
+  const complete = message("C", [..."SELECT 1\0"].map((char) => char.charCodeAt(0)));
+  await using server = await startServer({ answer: Buffer.concat([described, row, complete, ready]) });
+  const connection = await open(server.url);
+  for (let n = 0; n < 20; n++) {
+    const { rows } = await connection.client.query<[string]>({ text: "SELECT 1", rowMode: "array" });
+    assert.equal(rows[0]?.[0].length, mebibyte);
+  }
+  await connection.close();
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
-import { createMessageSplitter } from "../../src/postgres/split_messages.ts";
+import { createRowReader } from "../../src/postgres/read_rows.ts";
 
 function message(kind: string, content: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
@@ -24,7 +24,7 @@ function rowMessage(values: readonly (string | null)[]): Buffer {
 
 type Sent = { readonly row: readonly (string | null)[] } | { readonly other: string };
 
-/** What a splitter makes of messages that come in parts of these sizes: each row, and the others' bytes together. */
+/** What a reader makes of messages that come in parts of these sizes: each row, and the others' bytes together. */
 function received(sent: readonly Sent[], sizes: readonly number[]): unknown[] {
   const bytes = Buffer.concat(
     sent.map((one) => "row" in one ? rowMessage(one.row) : message("C", Buffer.from(one.other))),
@@ -35,14 +35,14 @@ function received(sent: readonly Sent[], sizes: readonly number[]): unknown[] {
     if (typeof last === "string") events[events.length - 1] = last + text;
     else events.push(text);
   };
-  const split = createMessageSplitter({
+  const read = createRowReader({
     onRow: (fields, length) => events.push({ fields, length }),
     onOthers: (messages) => others(messages.toString("hex")),
   });
   let at = 0;
   for (let part = 0; at < bytes.length; part++) {
     const size = sizes[part % sizes.length] ?? 1;
-    split(bytes.subarray(at, at + size));
+    read(bytes.subarray(at, at + size));
     at += size;
   }
   return events;
