@@ -15,9 +15,12 @@ export const stream = { query: "q", stream: true };
 /** The RAG server's routes over one pipeline, `handbook`. */
 export function createHandbook(
   script: Script,
-  options: Omit<RagFixtureOptions, "pipelines"> & { readonly allowsSources?: boolean } = {},
+  options: Omit<RagFixtureOptions, "pipelines"> & {
+    readonly allowsSources?: boolean;
+    readonly maxQueries?: number;
+  } = {},
 ): RagFixture & { readonly handbook: ScriptedPipeline } {
-  const { allowsSources = true, ...rest } = options;
+  const { allowsSources = true, maxQueries, ...rest } = options;
   const handbook = scriptedPipeline({ name: "handbook", allowsSources, script });
-  return { handbook, ...createRagFixture({ ...rest, pipelines: scriptedPipelines([handbook]) }) };
+  return { handbook, ...createRagFixture({ ...rest, pipelines: scriptedPipelines([handbook], maxQueries) }) };
 }

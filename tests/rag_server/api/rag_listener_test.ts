@@ -12,8 +12,11 @@ import { hanging, type Script, script } from "./scripted_pipelines.ts";
 const quiet = createLogger({ level: "error", format: "text", write: () => {} });
 
 /** The RAG server's routes on a port of their own, over one pipeline. */
-function serve(script: Script, tls?: { cert: string; key: string }) {
-  const fixture = createHandbook(script);
+function serve(
+  script: Script,
+  { tls, maxQueries = Infinity }: { tls?: { cert: string; key: string }; maxQueries?: number } = {},
+) {
+  const fixture = createHandbook(script, { maxQueries });
   const listener = startListener({
     address: { host: "127.0.0.1", port: 0 },
     ...(tls === undefined ? {} : { tls }),
@@ -149,6 +152,22 @@ Deno.test("a client that does not read holds up its pipeline, not the server's m
   connection.close();
 });
 
+Deno.test("a client that does not read an answer keeps nobody else from one", async () => {
+  const answer = [chunk("x".repeat(16 * 1024 * 1024)), ...Array(8).fill(chunk("y".repeat(1024))), done];
+  let current = script(...answer);
+  await using server = serve((query) => current(query), { maxQueries: 1 });
+  using slow = await connect(server.port, rawQuery(JSON.stringify(stream)));
+  assert.match(await readUntil(slow, "data: "), /^HTTP\/1\.1 200 OK/);
+  current = script(chunk("a"), done);
+  const other = await server.query({ query: "q" }, AbortSignal.timeout(10_000));
+  assert.deepEqual(await other.json(), { answer: "a", tokens_used: 7 });
+  let read = 0;
+  const buffer = new Uint8Array(1024 * 1024);
+  while (!new TextDecoder().decode(buffer.subarray(0, read)).includes('{"type":"done"}')) {
+    read = await slow.read(buffer) ?? assert.fail("the answer is not whole");
+  }
+});
+
 Deno.test("64 streams at once keep their events apart and in order", async () => {
   const parts = 50;
   await using server = serve(async function* ({ query }): AsyncGenerator<PipelineEvent> {
@@ -213,7 +232,7 @@ Deno.test("a stream arrives over HTTP/2, which knows no Connection header", asyn
     });
     const [cert, key] = await Promise.all([certFile, keyFile].map((file) => Deno.readTextFile(file)));
     assert.ok(cert !== undefined && key !== undefined);
-    await using server = serve(script(chunk("a"), done), { cert, key });
+    await using server = serve(script(chunk("a"), done), { tls: { cert, key } });
     using client = Deno.createHttpClient({
       caCerts: [await Deno.readTextFile(authority.certFile)],
       http1: false,

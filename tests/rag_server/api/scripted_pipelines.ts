@@ -90,6 +90,7 @@ export function scriptedSet(list: readonly Pipeline[]): PipelineSet {
   return { list, [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
-export function scriptedPipelines(list: readonly Pipeline[]): RunningPipelines {
-  return createRunningPipelines(scriptedSet(list), { longestQueryMs: 60_000, logger: silentLogger });
+export function scriptedPipelines(list: readonly Pipeline[], maxQueries = Infinity): RunningPipelines {
+  const options = { longestQueryMs: 60_000, maxQueries, logger: silentLogger };
+  return createRunningPipelines(scriptedSet(list), options);
 }
