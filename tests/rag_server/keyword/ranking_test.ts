@@ -226,3 +226,63 @@ testWithPostgres("a ranking is a part that fits into a larger statement", async 
   });
   assert.deepEqual(read.ok && read.rows, [["first", "a"]]);
 });
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** Entries that the lists' unnest() gave. */
+function entriesRead(node: PlanNode): number {
+  const parts = node.Plans ?? [];
+  const isOfLists = node["Node Type"] === "ProjectSet" &&
+    parts.some((part) => part["Relation Name"] === "keyword_1_lists");
+  return isOfLists
+    ? node["Actual Rows"] * node["Actual Loops"]
+    : parts.reduce((sum, part) => sum + entriesRead(part), 0);
+}
+
+testWithPostgres(
+  "how many entries of long lists are read grows with the question's words, to a bound",
+  async () => {
+    const length = 2_500;
+    const words = Array.from({ length: 40 }, (_, at) => `w${at}q`);
+    await using fixture = await createKeywordFixture(`CREATE TABLE docs (id int PRIMARY KEY, body text);
+    INSERT INTO docs SELECT id, '${words.join(" ")}' FROM generate_series(1, ${length}) id`);
+    await fixture.build();
+    const index = await fixture.find();
+    const entriesOf = async (count: number) => {
+      const search = keywordSearch(index, { question: words.slice(0, count).join(" "), limit: 10 });
+      const read = await fixture.database.read({
+        principal: { kind: "local" },
+        signal: new AbortController().signal,
+        trusted: true,
+        ...renderSql(sql`EXPLAIN (ANALYZE, FORMAT JSON, TIMING off) ${search}`),
+      });
+      assert.ok(read.ok, read.ok ? "" : read.error.message);
+      return entriesRead(JSON.parse(read.rows[0]?.[0] ?? "")[0].Plan);
+    };
+    const best = 2_048;
+    for (
+      const { asked, whole } of [
+        { asked: 4, whole: 4 },
+        // 20,000 entries at least, and 1,500 a word
+        { asked: 12, whole: 8 },
+        { asked: 20, whole: 12 },
+        // 50,000 at most
+        { asked: 40, whole: 20 },
+      ]
+    ) {
+      const expected = whole * length + (asked - whole) * best;
+      const entries = await entriesOf(asked);
+      // a plan tells of rows as a mean of its loops, some releases of PostgreSQL as a whole number
+      assert.ok(
+        Math.abs(entries - expected) <= asked,
+        `${asked} words: ${entries} entries, expected ${expected}`,
+      );
+    }
+  },
+);
