@@ -49,8 +49,8 @@ function jsonEvaluation({ queries, unjudgedQueries, searches, difference, weighe
   return {
     queries,
     unjudged_queries: unjudgedQueries,
-    arms: searches.map(({ search, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs }) => ({
-      arm: search,
+    searches: searches.map(({ search, ndcgAt10, recallAt10, recallAt100, mrr, latencyMs }) => ({
+      search,
       ndcg_at_10: ndcgAt10,
       recall_at_10: recallAt10,
       recall_at_100: recallAt100,
@@ -58,7 +58,7 @@ function jsonEvaluation({ queries, unjudgedQueries, searches, difference, weighe
       latency_ms: latencyMs,
     })),
     difference: difference === undefined ? null : {
-      arm: difference.search,
+      search: difference.search,
       against: difference.against,
       ...jsonDifference(difference),
     },

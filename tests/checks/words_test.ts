@@ -35,8 +35,8 @@ const retired: Readonly<Record<string, string>> = {
   "verdicts": "results",
 };
 
-/** Fields that programs see: of audit lines, of `-doctor -json` and of `-evaluate -json`. */
-const fields: ReadonlySet<string> = new Set(["outcome", "finding", "arm", "arms"]);
+/** Fields that programs see: of audit lines and of `-doctor -json`. */
+const fields: ReadonlySet<string> = new Set(["outcome", "finding"]);
 const fieldParents = ["Property", "MemberExpression", "TSPropertySignature"];
 
 const root = new URL("../../", import.meta.url);

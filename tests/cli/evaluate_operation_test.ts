@@ -130,7 +130,7 @@ Deno.test("-evaluate says of a few questions that they are too few, and recommen
 Deno.test("-evaluate -json prints one object", async () => {
   const { lines } = await run({}, true);
   const keyword = {
-    arm: "keyword",
+    search: "keyword",
     ndcg_at_10: 0.36541,
     recall_at_10: 0.4,
     recall_at_100: 0.7,
@@ -139,7 +139,7 @@ Deno.test("-evaluate -json prints one object", async () => {
   };
   const hybrid = {
     ...keyword,
-    arm: "hybrid",
+    search: "hybrid",
     ndcg_at_10: 0.38,
     recall_at_10: 0.42,
     recall_at_100: 0.75,
@@ -148,9 +148,9 @@ Deno.test("-evaluate -json prints one object", async () => {
   assert.deepEqual(JSON.parse(lines.join("\n")), {
     queries: 225,
     unjudged_queries: 0,
-    arms: [keyword, hybrid],
+    searches: [keyword, hybrid],
     difference: {
-      arm: "hybrid",
+      search: "hybrid",
       against: "keyword",
       ndcg_at_10: 0.01459,
       interval: { confidence: 0.95, low: -0.002, high: 0.0312 },

@@ -180,14 +180,14 @@ testWithPgvector("from a folder of files to answers", async (t) => {
     const flags = ["-evaluate", "handbook", "-queries", queries, "-qrels", qrels];
     const { code, stdout, stderr } = await operate(...flags, "-json");
     assert.equal(code, 0, stderr);
-    const { queries: count, arms: searches } = JSON.parse(stdout);
+    const { queries: count, searches } = JSON.parse(stdout);
     assert.equal(count, 2);
-    assert.deepEqual(searches.map((search: { arm: string }) => search.arm).toSorted(), [
+    assert.deepEqual(searches.map(({ search }: { search: string }) => search).toSorted(), [
       "hybrid",
       "keyword",
       "vector",
     ]);
-    for (const { arm: search, mrr, recall_at_10 } of searches) {
+    for (const { search, mrr, recall_at_10 } of searches) {
       if (search === "keyword") assert.deepEqual([mrr, recall_at_10], [1, 1]);
     }
     assert.match((await operate(...flags)).stdout, /^SEARCH +NDCG@10 +RECALL@10/im);
