@@ -1,8 +1,7 @@
-import { type LoggerOptions, logLine, writeToStderr } from "../core/logger.ts";
-import { accountOf, type Principal, principalKey } from "../core/principal.ts";
+import { type LogFields, type LoggerOptions, logLine, writeToStderr } from "../core/logger.ts";
+import { type Principal, principalKey } from "../core/principal.ts";
 import { pathOf } from "./count_requests.ts";
 import type { ListenerOptions } from "./listener.ts";
-import { tellReplyEnd } from "./reply_end.ts";
 
 /** A request that has been answered. */
 export interface AccessRecord {
@@ -15,12 +14,9 @@ export interface AccessRecord {
   readonly bytes: number | undefined;
   readonly ms: number;
   readonly requestId: string;
-  /** Absent where the request is not traced. */
-  readonly traceId: string | undefined;
   /** Who was let in. */
   readonly principal: Principal | undefined;
-  /** The one that was asked. */
-  readonly pipeline: string | undefined;
+  readonly fields: LogFields | undefined;
 }
 
 /** One line for each request. Disposing of it writes what has not been written yet. */
@@ -29,7 +25,7 @@ export interface AccessLog extends Disposable {
 }
 
 /** HTTP's own methods (RFC 9110, section 9; RFC 5789). Any other may be a text of a caller's making, and long. */
-export const methods: ReadonlySet<string> = new Set([
+const methods: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
   "POST",
@@ -64,19 +60,18 @@ export function createAccessLog(
   }
 
   return {
-    write({ method, route, status, bytes, ms, requestId, traceId, principal, pipeline }) {
+    write({ method, route, status, bytes, ms, requestId, principal, fields }) {
       // what is undefined is left out
       gathered += logLine(format, new Date(), "info", "Request answered", {
         method: methods.has(method) ? method : "other",
         route,
-        pipeline,
+        ...fields,
         status,
         bytes,
         ms: Math.round(ms * 10) / 10,
         principal: principal && principalKey(principal),
-        user: principal && accountOf(principal),
+        user: principal?.kind === "session" ? principal.username : undefined,
         request: requestId,
-        trace_id: traceId,
       });
       if (gathered.length >= mostGathered) flush();
       else if (timer === undefined) {
@@ -101,9 +96,64 @@ export function logAccess(
   log: AccessLog | undefined,
 ): ListenerOptions["handle"] {
   if (log === undefined) return handle;
-  return tellReplyEnd(handle, ({ request, bindings, ...reply }) => {
-    const { method, requestId, principal, pipeline, span } = bindings;
-    const route = routeOf(pathOf(request.url));
-    log.write({ method, route, ...reply, requestId, traceId: span?.traceId, principal, pipeline });
-  });
+  return async (request, bindings) => {
+    const startedAt = performance.now();
+    const end = (status: number, bytes: number | undefined) => {
+      const { method, requestId, principal, logFields: fields } = bindings;
+      const route = routeOf(pathOf(request.url));
+      log.write({
+        method,
+        route,
+        status,
+        bytes,
+        ms: performance.now() - startedAt,
+        requestId,
+        principal,
+        fields,
+      });
+    };
+    try {
+      const response = await handle(request, bindings);
+      const length = response.headers.get("content-length");
+      if (length === null && response.body !== null) return countBody(response, response.body, end);
+      end(response.status, Number(length ?? 0));
+      return response;
+    } catch (error) {
+      end(500, undefined);
+      throw error;
+    }
+  };
+}
+
+/** The same response, of which `end` is told when its body has been read to its end, or by nobody any more. */
+function countBody(
+  response: Response,
+  body: ReadableStream<Uint8Array>,
+  end: (status: number, bytes: number | undefined) => void,
+): Response {
+  const { status, headers } = response;
+  const reader = body.getReader();
+  let bytes = 0;
+  const counted = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          controller.close();
+          end(status, bytes);
+        } else {
+          bytes += value.byteLength;
+          controller.enqueue(value);
+        }
+      } catch (error) {
+        end(status, undefined);
+        throw error;
+      }
+    },
+    cancel(reason) {
+      end(status, undefined);
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+  return new Response(counted, { status, headers });
 }

@@ -1,9 +1,8 @@
 import { AppError } from "../core/app_error.ts";
 import { settlesWithin, sleep } from "../core/async/deadline.ts";
 import { formatListenAddress, type ListenAddress } from "../core/address.ts";
-import type { Logger } from "../core/logger.ts";
+import type { LogFields, Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
-import type { Span } from "../core/tracing.ts";
 import { createRequestIds, requestIdHeader } from "./request_id.ts";
 import { createOpenConnections } from "./open_connections.ts";
 
@@ -23,10 +22,8 @@ export interface RouteBindings {
   readonly requestId: string;
   /** Who was let in; noted by the routes. */
   principal?: Principal;
-  /** The pipeline that was asked, where there is one of that name; noted by the routes. */
-  pipeline?: string;
-  /** Absent where the request is not traced; noted by `trace_requests`. */
-  span?: Span;
+  /** What the access log tells of the request besides; noted by the routes, of names that the server knows. */
+  logFields?: LogFields;
 }
 
 export interface ListenerOptions {

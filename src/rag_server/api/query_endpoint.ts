@@ -35,7 +35,7 @@ export function createQueryEndpoint(
 
   return async (request, name, bindings) => {
     if (pipelines.find(name) === undefined) return notFound(name);
-    bindings.pipeline = name;
+    bindings.logFields = { pipeline: name };
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
     if (body.kind === "too_large") {
       return errorReply({ code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" });
@@ -47,8 +47,7 @@ export function createQueryEndpoint(
     const pipeline = pipelines.find(name);
     if (pipeline === undefined) return notFound(name);
 
-    const { requestId, span } = bindings;
-    const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
+    const logger = options.logger.with({ request: bindings.requestId });
     // the one place where `include_sources` meets the pipeline's `allow_include_sources`
     const includeSources = read.includeSources && pipeline.allowsSources;
     if (read.includeSources && !includeSources) {
@@ -57,7 +56,7 @@ export function createQueryEndpoint(
       });
     }
     const running = runningQueries.begin(request.signal, requestTimeoutMs);
-    const query = { ...read.query, address: addressGroup(bindings.peer), signal: running.signal, span };
+    const query = { ...read.query, address: addressGroup(bindings.peer), signal: running.signal };
     const answer = read.stream ? answerInParts : answerAtOnce;
     const startedAt = performance.now();
     let hasEnded = false;
