@@ -10,6 +10,11 @@ export function quoteIfNeeded(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) && !keywords.has(name) ? name : quoteIdentifier(name);
 }
 
+/** A name as it is configured, for messages: in quotes, unless some of it is quoted already. */
+export function nameInMessage(name: string): string {
+  return name.includes('"') ? name : `"${name}"`;
+}
+
 /** A name with dots in it, such as `public.Pages`, with each of its parts quoted. */
 export function quoteParts(name: string): string {
   return name.split(".").map(quoteIdentifier).join(".");

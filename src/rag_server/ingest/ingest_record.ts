@@ -14,7 +14,10 @@ export interface FileRecord {
   readonly path: string;
   /** Absolute; only of a file without a source. */
   readonly formerPath: string | undefined;
-  /** Changes with the file's bytes, and with all that its chunks depend on besides. */
+  /**
+   * Changes with the file's bytes, and with all that its chunks depend on besides. Empty where the file got another path,
+   * and its rows do not tell so yet.
+   */
   readonly hash: string;
   /** Whether it has rows, and all of them are still in the table. */
   readonly isWhole: boolean;
@@ -127,11 +130,11 @@ export async function moveRecords(
   session: SqlSession,
   table: IngestTable,
   source: string,
-  moved: readonly Pick<FileRecord, "id" | "path">[],
+  moved: readonly Pick<FileRecord, "id" | "path" | "hash">[],
 ): Promise<void> {
   if (moved.length === 0) return;
-  const json = JSON.stringify(moved.map(({ id, path }) => ({ id, path })));
-  const from = "FROM json_to_recordset($1::json) AS m(id bigint, path text)";
+  const json = JSON.stringify(moved.map(({ id, path, hash }) => ({ id, path, hash })));
+  const from = "FROM json_to_recordset($1::json) AS m(id bigint, path text, hash text)";
   const type = table.details.get("source");
   if (type !== undefined) {
     await session.query(
@@ -142,7 +145,7 @@ export async function moveRecords(
     );
   }
   await session.query(
-    `UPDATE ${files} f SET source_id = s.id, path = m.path, former_path = NULL ${from}, ${sources} s
+    `UPDATE ${files} f SET source_id = s.id, path = m.path, former_path = NULL, hash = m.hash ${from}, ${sources} s
       WHERE f.id = m.id AND s.target = $2::oid AND s.name = $3`,
     [json, table.oid, source],
   );

@@ -23,7 +23,7 @@ export interface SourcePlan extends KnownFiles {
   readonly formerName?: string;
   /** Sources in the source's folder, which become a part of it. */
   readonly absorbed: readonly KnownSource[];
-  /** Records that were theirs or of an earlier version, as they are to be. */
+  /** Records that were theirs or of an earlier version, or have another path, as they are to be. */
   readonly moved: readonly FileRecord[];
   /** Records of the same files once more, with rows of their own. */
   readonly doubled: readonly FileRecord[];
@@ -53,15 +53,16 @@ export async function planSource(
   const formerName = known === undefined ? await findFormerName(source, context) : undefined;
   const own = formerName ?? source.name;
   const absorbed = sources.filter((inner) => inner.name !== own && isAbsorbed(inner, source, context));
-  const records = new Map(filesOf(own, context).map((file) => [file.path, { ...file, source: source.name }]));
-  const moved: FileRecord[] = [];
+  const records = new Map<string, FileRecord>(
+    filesOf(own, context).map((file) => [file.path, { ...file, source: source.name }]),
+  );
+  const movedIds = new Set<string>();
   const doubled: FileRecord[] = [];
   const take = (file: FileRecord, path: string) => {
-    const record = { ...file, source: source.name, path, formerPath: undefined };
     if (records.has(path)) doubled.push(file);
     else {
-      records.set(path, record);
-      moved.push(record);
+      records.set(path, { ...file, source: source.name, path, formerPath: undefined });
+      movedIds.add(file.id);
     }
   };
   for (const file of files) {
@@ -73,12 +74,17 @@ export async function planSource(
       take(file, file.path.normalize("NFC"));
     }
   }
+  for (const [path, record] of await findRenamed({ source, found, records }, context)) {
+    records.delete(record.path);
+    records.set(path, { ...record, path, hash: "" });
+    movedIds.add(record.id);
+  }
   const plan = {
     source,
     found,
     records,
     absorbed,
-    moved,
+    moved: [...records.values()].filter(({ id }) => movedIds.has(id)),
     doubled,
     ...(formerName !== undefined && { formerName }),
   };
@@ -197,6 +203,24 @@ function filesOf(name: string, { records }: PlanContext): FileRecord[] {
   return records.files.filter(({ source }) => source === name);
 }
 
+/** By their new paths, the records of files that have the content of one that is gone: they got another name or folder. */
+async function findRenamed(
+  files: KnownFiles,
+  { reader, signal }: PlanContext,
+): Promise<Map<string, FileRecord>> {
+  const paths = new Set(files.found.files.map(({ path }) => path));
+  const gone = goneRecords(files, paths).filter(({ isWhole }) => isWhole);
+  const renamed = new Map<string, FileRecord>();
+  if (gone.length === 0) return renamed;
+  const goneByHash = Map.groupBy(gone, ({ hash }) => hash);
+  for (const file of files.found.files) {
+    if (files.records.has(file.path)) continue;
+    const record = goneByHash.get(await reader.hash(file, signal) ?? "")?.shift();
+    if (record !== undefined) renamed.set(file.path, record);
+  }
+  return renamed;
+}
+
 /** Whether at least half of the files that were ingested from one folder are in another one, as they were. */
 async function isSameFolder(
   files: readonly FileRecord[],
@@ -206,12 +230,8 @@ async function isSameFolder(
   let same = 0;
   let others = 0;
   for (const file of files) {
-    const isSame = await reader.isUnchanged(
-      { location: join(folder, file.path), path: file.path },
-      file,
-      signal,
-    );
-    if (isSame) same++;
+    const { path } = file;
+    if (await reader.hash({ location: join(folder, path), path }, signal) === file.hash) same++;
     else others++;
     if (same * 2 >= files.length) return true;
     if (others * 2 > files.length) return false;

@@ -61,15 +61,11 @@ export function createFileReader(options: FileReaderOptions) {
   }
 
   return {
-    /** Whether a file has the same hash as at an earlier reading; false where it cannot be read. */
-    async isUnchanged(
-      { location }: FoundFile,
-      { hash }: Pick<FileRecord, "hash">,
-      signal: AbortSignal,
-    ): Promise<boolean> {
+    /** The hash that a record of the file would have; undefined where it cannot be read. */
+    async hash({ location }: FoundFile, signal: AbortSignal): Promise<string | undefined> {
       const bytes = await readAtMost(location, maxFileBytes, { signal }).catch(() => undefined);
       signal.throwIfAborted();
-      return bytes !== undefined && hashOf(bytes) === hash;
+      return bytes && hashOf(bytes);
     },
     /**
      * @param record of an earlier reading; the file is unchanged where it has the same hash, and all rows are

@@ -2,6 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
+import { nameInMessage } from "../../postgres/sql_text.ts";
 import type { FoundFile } from "./find_files.ts";
 import { type FileRecord, readChunks, type RecordedChunk, saveRecord } from "./ingest_record.ts";
 import {
@@ -163,7 +164,9 @@ async function checkLength(
   if (expected === undefined || expected === dimensions) return;
   throw new AppError(
     "invalid",
-    `Cannot ingest into "${table.table}": column "${table.vectorColumn}" holds vectors of ${expected} dimensions, ` +
+    `Cannot ingest into ${
+      nameInMessage(table.table)
+    }: column "${table.vectorColumn}" holds vectors of ${expected} dimensions, ` +
       `but those of ${embedding.name} have ${dimensions}`,
   );
 }
@@ -190,6 +193,7 @@ interface ReadyFile {
   readonly chunks: readonly ReadyChunk[];
   /** The ids of rows that are not among the chunks any more. */
   readonly goneKeys: readonly string[];
+  readonly record: Pick<FileRecord, "hash"> | undefined;
 }
 
 const rowsPerStatement = 100;
@@ -249,17 +253,19 @@ const header = "(SELECT $2::text, $3::text) AS unused";
 async function updateKept(
   session: SqlSession,
   table: IngestTable,
-  { path, title }: ReadyFile,
+  { path, title, record }: ReadyFile,
   rows: readonly { readonly key: string; readonly position: number }[],
 ): Promise<void> {
-  // the text has not changed, so the row's other columns stay as others wrote them
-  const details = detailsOf(table).filter(({ name }) => name !== "metadata");
+  const isRenamed = record?.hash === "";
+  // the text has not changed, so the row's other columns stay as others wrote them, unless they name the file
+  const details = detailsOf(table).filter(({ name }) => isRenamed || name !== "metadata");
   if (rows.length === 0 || details.length === 0) return;
+  const differences = details.map(({ name, value }) => `t.${name} IS DISTINCT FROM ${value}`);
   await session.query(
     `UPDATE ${table.relation} t SET ${details.map(({ name, value }) => `${name} = ${value}`).join(", ")}
       FROM json_to_recordset($1::json) AS r(key text, position int), ${header}
       WHERE t.${table.idColumn} = r.key::${table.idType}
-        AND (${details.map(({ name, value }) => `t.${name} IS DISTINCT FROM ${value}`).join(" OR ")})`,
+        AND (${isRenamed ? "true" : differences.join(" OR ")})`,
     [JSON.stringify(rows.map(({ key, position }) => ({ key, position }))), path, title],
   );
 }

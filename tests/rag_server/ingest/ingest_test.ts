@@ -314,3 +314,41 @@ testWithPgvector("a dry run says what would be done, and neither writes nor asks
   assert.deepEqual(await written(), before);
   assert.deepEqual(countsOf(await fixture.ingest({ embedding })), expected);
 });
+
+testWithPgvector("a file that got another path keeps its rows, which tell the new one", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.database.query(`CREATE EXTENSION IF NOT EXISTS vector;
+    CREATE TABLE docs (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, content text, embedding vector(256), source text,
+      title text, metadata json)`);
+  await fixture.write(handbook);
+  await fixture.ingest();
+  const rows = "SELECT concat_ws('|', id, source, title, metadata ->> 'source') FROM docs ORDER BY id";
+  const before = await fixture.column(rows);
+  assert.deepEqual(before, [
+    "1|it/laptops.html|Laptops|it/laptops.html",
+    "2|leave.md|Leave|leave.md",
+    "3|leave.md|Leave|leave.md",
+    "4|notes.txt|notes|notes.txt",
+  ]);
+  await fixture.write({
+    "leave.md": undefined,
+    "it/laptops.html": undefined,
+    "people/leave.md": handbook["leave.md"],
+    "people/copy.md": handbook["leave.md"],
+    "it/computers.txt": handbook["it/laptops.html"],
+  });
+  const embedding = countedEmbedding();
+  const expected = { added: 1, changed: 2, unchanged: 1, removed: 0, chunksWritten: 3 };
+  assert.deepEqual(countsOf(await fixture.ingest({ isDryRun: true })), expected);
+  assert.deepEqual(countsOf(await fixture.ingest({ embedding })), expected);
+  assert.deepEqual(await fixture.column(rows), [
+    "2|people/copy.md|Leave|people/copy.md",
+    "3|people/copy.md|Leave|people/copy.md",
+    "4|notes.txt|notes|notes.txt",
+    "5|it/computers.txt|computers|it/computers.txt",
+    "6|people/leave.md|Leave|people/leave.md",
+    "7|people/leave.md|Leave|people/leave.md",
+  ]);
+  assert.equal(embedding.texts.length, 3);
+  assert.deepEqual(countsOf(await fixture.ingest()), { ...nothing, unchanged: 4 });
+});
