@@ -51,7 +51,9 @@ function sourcesOf(pipeline: number, map: ValueMap): WrittenSource[] {
   return maps(map["sources"]).flatMap(([index, source]) => {
     const folder = source["path"];
     if (typeof folder !== "string") return [];
-    const name = source["name"] ?? basename(folder);
+    const written = source["name"] ?? basename(folder);
+    // as names are known: pipeline_settings.ts
+    const name = typeof written === "string" ? written.normalize("NFC") : written;
     return [{ path: ["pipelines", pipeline, "sources", index], pipeline, name, folder: resolve(folder) }];
   });
 }

@@ -19,12 +19,9 @@ export interface SessionSource {
 export type Session = Omit<Extract<Principal, { kind: "session" }>, "kind">;
 
 /** Tells who is calling from a request's `Authorization` header. */
-export interface Authenticator {
-  /** Undefined whatever is wrong: nothing, another scheme, an unknown or an expired token. */
-  authenticate(authorizationHeader: string | null): Principal | undefined | Promise<Principal | undefined>;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-/** Knows API tokens and sessions; without sessions only API tokens let a caller in. */
+/** Without sessions only API tokens let a caller in. */
 export function createAuthenticator(
   options: { tokens: TokenSource; sessions?: SessionSource; now: () => number },
 ) {
@@ -42,6 +39,7 @@ export function createAuthenticator(
   }
 
   return {
+    /** Undefined whatever is wrong: nothing, another scheme, an unknown or an expired token. */
     authenticate(authorizationHeader: string | null): Principal | undefined {
       if (authorizationHeader === null) return undefined;
       const before = known.get(authorizationHeader);

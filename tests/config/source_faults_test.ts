@@ -27,6 +27,15 @@ Deno.test("a source is called by its name or its folder's, and its path is resol
   ]);
 });
 
+Deno.test("names are compared as they are known, in the Unicode form NFC", async () => {
+  const [composed, decomposed] = ["/a/café", "/b/café"].map((path, at) =>
+    path.normalize(at === 0 ? "NFC" : "NFD")
+  );
+  assert.deepEqual(await faults(pipeline("p", `{ path: ${composed} }, { path: ${decomposed} }`)), [
+    ["pipelines[0].sources[1].name", 'pipelines[0].sources[0] already has the name "café"'.normalize("NFC")],
+  ]);
+});
+
 Deno.test("two sources of a pipeline, or of pipelines with the same table, have different names", async () => {
   assert.deepEqual(await faults(pipeline("p", "{ path: /a/docs }, { path: /b/docs }")), [
     ["pipelines[0].sources[1].name", 'pipelines[0].sources[0] already has the name "docs"'],

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { type LogFields, type Logger, silentLogger } from "../../core/logger.ts";
-import { quoteIdentifier } from "../../postgres/sql_text.ts";
+import { nameInMessage, quoteIdentifier } from "../../postgres/sql_text.ts";
 import { readTable } from "../search/document_table.ts";
 import { createRetriever } from "../search/retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../search/searched_table.ts";
@@ -58,7 +58,7 @@ const vectorTypes = ["vector", "halfvec", "sparsevec"];
 /** For a table that does not exist: the SQL that creates it. */
 function missingTable(settings: SearchedTableSettings, dimensions = usualDimensions): CheckResult {
   const { table, textColumn, vectorColumn, idColumn = "id" } = settings;
-  const message = `There is no table or view "${table}"`;
+  const message = `There is no table or view ${nameInMessage(table)}`;
   const name = relationName(table);
   if (name === undefined) {
     return error(

@@ -2,6 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { Database } from "../../postgres/database.ts";
+import { nameInMessage } from "../../postgres/sql_text.ts";
 import { createRetriever, type SearchSettings } from "../search/retriever.ts";
 import type { SearchedTable } from "../search/searched_table.ts";
 import { type FusionWeights, triedWeights, weighFusion } from "./fusion_weights.ts";
@@ -93,7 +94,9 @@ export async function evaluatePipeline(options: EvaluatePipelineOptions): Promis
   if (nameless !== undefined) {
     throw new AppError(
       "invalid",
-      `Cannot evaluate: table "${nameless.table.name}" has no id for judgements to name; set its id_column`,
+      `Cannot evaluate: table ${
+        nameInMessage(nameless.table.name)
+      } has no id for judgements to name; set its id_column`,
     );
   }
   const indexed = tables.map((searched) => withoutWarning(searched, options));

@@ -4,7 +4,7 @@ import type { EmbeddingProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, type SqlSession, takeLock } from "../../postgres/sql_session.ts";
-import { quoteLiteral } from "../../postgres/sql_text.ts";
+import { nameInMessage, quoteLiteral } from "../../postgres/sql_text.ts";
 import { assignSources } from "./assign_sources.ts";
 import { type FileNote, findFiles } from "./find_files.ts";
 import { type GivenPaths, isInside, lookAtPaths, type PathOptions } from "./given_paths.ts";
@@ -107,7 +107,7 @@ const ingestDefaults = {
 export async function ingest(options: IngestOptions): Promise<IngestSummary> {
   const { connection, table, signal, lockPatienceMs, isDryRun = false } = options;
   const given = await lookAtPaths(options);
-  const session = createSqlSession(connection, signal, `ingest into "${table.table}"`);
+  const session = createSqlSession(connection, signal, `ingest into ${nameInMessage(table.table)}`);
   const work = async () => await run(options, session, given, await nameRelation(session, table.table));
   if (isDryRun) {
     await session.query("SET default_transaction_read_only = on");
@@ -290,7 +290,9 @@ async function asOnlyIngest<T>(
   if (!await takeLock(session, key, lockPatienceMs)) {
     throw new AppError(
       "conflict",
-      `Cannot ingest into "${table}": another process is ingesting into it; try again when that has ended`,
+      `Cannot ingest into ${
+        nameInMessage(table)
+      }: another process is ingesting into it; try again when that has ended`,
     );
   }
   try {

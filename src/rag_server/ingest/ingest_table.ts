@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { type SqlSession, sqlStateOf, transaction } from "../../postgres/sql_session.ts";
-import { quoteIdentifier, quoteParts } from "../../postgres/sql_text.ts";
+import { nameInMessage, quoteIdentifier, quoteParts } from "../../postgres/sql_text.ts";
 import { extensionSql, findRelation, primaryKeySql } from "../search/document_table.ts";
 
 /** A pipeline's table as it is configured; names as they are, not quoted. */
@@ -47,7 +47,9 @@ export async function nameRelation(session: SqlSession, table: string): Promise<
   const found = await findRelation((sql, parameters) => session.query(sql, parameters), table);
   if (found !== undefined) return found;
   const [row] = await session.query(qualifiedSql, [table.includes('"') ? table : quoteParts(table)]);
-  if (!row?.[0]) throw new AppError("invalid", `Cannot ingest into "${table}": this is not a table's name`);
+  if (!row?.[0]) {
+    throw new AppError("invalid", `Cannot ingest into ${nameInMessage(table)}: this is not a table's name`);
+  }
   return { relation: row[0] };
 }
 
@@ -90,7 +92,7 @@ export async function readIngestTable(
   { oid = "", relation, kind }: NamedRelation,
 ): Promise<IngestTable> {
   const fail = (reason: string) =>
-    new AppError("invalid", `Cannot ingest into "${options.table}": ${reason}`);
+    new AppError("invalid", `Cannot ingest into ${nameInMessage(options.table)}: ${reason}`);
   if (kind !== "r" && kind !== "p") throw fail("it is not a table");
   const [row] = await session.query(columnsSql, [oid]);
   const columns: readonly Column[] = JSON.parse(row?.[0] ?? "[]");
@@ -190,7 +192,7 @@ async function ensureExtension(session: SqlSession, table: string): Promise<stri
     const reason = sqlStateOf(cause) === insufficientPrivilege
       ? "this role may not create the extension vector; ask an administrator to run CREATE EXTENSION vector"
       : "the server does not have the extension vector (pgvector)";
-    throw new AppError("unavailable", `Cannot ingest into "${table}": ${reason}`, { cause });
+    throw new AppError("unavailable", `Cannot ingest into ${nameInMessage(table)}: ${reason}`, { cause });
   }
   const [made] = await session.query(extensionSql);
   return made?.[1] ?? "public";

@@ -7,6 +7,7 @@ import {
   takeLock,
   transaction,
 } from "../../postgres/sql_session.ts";
+import { nameInMessage } from "../../postgres/sql_text.ts";
 import { copyDocuments } from "./copy_documents.ts";
 import {
   createRecord,
@@ -69,7 +70,11 @@ export interface BuiltKeywordIndex {
  */
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
   const { connection, signal, onProgress = () => {}, batchRows = 1_000 } = options;
-  const session = createSqlSession(connection, signal, `index the keywords of "${options.table}"`);
+  const session = createSqlSession(
+    connection,
+    signal,
+    `index the keywords of ${nameInMessage(options.table)}`,
+  );
   const source = await inspectSource(session, options);
   return await asOnlyBuilder(session, source.oid, options, async () => {
     const opened = await openRecord(session, options, source);
@@ -117,7 +122,9 @@ export async function asOnlyBuilder<T>(
   if (!await takeLock(session, key, lockPatienceMs)) {
     throw new AppError(
       "conflict",
-      `Cannot index the keywords of "${table}": another process is indexing them; try again when that has ended`,
+      `Cannot index the keywords of ${
+        nameInMessage(table)
+      }: another process is indexing them; try again when that has ended`,
     );
   }
   try {
@@ -147,7 +154,7 @@ async function openRecord(
       "Cannot index keywords: another process dropped the index meanwhile; try again",
     );
   }
-  refuseNewerIndex(record.format, `renew the keyword index of "${options.table}"`);
+  refuseNewerIndex(record.format, `renew the keyword index of ${nameInMessage(options.table)}`);
   await refuseOtherShape(session, options, record, source);
   if (record.state === "new") {
     const baseLength = await sampleLength(session, source);
@@ -177,7 +184,9 @@ async function refuseOtherShape(
   const reason = isSame ? "it no longer follows its table" : "it has other columns, configuration or format";
   throw new AppError(
     "conflict",
-    `Cannot continue the keyword index of "${options.table}": ${reason}; drop it first with -drop-index`,
+    `Cannot continue the keyword index of ${
+      nameInMessage(options.table)
+    }: ${reason}; drop it first with -drop-index`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
 import { createSqlSession, lockingTransaction, type SqlSession } from "../../postgres/sql_session.ts";
+import { nameInMessage } from "../../postgres/sql_text.ts";
 import { asOnlyBuilder } from "./build_keyword_index.ts";
 import {
   findRecord,
@@ -33,12 +34,15 @@ export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promis
   const [relation] = await session.query("SELECT to_regclass($1)::oid", [table]);
   const oid = Number(relation?.[0] ?? 0);
   if (oid === 0) {
-    throw new AppError("invalid", `Cannot drop the keyword index of "${table}": there is no such table`);
+    throw new AppError(
+      "invalid",
+      `Cannot drop the keyword index of ${nameInMessage(table)}: there is no such table`,
+    );
   }
   return await asOnlyBuilder(session, oid, { table }, async () => {
     const record = await findRecord(session, oid, textColumn);
     if (record === undefined) return false;
-    refuseNewerIndex(record.format, `drop the keyword index of "${table}"`);
+    refuseNewerIndex(record.format, `drop the keyword index of ${nameInMessage(table)}`);
     await dropObjects(session, record.id, signal);
     return true;
   });

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
-import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
+import { nameInMessage, quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 import { indexFormat, indexTable, oldestFormat } from "./index_record.ts";
 import { keyMatchesSql } from "./index_source.ts";
 
@@ -94,15 +94,24 @@ export async function findKeywordIndex(
       trusted: true,
     });
     if (result.ok) return JSON.parse(result.rows[0]?.[0] ?? "null") ?? undefined;
-    throw new AppError("upstream", `Cannot find the keyword index of "${table}": ${result.error.message}`);
+    throw new AppError(
+      "upstream",
+      `Cannot find the keyword index of ${nameInMessage(table)}: ${result.error.message}`,
+    );
   };
   const facts = await read<TableFacts>(factsSql, [table, textColumn, idColumn]);
   if (facts === undefined) {
-    throw new AppError("not_found", `Cannot rank "${table}" by keywords: there is no such table`);
+    throw new AppError(
+      "not_found",
+      `Cannot rank ${nameInMessage(table)} by keywords: there is no such table`,
+    );
   }
   for (const [name, exists] of [[textColumn, facts.hasText], [idColumn, facts.hasId]] as const) {
     if (!exists) {
-      throw new AppError("not_found", `Cannot rank "${table}" by keywords: it has no column "${name}"`);
+      throw new AppError(
+        "not_found",
+        `Cannot rank ${nameInMessage(table)} by keywords: it has no column "${name}"`,
+      );
     }
   }
   const source = {

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { SqlSession } from "../../postgres/sql_session.ts";
-import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
+import { nameInMessage, quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 
 /** The table and columns that an index is made for; names as they are, not quoted. */
 export interface KeywordIndexRequest {
@@ -38,7 +38,7 @@ export interface IndexSource {
 export async function inspectSource(session: SqlSession, request: KeywordIndexRequest): Promise<IndexSource> {
   const { table, textColumn, idColumn, config = "english", configColumn } = request;
   const fail = (reason: string) =>
-    new AppError("invalid", `Cannot index the keywords of "${table}": ${reason}`);
+    new AppError("invalid", `Cannot index the keywords of ${nameInMessage(table)}: ${reason}`);
   const [found] = await session.query(relationSql, [table]);
   const [oid, name, kind, rowSecurity] = found ?? [];
   if (!oid || !name) throw fail("there is no such table");

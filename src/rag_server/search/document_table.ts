@@ -1,7 +1,14 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
-import { quoteParts, renderSql, sql, type SqlText, verbatim } from "../../postgres/sql_text.ts";
+import {
+  nameInMessage,
+  quoteParts,
+  renderSql,
+  sql,
+  type SqlText,
+  verbatim,
+} from "../../postgres/sql_text.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
 import { type FilterColumn, requestColumns } from "../filter/find_column.ts";
 import type { Filter } from "../query.ts";
@@ -71,7 +78,7 @@ export async function readTable(
   signal: AbortSignal,
 ): Promise<DocumentTable> {
   const fail = (reason: string) =>
-    new AppError("invalid", `Cannot search table "${settings.table}": ${reason}`);
+    new AppError("invalid", `Cannot search table ${nameInMessage(settings.table)}: ${reason}`);
   const read: Read = (text, parameters = []) => readRows(database, text, parameters, signal);
   const found = await findRelation(read, settings.table);
   if (found === undefined) throw fail("there is no such table or view");
@@ -195,7 +202,11 @@ async function ownFilter(
 ): Promise<SqlText | undefined> {
   if (given === undefined || (typeof given === "string" && given.trim() === "")) return undefined;
   if (typeof given !== "string") {
-    const { condition } = compileFilter(given, table.columns, `the filter of table "${table.name}"`);
+    const { condition } = compileFilter(
+      given,
+      table.columns,
+      `the filter of table ${nameInMessage(table.name)}`,
+    );
     await planWith(database, table, condition, signal);
     return condition;
   }
@@ -215,7 +226,7 @@ async function planWith(
   signal: AbortSignal,
 ): Promise<void> {
   const fail = (reason: string) =>
-    new AppError("invalid", `Cannot search table "${table.name}": its filter fails: ${reason}`);
+    new AppError("invalid", `Cannot search table ${nameInMessage(table.name)}: its filter fails: ${reason}`);
   const result = await database.read({
     principal: { kind: "local" },
     trusted: true,

@@ -1,10 +1,9 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Span } from "../../core/tracing.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
-import { renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
+import { nameInMessage, renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { checkFilter, isFaultOfValue, type SearchCaller, valueFault } from "../filter/check_filter.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
 import type { Filter } from "../query.ts";
@@ -38,8 +37,6 @@ interface RetrieverOptions {
 }
 
 export interface RetrieveRequest extends SearchCaller {
-  /** Absent where it is not traced. */
-  readonly span?: Span | undefined;
   readonly question: string;
   /** The question's, or how to get it where a search turns out to need it, which may be asked for more than once. */
   readonly embedding: Float32Array | (() => Promise<Float32Array>);
@@ -143,7 +140,9 @@ export function createRetriever(
     if (dimensions !== undefined && dimensions !== vector.length) {
       throw new AppError(
         "upstream",
-        `Cannot search table "${name}": its vectors have ${dimensions} dimensions, but the provider's have ` +
+        `Cannot search table ${
+          nameInMessage(name)
+        }: its vectors have ${dimensions} dimensions, but the provider's have ` +
           `${vector.length}`,
       );
     }
@@ -164,7 +163,7 @@ export function createRetriever(
     signal: AbortSignal,
   ): Promise<Found> {
     const { table, filter, keywordSearch } = planned;
-    const { question, address, span } = request;
+    const { question, address } = request;
     const depth = isThorough ? maxDepth : depthOf(request.limit, fusion);
     const limit = request.limit + spareRows;
     const isKept = filter === undefined && !planned.isPlannedAnew;
@@ -183,7 +182,6 @@ export function createRetriever(
       trusted: true,
       settings: { ...vectorSettings({ table, limit: depth, filter }), ...(isKept && keptPlan) },
       isKept,
-      span,
       maxRows: limit,
       maxBytes,
       signal,

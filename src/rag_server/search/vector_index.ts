@@ -1,6 +1,7 @@
 import type { Connection } from "../../postgres/connection.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import { createSqlSession, lockingTransaction, type SqlSession } from "../../postgres/sql_session.ts";
+import { nameInMessage } from "../../postgres/sql_text.ts";
 
 /** The distances of pgvector that an index may be ordered by. */
 export type Distance = "cosine" | "l2" | "ip" | "l1";
@@ -169,7 +170,11 @@ const maxDimensions = { vector: 2_000, halfvec: 4_000 } as const;
  */
 export async function buildVectorIndex(options: BuildVectorIndexOptions): Promise<BuiltVectorIndex> {
   const { connection, table, dimensions, signal } = options;
-  const session = createSqlSession(connection, signal, `make the vector index of "${table.name}"`);
+  const session = createSqlSession(
+    connection,
+    signal,
+    `make the vector index of ${nameInMessage(table.name)}`,
+  );
   const [found] = await session.query("SELECT relkind FROM pg_class WHERE oid = $1::regclass", [
     table.relation,
   ]);

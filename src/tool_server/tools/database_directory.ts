@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { AppError } from "../../core/app_error.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
-import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
+import { accessibleDatabases } from "../../identity/database_access.ts";
 import type { Database } from "../../postgres/database.ts";
 import { formatTsv } from "../../text/tsv.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
-export interface DirectoryEntry extends AccessObject {
-  readonly kind: "database";
+export interface DirectoryEntry {
+  readonly name: string;
+  readonly available_to_users: readonly string[];
   readonly database: Database;
 }
 
@@ -32,7 +33,7 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
     if (ended.has(principalKey(principal))) {
       throw new AppError("unauthorized", "Cannot use a database: logged out");
     }
-    const accessible = grantedTo(principal, entries);
+    const accessible = accessibleDatabases(principal, entries);
     const entry = name === undefined
       ? current(principal, accessible)
       : accessible.find((candidate) => candidate.name === name);
@@ -51,7 +52,7 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
     resolve,
     /** In the configuration's order. */
     list(principal: Principal): { name: string; current: boolean }[] {
-      const accessible = grantedTo(principal, entries);
+      const accessible = accessibleDatabases(principal, entries);
       const active = current(principal, accessible);
       return accessible.map((entry) => ({ name: entry.name, current: entry === active }));
     },

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
-import type { Span } from "../../core/tracing.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { BuiltinTool } from "./tool_kinds.ts";
 
@@ -17,13 +16,11 @@ export interface CallContext {
   readonly logger: Logger;
   /** The client's address; absent where there is no network between. */
   readonly address?: string | undefined;
-  /** Absent where the call is not traced. */
-  readonly span?: Span | undefined;
 }
 
-/** The same call with another signal, and with its own span where it is traced. The address is not looked at: it may be made only when it is asked for. */
-export function withSignal(caller: CallContext, signal: AbortSignal, span?: Span): CallContext {
-  return new CallWithSignal(caller, signal, span);
+/** The same call with another signal. The address is not looked at: it may be made only when it is asked for. */
+export function withSignal(caller: CallContext, signal: AbortSignal): CallContext {
+  return new CallWithSignal(caller, signal);
 }
 
 // a class, as in endpoint.ts: a literal with getters would be kept for long
@@ -31,14 +28,10 @@ class CallWithSignal implements CallContext {
   readonly principal: Principal;
   readonly requestId: string | undefined;
   readonly logger: Logger;
-  constructor(
-    private readonly caller: CallContext,
-    readonly signal: AbortSignal,
-    readonly span: Span | undefined,
-  ) {
+  constructor(private readonly caller: CallContext, readonly signal: AbortSignal) {
     this.principal = caller.principal;
     this.requestId = caller.requestId;
-    this.logger = span === undefined ? caller.logger : caller.logger.with({ trace_id: span.traceId });
+    this.logger = caller.logger;
   }
   get address(): string | undefined {
     return this.caller.address;

@@ -119,6 +119,10 @@ testWithPgvector("readTable() says what is wrong with a table, a column or a fil
   await using fixture = await createSearchFixture(schema);
   const faults = [
     [{ table: "nothing" }, 'Cannot search table "nothing": there is no such table or view'],
+    [
+      { table: '"App"."Odd ""Name"' },
+      'Cannot search table "App"."Odd ""Name": there is no such table or view',
+    ],
     [{ table: "a.b.c.d" }, 'Cannot search table "a.b.c.d": there is no such table or view'],
     [{ table: "x; DROP TABLE y" }, 'Cannot search table "x; DROP TABLE y": there is no such table or view'],
     [{ table: "pairs", textColumn: "text" }, 'Cannot search table "pairs": it has no column "text"'],
