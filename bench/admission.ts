@@ -1,6 +1,8 @@
 /**
  * What one caller that sends all it can takes from the others: how long the calls of a quiet caller take, alone and beside
- * a flood of another caller that heeds no refusal. Both run by turns, so that other work of the machine counts for both.
+ * a flood of another caller that heeds no refusal. Where the flood shares the machine's cores, the quiet caller would wait
+ * longer even alone on a server: so it calls another one too, which nobody else calls, during the same flood.
+ * All run by turns, so that other work of the machine counts for each.
  *
  *   TEST_DATABASE_URL=postgres://… deno task bench:admission
  */
@@ -46,42 +48,57 @@ const rows: string[][] = [];
 for (const { name: callers, config, flags, headersOf } of servers) {
   await using folder = await createConfigFolder(config);
   await Deno.writeTextFile(folder.tokenFile, tokenFileText(2, "plain"), { mode: 0o600 });
-  await using server = await startServer(
-    ["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, ...flags],
-  );
+  const start = () => startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, ...flags]);
+  await using server = await start();
+  await using otherServer = await start();
   const url = `${server.url}/mcp/v1`;
+  const otherUrl = `${otherServer.url}/mcp/v1`;
   const headers = (caller: number) => ({ "content-type": "application/json", ...headersOf(caller) });
   const request = { ...selectOne, headers: headers(0) };
-  const quiet = async () =>
+  const quiet = async (url: string) =>
     (await httpLoad({ url, requests: [request], connections: 1, seconds, pauseMs: 2 })).times;
-  await quiet();
+  await quiet(url);
+  await quiet(otherUrl);
   for (const { name, body = "", connections } of floods) {
     const alone: number[] = [];
+    const elsewhere: number[] = [];
     const beside: number[] = [];
     let counts: FloodCounts = {};
     for (let round = 0; round < rounds; round++) {
-      alone.push(...await quiet());
+      alone.push(...await quiet(url));
       const flood = startFlood({ url, headers: headers(1), body, connections });
       await new Promise((resolve) => setTimeout(resolve, 500));
-      beside.push(...await quiet());
+      elsewhere.push(...await quiet(otherUrl));
+      beside.push(...await quiet(url));
       counts = await flood.end();
     }
     rows.push([
       callers,
       `${name}, ${connections} connections`,
-      ...figures(alone, beside),
+      ...figures(alone, elsewhere, beside),
       JSON.stringify(counts),
     ]);
   }
 }
-printTable(["callers", "the flood", "p50, ms", "p99, ms", "p99, times", "its last replies"], rows);
+printTable(
+  [
+    "callers",
+    "the flood",
+    "p50, ms",
+    "p99, ms: alone → beside the flood, on another server → on its own",
+    "its last replies",
+  ],
+  rows,
+);
 
-function figures(alone: number[], beside: number[]): string[] {
-  const [before, after] = [alone, beside].map((times) => times.toSorted((a, b) => a - b));
-  const at = (part: number) => [quantile(before ?? [], part), quantile(after ?? [], part)] as const;
-  const arrow = (part: number) => at(part).map((value) => value.toFixed(2)).join(" → ");
-  const [slow, slower] = at(0.99);
-  return [arrow(0.5), arrow(0.99), (slower / slow).toFixed(1)];
+/** The middle and the 99th percentile of each, and how many times the one before the last two of the latter are. */
+function figures(...of: readonly number[][]): string[] {
+  const sorted = of.map((times) => times.toSorted((a, b) => a - b));
+  const at = (part: number) => sorted.map((times) => quantile(times, part));
+  const arrow = (values: readonly number[]) => values.map((value) => value.toFixed(2)).join(" → ");
+  const [alone = NaN, elsewhere = NaN, beside = NaN] = at(0.99);
+  const times = `(${(beside / alone).toFixed(1)} times; ${(beside / elsewhere).toFixed(1)} times)`;
+  return [arrow(at(0.5)), `${arrow([alone, elsewhere, beside])} ${times}`];
 }
 
 function startFlood(flood: Flood): { end(): Promise<FloodCounts> } {

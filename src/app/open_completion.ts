@@ -57,6 +57,7 @@ export async function openCompletion(options: OpenCompletionOptions): Promise<Op
       perAttemptTimeoutMs: llm.per_attempt_timeout,
       longestAskedDelayMs: at < entries.length - 1 ? longestDelayBeforeFallbackMs : undefined,
       onUsage,
+      tracedOrigins: options.config.traces.propagate_to,
       metrics: counted,
       logger,
     }));

@@ -3,6 +3,7 @@ import { type Config, offersTool } from "../config/mod.ts";
 import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../core/metrics/server_metrics.ts";
+import type { Tracer } from "../core/tracing.ts";
 import { type AccessLog, createAccessLog } from "../http/access_log.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
 import { createSessions, type Sessions } from "../identity/sessions.ts";
@@ -48,6 +49,8 @@ interface Running extends RunOptions {
   readonly metrics: ServerMetrics;
   /** Absent where the configuration does not ask for it. */
   readonly access: AccessLog | undefined;
+  /** Absent where the configuration names no collector. */
+  readonly tracer: Tracer | undefined;
   readonly logger: Logger;
 }
 
@@ -68,6 +71,16 @@ export async function run(options: RunOptions): Promise<void> {
   const { version } = options.serverInfo;
   await using _metrics = address &&
     await (await import("./serve_metrics.ts")).serveMetrics({ address, metrics, version, logger });
+  const { endpoint } = config.traces;
+  // closed after the servers: it has their last calls
+  await using tracer = endpoint === undefined
+    ? undefined
+    : await (await import("./export_traces.ts")).exportTraces({
+      ...config.traces,
+      endpoint,
+      version,
+      logger,
+    });
   using files = createFileWatch();
   // from the first moment on: without a listener the signal ends the process
   using _hangUp = isStdio ? undefined : onHangUp(() => {
@@ -80,7 +93,7 @@ export async function run(options: RunOptions): Promise<void> {
   const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
   using access = config.log.access ? createAccessLog(config.log) : undefined;
-  const running = { ...options, databases, files, onConfig, metrics, access, logger };
+  const running = { ...options, databases, files, onConfig, metrics, access, tracer, logger };
   // before the server listens: without a listener, a signal that comes right then ends the process at once
   const ragStopped = rag ? untilStopped() : undefined;
   await using ragServer = rag ? await startRag(running) : undefined;
@@ -109,6 +122,7 @@ async function startRag(running: Running): Promise<HttpServer> {
     version: running.serverInfo.version,
     metrics: running.metrics,
     access: running.access,
+    tracer: running.tracer,
     logger,
   });
   running.onConfig(server.prepare);
@@ -130,7 +144,7 @@ async function demoPipelines(config: Config, { list: [shop] }: OpenDatabases) {
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
 async function runToolServer(running: Running): Promise<void> {
-  const { config, demo, databases, files, metrics, logger } = running;
+  const { config, demo, databases, files, metrics, tracer, logger } = running;
   await using audit = config.audit.file === undefined
     ? undefined
     : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
@@ -157,6 +171,7 @@ async function runToolServer(running: Running): Promise<void> {
     onCall: incidents.called,
     serverInfo: running.serverInfo,
     metrics,
+    tracer,
     logger,
   });
   const warned = logStartupWarnings(toolServer.databases, logger);
@@ -192,6 +207,7 @@ async function runHttp(serving: Serving): Promise<void> {
     files,
     metrics,
     access,
+    tracer,
     logger,
   } = serving;
   const { openIdentity } = await import("./open_identity.ts");
@@ -219,6 +235,7 @@ async function runHttp(serving: Serving): Promise<void> {
     },
     metrics,
     access,
+    tracer,
     logger,
   });
   serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
@@ -237,7 +254,7 @@ function refusalCounter({ incidents, metrics }: Serving): (address: string) => v
 }
 
 async function runDemo(serving: Serving): Promise<void> {
-  const { config, toolServer, print, files, metrics, access, logger } = serving;
+  const { config, toolServer, print, files, metrics, access, tracer, logger } = serving;
   const { address, auth } = config.http;
   const { serveHttp } = await import("./serve_http.ts");
   const { demoGreeting } = await import("../demo/demo_greeting.ts");
@@ -250,6 +267,7 @@ async function runDemo(serving: Serving): Promise<void> {
     authentication: auth.enabled ? { authenticator, onRefusal: refusalCounter(serving) } : undefined,
     metrics,
     access,
+    tracer,
     logger,
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));

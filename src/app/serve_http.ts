@@ -2,6 +2,7 @@ import { createClientAddress } from "../http/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
+import type { Tracer } from "../core/tracing.ts";
 import { createSharedDeadline } from "../core/async/deadline.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import { type AccessLog, logAccess } from "../http/access_log.ts";
@@ -10,7 +11,9 @@ import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
 import { type RouteBindings, startListener, stopGraceMs } from "../http/listener.ts";
 import { bodyTimeoutMs } from "../http/request_body.ts";
-import { type Authentication, createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
+import { traceRequests } from "../http/trace_requests.ts";
+import type { Authentication } from "../identity/authentication.ts";
+import { createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import { createReadiness } from "../tool_server/readiness.ts";
 import { readTls, watchTls } from "./tls_files.ts";
@@ -38,11 +41,13 @@ export async function serveHttp(options: {
   metrics: ServerMetrics;
   /** Told of each request; absent where nobody wants to know. */
   access: AccessLog | undefined;
+  /** Absent where nothing is traced. */
+  tracer: Tracer | undefined;
   logger: Logger;
 }): Promise<ReloadingHttpServer> {
-  const { http, toolServer, authentication, files, metrics, access, logger } = options;
+  const { http, toolServer, authentication, files, metrics, access, tracer, logger } = options;
   const { inFlight, registry, serverInfo } = toolServer;
-  const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, logger });
+  const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, tracer, logger });
   const checksOf = ({ allowed_hosts, allowed_origins, client_ip }: Config["http"]) => ({
     checkHostAndOrigin: createHostAndOriginCheck({
       address: http.address,
@@ -65,6 +70,7 @@ export async function serveHttp(options: {
     inFlight,
     serverInfo,
     streamableHttp,
+    tracer,
     bodyTimeout,
     readiness: createReadiness({ databases: () => toolServer.entries, providers: toolServer.providers }),
     durations: {
@@ -88,7 +94,7 @@ export async function serveHttp(options: {
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
     handle: countRequests(
-      logAccess(handle, toolServerRoute, access),
+      traceRequests(logAccess(handle, toolServerRoute, access), toolServerRoute, tracer),
       toolServerRoute,
       metrics.ofRequests("tool_server"),
     ),

@@ -5,11 +5,12 @@ import type { ServerFile } from "../doctor/file_checks.ts";
 import { readTokenFile } from "../identity/tokens/token_file.ts";
 import { readUserFile } from "../identity/users/user_file.ts";
 import { checkHistoryFile, historyFile } from "../tool_server/questions/sqlite_history.ts";
-import { readTls } from "./tls_files.ts";
+import { readAuthorities, readTls } from "./tls_files.ts";
 
 /** The files that a start ends with an error for if it cannot use them. Those of a database are not among them. */
-export function serverFiles({ http, server, data_dir, audit }: Config): ServerFile[] {
+export function serverFiles({ http, server, data_dir, audit, traces }: Config): ServerFile[] {
   const trail = audit.file;
+  const authorities = traces.endpoint === undefined ? undefined : traces.ca_file;
   const history = data_dir === undefined ? undefined : historyFile(data_dir);
   return [
     ...tlsFiles("http.tls", http.tls),
@@ -20,6 +21,12 @@ export function serverFiles({ http, server, data_dir, audit }: Config): ServerFi
         { what: "user file", path: http.auth.user_file, read: () => readUserFile(http.auth.user_file) },
       ]
       : []),
+    ...(authorities === undefined ? [] : [{
+      what: "certificate of traces.ca_file",
+      path: authorities,
+      read: () => readAuthorities(authorities, "traces.ca_file"),
+      isCertificate: true,
+    }]),
     ...(trail === undefined ? [] : [{ what: "audit trail", path: trail, read: () => checkAuditFile(trail) }]),
     ...(history === undefined
       ? []

@@ -44,6 +44,16 @@ export async function readTls(files: TlsFiles, section: string): Promise<TlsPair
   return { cert: `${cert.trimEnd()}\n${chain}`, key };
 }
 
+/**
+ * Reads certificate authorities.
+ * @throws {AppError} `invalid`, naming the setting
+ */
+export async function readAuthorities(path: string, setting: string): Promise<string> {
+  const pem = await readPem(path, setting, "CERTIFICATE");
+  parseCertificates(pem, `${setting} ${path}`);
+  return pem;
+}
+
 export interface TlsWatchOptions {
   readonly tls: TlsFiles;
   readonly section: string;

@@ -4,6 +4,7 @@ import type { WaitBounds } from "../core/admission.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
+import type { Tracer } from "../core/tracing.ts";
 import type { CompletionProvider } from "../llm/provider.ts";
 import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
 import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
@@ -50,6 +51,8 @@ export interface ToolServerOptions {
   readonly onCall: (report: CallReport) => void;
   readonly serverInfo: ServerInfo;
   readonly metrics: ServerMetrics;
+  /** Absent where nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
 }
 
@@ -80,7 +83,12 @@ export async function createToolServer(options: ToolServerOptions) {
     const reader = opened.get(database) ??
       createDatabase({ options: database, pools, guard, metrics: statements, logger });
     opened.set(database, reader);
-    return { name: database.name, available_to_users: availableToUsers, database: reader };
+    return {
+      kind: "database" as const,
+      name: database.name,
+      available_to_users: availableToUsers,
+      database: reader,
+    };
   };
   // the directory looks at the list in each call
   const entries: DirectoryEntry[] = options.databases.map(entryOf);
@@ -113,6 +121,7 @@ export async function createToolServer(options: ToolServerOptions) {
     registry,
     inFlight,
     serverInfo,
+    tracer: options.tracer,
     /** With who may use each, in the configuration's order. */
     entries,
     /** That requests in words go to, the first choice first. */

@@ -37,6 +37,37 @@ export const libpqVariables: Readonly<Record<string, string>> = {
   PGTARGETSESSIONATTRS: "target_session_attrs",
 };
 
+/** OpenTelemetry's variables: what `traces` leaves out. Of two for one setting, the first that is set counts. */
+export const openTelemetryVariables = {
+  endpoint: ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
+  headers: ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"],
+  ca_file: ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"],
+  service_name: ["OTEL_SERVICE_NAME"],
+} as const;
+
+/** Whether OpenTelemetry's variables ask for no traces, of whatever program. */
+export function refusesTraces(env: Environment): boolean {
+  return env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" || env["OTEL_TRACES_EXPORTER"] === "none";
+}
+
+/** `a=1,b=2` with percent-encoded values, as OpenTelemetry's variables have headers (W3C Baggage, section 3.2). */
+export function headersFromText(text: string): Record<string, string> {
+  const pairs = text.split(",").map((pair) => pair.trim()).filter((pair) => pair !== "");
+  return Object.fromEntries(pairs.map((pair) => {
+    const at = pair.indexOf("=");
+    const [name, value] = at === -1 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
+    return [name.trim(), decoded(value.trim())];
+  }));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** The file of passwords that libpq reads; undefined where no home folder is known. */
 export function passFileFrom(env: Environment): string | undefined {
   const home = env["HOME"];

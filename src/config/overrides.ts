@@ -1,4 +1,12 @@
-import { configVariable, libpqVariables, variablePrefix } from "./environment_variables.ts";
+import { resolve } from "node:path";
+import {
+  configVariable,
+  headersFromText,
+  libpqVariables,
+  openTelemetryVariables,
+  refusesTraces,
+  variablePrefix,
+} from "./environment_variables.ts";
 import { nearestName } from "./fault.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
 import type { Origin } from "./schema/schema_faults.ts";
@@ -59,6 +67,7 @@ export function applyOverrides(tree: ValueMap, { env, flags, cwd }: Overrides) {
   apply(fromEnvironment);
   apply(fromFlags);
   fillDatabases(tree, settings, { env, cwd }, origins);
+  fillTraces(tree, { env, cwd }, origins);
   if (made) nameDatabase(tree);
   return { origins, warnings: mistypedVariables(env, settings) };
 }
@@ -111,6 +120,32 @@ function fillDatabases(
       database[key] = written(setting, text, from);
       origins.set(formatPath(["databases", index, key]), { variable });
     }
+  }
+}
+
+/**
+ * Gives `traces` what it leaves out and OpenTelemetry's variables have. What they say of a collector holds for the one that
+ * they name: its headers may be secrets.
+ */
+function fillTraces(
+  tree: ValueMap,
+  { env, cwd }: Omit<Overrides, "flags">,
+  origins: Map<string, Origin>,
+): void {
+  if (refusesTraces(env)) return;
+  const hasOwnCollector = valueAt(tree, ["traces", "endpoint"]) !== undefined;
+  for (const [key, variables] of Object.entries(openTelemetryVariables)) {
+    const path = ["traces", key];
+    const variable = variables.find((name) => env[name]);
+    const text = env[variable ?? ""];
+    if (!variable || !text || valueAt(tree, path) !== undefined) continue;
+    if (hasOwnCollector && key !== "service_name") continue;
+    putValue(
+      tree,
+      path,
+      key === "headers" ? headersFromText(text) : key === "ca_file" ? resolve(cwd, text) : text,
+    );
+    origins.set(formatPath(path), { variable });
   }
 }
 

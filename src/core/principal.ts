@@ -1,12 +1,15 @@
 /**
  * Who is calling. `local` is the one caller of stdio and of a server started without authentication;
- * `token` an API token, perhaps bound to one database for its whole life; `session` a user who logged in.
+ * `token` an API token, perhaps bound to one database for its whole life; `session` a user who logged in;
+ * `issuer` somebody for whom an identity provider elsewhere vouches, known by issuer and subject together.
  */
 export type Principal =
   | {
     readonly kind: "local";
     /** The client's, where it came over a network: nothing else tells such callers apart. */
     readonly address?: string;
+    /** Whom the server reads for over connections of its own: bounds count the read to that caller. */
+    readonly onBehalfOf?: Principal;
   }
   | { readonly kind: "token"; readonly id: string; readonly database?: string }
   | {
@@ -15,11 +18,33 @@ export type Principal =
     readonly username: string;
     /** When the account was made, in milliseconds since 1970: tells it from an earlier one of the same name. */
     readonly accountSince?: number;
+    /** What its access token is good for; absent: everything that the user may do. */
+    readonly scopes?: readonly string[];
+  }
+  | {
+    readonly kind: "issuer";
+    /** The issuer's URL, which has no fragment (OpenID Connect Discovery 1.0, section 3). */
+    readonly issuer: string;
+    /** Unique at this issuer, and never given to another person there. */
+    readonly subject: string;
+    /** What the issuer calls the caller, for people; others may have the same name. */
+    readonly name?: string;
+    readonly groups: readonly string[];
+    readonly scopes?: readonly string[];
+    /** The username of the account whose rights the caller has besides. */
+    readonly account?: string;
   };
 
 /** The key under which a principal's connections and choices are kept. No two principals share one. */
 export function principalKey(principal: Principal): string {
-  return principal.kind === "local" ? "local" : `${principal.kind}:${principal.id}`;
+  switch (principal.kind) {
+    case "local":
+      return "local";
+    case "issuer":
+      return `issuer:${principalName(principal)}`;
+    default:
+      return `${principal.kind}:${principal.id}`;
+  }
 }
 
 /**
@@ -29,15 +54,16 @@ export function principalKey(principal: Principal): string {
 export function callerKey(principal: Principal): string {
   switch (principal.kind) {
     case "local":
+      if (principal.onBehalfOf !== undefined) return callerKey(principal.onBehalfOf);
       return principal.address === undefined ? "local" : `address:${principal.address}`;
-    case "token":
-      return principalKey(principal);
     case "session":
       return `user:${principal.username}`;
+    default:
+      return principalKey(principal);
   }
 }
 
-/** The name that a database role or a log line knows the principal by. */
+/** The name that a log line knows the principal by. */
 export function principalName(principal: Principal): string {
   switch (principal.kind) {
     case "local":
@@ -46,5 +72,25 @@ export function principalName(principal: Principal): string {
       return principal.id;
     case "session":
       return principal.username;
+    case "issuer":
+      // the first # ends the issuer, so that no two pairs have one text
+      return `${principal.issuer}#${principal.subject}`;
   }
+}
+
+/** The username of the account whose rights a principal has; undefined where it has none. */
+export function accountOf(principal: Principal): string | undefined {
+  switch (principal.kind) {
+    case "session":
+      return principal.username;
+    case "issuer":
+      return principal.account;
+    default:
+      return undefined;
+  }
+}
+
+/** The name that stands for a principal's rights in a database: of a role, and in settings of row-level policies. */
+export function roleNameOf(principal: Principal): string {
+  return accountOf(principal) ?? principalName(principal);
 }

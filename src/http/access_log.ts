@@ -1,7 +1,8 @@
 import { type LogFields, type LoggerOptions, logLine, writeToStderr } from "../core/logger.ts";
-import { type Principal, principalKey } from "../core/principal.ts";
+import { accountOf, type Principal, principalKey } from "../core/principal.ts";
 import { pathOf } from "./count_requests.ts";
 import type { ListenerOptions } from "./listener.ts";
+import { tellReplyEnd } from "./reply_end.ts";
 
 /** A request that has been answered. */
 export interface AccessRecord {
@@ -14,6 +15,8 @@ export interface AccessRecord {
   readonly bytes: number | undefined;
   readonly ms: number;
   readonly requestId: string;
+  /** Absent where the request is not traced. */
+  readonly traceId: string | undefined;
   /** Who was let in. */
   readonly principal: Principal | undefined;
   readonly fields: LogFields | undefined;
@@ -25,7 +28,7 @@ export interface AccessLog extends Disposable {
 }
 
 /** HTTP's own methods (RFC 9110, section 9; RFC 5789). Any other may be a text of a caller's making, and long. */
-const methods: ReadonlySet<string> = new Set([
+export const methods: ReadonlySet<string> = new Set([
   "GET",
   "HEAD",
   "POST",
@@ -60,7 +63,7 @@ export function createAccessLog(
   }
 
   return {
-    write({ method, route, status, bytes, ms, requestId, principal, fields }) {
+    write({ method, route, status, bytes, ms, requestId, traceId, principal, fields }) {
       // what is undefined is left out
       gathered += logLine(format, new Date(), "info", "Request answered", {
         method: methods.has(method) ? method : "other",
@@ -70,8 +73,9 @@ export function createAccessLog(
         bytes,
         ms: Math.round(ms * 10) / 10,
         principal: principal && principalKey(principal),
-        user: principal?.kind === "session" ? principal.username : undefined,
+        user: principal && accountOf(principal),
         request: requestId,
+        trace_id: traceId,
       });
       if (gathered.length >= mostGathered) flush();
       else if (timer === undefined) {
@@ -96,64 +100,9 @@ export function logAccess(
   log: AccessLog | undefined,
 ): ListenerOptions["handle"] {
   if (log === undefined) return handle;
-  return async (request, bindings) => {
-    const startedAt = performance.now();
-    const end = (status: number, bytes: number | undefined) => {
-      const { method, requestId, principal, logFields: fields } = bindings;
-      const route = routeOf(pathOf(request.url));
-      log.write({
-        method,
-        route,
-        status,
-        bytes,
-        ms: performance.now() - startedAt,
-        requestId,
-        principal,
-        fields,
-      });
-    };
-    try {
-      const response = await handle(request, bindings);
-      const length = response.headers.get("content-length");
-      if (length === null && response.body !== null) return countBody(response, response.body, end);
-      end(response.status, Number(length ?? 0));
-      return response;
-    } catch (error) {
-      end(500, undefined);
-      throw error;
-    }
-  };
-}
-
-/** The same response, of which `end` is told when its body has been read to its end, or by nobody any more. */
-function countBody(
-  response: Response,
-  body: ReadableStream<Uint8Array>,
-  end: (status: number, bytes: number | undefined) => void,
-): Response {
-  const { status, headers } = response;
-  const reader = body.getReader();
-  let bytes = 0;
-  const counted = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (done) {
-          controller.close();
-          end(status, bytes);
-        } else {
-          bytes += value.byteLength;
-          controller.enqueue(value);
-        }
-      } catch (error) {
-        end(status, undefined);
-        throw error;
-      }
-    },
-    cancel(reason) {
-      end(status, undefined);
-      return reader.cancel(reason);
-    },
-  }, { highWaterMark: 0 });
-  return new Response(counted, { status, headers });
+  return tellReplyEnd(handle, ({ request, bindings, ...reply }) => {
+    const { method, requestId, principal, logFields: fields, span } = bindings;
+    const route = routeOf(pathOf(request.url));
+    log.write({ method, route, ...reply, requestId, traceId: span?.traceId, principal, fields });
+  });
 }

@@ -3,6 +3,7 @@ import { settlesWithin, sleep } from "../core/async/deadline.ts";
 import { formatListenAddress, type ListenAddress } from "../core/address.ts";
 import type { LogFields, Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
+import type { Span } from "../core/tracing.ts";
 import { createRequestIds, requestIdHeader } from "./request_id.ts";
 import { createOpenConnections } from "./open_connections.ts";
 
@@ -24,6 +25,8 @@ export interface RouteBindings {
   principal?: Principal;
   /** What the access log tells of the request besides; noted by the routes, of names that the server knows. */
   logFields?: LogFields;
+  /** Absent where the request is not traced; noted by `trace_requests`. */
+  span?: Span;
 }
 
 export interface ListenerOptions {

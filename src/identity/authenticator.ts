@@ -19,9 +19,12 @@ export interface SessionSource {
 export type Session = Omit<Extract<Principal, { kind: "session" }>, "kind">;
 
 /** Tells who is calling from a request's `Authorization` header. */
-export type Authenticator = ReturnType<typeof createAuthenticator>;
+export interface Authenticator {
+  /** Undefined whatever is wrong: nothing, another scheme, an unknown or an expired token. */
+  authenticate(authorizationHeader: string | null): Principal | undefined | Promise<Principal | undefined>;
+}
 
-/** Without sessions only API tokens let a caller in. */
+/** Knows API tokens and sessions; without sessions only API tokens let a caller in. */
 export function createAuthenticator(
   options: { tokens: TokenSource; sessions?: SessionSource; now: () => number },
 ) {
@@ -39,7 +42,6 @@ export function createAuthenticator(
   }
 
   return {
-    /** Undefined whatever is wrong: nothing, another scheme, an unknown or an expired token. */
     authenticate(authorizationHeader: string | null): Principal | undefined {
       if (authorizationHeader === null) return undefined;
       const before = known.get(authorizationHeader);

@@ -1,7 +1,7 @@
 import { canonicalIpAddress, formatSlash64, isInBlocks, parseAddressBlock } from "../core/address.ts";
 
 export interface RateLimiterOptions {
-  /** The setting `http.auth.rate_limit_window_minutes` (config/schema/http.ts). */
+  /** The setting `http.auth.rate_limit_window_minutes` (config/schema/auth.ts). */
   readonly windowMs: number;
   /** Failed attempts that an address may have within the window; at least 1: `http.auth.rate_limit_max_attempts`. */
   readonly maxAttempts: number;

@@ -15,7 +15,7 @@ export interface NewSession extends Session {
 export type Sessions = ReturnType<typeof createSessions>;
 
 export interface SessionsOptions {
-  /** The setting `http.auth.session_lifetime` (config/schema/http.ts). */
+  /** The setting `http.auth.session_lifetime` (config/schema/auth.ts). */
   readonly lifetimeMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -25,7 +25,7 @@ import { createVoyageEmbedding, createVoyageRerank } from "./vendors/voyage.ts";
 export function createCompletionProvider(options: ProviderOptions): CompletionProvider {
   const { breaker, heard } = withBreaker(options);
   const provider = guardCompletion(completionOf(heard), breaker);
-  return options.metrics === undefined ? provider : countCompletion(provider, options.metrics);
+  return options.metrics === undefined ? provider : countCompletion(provider, options.metrics, options);
 }
 
 /**
@@ -34,7 +34,7 @@ export function createCompletionProvider(options: ProviderOptions): CompletionPr
 export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProvider {
   const { breaker, heard } = withBreaker(options);
   const provider = guardEmbedding(embeddingOf(heard), breaker);
-  return options.metrics === undefined ? provider : countEmbedding(provider, options.metrics);
+  return options.metrics === undefined ? provider : countEmbedding(provider, options.metrics, options);
 }
 
 /**
@@ -44,7 +44,7 @@ export function createEmbeddingProvider(options: ProviderOptions): EmbeddingProv
 export function createRerankProvider(options: ProviderOptions): RerankProvider {
   const { breaker, heard } = withBreaker(options);
   const provider = guardRerank(rerankOf(heard), breaker);
-  return options.metrics === undefined ? provider : countRerank(provider, options.metrics);
+  return options.metrics === undefined ? provider : countRerank(provider, options.metrics, options);
 }
 
 /** A breaker, and the provider's options with which the breaker hears of replies, and tokens are counted. */

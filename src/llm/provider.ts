@@ -1,5 +1,6 @@
 import type { Logger } from "../core/logger.ts";
 import type { ProviderMetrics } from "../core/metrics/server_metrics.ts";
+import type { Span } from "../core/tracing.ts";
 import type { ProviderKind } from "./provider_kinds.ts";
 
 /** What every provider of completions, embeddings or reranking looks like from the outside, whatever its kind. */
@@ -35,6 +36,8 @@ export interface CompletionRequest {
    * a stream: until its first item.
    */
   readonly timeoutMs?: number | undefined;
+  /** Absent where it is not traced. */
+  readonly span?: Span | undefined;
   /** Aborting ends the request to the provider. */
   readonly signal: AbortSignal;
 }
@@ -78,6 +81,8 @@ export interface EmbeddingRequest {
   readonly texts: readonly string[];
   /** Some models embed a question differently from the documents that are searched. */
   readonly purpose: "query" | "document";
+  /** Absent where it is not traced. */
+  readonly span?: Span | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -97,6 +102,8 @@ export interface RerankRequest {
   readonly documents: readonly string[];
   /** How many of the best to return; all where absent. */
   readonly topK?: number;
+  /** Absent where it is not traced. */
+  readonly span?: Span | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -154,8 +161,10 @@ export interface ProviderOptions {
   readonly longestAskedDelayMs?: number | undefined;
   /** Told what each request used, including failed ones and pings. */
   readonly onUsage?: OnUsage | undefined;
-  /** Counts its calls; absent: nothing does. */
+  /** Counts its calls; absent: nothing does, and nothing traces them. */
   readonly metrics?: ProviderMetrics | undefined;
+  /** Origins that are told the span of a request, in `traceparent`; none where absent. */
+  readonly tracedOrigins?: readonly string[] | undefined;
   /** Told of each piece of a reply to a POST. Replies to a GET say little about POSTs. */
   readonly onReply?: () => void;
   readonly logger: Logger;

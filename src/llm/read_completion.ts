@@ -55,14 +55,14 @@ export function vendorCompletion(
   return {
     name: providerName(options),
     ping: (signal) => exchange.get({ ...ping, signal }),
-    complete({ signal, timeoutMs, ...prompt }) {
+    complete({ signal, timeoutMs, span, ...prompt }) {
       const { readReply, ...request } = call(prompt, false);
       const read = (json: unknown) => readCompletion(readReply(json), onUsage);
-      return exchange.send({ ...request, signal, timeoutMs, maxBytes: maxCompletionBytes, read });
+      return exchange.send({ ...request, signal, timeoutMs, span, maxBytes: maxCompletionBytes, read });
     },
-    stream({ signal, timeoutMs, ...prompt }) {
+    stream({ signal, timeoutMs, span, ...prompt }) {
       const { readItem: read, ...request } = call(prompt, true);
-      return readCompletionStream(exchange.stream({ ...request, signal, timeoutMs, read }), onUsage);
+      return readCompletionStream(exchange.stream({ ...request, signal, timeoutMs, span, read }), onUsage);
     },
   };
 }

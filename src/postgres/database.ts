@@ -1,7 +1,8 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
-import { type Principal, principalKey, principalName } from "../core/principal.ts";
+import { type Principal, principalKey, roleNameOf } from "../core/principal.ts";
+import { errorType, type Span } from "../core/tracing.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
 import type { CheckScheduler } from "./guard/check_scheduler.ts";
@@ -22,6 +23,7 @@ import {
   type StatementError,
   statementErrorOf,
 } from "./read/statement_error.ts";
+import { beginStatement, databaseAttributes, endStatement, withTraceComment } from "./read/statement_span.ts";
 import { cancelledError, untilStopped } from "./read/stop_statement.ts";
 import { privilegeQuery, warningsOf } from "./role_warnings.ts";
 
@@ -56,6 +58,8 @@ export interface ReadRequest {
   readonly parameters?: readonly (string | null)[];
   /** Aborting cancels the statement in the server. */
   readonly signal: AbortSignal;
+  /** Absent where it is not traced. */
+  readonly span?: Span | undefined;
   /** At most the database's own `maxRows`, which is the default; of our own statements, 1,000,000 where absent. */
   readonly maxRows?: number;
   /** Rows to leave out first. */
@@ -95,11 +99,12 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   const metrics = rest.metrics ?? createServerMetrics().ofDatabase("tool_server", name);
   const logger = rest.logger.with({ database: name });
   const functionGuard = createFunctionGuard({ allowedFunctions: options.allowedFunctions });
+  const described = databaseAttributes(options);
 
   async function read(request: ReadRequest): Promise<ReadResult> {
     const { principal, sql, signal } = request;
     const checked = request.trusted
-      ? { ok: true as const, names: request.names ?? [], sleepMs: 0 }
+      ? { ok: true as const, kind: "select" as const, names: request.names ?? [], sleepMs: 0 }
       : await guard.check(sql, request);
     if (signal.aborted) return { ok: false, error: cancelledError(signal) };
     if (!checked.ok) {
@@ -113,21 +118,30 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       return refusal(`pg_sleep() may not wait longer than the statement timeout of ${seconds} s`);
     }
     const askedAt = performance.now();
+    const queue = request.span?.begin("queue", "internal", { "postern.database": name });
     const lease = await pools.acquire(options, principal, signal).catch((error) => {
       metrics.queue.observe(performance.now() - askedAt);
+      queue?.end(signal.aborted ? "cancelled" : errorType(error));
       if (signal.aborted) return undefined;
       throw error;
     });
     if (lease === undefined) return { ok: false, error: cancelledError(signal) };
     const lentAt = performance.now();
     metrics.queue.observe(lentAt - askedAt);
+    queue?.end();
     const timeoutMs = (request.trusted ? request.timeoutMs : undefined) ?? options.statementTimeoutMs;
+    const span = beginStatement(request.span, request, checked.kind.toUpperCase(), described);
     try {
-      return await untilStopped(
+      const result = await untilStopped(
         lease,
         { timeoutMs, signal, onStop: metrics.stopped.add, logger },
-        (isStopped) => run(lease, request, { names: checked.names, timeoutMs, isStopped }),
+        (isStopped) => run(lease, request, { names: checked.names, timeoutMs, isStopped, span }),
       );
+      endStatement(span, result);
+      return result;
+    } catch (error) {
+      span?.end(errorType(error));
+      throw error;
     } finally {
       metrics.postgresql.observe(performance.now() - lentAt);
     }
@@ -153,10 +167,11 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   async function run(
     lease: Lease,
     request: ReadRequest,
-    { names, timeoutMs, isStopped }: {
+    { names, timeoutMs, isStopped, span }: {
       readonly names: StatementNames;
       readonly timeoutMs: number;
       readonly isStopped: () => boolean;
+      readonly span: Span | undefined;
     },
   ): Promise<ReadResult> {
     const { principal, sql, signal, parameters = [], offset = 0 } = request;
@@ -173,8 +188,11 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
         if (reason !== undefined) return refusal(reason);
         if (isStopped()) return { ok: false, error: cancelledError(signal) };
         const bounds = { ...boundsOf(request, options), offset, deadlineMs: timeoutMs };
-        const isKept = request.trusted === true && request.isKept === true && holdsSettings;
-        const answer = await readBoundedAnswer(lease, transaction, { sql, parameters, isKept }, bounds);
+        // with a comment of its own the statement would be kept for nobody
+        const isKept = request.trusted === true && request.isKept === true && holdsSettings &&
+          span === undefined;
+        const text = span === undefined ? sql : withTraceComment(sql, span);
+        const answer = await readBoundedAnswer(lease, transaction, { sql: text, parameters, isKept }, bounds);
         return { ok: true, ...answer };
       });
     } catch (error) {
@@ -215,7 +233,7 @@ function rightsKey({ roleFromUser, sessionSettings }: DatabaseOptions, principal
     Object.values(sessionSettings).some((value) => value.includes("{username}"));
   if (!isPersonal) return "";
   // the local caller has no role of its own, unlike a user who happens to have its name
-  return principal.kind === "local" ? "local" : `user:${principalName(principal)}`;
+  return principal.kind === "local" ? "local" : `user:${roleNameOf(principal)}`;
 }
 
 function refusal(message: string): ReadResult {

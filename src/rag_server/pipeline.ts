@@ -2,6 +2,7 @@ import { isTimeout, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { timed } from "../core/metrics/histogram.ts";
 import { createServerMetrics, type QueryStages } from "../core/metrics/server_metrics.ts";
+import { spanned } from "../core/tracing.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
@@ -117,15 +118,15 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { name, description, allowsSources, embedding, completion, rerank, tokenBudget, logger } = options;
   const { durations = createServerMetrics().ofQueryStages(name) } = options;
 
-  /** What a question comes to before a model is asked for an answer. */
-  async function prepare(query: PipelineQuery) {
-    const { signal, filter, messages } = query;
-    const caller = query.address === undefined ? {} : { address: query.address };
-    checkQuestionLength(query.query, tokenBudget);
+  /** The documents for a question. @param usages gets what the embedding used */
+  async function retrieve(
+    { topN = options.topN, signal, span, filter, address, disableHybrid }: PipelineQuery,
+    question: string,
+    usages: Usage[],
+  ): Promise<readonly RetrievedDocument[]> {
+    const caller = address === undefined ? {} : { address };
     const retriever = await options.retriever(signal);
     if (filter !== undefined) await retriever.checkFilter(filter, { ...caller, signal });
-    const question = searchText(query.query, messages);
-    const usages: Usage[] = [];
     let embedded: Promise<Float32Array> | undefined;
     let embeddingMs = 0;
     const embed = async () => {
@@ -133,6 +134,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const { vectors: [vector], usage } = await embedding.embed({
         texts: [question],
         purpose: "query",
+        span,
         signal,
       }).finally(() => durations.embedding.observe(embeddingMs = performance.now() - startedAt));
       usages.push(usage);
@@ -141,20 +143,36 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       }
       return vector;
     };
-    const topN = query.topN ?? options.topN;
     const searchedAt = performance.now();
-    let documents = await retriever.retrieve({
+    const found = await retriever.retrieve({
       question,
       embedding: () => embedded ??= embed(),
       limit: searchLimit(topN, rerank !== undefined),
-      hybrid: !query.disableHybrid,
+      hybrid: !disableHybrid,
+      span,
       signal,
       ...caller,
       ...(filter !== undefined && { filter }),
     }).finally(() => durations.search.observe(performance.now() - searchedAt - embeddingMs));
+    span?.set({ "postern.documents": found.length });
+    return found;
+  }
+
+  /** What a question comes to before a model is asked for an answer. */
+  async function prepare(query: PipelineQuery) {
+    const { signal, span, messages } = query;
+    checkQuestionLength(query.query, tokenBudget);
+    const question = searchText(query.query, messages);
+    const usages: Usage[] = [];
+    let documents = await spanned(
+      span,
+      "retrieval",
+      (span) => retrieve({ ...query, span }, question, usages),
+    );
     if (rerank !== undefined) {
+      const { topN = options.topN } = query;
       const topK = Math.min(topN, rerank.topK ?? topN);
-      const request = { question, documents, topK, signal, logger };
+      const request = { question, documents, topK, span, signal, logger };
       const reranked = await timed(durations.rerank, () => rerankDocuments(rerank.provider, request));
       documents = reranked.documents;
       usages.push(reranked.usage);
@@ -183,7 +201,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async answer(query) {
       const prepared = await prepare(query);
       if (prepared.prompt.shown.length === 0) return { answer: nothingFound, ...resultOf(prepared) };
-      const request = { ...prepared.prompt, signal: query.signal };
+      const request = { ...prepared.prompt, span: query.span, signal: query.signal };
       const { text, usage } = await timed(durations.answer, () => completion.complete(request));
       prepared.usages.push(usage);
       return { answer: text, ...resultOf(prepared) };
@@ -193,9 +211,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (prepared.prompt.shown.length === 0) {
         yield { type: "chunk", content: nothingFound };
       } else {
+        const request = { ...prepared.prompt, span: query.span, signal: query.signal };
         const startedAt = performance.now();
         try {
-          for await (const part of completion.stream({ ...prepared.prompt, signal: query.signal })) {
+          for await (const part of completion.stream(request)) {
             if (part.type === "text") yield { type: "chunk", content: part.text };
             else prepared.usages.push(part.usage);
           }

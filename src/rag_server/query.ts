@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Span } from "../core/tracing.ts";
 import { findExcess } from "../http/request_body.ts";
 import type { Message } from "../llm/provider.ts";
 import { type Logic, logics, type Operator, operators } from "./filter/filter_kinds.ts";
@@ -17,6 +18,8 @@ export interface PipelineQuery {
   readonly messages: readonly Message[];
   /** The client's: statements that PostgreSQL does not stop are counted to it. */
   readonly address?: string;
+  /** Absent where it is not traced. */
+  readonly span?: Span | undefined;
   /** Aborts where the client leaves or the request's time is over. */
   readonly signal: AbortSignal;
 }

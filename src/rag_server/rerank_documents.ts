@@ -1,4 +1,5 @@
 import type { Logger } from "../core/logger.ts";
+import type { Span } from "../core/tracing.ts";
 import { noUsage, type RerankProvider, type Usage } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 
@@ -14,17 +15,19 @@ export async function rerankDocuments<Document extends { readonly content: strin
     readonly question: string;
     readonly documents: readonly Document[];
     readonly topK: number;
+    readonly span?: Span | undefined;
     readonly signal: AbortSignal;
     readonly logger: Logger;
   },
 ): Promise<{ readonly documents: readonly Document[]; readonly usage: Usage }> {
-  const { question, documents, topK, signal, logger } = request;
+  const { question, documents, topK, span, signal, logger } = request;
   if (documents.length === 0) return { documents, usage: noUsage };
   try {
     const { results, usage } = await reranker.rerank({
       query: question,
       documents: documents.map(({ content }) => content),
       topK,
+      span,
       signal,
     });
     const ordered = results.flatMap(({ index, score }) => {

@@ -3,6 +3,7 @@ import { longestTimerMs, withDeadline } from "../core/async/deadline.ts";
 import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import { createHistogram, type Histogram, timed } from "../core/metrics/histogram.ts";
+import { spanned } from "../core/tracing.ts";
 import type { Pipeline, PipelineHealth } from "./pipeline.ts";
 import type { PipelineQuery } from "./query.ts";
 import { readAhead } from "./read_ahead.ts";
@@ -117,10 +118,10 @@ function admitQueries(
     const gate = openGate();
     let toldAt = -Infinity;
 
-    async function begin({ address = "", signal }: PipelineQuery): Promise<() => void> {
+    async function begin({ address = "", signal, span }: PipelineQuery): Promise<() => void> {
       underWay++;
       try {
-        const leave = await timed(waits, () => gate.enter(address, signal));
+        const leave = await timed(waits, () => spanned(span, "queue", () => gate.enter(address, signal)));
         return () => {
           leave();
           end();

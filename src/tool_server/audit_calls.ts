@@ -1,5 +1,5 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
-import { principalKey } from "../core/principal.ts";
+import { accountOf, principalKey } from "../core/principal.ts";
 import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
 import type { CallReport } from "./tools/registry.ts";
 
@@ -11,6 +11,7 @@ export function auditCalls(
   return async ({ tool, args, context, result, error, elapsedMs }) => {
     const { principal, address, requestId } = context;
     const caller = principalKey(principal);
+    const user = accountOf(principal);
     const data = result.structuredContent ?? {};
     const given = typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
     const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
@@ -22,7 +23,7 @@ export function auditCalls(
       event: "tool_call",
       outcome: result.isError ? "failed" : "ok",
       principal: caller,
-      ...(principal.kind === "session" ? { user: principal.username } : {}),
+      ...(user === undefined ? {} : { user }),
       ...(address === undefined ? {} : { address }),
       tool,
       ...(database === undefined ? {} : { database }),

@@ -3,13 +3,13 @@ import type { SharedDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { createHistogram, type Histogram } from "../core/metrics/histogram.ts";
 import type { Principal } from "../core/principal.ts";
+import type { Span, Tracer } from "../core/tracing.ts";
 import type { ClientAddress } from "../http/client_address.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
-import type { Authenticator } from "../identity/authenticator.ts";
-import type { Login } from "../identity/login.ts";
+import { admit, type Authentication } from "../identity/authentication.ts";
 import { addressGroup } from "../identity/rate_limiter.ts";
-import { answerReply, jsonRpcReply, refusal, unauthorized } from "./http_replies.ts";
+import { answerReply, insufficientScope, jsonRpcReply, refusal, unauthorized } from "./http_replies.ts";
 import { answerLogin } from "./login_call.ts";
 import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
 import { createJsonRpc, errorReply, parseError, type ServerInfo } from "./mcp/json_rpc.ts";
@@ -19,15 +19,6 @@ import type { ReadyReply } from "./readiness.ts";
 import type { Registry } from "./tools/registry.ts";
 import type { CallContext } from "./tools/tool.ts";
 
-/** How callers are told apart. */
-export interface Authentication {
-  readonly authenticator: Authenticator;
-  /** Absent where only API tokens let a caller in. */
-  readonly login?: Login;
-  /** Told of a request that was refused for its token. */
-  readonly onRefusal?: (address: string) => void;
-}
-
 export interface EndpointOptions {
   /** Absent where authentication is off: then every caller is the local principal. */
   readonly authentication?: Authentication;
@@ -36,6 +27,8 @@ export interface EndpointOptions {
   readonly inFlight: InFlight;
   readonly serverInfo: ServerInfo;
   readonly streamableHttp: StreamableHttp;
+  /** Absent where nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
   /** How long it takes to tell who is calling, and to write a reply. */
@@ -57,19 +50,16 @@ export function createEndpoint(options: EndpointOptions) {
   const answerMcp = createMcpAnswer(options);
   const app = new Hono<{ Bindings: RouteBindings }>();
   app.all("/mcp/v1", (context) => answerMcp(context.req.raw, context.env));
-  addProbes(
-    app,
-    options,
-    ({ headers }) =>
-      options.authentication === undefined
-        ? { kind: "local" }
-        : options.authentication.authenticator.authenticate(headers.get("authorization")),
-  );
+  addProbes(app, options, async ({ headers }) => {
+    if (options.authentication === undefined) return { kind: "local" };
+    const admission = await admit(options.authentication, headers.get("authorization"));
+    return admission.kind === "admitted" ? admission.principal : undefined;
+  });
   app.notFound((context) => context.json({ error: "Not Found" }, 404));
 
   const otherHosts = new Hono<{ Bindings: RouteBindings }>();
   // a web page that came by a foreign name is nobody, also where authentication is off
-  addProbes(otherHosts, options, () => undefined);
+  addProbes(otherHosts, options, () => Promise.resolve(undefined));
   otherHosts.notFound((context) => context.json({ error: refusals.host }, 403));
 
   return {
@@ -96,11 +86,11 @@ const refusals = {
 function addProbes(
   app: Hono<{ Bindings: RouteBindings }>,
   { serverInfo: { name, version }, readiness, logger }: EndpointOptions,
-  principalOf: (request: Request) => Principal | undefined,
+  principalOf: (request: Request) => Promise<Principal | undefined>,
 ): void {
   app.get("/health", (context) => context.json({ status: "ok", server: name, version }));
   app.get("/ready", async (context) => {
-    const reply = await readiness(principalOf(context.req.raw));
+    const reply = await readiness(await principalOf(context.req.raw));
     return context.json(reply, reply.status === "unavailable" ? 503 : 200);
   });
   app.on(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"], ["/health", "/ready"], (context) => {
@@ -128,11 +118,6 @@ function createMcpAnswer(
   const { durations = { identity: createHistogram(), reply: createHistogram() } } = options;
   const jsonRpc = createJsonRpc(options);
 
-  function principalOf(request: Request, addressOf: () => string): Principal | undefined {
-    if (authentication === undefined) return new LocalCaller(addressOf);
-    return authentication.authenticator.authenticate(request.headers.get("authorization"));
-  }
-
   async function refuseOrLogIn(request: Request, address: string, requestId: string): Promise<Response> {
     if (authentication?.login !== undefined && isJson(request)) {
       const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
@@ -147,13 +132,19 @@ function createMcpAnswer(
   }
 
   return async (request, bindings) => {
-    const { peer, requestId } = bindings;
+    const { peer, requestId, span } = bindings;
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
     const addressOf = () => clientAddress(peer, request.headers);
     const calledAt = performance.now();
-    const principal = principalOf(request, addressOf);
+    const identity = span?.begin("identity");
+    const admission = authentication === undefined
+      ? { kind: "admitted" as const, principal: new LocalCaller(addressOf) }
+      : await admit(authentication, request.headers.get("authorization"));
+    identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
     durations.identity.observe(performance.now() - calledAt);
-    if (principal === undefined) return await refuseOrLogIn(request, addressOf(), requestId);
+    if (admission.kind === "unauthorized") return await refuseOrLogIn(request, addressOf(), requestId);
+    if (admission.kind === "insufficient_scope") return insufficientScope(admission.scopes);
+    const { principal } = admission;
     bindings.principal = principal;
     if (!isJson(request)) return refusal(415, "Content-Type must be application/json");
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
@@ -173,15 +164,17 @@ function createMcpAnswer(
       inFlight.cancel(principal, message.value.params?.requestId);
       return new Response(null, { status: 202 });
     }
-    const logger = options.logger.with({ request: requestId });
-    const caller = new HttpCall(principal, requestId, logger, request, addressOf);
+    const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
+    const caller = new HttpCall(principal, requestId, logger, span, request, addressOf);
     if (wantsStreamableHttp(request.headers)) {
       return await streamableHttp.serve(request, message.value, caller);
     }
     const reply = await jsonRpc.answer(message.value, caller);
     if (reply === undefined) return new Response(null, { status: 202 });
     const answeredAt = performance.now();
+    const replying = span?.begin("reply");
     const response = answerReply(reply);
+    replying?.end();
     durations.reply.observe(performance.now() - answeredAt);
     return response;
   };
@@ -196,6 +189,7 @@ class HttpCall implements CallContext {
     readonly principal: Principal,
     readonly requestId: string,
     readonly logger: Logger,
+    readonly span: Span | undefined,
     private readonly request: Request,
     private readonly addressOf: () => string,
   ) {}

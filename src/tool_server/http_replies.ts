@@ -1,8 +1,10 @@
 import { Buffer } from "node:buffer";
+import { bearerChallenge } from "../identity/authentication.ts";
 import {
   errorReply,
   invalidRequest,
   type JsonRpcReply,
+  neededScopes,
   replyText,
   retryAfterSeconds,
 } from "./mcp/json_rpc.ts";
@@ -11,7 +13,15 @@ import {
 export function unauthorized(): Response {
   return new Response('{"error": "Unauthorized"}', {
     status: 401,
-    headers: { "content-type": "application/json", "www-authenticate": "Bearer" },
+    headers: { "content-type": "application/json", "www-authenticate": bearerChallenge() },
+  });
+}
+
+/** Where a token is good for something, but not for this request. */
+export function insufficientScope(scopes: readonly string[]): Response {
+  return Response.json({ error: "Forbidden" }, {
+    status: 403,
+    headers: { "www-authenticate": bearerChallenge(scopes) },
   });
 }
 
@@ -42,8 +52,13 @@ export function jsonRpcReply(
   return response;
 }
 
-/** The reply to a message: 400 where it is no request, 503 where there was room for none of its calls. */
+/**
+ * The reply to a message: 400 where it is no request, 403 where the caller's token lacks a scope (MCP, Authorization,
+ * Scope Challenge Handling), 503 where there was room for none of its calls.
+ */
 export function answerReply(reply: JsonRpcReply | JsonRpcReply[]): Response {
+  const scopes = Array.isArray(reply) ? undefined : neededScopes(reply);
+  if (scopes !== undefined) return jsonRpcReply(403, reply, { "www-authenticate": bearerChallenge(scopes) });
   const waits = Array.isArray(reply) ? reply.map(retryAfterSeconds) : [retryAfterSeconds(reply)];
   if (waits.every((wait) => wait !== undefined)) {
     return jsonRpcReply(503, reply, { "retry-after": String(Math.max(...waits)) });

@@ -1,6 +1,6 @@
 import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
 import type { Principal } from "../core/principal.ts";
-import { accessibleDatabases, type DatabaseAccess } from "../identity/database_access.ts";
+import { type AccessObject, grantedTo } from "../identity/access_rules.ts";
 
 /** What may be asked whether it answers. */
 interface Pingable {
@@ -10,7 +10,7 @@ interface Pingable {
 
 export interface ReadinessOptions {
   /** Those that are configured now, in that order. */
-  readonly databases: () => readonly (DatabaseAccess & { readonly database: Pingable })[];
+  readonly databases: () => readonly (AccessObject & { readonly database: Pingable })[];
   /** Those that requests in words may go to, the first choice first. */
   readonly providers: readonly Pingable[];
   /** Milliseconds of a clock that never goes back. */
@@ -59,7 +59,7 @@ export function createReadiness(
     const asked = databases().map((entry) => ({ entry, watch: watchOf(entry.database, databaseFreshMs) }));
     const others = providers.map((provider) => ({ provider, watch: watchOf(provider, providerFreshMs) }));
     await settlesWithin(answerWithinMs, Promise.all([...asked, ...others].map(({ watch }) => watch.look())));
-    const known = new Set(principal && accessibleDatabases(principal, asked.map(({ entry }) => entry)));
+    const known = new Set(principal && grantedTo(principal, asked.map(({ entry }) => entry)));
     const reply = {
       databases: asked.map(({ entry, watch }) => ({
         ...(known.has(entry) && { name: entry.name }),

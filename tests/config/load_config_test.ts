@@ -1,5 +1,6 @@
 import { parseFlags } from "../../src/cli/parse_flags.ts";
 import { ConfigError, loadConfig, type LoadOptions } from "../../src/config/mod.ts";
+import { assertHas } from "../support/assert_has.ts";
 import { optionsFor, readFrom } from "./load_options.ts";
 import assert from "node:assert/strict";
 
@@ -333,4 +334,36 @@ pipelines:
     undefined,
   ]);
   assert.equal(pipeline?.rerank, undefined);
+});
+
+Deno.test("OpenTelemetry's variables name a collector where traces has none", async () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318",
+    OTEL_EXPORTER_OTLP_HEADERS: "x-key=a%20b, x-team=c=d",
+    OTEL_EXPORTER_OTLP_CERTIFICATE: "ca.pem",
+    OTEL_SERVICE_NAME: "answers",
+  };
+  const tracesOf = async (text: string, more: Record<string, string> = {}) =>
+    (await loadConfig(optionsFor(text, { env: { ...env, ...more } }))).config.traces;
+  assertHas(await tracesOf(""), {
+    endpoint: "http://collector:4318",
+    headers: { "x-key": "a b", "x-team": "c=d" },
+    ca_file: "/srv/ca.pem",
+    service_name: "answers",
+  });
+  assertHas(await tracesOf("", { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://other:4318" }), {
+    endpoint: "http://other:4318",
+  });
+  // the keys of one collector are not told to another
+  const own = await tracesOf("traces: { endpoint: 'https://own.example' }");
+  assertHas(own, { endpoint: "https://own.example", service_name: "answers" });
+  assert.equal(own.headers, undefined);
+  assert.equal(own.ca_file, undefined);
+  for (const off of [{ OTEL_SDK_DISABLED: "true" }, { OTEL_TRACES_EXPORTER: "none" }]) {
+    assert.equal((await tracesOf("", off)).endpoint, undefined);
+  }
+  await assert.rejects(
+    tracesOf("", { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317" }),
+    /OTEL_EXPORTER_OTLP_ENDPOINT: traces\.endpoint: expected a URL/,
+  );
 });

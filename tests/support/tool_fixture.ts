@@ -27,6 +27,7 @@ export async function createToolFixture(
   const pools = createConnectionPools({ maxConnections: 20, logger: silentLogger });
   const directory = createDatabaseDirectory(
     Object.entries(databases).map(([name, { database, users = [], ...overrides }]) => ({
+      kind: "database" as const,
       name,
       available_to_users: users,
       database: createDatabase({

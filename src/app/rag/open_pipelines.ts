@@ -16,7 +16,10 @@ import { watchPools } from "../watch_pools.ts";
 import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
 
 export interface OpenPipelinesOptions {
-  readonly config: Pick<Config, "pipelines" | "vendors" | "pass_file" | "max_connections" | "admission">;
+  readonly config: Pick<
+    Config,
+    "pipelines" | "vendors" | "pass_file" | "max_connections" | "admission" | "traces"
+  >;
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: ((pipeline: PipelineConfig) => DatabaseOptions | undefined) | undefined;
   readonly guard: StatementGuard;
@@ -77,9 +80,17 @@ async function openPipeline(
   pools: ConnectionPools,
   options: OpenPipelinesOptions,
 ): Promise<OpenPipeline> {
-  const { config: { vendors, pass_file }, guard, ledger, files, metrics = createServerMetrics() } = options;
+  const { config: { vendors, pass_file, traces }, guard, ledger, files } = options;
+  const { metrics = createServerMetrics() } = options;
   const logger = options.logger.with({ pipeline: config.name });
-  const providers = await openPipelineProviders(config, { vendors, ledger, files, metrics, logger });
+  const providers = await openPipelineProviders(config, {
+    vendors,
+    tracedOrigins: traces.propagate_to,
+    ledger,
+    files,
+    metrics,
+    logger,
+  });
   const databaseOptions = options.databaseOptions?.(config) ?? pipelineDatabaseOptions(config, pass_file);
   const statements = metrics.ofDatabase("rag_server", databaseOptions.name);
   const database = createDatabase({

@@ -25,6 +25,8 @@ import { type ApiKeySources, openProviderKey } from "../provider_key.ts";
 
 export interface PipelineProvidersOptions {
   readonly vendors: Config["vendors"];
+  /** Origins that are told the span of a request; none where absent. */
+  readonly tracedOrigins?: readonly string[];
   readonly files: FileWatch;
   /** Outlives a reload. */
   readonly ledger: UsageLedger;
@@ -52,7 +54,7 @@ export async function openPipelineProviders(
   >,
   options: PipelineProvidersOptions,
 ): Promise<PipelineProviders> {
-  const { vendors, ledger, metrics = createServerMetrics(), logger } = options;
+  const { vendors, tracedOrigins, ledger, metrics = createServerMetrics(), logger } = options;
   await using opening = new AsyncDisposableStack();
   const withRerank = rerank === undefined ? [] : [rerank];
   // those that take no other one's place get the keys of their kinds wherever they are
@@ -81,6 +83,7 @@ export async function openPipelineProviders(
       requestTimeoutMs: settings.request_timeout,
       perAttemptTimeoutMs: settings.per_attempt_timeout,
       onUsage: usage.add,
+      tracedOrigins,
       metrics: opening.use(metrics.ofProvider("rag_server", name, providerName({ kind, model }))),
       logger,
     };

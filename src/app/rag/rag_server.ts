@@ -4,10 +4,12 @@ import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import type { Tracer } from "../../core/tracing.ts";
 import { type AccessLog, logAccess } from "../../http/access_log.ts";
 import { countRequests } from "../../http/count_requests.ts";
 import { type RouteBindings, startListener, stopGraceMs } from "../../http/listener.ts";
 import { bodyTimeoutMs } from "../../http/request_body.ts";
+import { traceRequests } from "../../http/trace_requests.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
@@ -30,6 +32,8 @@ export interface RagServerOptions {
   readonly metrics?: ServerMetrics;
   /** Told of each request; absent where nobody wants to know. */
   readonly access?: AccessLog | undefined;
+  /** Absent where nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
 }
 
@@ -48,10 +52,10 @@ export async function startRagServer(
   const guard = await createStatementGuard();
   const ledger = createUsageLedger();
   // read at the start alone, as the log says of a change
-  const { max_connections } = config;
+  const { max_connections, traces } = config;
   const open = (config: Config) =>
     openPipelines({
-      config: { ...config, max_connections },
+      config: { ...config, max_connections, traces },
       databaseOptions: options.databaseOptions,
       guard,
       ledger,
@@ -118,7 +122,7 @@ function warnOfFilters({ pipelines }: Pick<Config, "pipelines">, logger: Logger)
 /** Serves pipelines over HTTP or HTTPS. Everyone who reaches the listener may ask. */
 async function serve(
   pipelines: RunningPipelines,
-  { config: { server }, version, files, metrics, access, logger }: RagServerOptions & {
+  { config: { server }, version, files, metrics, access, tracer, logger }: RagServerOptions & {
     metrics: ServerMetrics;
   },
 ) {
@@ -145,7 +149,7 @@ async function serve(
     address,
     ...(tls === undefined ? {} : { tls }),
     handle: countRequests(
-      logAccess(handle, ragServerRoute, access),
+      traceRequests(logAccess(handle, ragServerRoute, access), ragServerRoute, tracer),
       ragServerRoute,
       metrics.ofRequests("rag_server"),
     ),

@@ -3,7 +3,21 @@ import { logFormats, logLevels } from "../../core/logger.ts";
 import { withAliases } from "./pgedge_aliases.ts";
 import { builtins } from "./builtins.ts";
 import { databases } from "./databases.ts";
-import { address, choice, duration, filePath, integer, section, toggle } from "./field_types.ts";
+import {
+  address,
+  choice,
+  duration,
+  filePath,
+  fraction,
+  headerMap,
+  integer,
+  list,
+  origin,
+  section,
+  text,
+  toggle,
+  webAddress,
+} from "./field_types.ts";
 import { http } from "./http.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
@@ -47,6 +61,27 @@ const metrics = section({
   ),
 });
 
+/** What goes to a collector of OpenTelemetry's. */
+const traces = section({
+  endpoint: webAddress().optional().describe(
+    "Address of a collector that takes OTLP over HTTP, without or with its /v1/traces; without it, no traces",
+  ),
+  headers: headerMap().optional().describe("HTTP headers sent to the collector"),
+  ca_file: filePath().optional().describe(
+    "Certificate authorities that may have signed the collector's certificate, PEM",
+  ),
+  service_name: text().prefault("postern").describe("Name of this service in traces"),
+  sample_ratio: fraction().prefault(0.05).describe(
+    "Share of the calls to trace, from 0 to 1; a caller that sends `traceparent` decides for its own calls",
+  ),
+  include_texts: toggle().prefault(false).describe(
+    "Have statements, tools' arguments, prompts and answers in traces",
+  ),
+  propagate_to: list(origin()).prefault([]).describe(
+    "Origins of providers that get `traceparent`, such as a gateway of your own; others do not",
+  ),
+});
+
 /** The whole file. Names are the file's own; parsed durations are in milliseconds and parsed sizes in bytes. */
 export const configSchema = section({
   http: http.prefault({}),
@@ -57,6 +92,7 @@ export const configSchema = section({
   log: log.prefault({}),
   audit: audit.prefault({}),
   metrics: metrics.prefault({}),
+  traces: traces.prefault({}),
   data_dir: filePath().optional().describe(
     "Folder for data that a restart keeps, such as remembered requests",
   ),

@@ -21,7 +21,7 @@ export interface LoginCounts {
 
 /**
  * An account after some logins. `maxFailedAttempts` that failed in a row lock it, which the setting
- * `max_failed_attempts_before_lockout` says (`config/schema/http.ts`); 0: they never do. It stays locked until it is
+ * `max_failed_attempts_before_lockout` says (`config/schema/auth.ts`); 0: they never do. It stays locked until it is
  * `unlocked`: no time and no password does that. The logins are counts that are added, so that they also apply to an
  * account that an administrator has just changed.
  */

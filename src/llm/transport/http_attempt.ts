@@ -1,4 +1,5 @@
 import { createDeadline } from "../../core/async/deadline.ts";
+import type { Span } from "../../core/tracing.ts";
 import { providerName, type ProviderOptions } from "../provider.ts";
 import { type NoAnswer, ProviderError, type ProviderErrorKind } from "../provider_error.ts";
 import { isPassingStatus, kindOfStatus } from "../provider_error.ts";
@@ -32,6 +33,8 @@ export interface AttemptRequest {
   readonly signal: AbortSignal;
   /** Those of the wire format. */
   readonly headers?: HeaderRecord;
+  /** Absent where it is not traced. */
+  readonly span?: Span | undefined;
 }
 
 /** A request as every attempt sends it. */
@@ -149,15 +152,19 @@ export function startAttempt(
 }
 
 function prepare(
-  { headers }: ProviderOptions,
+  { headers, tracedOrigins = [] }: ProviderOptions,
   { baseUrl, authHeaders }: VendorInterface,
   { request, accept, body }: Call,
   key: string | undefined,
 ): Request {
   const own: HeaderRecord = body === undefined ? { accept } : { accept, "content-type": "application/json" };
+  const traceparent = request.span !== undefined && tracedOrigins.includes(new URL(baseUrl).origin)
+    ? { traceparent: request.span.traceparent }
+    : undefined;
+  const auth = key === undefined ? undefined : authHeaders(key);
   return new Request(`${baseUrl.replace(/\/+$/, "")}/${request.path.replace(/^\/+/, "")}`, {
     method: body === undefined ? "GET" : "POST",
-    headers: mergeHeaders(own, request.headers, key === undefined ? undefined : authHeaders(key), headers),
+    headers: mergeHeaders(own, traceparent, request.headers, auth, headers),
     body: body ?? null,
     // followed, it could hand the key to another origin
     redirect: "manual",

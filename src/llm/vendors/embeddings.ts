@@ -51,7 +51,8 @@ export function vendorEmbedding(
     embedInBatches(request, {
       ...options,
       limits,
-      embed: (texts, signal) => exchange.send({ path, signal, body: body(texts, request.purpose), read }),
+      embed: (texts, signal) =>
+        exchange.send({ path, signal, span: request.span, body: body(texts, request.purpose), read }),
     });
   return {
     name: providerName(options),

@@ -40,12 +40,13 @@ export function createRerank(
 ): RerankProvider {
   const exchange = createVendorExchange(options, vendor);
 
-  async function rerank({ query, documents, topK, signal }: RerankRequest): Promise<Reranking> {
+  async function rerank({ query, documents, topK, signal, span }: RerankRequest): Promise<Reranking> {
     const wanted = Math.min(topK ?? documents.length, documents.length);
     if (wanted <= 0) return { results: [], usage: noUsage };
     return await exchange.send({
       path: "/rerank",
       signal,
+      span,
       body: { model: options.model, query, documents, [topName]: wanted },
       read: (json) => {
         const reply = readReply(json);

@@ -1,6 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Principal } from "../../core/principal.ts";
+import type { Span } from "../../core/tracing.ts";
 import type { Database } from "../database.ts";
 import type { Row } from "../read/portal.ts";
 import { allowedValues } from "./allowed_values.ts";
@@ -74,6 +75,8 @@ export interface CatalogFilter {
 interface CatalogRequest {
   readonly principal: Principal;
   readonly signal: AbortSignal;
+  /** Absent where it is not traced. */
+  readonly span?: Span | undefined;
   readonly filter?: CatalogFilter;
 }
 
@@ -131,12 +134,13 @@ export async function readCatalogState(
 
 async function readRows(
   database: Database,
-  { principal, signal, filter = {} }: CatalogRequest,
+  { principal, signal, span, filter = {} }: CatalogRequest,
   withFingerprint: boolean,
 ): Promise<readonly Row[]> {
   const result = await database.read({
     principal,
     signal,
+    span,
     sql: catalogSql(withFingerprint),
     parameters: [filter.schema ?? null, filter.table ?? null, String(filter.vectorTablesOnly ?? false)],
     trusted: true,

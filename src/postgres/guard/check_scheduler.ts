@@ -3,6 +3,7 @@ import { yieldToEventLoop } from "../../core/async/yield.ts";
 import { createLatestByText } from "../../core/latest_by_text.ts";
 import { createHistogram, type Histogram } from "../../core/metrics/histogram.ts";
 import { callerKey, type Principal } from "../../core/principal.ts";
+import { errorType, type Span } from "../../core/tracing.ts";
 import { createCheckThreads, type Unchecked, type Waiter } from "./check_threads.ts";
 import { maxStatementLength } from "./parser.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
@@ -11,6 +12,8 @@ import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 interface Asker {
   readonly principal: Principal;
   readonly signal: AbortSignal;
+  /** Absent where it is not traced. A result that is remembered leaves no span. */
+  readonly span?: Span | undefined;
 }
 
 /**
@@ -113,6 +116,25 @@ export async function createCheckScheduler(
     return why === "overdue" ? remember(sql, refused, overdueMs) : refused;
   }
 
+  function checkAnew(sql: string, by: Asker): GuardResult | Promise<GuardResult> {
+    if (!isQuick(sql)) return checkOnThread(sql, by);
+    return spentMs < sliceMs ? checkNow(sql) : checkAfterOthers(sql);
+  }
+
+  async function checkTraced(sql: string, by: Asker, span: Span): Promise<GuardResult> {
+    const part = span.begin("guard");
+    try {
+      const result = await checkAnew(sql, by);
+      // words are no statement: that is no error
+      part.set({ "postern.guard.result": result.ok ? "runs" : result.parses ? "refused" : "none" });
+      part.end();
+      return result;
+    } catch (error) {
+      part.end(errorType(error));
+      throw error;
+    }
+  }
+
   async function findFingerprint(sql: string, by: Asker): Promise<string | undefined> {
     if (isQuick(sql)) return guard.fingerprint(sql);
     const reply = await threads.run({ task: "fingerprint", sql }, waiterOf(by)).catch(() => undefined);
@@ -125,8 +147,7 @@ export async function createCheckScheduler(
       if (known !== undefined && (known.until === undefined || known.until > performance.now())) {
         return known.result;
       }
-      if (!isQuick(sql)) return checkOnThread(sql, by);
-      return spentMs < sliceMs ? checkNow(sql) : checkAfterOthers(sql);
+      return by.span === undefined ? checkAnew(sql, by) : checkTraced(sql, by, by.span);
     },
     async fingerprint(sql, by) {
       const known = remembered.get(sql);

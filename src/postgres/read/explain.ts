@@ -1,7 +1,7 @@
 import type { Database, ReadRequest, ReadResult } from "../database.ts";
 import type { StatementError } from "./statement_error.ts";
 
-type CallersStatement = Pick<ReadRequest, "principal" | "sql" | "signal">;
+type CallersStatement = Pick<ReadRequest, "principal" | "sql" | "signal" | "span">;
 
 /**
  * Runs EXPLAIN with the options given on a caller's statement, which is guarded with it. The place of an error counts

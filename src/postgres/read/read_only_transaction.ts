@@ -1,5 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
-import { type Principal, principalName } from "../../core/principal.ts";
+import { type Principal, roleNameOf } from "../../core/principal.ts";
 import type { pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { sessionSettings } from "../start_settings.ts";
@@ -26,7 +26,7 @@ interface TransactionOptions {
  */
 export function beginReadOnly(options: TransactionOptions): readonly string[] {
   const { database, principal, holdsSettings, timeoutMs = database.statementTimeoutMs, planning } = options;
-  const username = principalName(principal);
+  const username = roleNameOf(principal);
   const hasOwnTimeout = timeoutMs !== database.statementTimeoutMs;
   const settings = [
     ...Object.entries(holdsSettings ? {} : sessionSettings(database)),

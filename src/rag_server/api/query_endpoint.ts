@@ -47,7 +47,8 @@ export function createQueryEndpoint(
     const pipeline = pipelines.find(name);
     if (pipeline === undefined) return notFound(name);
 
-    const logger = options.logger.with({ request: bindings.requestId });
+    const { requestId, span } = bindings;
+    const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
     // the one place where `include_sources` meets the pipeline's `allow_include_sources`
     const includeSources = read.includeSources && pipeline.allowsSources;
     if (read.includeSources && !includeSources) {
@@ -56,7 +57,7 @@ export function createQueryEndpoint(
       });
     }
     const running = runningQueries.begin(request.signal, requestTimeoutMs);
-    const query = { ...read.query, address: addressGroup(bindings.peer), signal: running.signal };
+    const query = { ...read.query, address: addressGroup(bindings.peer), signal: running.signal, span };
     const answer = read.stream ? answerInParts : answerAtOnce;
     const startedAt = performance.now();
     let hasEnded = false;

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { Span } from "../../core/tracing.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
@@ -37,6 +38,8 @@ interface RetrieverOptions {
 }
 
 export interface RetrieveRequest extends SearchCaller {
+  /** Absent where it is not traced. */
+  readonly span?: Span | undefined;
   readonly question: string;
   /** The question's, or how to get it where a search turns out to need it, which may be asked for more than once. */
   readonly embedding: Float32Array | (() => Promise<Float32Array>);
@@ -163,7 +166,7 @@ export function createRetriever(
     signal: AbortSignal,
   ): Promise<Found> {
     const { table, filter, keywordSearch } = planned;
-    const { question, address } = request;
+    const { question, address, span } = request;
     const depth = isThorough ? maxDepth : depthOf(request.limit, fusion);
     const limit = request.limit + spareRows;
     const isKept = filter === undefined && !planned.isPlannedAnew;
@@ -182,6 +185,7 @@ export function createRetriever(
       trusted: true,
       settings: { ...vectorSettings({ table, limit: depth, filter }), ...(isKept && keptPlan) },
       isKept,
+      span,
       maxRows: limit,
       maxBytes,
       signal,

@@ -1,8 +1,8 @@
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
-import type { Registry } from "../tools/registry.ts";
-import { type CallContext, type ToolDescription, withSignal } from "../tools/tool.ts";
-import { type InFlight, isCancellation, type RequestId } from "./in_flight.ts";
+import type { CallContext, ToolDescription } from "../tools/tool.ts";
+import { callTool, type ToolCalls } from "./call_tool.ts";
+import { isCancellation, type RequestId } from "./in_flight.ts";
 import { versionFor } from "./protocol_version.ts";
 
 /** How the server names itself to MCP clients. */
@@ -22,10 +22,8 @@ export type JsonRpcReply =
   & { readonly jsonrpc: "2.0"; readonly id: RequestId }
   & ({ readonly result: unknown } | { readonly error: JsonRpcError });
 
-/** What every transport serves, and the calls that are under way in all of them. */
-export interface McpOptions {
-  readonly registry: Registry;
-  readonly inFlight: InFlight;
+/** What every transport serves. */
+export interface McpOptions extends ToolCalls {
   readonly serverInfo: ServerInfo;
 }
 
@@ -76,7 +74,8 @@ export function createJsonRpc(options: McpOptions) {
   };
 }
 
-function createMethods({ registry, inFlight, serverInfo }: McpOptions): ReadonlyMap<string, Method> {
+function createMethods(options: McpOptions): ReadonlyMap<string, Method> {
+  const { registry, serverInfo } = options;
   const prepareList = createListPreparer();
   return new Map<string, Method>([
     ["initialize", ({ protocolVersion }, { principal }) => ({
@@ -87,19 +86,14 @@ function createMethods({ registry, inFlight, serverInfo }: McpOptions): Readonly
     })],
     ["ping", () => ({})],
     ["tools/list", (_params, { principal }) => prepareList(registry.listTools(principal))],
-    ["tools/call", ({ name, arguments: args = {} }, caller, id) => {
+    ["tools/call", ({ name, arguments: args = {}, _meta: meta }, caller, id) => {
       if (typeof name !== "string") {
         throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
       }
       if (!isObject(args)) {
         throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
       }
-      return inFlight.track(
-        caller.principal,
-        id,
-        caller.signal,
-        (signal) => registry.callTool(name, args, withSignal(caller, signal)),
-      );
+      return callTool(options, { id, name, args, meta, signal: caller.signal }, caller);
     }],
   ]);
 }
@@ -209,6 +203,15 @@ export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
     ? data.retryAfterSeconds
     : undefined;
   return typeof seconds === "number" ? seconds : 1;
+}
+
+/** Where a reply says that the caller's token lacks a scope: those that the call needs. */
+export function neededScopes(reply: JsonRpcReply): readonly string[] | undefined {
+  if (!("error" in reply) || reply.error.code !== numbers.forbidden) return undefined;
+  const { data } = reply.error;
+  return typeof data === "object" && data !== null && "scopes" in data && Array.isArray(data.scopes)
+    ? data.scopes.map(String)
+    : undefined;
 }
 
 export function errorReply(id: RequestId, error: JsonRpcError): JsonRpcReply {

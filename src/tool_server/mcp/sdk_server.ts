@@ -4,7 +4,8 @@ import {
   ProtocolError,
   Server,
 } from "@modelcontextprotocol/server";
-import { type CallContext, withSignal } from "../tools/tool.ts";
+import type { CallContext } from "../tools/tool.ts";
+import { callTool } from "./call_tool.ts";
 import { errorObject, errorReply, instructionsFor, type JsonRpcReply, type McpOptions } from "./json_rpc.ts";
 
 /**
@@ -12,10 +13,11 @@ import { errorObject, errorReply, instructionsFor, type JsonRpcReply, type McpOp
  * `onCalled` is told when a call of a tool has ended, and of its error, before the reply is made.
  */
 export function createSdkServer(
-  { registry, inFlight, serverInfo }: McpOptions,
+  options: McpOptions,
   caller: CallContext,
   onCalled: (reply?: JsonRpcReply) => void = () => {},
 ): Server {
+  const { registry, serverInfo } = options;
   const server = new Server({ ...serverInfo }, {
     capabilities: { tools: {} },
     instructions: instructionsFor(registry.listTools(caller.principal)),
@@ -27,12 +29,13 @@ export function createSdkServer(
   );
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
     try {
-      const result = await inFlight.track(
-        caller.principal,
-        mcpReq.id,
-        // the SDK's own signal does not see every disconnect
-        AbortSignal.any([mcpReq.signal, caller.signal]),
-        (signal) => registry.callTool(params.name, params.arguments ?? {}, withSignal(caller, signal)),
+      const { name, arguments: args = {} } = params;
+      // the SDK's own signal does not see every disconnect
+      const signal = AbortSignal.any([mcpReq.signal, caller.signal]);
+      const result = await callTool(
+        options,
+        { id: mcpReq.id, name, args, meta: mcpReq._meta, signal },
+        caller,
       );
       onCalled();
       return wire<CallToolResult>(result);

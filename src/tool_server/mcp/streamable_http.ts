@@ -4,7 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import { principalKey } from "../../core/principal.ts";
 import { answerReply } from "../http_replies.ts";
 import type { CallContext } from "../tools/tool.ts";
-import { type JsonRpcReply, type McpOptions, retryAfterSeconds } from "./json_rpc.ts";
+import { type JsonRpcReply, type McpOptions, neededScopes, retryAfterSeconds } from "./json_rpc.ts";
 import { createSdkServer } from "./sdk_server.ts";
 
 /** An event stream's status is sent before the call ends, so it waits this long for a refusal, which is decided at once. */
@@ -37,7 +37,9 @@ export function createStreamableHttp(options: McpOptions & { logger: Logger }) {
       const response = await handler.fetch(request, { parsedBody: body, authInfo });
       if (!isToolCall(body) || !await settlesWithin(refusalWaitMs, called.promise)) return response;
       const reply = await called.promise;
-      if (reply === undefined || retryAfterSeconds(reply) === undefined) return response;
+      const hasOwnStatus = reply !== undefined &&
+        (retryAfterSeconds(reply) !== undefined || neededScopes(reply) !== undefined);
+      if (!hasOwnStatus) return response;
       await response.body?.cancel();
       return answerReply(reply);
     },

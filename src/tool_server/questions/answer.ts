@@ -1,5 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
+import type { Span } from "../../core/tracing.ts";
 import type { Database, ReadResult } from "../../postgres/database.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 
@@ -12,6 +13,8 @@ export interface Question {
   readonly offset: number;
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  /** Absent where the call is not traced. */
+  readonly span?: Span | undefined;
 }
 
 export type StatementAnswer =
@@ -34,9 +37,9 @@ export type AnswerQuestion = (question: Question) => Promise<Answer>;
 
 /** Answers a question with the rows of one statement. */
 export async function runStatement(
-  { database, principal, maxRows, offset, signal }: Question,
+  { database, principal, maxRows, offset, signal, span }: Question,
   sql: string,
 ): Promise<StatementAnswer> {
-  const result = await database.read({ principal, sql, signal, maxRows, offset });
+  const result = await database.read({ principal, sql, signal, span, maxRows, offset });
   return result.ok ? { kind: "rows", sql, result } : { kind: "failed", sql, error: result.error };
 }

@@ -1,6 +1,7 @@
 import { createDeadline } from "../../core/async/deadline.ts";
 import { createQueue } from "../../core/async/queue.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
+import { spanned } from "../../core/tracing.ts";
 import type { Completion, CompletionProvider } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
@@ -73,8 +74,8 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   }
 
   async function converse(question: Question, recent: readonly HistoryEntry[]): Promise<Answer> {
-    const { database, principal, signal, logger } = question;
-    const index = await schemas.get(database, { principal, signal });
+    const { database, principal, signal, logger, span } = question;
+    const index = await spanned(span, "catalog", () => schemas.get(database, { principal, signal }));
     const prompt = await writePrompt(question, index, recent);
     let { messages } = prompt;
     const reason = () =>
@@ -85,6 +86,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
         system: prompt.system,
         messages,
         signal: repairs === 0 ? signal : deadline.signal,
+        span,
       });
       const { answer, error } = await answerFromReply(question, reply, options);
       if (error === undefined || repairs === maxRepairs) return answer;
@@ -127,9 +129,9 @@ async function answerFromReply(
   completion: Completion,
   options: Pick<AnswerByModelOptions, "guard" | "maxPlanCost">,
 ): Promise<CheckedReply> {
-  const { principal, signal } = question;
+  const { principal, signal, span } = question;
   const reply = await readModelReply(completion, async (sql) => {
-    const check = await options.guard.check(sql, { principal, signal });
+    const check = await options.guard.check(sql, { principal, signal, span });
     return check.ok || check.sqlState !== "42601";
   });
   if (reply.kind === "question") return { answer: reply };
@@ -153,9 +155,9 @@ async function tryStatement(
   sql: string,
   { guard, maxPlanCost }: Pick<AnswerByModelOptions, "guard" | "maxPlanCost">,
 ): Promise<Answer> {
-  const { database, principal, signal } = question;
+  const { database, principal, signal, span } = question;
   // before EXPLAIN, because its errors would point into our EXPLAIN statement
-  const check = await guard.check(sql, { principal, signal });
+  const check = await guard.check(sql, { principal, signal, span });
   if (!check.ok) {
     const { reason: message, sqlState, position } = check;
     const place = placeOf(sql, position);
@@ -171,7 +173,7 @@ async function tryStatement(
     const message = "only SELECT, VALUES, TABLE and WITH of those can answer a request";
     return { kind: "failed", sql, error: { kind: "refused", message } };
   }
-  const plan = await planStatement(database, { principal, sql, signal });
+  const plan = await planStatement(database, { principal, sql, signal, span });
   if (!plan.ok) return { kind: "failed", sql, error: plan.error };
   if (maxPlanCost !== undefined && plan.totalCost > maxPlanCost) {
     const { node, cost, rows } = plan.dearest;

@@ -1,3 +1,4 @@
+import { spanned } from "../../core/tracing.ts";
 import type { Catalog } from "../../postgres/catalog/catalog.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { type AnswerQuestion, runStatement } from "./answer.ts";
@@ -8,8 +9,8 @@ export function createAnswerByRules(
   { schemas }: { readonly schemas: CatalogCache<{ readonly catalog: Catalog }> },
 ): AnswerQuestion {
   return async (question) => {
-    const { text, database, principal, signal } = question;
-    const { catalog } = await schemas.get(database, { principal, signal });
+    const { text, database, principal, signal, span } = question;
+    const { catalog } = await spanned(span, "catalog", () => schemas.get(database, { principal, signal }));
     const written = writeStatement(text, catalog);
     return written.kind === "refused" ? written : await runStatement(question, written.sql);
   };

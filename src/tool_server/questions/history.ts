@@ -1,4 +1,4 @@
-import type { Principal } from "../../core/principal.ts";
+import { type Principal, principalKey } from "../../core/principal.ts";
 
 /** A request that was answered, and what the answer was made with. Rows are never part of it. */
 export interface HistoryEntry {
@@ -40,13 +40,15 @@ export const entryLifetimeMs = 24 * 60 * 60 * 1000;
 /** Longest question and longest reply that is kept, in UTF-16 units. */
 const maxEntryText = 8192;
 
-/** Whose history a call's is: a user's over all sessions, a token's, or that of the one local caller. */
+/** Whose history a call's is: a user's over all sessions, a token's, an issuer's subject's, or that of the one local caller. */
 export function historyOwner(principal: Principal): string {
   switch (principal.kind) {
     case "local":
       return "local";
     case "token":
       return `token:${principal.id}`;
+    case "issuer":
+      return principalKey(principal);
     case "session": {
       const { username, accountSince } = principal;
       return accountSince === undefined ? `user:${username}` : `user:${username}@${accountSince}`;

@@ -23,12 +23,12 @@ export function countRows(options: { directory: DatabaseDirectory }): Tool {
       count: z.union([z.int(), z.string()]).describe("Text where a JSON number cannot hold it exactly."),
     }),
     annotations: { idempotentHint: true },
-    async run({ table, schema, where, database: name }, { principal, signal }) {
+    async run({ table, schema, where, database: name }, { principal, signal, span }) {
       const database = options.directory.resolve(principal, name);
       // the line end keeps a comment in the condition from swallowing the parenthesis
       const condition = where?.trim() ? `\nWHERE (${where.trim()}\n)` : "";
       const sql = `SELECT count(*) FROM ${quoteIdentifier(schema)}.${quoteIdentifier(table)}${condition}`;
-      const result = await database.read({ principal, sql, signal, maxRows: 1 });
+      const result = await database.read({ principal, sql, signal, span, maxRows: 1 });
       if (!result.ok) return statementErrorReply(result.error, sql, database.name);
       const text = result.rows[0]?.[0] ?? "0";
       const count = Number.isSafeInteger(Number(text)) ? Number(text) : text;

@@ -1,14 +1,13 @@
 import { z } from "zod";
 import { AppError } from "../../core/app_error.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
-import { accessibleDatabases } from "../../identity/database_access.ts";
+import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
 import type { Database } from "../../postgres/database.ts";
 import { formatTsv } from "../../text/tsv.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
-export interface DirectoryEntry {
-  readonly name: string;
-  readonly available_to_users: readonly string[];
+export interface DirectoryEntry extends AccessObject {
+  readonly kind: "database";
   readonly database: Database;
 }
 
@@ -33,7 +32,7 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
     if (ended.has(principalKey(principal))) {
       throw new AppError("unauthorized", "Cannot use a database: logged out");
     }
-    const accessible = accessibleDatabases(principal, entries);
+    const accessible = grantedTo(principal, entries);
     const entry = name === undefined
       ? current(principal, accessible)
       : accessible.find((candidate) => candidate.name === name);
@@ -52,7 +51,7 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
     resolve,
     /** In the configuration's order. */
     list(principal: Principal): { name: string; current: boolean }[] {
-      const accessible = accessibleDatabases(principal, entries);
+      const accessible = grantedTo(principal, entries);
       const active = current(principal, accessible);
       return accessible.map((entry) => ({ name: entry.name, current: entry === active }));
     },

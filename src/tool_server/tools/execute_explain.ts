@@ -32,13 +32,14 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
       observations: z.array(z.string()),
     }),
     untrusted: ["plan", "observations"],
-    async run({ query, analyze, buffers, format, database: name }, { principal, signal }) {
+    async run({ query, analyze, buffers, format, database: name }, { principal, signal, span }) {
       const database = options.directory.resolve(principal, name);
       const sql = query.trim();
       const result = await explainStatement(database, {
         principal,
         sql,
         signal,
+        span,
         options: [
           ...(analyze ? ["ANALYZE", ...(buffers ? ["BUFFERS"] : [])] : []),
           `FORMAT ${format.toUpperCase()}`,

@@ -60,11 +60,12 @@ export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
     output,
     untrusted: ["tables"],
     annotations: { idempotentHint: true },
-    async run(args, { principal, signal }) {
+    async run(args, { principal, signal, span }) {
       const database = options.directory.resolve(principal, args.database);
       const { tables } = await readCatalog(database, {
         principal,
         signal,
+        span,
         filter: {
           vectorTablesOnly: args.vector_tables_only,
           ...(args.schema_name === undefined ? {} : { schema: args.schema_name }),

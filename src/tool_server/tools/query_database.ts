@@ -74,10 +74,10 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
     input: answerQuestion === undefined ? inputOfSql : input,
     output,
     untrusted: ["question", "columns", "rows"],
-    async run({ query, limit, offset, database: name }, { principal, signal, logger }) {
+    async run({ query, limit, offset, database: name }, { principal, signal, logger, span }) {
       const database = directory.resolve(principal, name);
       const text = query.trim();
-      const question = { text, database, principal, maxRows: limit, offset, signal, logger };
+      const question = { text, database, principal, maxRows: limit, offset, signal, logger, span };
       const answer = await answerQuery(question, options);
       switch (answer.kind) {
         case "rows":
@@ -101,14 +101,14 @@ async function answerQuery(
   question: Question,
   { guard, answerQuestion }: QueryDatabaseOptions,
 ): Promise<Answer> {
-  const { text, principal, signal } = question;
+  const { text, principal, signal, span } = question;
   if (isEmptyRequest(text)) {
     return {
       kind: "refused",
       reason: "Cannot answer an empty request: send a request in natural language, or one SQL statement",
     };
   }
-  const check = await guard.check(text, { principal, signal });
+  const check = await guard.check(text, { principal, signal, span });
   const isSql = looksLikeSql(text, check.ok ? "runs" : check.parses ? "refused" : "none");
   if (!isSql) return await answerInWords(answerQuestion, question);
   const answer = await runStatement(question, text);

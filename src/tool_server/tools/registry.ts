@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { whyEnded } from "../../core/async/abort.ts";
 import type { Principal } from "../../core/principal.ts";
+import { type AccessObject, accessTo, visibleTo } from "../../identity/access_rules.ts";
 import {
   type CallContext,
   type CallError,
@@ -13,11 +14,13 @@ import {
 
 /** What the server offers, whatever the transport. */
 export interface Registry {
+  /** Those that a principal may know of. */
   listTools(principal: Principal): readonly ToolDescription[];
   /**
    * Runs a tool. What goes wrong while it runs gives a result with `isError`.
-   * @throws {AppError} `invalid` for an unknown tool or arguments that do not fit its schema; `overloaded`, with
-   * `retryAfterSeconds`, where there is no room for the call
+   * @throws {AppError} `invalid` for a tool that does not exist for the caller, or arguments that do not fit its schema;
+   * `forbidden`, with `scopes`, where the caller's token lacks one of them; `overloaded`, with `retryAfterSeconds`, where
+   * there is no room for the call
    */
   callTool(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
 }
@@ -35,6 +38,8 @@ export interface CallReport {
 
 export interface RegistryOptions {
   readonly tools: readonly Tool[];
+  /** Scopes that a tool needs, by its name. */
+  readonly scopesByTool?: Readonly<Record<string, readonly string[]>>;
   /** The reply waits for it, so that no caller reads of a call that is not accounted for. */
   readonly onCall?: (report: CallReport) => void | Promise<void>;
   /**
@@ -44,12 +49,37 @@ export interface RegistryOptions {
   readonly onEnded?: (tool: string, result: CallEnd, elapsedMs: number) => void;
 }
 
-export type CallEnd = "ok" | "error" | "invalid" | CallError["kind"];
+export type CallEnd = "ok" | "error" | "invalid" | "forbidden" | CallError["kind"];
 
 export function createRegistry(options: RegistryOptions): Registry {
-  const tools = new Map(options.tools.map((tool) => [tool.description.name, tool]));
-  const onEnded = options.onEnded ?? (() => {});
-  const descriptions = options.tools.filter((tool) => !tool.hidden).map((tool) => tool.description);
+  const { scopesByTool = {}, onEnded = () => {} } = options;
+  const offered = options.tools.map((tool): OfferedTool => {
+    const { name } = tool.description;
+    const scopes = Object.hasOwn(scopesByTool, name) ? scopesByTool[name] : undefined;
+    return { kind: "tool", name, tool, ...(scopes === undefined ? {} : { scopes }) };
+  });
+  const byName = new Map(offered.map((each) => [each.name, each]));
+  const listed = offered.filter(({ tool }) => !tool.hidden);
+  const descriptions = listed.map(({ tool }) => tool.description);
+
+  /** @throws {AppError} `invalid`, the same for a tool that does not exist and one that is hidden; `forbidden` */
+  function find(name: string, principal: Principal): Tool {
+    const found = byName.get(name);
+    const access = found && accessTo(principal, found);
+    if (found === undefined || access === undefined || access.kind === "hidden") {
+      onEnded("", "invalid", 0);
+      const shown = JSON.stringify(name.slice(0, 100));
+      throw new AppError("invalid", `Cannot call tool ${shown}: there is no such tool`);
+    }
+    if (access.kind === "granted") return found.tool;
+    onEnded(name, "forbidden", 0);
+    const { scopes } = access;
+    throw new AppError(
+      "forbidden",
+      `Cannot call tool "${name}": the access token does not have the scopes ${scopes.join(" ")}`,
+      { data: { scopes } },
+    );
+  }
 
   /** @throws {AppError} `invalid` */
   function prepare(tool: Tool, args: unknown) {
@@ -79,17 +109,14 @@ export function createRegistry(options: RegistryOptions): Registry {
   }
 
   return {
-    listTools: () => descriptions,
+    listTools(principal) {
+      const visible = visibleTo(principal, listed);
+      // one and the same list for all who see all of them: its JSON is made once
+      return visible.length === listed.length ? descriptions : visible.map(({ tool }) => tool.description);
+    },
 
     async callTool(name, args, context) {
-      const tool = tools.get(name);
-      if (tool === undefined) {
-        onEnded("", "invalid", 0);
-        throw new AppError(
-          "invalid",
-          `Cannot call tool ${JSON.stringify(name.slice(0, 100))}: there is no such tool`,
-        );
-      }
+      const tool = find(name, context.principal);
       const started = performance.now();
       const { error, refusal, ...result } = await run(tool, args, context);
       const elapsedMs = performance.now() - started;
@@ -106,6 +133,10 @@ export function createRegistry(options: RegistryOptions): Registry {
       return result;
     },
   };
+}
+
+interface OfferedTool extends AccessObject {
+  readonly tool: Tool;
 }
 
 interface Refused {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
+import type { Span } from "../../core/tracing.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { BuiltinTool } from "./tool_kinds.ts";
 
@@ -16,11 +17,13 @@ export interface CallContext {
   readonly logger: Logger;
   /** The client's address; absent where there is no network between. */
   readonly address?: string | undefined;
+  /** Absent where the call is not traced. */
+  readonly span?: Span | undefined;
 }
 
-/** The same call with another signal. The address is not looked at: it may be made only when it is asked for. */
-export function withSignal(caller: CallContext, signal: AbortSignal): CallContext {
-  return new CallWithSignal(caller, signal);
+/** The same call with another signal, and with its own span where it is traced. The address is not looked at: it may be made only when it is asked for. */
+export function withSignal(caller: CallContext, signal: AbortSignal, span?: Span): CallContext {
+  return new CallWithSignal(caller, signal, span);
 }
 
 // a class, as in endpoint.ts: a literal with getters would be kept for long
@@ -28,10 +31,14 @@ class CallWithSignal implements CallContext {
   readonly principal: Principal;
   readonly requestId: string | undefined;
   readonly logger: Logger;
-  constructor(private readonly caller: CallContext, readonly signal: AbortSignal) {
+  constructor(
+    private readonly caller: CallContext,
+    readonly signal: AbortSignal,
+    readonly span: Span | undefined,
+  ) {
     this.principal = caller.principal;
     this.requestId = caller.requestId;
-    this.logger = caller.logger;
+    this.logger = span === undefined ? caller.logger : caller.logger.with({ trace_id: span.traceId });
   }
   get address(): string | undefined {
     return this.caller.address;

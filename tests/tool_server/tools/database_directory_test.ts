@@ -17,6 +17,7 @@ const database = (name: string): Database => ({
   warnings: unused,
 });
 const entry = (name: string, users: string[] = []) => ({
+  kind: "database" as const,
   name,
   available_to_users: users,
   database: database(name),

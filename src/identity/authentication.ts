@@ -1,0 +1,43 @@
+import type { Principal } from "../core/principal.ts";
+import { accessTo } from "./access_rules.ts";
+import type { Authenticator } from "./authenticator.ts";
+import type { Login } from "./login.ts";
+
+/** How a server tells callers apart, and what it asks of all of them. */
+export interface Authentication {
+  readonly authenticator: Authenticator;
+  /** Absent where nobody can log in with a password. */
+  readonly login?: Login;
+  /** Scopes that every request needs whose caller's token is bound to scopes. */
+  readonly requiredScopes?: readonly string[];
+  /** Told of a request that was refused for its token. */
+  readonly onRefusal?: (address: string) => void;
+}
+
+export type Admission =
+  | { readonly kind: "admitted"; readonly principal: Principal }
+  /** No token, or one that is good for nothing: none of these cases may be told apart. */
+  | { readonly kind: "unauthorized" }
+  | { readonly kind: "insufficient_scope"; readonly scopes: readonly string[] };
+
+const unauthorized: Admission = { kind: "unauthorized" };
+
+/** Tells from a request's `Authorization` header whether a server lets its caller in. */
+export async function admit(
+  { authenticator, requiredScopes = [] }: Authentication,
+  authorizationHeader: string | null,
+): Promise<Admission> {
+  const principal = await authenticator.authenticate(authorizationHeader);
+  if (principal === undefined) return unauthorized;
+  const access = accessTo(principal, { kind: "server", name: "", scopes: requiredScopes });
+  return access.kind === "insufficient_scope" ? access : { kind: "admitted", principal };
+}
+
+/**
+ * The value of `WWW-Authenticate` (RFC 6750, section 3).
+ *
+ * @param scopes what the token lacks some of, where it is good for something
+ */
+export function bearerChallenge(scopes?: readonly string[]): string {
+  return scopes === undefined ? "Bearer" : `Bearer error="insufficient_scope", scope="${scopes.join(" ")}"`;
+}

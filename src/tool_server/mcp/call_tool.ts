@@ -1,0 +1,84 @@
+import { errorType, type Span, type Tracer } from "../../core/tracing.ts";
+import type { Registry } from "../tools/registry.ts";
+import { type CallContext, type ToolResult, withSignal } from "../tools/tool.ts";
+import type { InFlight, RequestId } from "./in_flight.ts";
+
+/** What calls of tools need, and the calls that are under way in all transports. */
+export interface ToolCalls {
+  readonly registry: Registry;
+  readonly inFlight: InFlight;
+  /** Absent where nothing is traced. */
+  readonly tracer?: Tracer | undefined;
+}
+
+/** A `tools/call` of either transport. */
+interface ToolCall {
+  readonly id: RequestId;
+  readonly name: string;
+  readonly args: unknown;
+  /** The request's `params._meta`. */
+  readonly meta: unknown;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** Calls a tool, so that it can be cancelled and is traced. Throws as `Registry.callTool`. */
+export function callTool(calls: ToolCalls, call: ToolCall, caller: CallContext): Promise<ToolResult> {
+  const span = calls.tracer && beginSpan(calls, call, caller);
+  return span === undefined ? track(calls, call, caller) : traced(span, track(calls, call, caller, span));
+}
+
+function track(
+  { registry, inFlight }: ToolCalls,
+  { id, name, args, signal }: ToolCall,
+  caller: CallContext,
+  span?: Span,
+): Promise<ToolResult> {
+  return inFlight.track(
+    caller.principal,
+    id,
+    signal,
+    (signal) => registry.callTool(name, args, withSignal(caller, signal, span)),
+  );
+}
+
+async function traced(span: Span, call: Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    const result = await call;
+    span.end(result.isError ? "tool_error" : undefined);
+    return result;
+  } catch (thrown) {
+    span.end(errorType(thrown));
+    throw thrown;
+  }
+}
+
+/**
+ * A host that names its span in `params._meta` (SEP-414) is the parent, whatever carries the message; the HTTP request is
+ * then another trace's, and linked. Source: Semantic Conventions for MCP, "Context propagation".
+ */
+function beginSpan({ registry, tracer }: ToolCalls, call: ToolCall, caller: CallContext): Span | undefined {
+  const { id, name, args } = call;
+  const isKnown = registry.listTools(caller.principal).some((tool) => tool.name === name);
+  const attributes = {
+    "mcp.method.name": "tools/call",
+    "gen_ai.operation.name": "execute_tool",
+    // what is no tool is a text of the caller's
+    "gen_ai.tool.name": isKnown ? name : undefined,
+    "network.transport": caller.requestId === undefined ? "pipe" : "tcp",
+    "jsonrpc.request.id": typeof id === "number" ? String(id) : undefined,
+  };
+  const spanName = isKnown ? `tools/call ${name}` : "tools/call";
+  const parent = traceparentOf(call.meta);
+  const isOfRequest = parent === undefined && caller.requestId !== undefined;
+  const span = isOfRequest
+    ? caller.span?.begin(spanName, "server", attributes)
+    : tracer?.begin(parent, () => ({ name: spanName, kind: "server", attributes, link: caller.span }));
+  span?.setText("gen_ai.tool.call.arguments", () => JSON.stringify(args));
+  return span;
+}
+
+function traceparentOf(meta: unknown): string | undefined {
+  if (typeof meta !== "object" || meta === null || !("traceparent" in meta)) return undefined;
+  return typeof meta.traceparent === "string" ? meta.traceparent : undefined;
+}

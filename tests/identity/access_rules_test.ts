@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import type { Principal } from "../../src/core/principal.ts";
+import { type AccessObject, accessTo, grantedTo, visibleTo } from "../../src/identity/access_rules.ts";
+
+// the grid of the document: one open database, one for two users, one for three
+const databases = [
+  { kind: "database", name: "open", available_to_users: [], port: 1 },
+  { kind: "database", name: "two", available_to_users: ["alice", "bob"], port: 2 },
+  { kind: "database", name: "three", available_to_users: ["alice", "bob", "charlie"], port: 3 },
+] as const;
+const objects: readonly AccessObject[] = [
+  { kind: "server", name: "" },
+  ...databases,
+  { kind: "database", name: "ops", available_to_users: ["group:ops"] },
+  { kind: "database", name: "mixed", available_to_users: ["dave", "group:ops"] },
+  // of the same names as databases
+  { kind: "pipeline", name: "open", available_to_users: [] },
+  { kind: "pipeline", name: "two", available_to_users: ["alice", "bob"] },
+  { kind: "pipeline", name: "ops", available_to_users: ["group:ops"] },
+  { kind: "tool", name: "plain" },
+  { kind: "tool", name: "listed", available_to_users: ["alice"] },
+  { kind: "tool", name: "scoped", scopes: ["read"] },
+  { kind: "tool", name: "both", available_to_users: ["group:ops"], scopes: ["read", "write"] },
+];
+const nameOf = ({ kind, name }: AccessObject) => kind === "server" ? kind : `${kind}:${name}`;
+
+const user = (username: string, scopes?: readonly string[]): Principal => ({
+  kind: "session",
+  id: "s1",
+  username,
+  ...(scopes === undefined ? {} : { scopes }),
+});
+const token = (database?: string): Principal => ({
+  kind: "token",
+  id: "token-1",
+  ...(database === undefined ? {} : { database }),
+});
+const stranger = (more: { groups?: readonly string[]; scopes?: readonly string[]; account?: string } = {}) =>
+  ({
+    kind: "issuer",
+    issuer: "https://idp.example.com",
+    subject: "alice",
+    name: "alice",
+    groups: [],
+    ...more,
+  }) satisfies Principal;
+
+const open = "server database:open pipeline:open tool:plain tool:scoped";
+const ofAlice =
+  "server database:open database:two database:three pipeline:open pipeline:two tool:plain tool:listed tool:scoped";
+const ofOps =
+  "server database:open database:ops database:mixed pipeline:open pipeline:ops tool:plain tool:scoped tool:both";
+
+/** What each kind of caller may know of. A plus marks what needs scopes that the caller's token lacks. */
+const callers: [title: string, principal: Principal, visible: string][] = [
+  ["the local caller", { kind: "local" }, objects.map(nameOf).join(" ")],
+  ["the local caller of an address", { kind: "local", address: "::1" }, objects.map(nameOf).join(" ")],
+  ["a user in no list", user("zoe"), open],
+  ["a user in several lists", user("alice"), ofAlice],
+  ["a user in the longer list alone", user("charlie"), open.replace("pipeline", "database:three pipeline")],
+  ["a user in a list beside a group", user("dave"), open.replace("pipeline", "database:mixed pipeline")],
+  ["a user whose name differs in case", user("Alice"), open],
+  ["a user with the name of a property", user("length"), open],
+  ["a user called as a group's entry", user("group:ops"), open],
+  ["a user called as a group", user("ops"), open],
+  [
+    "a user with a token for one scope",
+    user("alice", ["read"]),
+    ofAlice,
+  ],
+  ["a user with a token for another scope", user("alice", ["other"]), ofAlice.replace(/scoped$/, "scoped+")],
+  ["a user with a token for no scope", user("alice", []), ofAlice.replace(/scoped$/, "scoped+")],
+  ["a token that is not bound", token(), open],
+  ["a token bound to the open database", token("open"), "server database:open tool:plain tool:scoped"],
+  ["a token bound to a listed database", token("two"), "server database:two tool:plain tool:scoped"],
+  ["a token bound to a group's database", token("ops"), "server database:ops tool:plain tool:scoped"],
+  ["a token bound to a database that is gone", token("gone"), "server tool:plain tool:scoped"],
+  ["a token bound to no name", token(""), "server tool:plain tool:scoped"],
+  ["an issuer's subject with the name of a user", stranger(), open],
+  ["an issuer's subject in a group", stranger({ groups: ["staff", "ops"] }), ofOps],
+  ["an issuer's subject in a group of the entry's text", stranger({ groups: ["group:ops"] }), open],
+  ["an issuer's subject with an account", stranger({ account: "alice" }), ofAlice],
+  [
+    "an issuer's subject with one scope of two",
+    stranger({ groups: ["ops"], scopes: ["write"] }),
+    ofOps.replace("scoped", "scoped+").replace("both", "both+"),
+  ],
+  ["an issuer's subject with all scopes", stranger({ groups: ["ops"], scopes: ["write", "read"] }), ofOps],
+];
+for (const [title, principal, visible] of callers) {
+  Deno.test(`accessTo() says of every object what ${title} may do with it`, () => {
+    const marks = { granted: "", insufficient_scope: "+" };
+    const found = objects.flatMap((object) => {
+      const { kind } = accessTo(principal, object);
+      return kind === "hidden" ? [] : [nameOf(object) + marks[kind]];
+    });
+    assert.equal(found.join(" "), visible);
+    assert.equal(visibleTo(principal, objects).map(nameOf).join(" "), visible.replaceAll("+", ""));
+    assert.equal(grantedTo(principal, objects).map(nameOf).join(" "), visible.replaceAll(/ \S+\+/g, ""));
+  });
+}
+
+Deno.test("accessTo() names all scopes that an object needs", () => {
+  const object = { kind: "tool", name: "both", scopes: ["read", "write"] } as const;
+  const access = accessTo(user("alice", ["read"]), object);
+  assert.deepEqual(access, { kind: "insufficient_scope", scopes: ["read", "write"] });
+});
+
+Deno.test("grantedTo() keeps the order and the items of the configuration", () => {
+  const reversed = databases.toReversed();
+  assert.deepEqual(grantedTo(user("bob"), reversed).map((database) => database.port), [3, 2, 1]);
+  assert.equal(grantedTo(user("bob"), reversed)[0], reversed[0]);
+});

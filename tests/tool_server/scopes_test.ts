@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { createSharedDeadline } from "../../src/core/async/deadline.ts";
+import { silentLogger } from "../../src/core/logger.ts";
+import type { Principal } from "../../src/core/principal.ts";
+import { createEndpoint } from "../../src/tool_server/endpoint.ts";
+import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
+import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
+import { createDatabaseDirectory, listDatabases } from "../../src/tool_server/tools/database_directory.ts";
+import { logout } from "../../src/tool_server/tools/logout.ts";
+import { createRegistry } from "../../src/tool_server/tools/registry.ts";
+
+const alice = (...scopes: string[]): Principal => ({ kind: "session", id: "s1", username: "alice", scopes });
+const token: Principal = { kind: "token", id: "t1" };
+
+/** An endpoint that takes whoever calls for `principal`, and what its registry was told of. */
+function setUp(principal: Principal, requiredScopes: readonly string[] = []) {
+  const ended: string[] = [];
+  const served = {
+    registry: createRegistry({
+      tools: [listDatabases({ directory: createDatabaseDirectory([]) }), logout({ endSession: () => {} })],
+      scopesByTool: { list_databases: ["read", "list"] },
+      onEnded: (tool, result) => ended.push(`${tool} ${result}`),
+    }),
+    inFlight: createInFlight(),
+    serverInfo: { name: "postern", title: "Postern", version: "1" },
+    logger: silentLogger,
+  };
+  const streamableHttp = createStreamableHttp(served);
+  const bodyTimeout = createSharedDeadline(10_000);
+  const endpoint = createEndpoint({
+    ...served,
+    authentication: { authenticator: { authenticate: () => Promise.resolve(principal) }, requiredScopes },
+    clientAddress: (peer) => peer,
+    streamableHttp,
+    bodyTimeout,
+    readiness: () => Promise.resolve({ status: "ready", databases: [], providers: [] }),
+  });
+  async function post(message: unknown, headers: Record<string, string> = {}) {
+    const response = await endpoint.fetch(
+      new Request("http://localhost/mcp/v1", {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(message),
+      }),
+      { peer: "192.0.2.1", method: "POST", requestId: "1" },
+    );
+    const text = await response.text();
+    const json = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text);
+    return { status: response.status, challenge: response.headers.get("www-authenticate"), json };
+  }
+  return {
+    post,
+    ended,
+    async [Symbol.asyncDispose]() {
+      bodyTimeout.close();
+      await streamableHttp.close();
+    },
+  };
+}
+
+const request = (method: string, params = {}) => ({ jsonrpc: "2.0", id: 1, method, params });
+const call = (name: string) => request("tools/call", { name, arguments: {} });
+const challenge = 'Bearer error="insufficient_scope", scope="read list"';
+
+for (
+  const [transport, headers] of [
+    ["bare JSON-RPC", {}],
+    ["Streamable HTTP", { accept: "application/json, text/event-stream" }],
+  ] as const
+) {
+  Deno.test(`${transport}: a call without the tool's scopes is answered with 403 that names them`, async () => {
+    await using endpoint = setUp(alice("read"));
+    const refused = await endpoint.post(call("list_databases"), headers);
+    assert.deepEqual([refused.status, refused.challenge], [403, challenge]);
+    assert.deepEqual(refused.json.error, {
+      code: -32003,
+      message: 'Cannot call tool "list_databases": the access token does not have the scopes read list',
+      data: { scopes: ["read", "list"] },
+    });
+    assert.deepEqual(endpoint.ended, ["list_databases forbidden"]);
+    // a client asks for the scope once it knows of the tool
+    const { json } = await endpoint.post(request("tools/list"), headers);
+    assert.deepEqual(json.result.tools.map(({ name }: { name: string }) => name), ["list_databases"]);
+    assert.equal((await endpoint.post(call("logout"), headers)).status, 200);
+  });
+
+  Deno.test(`${transport}: a call with the tool's scopes runs, and one of a caller without scopes`, async () => {
+    for (const principal of [alice("list", "read"), token]) {
+      await using endpoint = setUp(principal);
+      const { status, json } = await endpoint.post(call("list_databases"), headers);
+      assert.deepEqual([status, json.result.isError], [200, undefined]);
+    }
+  });
+}
+
+Deno.test("in a batch the call alone is refused", async () => {
+  await using endpoint = setUp(alice());
+  const { status, json } = await endpoint.post([request("ping"), { ...call("list_databases"), id: 2 }]);
+  assert.equal(status, 200);
+  assert.deepEqual(json[0].result, {});
+  assert.equal(json[1].error.code, -32003);
+});
+
+Deno.test("a token without the scopes that every request needs is answered with 403", async () => {
+  await using endpoint = setUp(alice("read"), ["postern"]);
+  const refused = await endpoint.post(request("ping"));
+  assert.equal(refused.status, 403);
+  assert.equal(refused.challenge, 'Bearer error="insufficient_scope", scope="postern"');
+  assert.deepEqual(refused.json, { error: "Forbidden" });
+  await using other = setUp(alice("postern"), ["postern"]);
+  assert.equal((await other.post(request("ping"))).status, 200);
+  await using unbound = setUp(token, ["postern"]);
+  assert.equal((await unbound.post(request("ping"))).status, 200);
+});
