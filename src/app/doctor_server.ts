@@ -2,6 +2,7 @@ import type { Config } from "../config/mod.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DoctorServer } from "../doctor/doctor.ts";
+import type { DoctorIssuer } from "../doctor/issuer_checks.ts";
 import { serverFiles } from "./start_faults.ts";
 import { openCompletion } from "./open_completion.ts";
 
@@ -26,6 +27,15 @@ export async function openDoctorServer(
     completions: completion?.providers ?? [],
     keyFiles: llm.enabled ? keyFiles : [],
     files: serverFiles(config),
+    issuers: await issuersOf(config),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** What loads for issuers is loaded where there is one. */
+async function issuersOf({ http }: Config): Promise<DoctorIssuer[]> {
+  const provider = http.enabled && http.auth.enabled ? http.auth.identity_provider : undefined;
+  if (provider === undefined) return [];
+  const { issuerSettings } = await import("./open_issuer.ts");
+  return [issuerSettings(provider)];
 }

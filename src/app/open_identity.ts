@@ -1,5 +1,5 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
-import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
+import { type Authenticator, createAuthenticator, withIssuer } from "../identity/authenticator.ts";
 import {
   createCredentialWatcher,
   type CredentialWatcher,
@@ -52,7 +52,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     const warning = await openFileWarning(path, { rootMayShareWithGroup: true });
     if (warning !== undefined) logger.warn(warning);
   }
-  if (tokens.size === 0 && users.size === 0) {
+  if (tokens.size === 0 && users.size === 0 && auth.identity_provider === undefined) {
     logger.warn("Nobody can log in yet: add a token with -add-token or an account with -add-user");
   }
   const passwords = createPasswordHasher();
@@ -77,9 +77,13 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       });
     },
   });
+  const own = createAuthenticator({ tokens, sessions, now: Date.now });
+  const provider = auth.identity_provider;
+  const issuer = provider &&
+    opening.use((await import("./open_issuer.ts")).openIssuer(provider, { ...options, users }));
   const stack = opening.move();
   return {
-    authenticator: createAuthenticator({ tokens, sessions, now: Date.now }),
+    authenticator: issuer === undefined ? own : withIssuer(own, issuer),
     login,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

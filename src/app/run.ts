@@ -166,6 +166,7 @@ async function runToolServer(running: Running): Promise<void> {
     waitBounds: waitBoundsOf(config),
     words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
     offers: (tool) => offersTool(config.builtins, tool),
+    scopesByTool: scopesByTool(config.http.auth),
     endSession: sessions.end,
     audit,
     onCall: incidents.called,
@@ -188,6 +189,14 @@ async function runToolServer(running: Running): Promise<void> {
   else if (demo) await runDemo(serving);
   else await runHttp(serving);
   await warned;
+}
+
+/** With those of every request: a refusal names all that a call needs, so that nobody is asked for them one by one. */
+function scopesByTool({ identity_provider: provider }: Config["http"]["auth"]): Record<string, string[]> {
+  const { required_scopes: always = [], scopes_by_tool: more = {} } = provider ?? {};
+  return Object.fromEntries(
+    Object.entries(more).map(([tool, scopes]) => [tool, [...new Set([...always, ...scopes])]]),
+  );
 }
 
 interface Serving extends Running {
@@ -230,6 +239,7 @@ async function runHttp(serving: Serving): Promise<void> {
     files,
     authentication: identity && {
       authenticator: identity.authenticator,
+      requiredScopes: http.auth.identity_provider?.required_scopes ?? [],
       ...(offersTool(builtins, "authenticate_user") ? { login: identity.login } : {}),
       onRefusal: refusalCounter(serving),
     },

@@ -13,6 +13,7 @@ import { type RouteBindings, startListener, stopGraceMs } from "../http/listener
 import { bodyTimeoutMs } from "../http/request_body.ts";
 import { traceRequests } from "../http/trace_requests.ts";
 import type { Authentication } from "../identity/authentication.ts";
+import { createProtectedResource } from "../identity/protected_resource.ts";
 import { createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import { createReadiness } from "../tool_server/readiness.ts";
@@ -63,8 +64,16 @@ export async function serveHttp(options: {
   });
   let checks = checksOf(http);
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
+  const provider = authentication && http.auth.identity_provider;
+  const protectedResource = provider && createProtectedResource({
+    resourceUrl: http.resource_url,
+    path: "/mcp/v1",
+    issuers: [provider.issuer],
+    requiredScopes: provider.required_scopes ?? [],
+  });
   const endpoint = createEndpoint({
     ...(authentication === undefined ? {} : { authentication }),
+    protectedResource,
     clientAddress: (peer, headers) => checks.clientAddress(peer, headers),
     registry,
     inFlight,
@@ -87,8 +96,10 @@ export async function serveHttp(options: {
       metrics.refusals.of("tool_server", refusedFor).add();
       return await endpoint.refuse(request, bindings, refusedFor);
     }
-    return crossOrigin.preflight(request) ??
-      crossOrigin.mark(request, await endpoint.fetch(request, bindings));
+    const preflight = crossOrigin.preflight(request);
+    if (preflight !== undefined) return preflight;
+    const response = await endpoint.fetch(request, bindings);
+    return crossOrigin.mark(request, protectedResource?.mark(request, response) ?? response);
   }
   const listener = startListener({
     address: http.address,

@@ -32,7 +32,7 @@ import { forget } from "../tool_server/tools/forget.ts";
 import { getSchemaInfo } from "../tool_server/tools/get_schema_info.ts";
 import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
-import { type CallReport, createRegistry } from "../tool_server/tools/registry.ts";
+import { type CallReport, createRegistry, type RegistryOptions } from "../tool_server/tools/registry.ts";
 import type { OpenDatabase } from "./open_databases.ts";
 import { watchPools } from "./watch_pools.ts";
 
@@ -44,6 +44,8 @@ export interface ToolServerOptions {
   readonly words: WordsOptions | undefined;
   /** Says whether a tool is listed and may be called. */
   readonly offers: (tool: string) => boolean;
+  /** Scopes that calls of a tool need. */
+  readonly scopesByTool: NonNullable<RegistryOptions["scopesByTool"]>;
   /** Ends the session that asks for it. */
   readonly endSession: (id: string) => void;
   readonly audit: AuditTrail | undefined;
@@ -111,6 +113,7 @@ export async function createToolServer(options: ToolServerOptions) {
       ...(words === undefined ? [] : [forget({ history: words.history })]),
       logout({ endSession: options.endSession }),
     ].filter((tool) => options.offers(tool.description.name)),
+    scopesByTool: options.scopesByTool,
     onCall(report) {
       options.onCall(report);
       return account?.(report);

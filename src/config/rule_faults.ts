@@ -2,6 +2,7 @@ import { addressesCollide, isLoopback, parseListenAddress } from "../core/addres
 import type { Fault } from "./fault.ts";
 import { layered } from "./pipeline_settings.ts";
 import type { Locate } from "./schema/schema_faults.ts";
+import { builtinTools } from "../tool_server/tools/tool_kinds.ts";
 import { checkSources } from "./source_faults.ts";
 import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
 
@@ -30,6 +31,7 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
   checkMetricsAddress(tree, context, report);
+  checkScopedTools(tree, report);
   checkCompletion(tree["llm"], report);
   checkPipelines(tree, report);
   checkSources(tree["pipelines"], report);
@@ -62,6 +64,20 @@ const together: readonly (readonly [string, string])[] = [
   ["sslcert", "sslkey"],
   ["sslkey", "sslcert"],
 ];
+
+/** A tool that is misspelt would need no scope. */
+function checkScopedTools(tree: ValueMap, report: Report): void {
+  for (const server of ["http", "server"]) {
+    const path = [server, "auth", "identity_provider", "scopes_by_tool"];
+    const scopes = valueAt(tree, path);
+    for (const tool of Object.keys(isMap(scopes) ? scopes : {})) {
+      if (server === "server") report([...path, tool], "has no effect: the RAG server has no tools");
+      else if (!builtinTools.some((name) => name === tool)) {
+        report([...path, tool], `there is no tool of that name: expected one of ${builtinTools.join(", ")}`);
+      }
+    }
+  }
+}
 
 function checkConnection(connection: unknown, path: SettingPath, report: Report): void {
   if (!isMap(connection)) return;

@@ -4,6 +4,7 @@ export interface LatestByText<T> {
   /** In place of what the text had before. A value that would need more than all of the room is left out. */
   set(text: string, value: T, valueBytes: number): void;
   delete(text: string): void;
+  clear(): void;
 }
 
 /** What the engine needs for an entry, beside the two bytes of each UTF-16 unit of its text. */
@@ -21,6 +22,10 @@ export function createLatestByText<T>({ maxBytes }: { readonly maxBytes: number 
 
   return {
     delete: forget,
+    clear() {
+      entries.clear();
+      bytes = 0;
+    },
     get: (text) => entries.get(text)?.value,
     set(text, value, valueBytes) {
       forget(text);

@@ -14,6 +14,8 @@ const secretTexts: readonly [RegExp, string][] = [
     /\b(password|passwd|api[_-]?key|secret|token)(\s{0,16}[=:]\s{0,16})(["']?)(?!token-\d+\b)(?!(?<=\/[^\s?&=:"']{0,200}: )(?:expected|permission|no|not|it|is|cannot) )[^\s"'&,;]+\3/gi,
     `$1$2${redacted}`,
   ],
+  // signed tokens of others (RFC 7515 section 7.1): their header begins with {"
+  [/\beyJ[\w-]{16,}(?:\.[\w-]+)*/g, redacted],
   // our tokens and the keys of well-known vendors
   [/\b(pst_|sk-|sk-ant-|pa-|AIza)[A-Za-z0-9_-]{16,}/g, redacted],
 ];

@@ -11,6 +11,7 @@ import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts"
 import { catalogCheck, extensionsCheck, statisticsCheck } from "./content_checks.ts";
 import { databaseCheck, extensionCheck, roleCheck } from "./database_checks.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
+import { type DoctorIssuer, issuerCheck } from "./issuer_checks.ts";
 import { completionCheck, embeddingCheck, rerankCheck } from "./provider_checks.ts";
 
 /** A pipeline as far as its health goes. */
@@ -45,6 +46,8 @@ export interface DoctorServer {
   readonly completions: readonly CompletionProvider[];
   /** Files that the configuration says hold the providers' keys. */
   readonly keyFiles: readonly string[];
+  /** Those whose access tokens let callers in. */
+  readonly issuers?: readonly DoctorIssuer[];
   /** Credentials, certificates, the history. */
   readonly files: readonly ServerFile[];
 }
@@ -113,9 +116,16 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
   })));
 }
 
-function serverChecks({ completions, keyFiles, files }: DoctorServer, now: () => number): Check[] {
+function serverChecks(
+  { completions, keyFiles, files, issuers = [] }: DoctorServer,
+  now: () => number,
+): Check[] {
   return [
     ...files.map((file) => serverFileCheck(file, now)),
+    ...issuers.flatMap(({ introspection }) =>
+      introspection === undefined ? [] : [secretFileCheck(introspection.clientSecretFile, "secret")]
+    ),
+    ...issuers.map(issuerCheck),
     ...keyFiles.map((path) => secretFileCheck(path, "key")),
     ...completions.map((provider, at) => completionCheck(provider, at > 0)),
   ];

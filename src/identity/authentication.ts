@@ -1,3 +1,4 @@
+import { AppError } from "../core/app_error.ts";
 import type { Principal } from "../core/principal.ts";
 import { accessTo } from "./access_rules.ts";
 import type { Authenticator } from "./authenticator.ts";
@@ -18,16 +19,30 @@ export type Admission =
   | { readonly kind: "admitted"; readonly principal: Principal }
   /** No token, or one that is good for nothing: none of these cases may be told apart. */
   | { readonly kind: "unauthorized" }
-  | { readonly kind: "insufficient_scope"; readonly scopes: readonly string[] };
+  | { readonly kind: "insufficient_scope"; readonly scopes: readonly string[] }
+  /** It cannot be told now whether the token is good: an issuer does not answer. */
+  | { readonly kind: "unavailable"; readonly retryAfterSeconds: number };
 
 const unauthorized: Admission = { kind: "unauthorized" };
 
-/** Tells from a request's `Authorization` header whether a server lets its caller in. */
+/**
+ * Tells from a request's `Authorization` header whether a server lets its caller in.
+ *
+ * @param addressOf the client's address
+ */
 export async function admit(
   { authenticator, requiredScopes = [] }: Authentication,
   authorizationHeader: string | null,
+  addressOf: () => string,
 ): Promise<Admission> {
-  const principal = await authenticator.authenticate(authorizationHeader);
+  let principal: Principal | undefined;
+  try {
+    principal = await authenticator.authenticate(authorizationHeader, addressOf);
+  } catch (error) {
+    const seconds = error instanceof AppError ? error.data?.["retryAfterSeconds"] : undefined;
+    if (typeof seconds !== "number") throw error;
+    return { kind: "unavailable", retryAfterSeconds: seconds };
+  }
   if (principal === undefined) return unauthorized;
   const access = accessTo(principal, { kind: "server", name: "", scopes: requiredScopes });
   return access.kind === "insufficient_scope" ? access : { kind: "admitted", principal };

@@ -1,6 +1,6 @@
 import { createLatestByText } from "../core/latest_by_text.ts";
 import type { Principal } from "../core/principal.ts";
-import { type PresentedToken, presentToken } from "./presented_token.ts";
+import { type PresentedToken, presentToken, tokenPrefix } from "./presented_token.ts";
 
 /** Where the API tokens of the moment are found; a reload may change them between two calls. */
 export interface TokenSource {
@@ -20,8 +20,16 @@ export type Session = Omit<Extract<Principal, { kind: "session" }>, "kind">;
 
 /** Tells who is calling from a request's `Authorization` header. */
 export interface Authenticator {
-  /** Undefined whatever is wrong: nothing, another scheme, an unknown or an expired token. */
-  authenticate(authorizationHeader: string | null): Principal | undefined | Promise<Principal | undefined>;
+  /**
+   * Undefined whatever is wrong: nothing, another scheme, an unknown or an expired token.
+   *
+   * @param addressOf the client's address
+   * @throws {AppError} `unavailable`, with `retryAfterSeconds`, where it cannot be told now
+   */
+  authenticate(
+    authorizationHeader: string | null,
+    addressOf: () => string,
+  ): Principal | undefined | Promise<Principal | undefined>;
 }
 
 /** Knows API tokens and sessions; without sessions only API tokens let a caller in. */
@@ -45,7 +53,7 @@ export function createAuthenticator(
     authenticate(authorizationHeader: string | null): Principal | undefined {
       if (authorizationHeader === null) return undefined;
       const before = known.get(authorizationHeader);
-      const presented = before ?? presentBearer(authorizationHeader);
+      const presented = before ?? presentToken(bearerToken(authorizationHeader) ?? "");
       if (presented === undefined) return undefined;
       const principal = principalOf(presented);
       if (principal === undefined) known.delete(authorizationHeader);
@@ -64,8 +72,29 @@ const maxKnownBytes = 1_048_576;
 /** About as much as the engine needs for one. */
 const digestBytes = 400;
 
+/** Lets in with the access tokens of an issuer too; only what nobody here knows gets as far as that. */
+export function withIssuer(
+  own: ReturnType<typeof createAuthenticator>,
+  issuer: {
+    authenticate(
+      token: string,
+      addressOf: () => string,
+    ): Principal | undefined | Promise<Principal | undefined>;
+  },
+): Authenticator {
+  return {
+    authenticate(authorizationHeader, addressOf) {
+      const principal = own.authenticate(authorizationHeader);
+      if (principal !== undefined || authorizationHeader === null) return principal;
+      const token = bearerToken(authorizationHeader);
+      return token === undefined || token.startsWith(tokenPrefix)
+        ? undefined
+        : issuer.authenticate(token, addressOf);
+    },
+  };
+}
+
 // RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1) and one space
-function presentBearer(header: string): PresentedToken | undefined {
-  const [, token] = /^bearer ([^\s,]+)$/i.exec(header) ?? [];
-  return token === undefined ? undefined : presentToken(token);
+function bearerToken(header: string): string | undefined {
+  return /^bearer ([^\s,]+)$/i.exec(header)?.[1];
 }

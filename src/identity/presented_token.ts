@@ -9,6 +9,9 @@ export interface PresentedToken {
   readonly hash: string;
 }
 
+/** What the tokens begin with that Postern makes; one that another tool made need not. */
+export const tokenPrefix = "pst_";
+
 const longestToken = 512;
 
 /**

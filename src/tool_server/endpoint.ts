@@ -9,7 +9,15 @@ import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
 import { admit, type Authentication } from "../identity/authentication.ts";
 import { addressGroup } from "../identity/rate_limiter.ts";
-import { answerReply, insufficientScope, jsonRpcReply, refusal, unauthorized } from "./http_replies.ts";
+import { isMetadataPath, metadataRoute, type ProtectedResource } from "../identity/protected_resource.ts";
+import {
+  answerReply,
+  identityUnavailable,
+  insufficientScope,
+  jsonRpcReply,
+  refusal,
+  unauthorized,
+} from "./http_replies.ts";
 import { answerLogin } from "./login_call.ts";
 import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
 import { createJsonRpc, errorReply, parseError, type ServerInfo } from "./mcp/json_rpc.ts";
@@ -22,6 +30,8 @@ import type { CallContext } from "./tools/tool.ts";
 export interface EndpointOptions {
   /** Absent where authentication is off: then every caller is the local principal. */
   readonly authentication?: Authentication;
+  /** Absent where no issuer's tokens let callers in. */
+  readonly protectedResource?: ProtectedResource | undefined;
   readonly clientAddress: ClientAddress;
   readonly registry: Registry;
   readonly inFlight: InFlight;
@@ -42,6 +52,7 @@ const routes: ReadonlySet<string> = new Set(["/mcp/v1", "/health", "/ready"]);
 
 /** The route of a path, for counting; `other` where there is none. */
 export function toolServerRoute(path: string): string {
+  if (isMetadataPath(path)) return metadataRoute;
   return routes.has(path) ? path : "other";
 }
 
@@ -50,11 +61,13 @@ export function createEndpoint(options: EndpointOptions) {
   const answerMcp = createMcpAnswer(options);
   const app = new Hono<{ Bindings: RouteBindings }>();
   app.all("/mcp/v1", (context) => answerMcp(context.req.raw, context.env));
-  addProbes(app, options, async ({ headers }) => {
+  addProbes(app, options, async ({ headers }, { peer }) => {
     if (options.authentication === undefined) return { kind: "local" };
-    const admission = await admit(options.authentication, headers.get("authorization"));
+    const addressOf = () => options.clientAddress(peer, headers);
+    const admission = await admit(options.authentication, headers.get("authorization"), addressOf);
     return admission.kind === "admitted" ? admission.principal : undefined;
   });
+  addResourceMetadata(app, options.protectedResource);
   app.notFound((context) => context.json({ error: "Not Found" }, 404));
 
   const otherHosts = new Hono<{ Bindings: RouteBindings }>();
@@ -83,14 +96,29 @@ const refusals = {
     "http.allowed_origins",
 } as const;
 
+/** Tells where clients log in (RFC 9728 section 3). */
+function addResourceMetadata(
+  app: Hono<{ Bindings: RouteBindings }>,
+  resource: ProtectedResource | undefined,
+): void {
+  for (const path of resource?.paths ?? []) {
+    app.get(
+      path,
+      ({ req }) =>
+        new Response(resource?.metadata(req.url), { headers: { "content-type": "application/json" } }),
+    );
+    app.all(path, (context) => context.json({ error: "Method Not Allowed" }, 405, { allow: "GET, HEAD" }));
+  }
+}
+
 function addProbes(
   app: Hono<{ Bindings: RouteBindings }>,
   { serverInfo: { name, version }, readiness, logger }: EndpointOptions,
-  principalOf: (request: Request) => Promise<Principal | undefined>,
+  principalOf: (request: Request, bindings: RouteBindings) => Promise<Principal | undefined>,
 ): void {
   app.get("/health", (context) => context.json({ status: "ok", server: name, version }));
   app.get("/ready", async (context) => {
-    const reply = await readiness(await principalOf(context.req.raw));
+    const reply = await readiness(await principalOf(context.req.raw, context.env));
     return context.json(reply, reply.status === "unavailable" ? 503 : 200);
   });
   app.on(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"], ["/health", "/ready"], (context) => {
@@ -118,7 +146,12 @@ function createMcpAnswer(
   const { durations = { identity: createHistogram(), reply: createHistogram() } } = options;
   const jsonRpc = createJsonRpc(options);
 
-  async function refuseOrLogIn(request: Request, address: string, requestId: string): Promise<Response> {
+  async function logInOr(
+    refuse: (address: string) => Response,
+    request: Request,
+    address: string,
+    requestId: string,
+  ): Promise<Response> {
     if (authentication?.login !== undefined && isJson(request)) {
       const body = await readBody(request, { maxBytes: maxLoginBytes, timeout: bodyTimeout });
       const message = body.kind === "text" ? parseMessage(body.text) : undefined;
@@ -127,6 +160,9 @@ function createMcpAnswer(
         : undefined;
       if (answer !== undefined) return answer;
     }
+    return refuse(address);
+  }
+  function refuseToken(address: string): Response {
     authentication?.onRefusal?.(address);
     return unauthorized();
   }
@@ -139,10 +175,16 @@ function createMcpAnswer(
     const identity = span?.begin("identity");
     const admission = authentication === undefined
       ? { kind: "admitted" as const, principal: new LocalCaller(addressOf) }
-      : await admit(authentication, request.headers.get("authorization"));
+      : await admit(authentication, request.headers.get("authorization"), addressOf);
     identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
     durations.identity.observe(performance.now() - calledAt);
-    if (admission.kind === "unauthorized") return await refuseOrLogIn(request, addressOf(), requestId);
+    if (admission.kind === "unauthorized") {
+      return await logInOr(refuseToken, request, addressOf(), requestId);
+    }
+    if (admission.kind === "unavailable") {
+      const refuse = () => identityUnavailable(admission.retryAfterSeconds);
+      return await logInOr(refuse, request, addressOf(), requestId);
+    }
     if (admission.kind === "insufficient_scope") return insufficientScope(admission.scopes);
     const { principal } = admission;
     bindings.principal = principal;

@@ -25,6 +25,14 @@ export function insufficientScope(scopes: readonly string[]): Response {
   });
 }
 
+/** Where it cannot be told now who is calling. */
+export function identityUnavailable(retryAfterSeconds: number): Response {
+  return Response.json({ error: "Service Unavailable" }, {
+    status: 503,
+    headers: { "retry-after": String(retryAfterSeconds) },
+  });
+}
+
 /** A refusal of a message as a whole. */
 export function refusal(status: number, reason: string): Response {
   return jsonRpcReply(

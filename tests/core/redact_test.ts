@@ -33,3 +33,11 @@ Deno.test("what looks like a key is taken out after a file's name too", () => {
     assert.equal(redactText(text), expected);
   }
 });
+
+Deno.test("a signed token is taken out, whatever stands before it", () => {
+  const token = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2kifQ.c2lnbmF0dXJl-_";
+  for (const before of ["", "got ", "token_hint ", '{"assertion":"', "https://h/cb#"]) {
+    assert.equal(redactText(`${before}${token} end`), `${before}[redacted] end`);
+  }
+  assert.equal(redactText("eyJ is how they begin"), "eyJ is how they begin");
+});

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { longestPasswordBytes } from "../../identity/users/password_limits.ts";
+import { identityProvider } from "./identity_provider.ts";
 import { duration, filePath, integer, section, toggle } from "./field_types.ts";
 
 /**
@@ -29,6 +30,7 @@ export const auth = (defaults: { readonly enabled: boolean }) =>
     ),
     max_failed_attempts_before_lockout: integer(0).prefault(0)
       .describe("Failed logins in a row that lock an account; 0: never"),
+    identity_provider: identityProvider.optional(),
   });
 
 export type AuthConfig = z.output<ReturnType<typeof auth>>;

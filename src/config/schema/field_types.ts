@@ -1,5 +1,5 @@
 import { parseDuration } from "../../core/duration.ts";
-import { parseAddressBlock, parseListenAddress } from "../../core/address.ts";
+import { isLoopback, parseAddressBlock, parseListenAddress } from "../../core/address.ts";
 import { z } from "zod";
 
 /**
@@ -91,6 +91,31 @@ export const webAddress = () =>
     (value) => /^https?:\/\/[^?#]+$/.test(value) && URL.canParse(value),
   );
 
+/** What clients call: it stands in headers and in JSON as it is written. */
+export const resourceUrl = () =>
+  checked(
+    "a URL that starts with https:// or http:// and has no query, such as https://mcp.example.com/mcp/v1",
+    (value) => /^https?:\/\/[^\s"\\<>^`{|}?#@]+$/.test(value) && URL.canParse(value),
+  );
+
+/** An issuer's name (RFC 8414, section 2). Without TLS anybody on the way could write its keys. */
+export const issuerUrl = () =>
+  checked(
+    "a URL that starts with https:// (or http://, on loopback alone) and has no query",
+    (value) => !value.includes("?") && isSafeAddress(value),
+  );
+
+/** An address at which an issuer is asked. */
+export const issuerAddress = () =>
+  checked("a URL that starts with https:// (or http://, on loopback alone)", isSafeAddress);
+
+/** RFC 6749, section 3.3. */
+export const scope = () =>
+  checked(
+    'a scope: printable ASCII without blanks, " and \\',
+    (value) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value),
+  );
+
 /** A host's name or address, or the folder of a Unix socket. */
 export const host = () =>
   checked("a host's name or address, or a socket's folder", (value) => {
@@ -141,6 +166,12 @@ export const textMap = () => z.record(z.string(), text(), { error: "expected a m
 /** A section of the file; a key that it does not know is a fault. */
 export const section = <T extends z.core.$ZodShape>(shape: T) =>
   z.strictObject(shape, { error: "expected a mapping" });
+
+function isSafeAddress(value: string): boolean {
+  if (!/^https?:\/\/[^\s@#]+$/.test(value) || !URL.canParse(value)) return false;
+  const { protocol, hostname } = new URL(value);
+  return protocol === "https:" || isLoopback(hostname.replace(/^\[|\]$/g, ""));
+}
 
 function parsed<T>(form: string, parse: (value: string) => T | undefined) {
   const error = `expected ${form}`;

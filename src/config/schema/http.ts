@@ -9,6 +9,7 @@ import {
   hostName,
   list,
   origin,
+  resourceUrl,
   section,
   toggle,
 } from "./field_types.ts";
@@ -36,6 +37,9 @@ export const http = section({
   ),
   address: address().prefault(":8080").describe("Address to listen on; without a host, all interfaces"),
   tls: tls.prefault({}),
+  resource_url: resourceUrl().optional().describe(
+    "What clients call, such as https://tools.example.com/mcp/v1; without it, what a request names",
+  ),
   auth: auth({ enabled: true }).prefault({}),
   client_ip: clientIp.prefault({}),
   allowed_origins: list(origin()).prefault([]).describe(

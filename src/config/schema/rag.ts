@@ -8,6 +8,7 @@ import {
   hostName,
   integer,
   list,
+  resourceUrl,
   section,
   temperature,
   text,
@@ -23,6 +24,9 @@ export const server = section({
     "Names that a request's Host may have, besides the server's own; list a proxy's name if the proxy keeps Host",
   ),
   request_timeout: timeout().prefault("120s").describe("How long a query may take"),
+  resource_url: resourceUrl().optional().describe(
+    "What clients call, such as https://rag.example.com/v1; without it, what a request names",
+  ),
   max_queries: integer(1, 1_000_000).prefault(100).describe("Queries that a pipeline answers at once"),
   tls: section({
     enabled: toggle().prefault(false).describe("Serve HTTPS"),

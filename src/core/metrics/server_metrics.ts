@@ -139,6 +139,16 @@ export function createServerMetrics() {
     help: "Accounts that were locked after failed logins.",
     labels: [],
   });
+  const issuerRefusals = createCounters({
+    name: "postern_issuer_token_refusals_total",
+    help: "Tokens that an issuer might have written and that let nobody in, by the reason.",
+    labels: ["reason"],
+  });
+  const issuerRequests = createCounters({
+    name: "postern_issuer_requests_total",
+    help: "Requests to an issuer, for its keys or about an opaque token, by how they ended.",
+    labels: ["what", "outcome"],
+  });
   const sessions = createGauges({
     name: "postern_sessions",
     help: "Sessions of users who are logged in.",
@@ -245,6 +255,8 @@ export function createServerMetrics() {
       waiting,
       logins,
       lockouts,
+      issuerRefusals,
+      issuerRequests,
       sessions,
       reloads,
       providerCalls,
@@ -267,6 +279,8 @@ export function createServerMetrics() {
     reloads,
     logins,
     lockouts: lockouts.of(),
+    issuerRefusals,
+    issuerRequests,
     sessions,
     connections,
     connectionsMax,

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { AppError } from "../../core/app_error.ts";
 import { parseDuration } from "../../core/duration.ts";
 import { sha256 } from "../../core/sha256.ts";
+import { tokenPrefix } from "../presented_token.ts";
 import { editCredentialFile } from "../credentials/credential_file.ts";
 import { refuseAdding } from "../credentials/damaged_file.ts";
 import {
@@ -125,7 +126,7 @@ export interface NewToken {
 /** Makes a token, for whoever keeps its record: 32 random bytes. Times are whole seconds, the expiry rounded up. */
 export function createToken(options: NewTokenOptions & { readonly id: string }): NewToken {
   const { id, note, database, expiry, now } = options;
-  const token = `pst_${randomBytes(32).toString("base64url")}`;
+  const token = tokenPrefix + randomBytes(32).toString("base64url");
   const record: TokenRecord = {
     id,
     hash: sha256(token),

@@ -1,0 +1,126 @@
+import { Buffer } from "node:buffer";
+import { AppError } from "../../core/app_error.ts";
+import { readRegularFile } from "../../core/files/read_regular_file.ts";
+import { addressGroup, createRateLimiter } from "../rate_limiter.ts";
+import { fetchJson, IssuerStatus } from "./fetch_json.ts";
+
+/** How an issuer is asked about a token (RFC 7662). */
+export interface IntrospectionOptions {
+  /** Undefined as long as the issuer has not told it. */
+  readonly endpoint: () => string | undefined;
+  readonly clientId: string;
+  /** File that holds the client's secret; read each time, so that a new secret counts at once. */
+  readonly clientSecretFile: string;
+  /** Told of each question, with the error where it had no answer. */
+  readonly onAnswer: (error?: unknown) => void;
+  /** Milliseconds of a clock that does not go back. */
+  readonly elapsedMs?: () => number;
+}
+
+/** What an address may have under way, together with what was refused to it within a minute. */
+const mostOfAddress = 60;
+const windowMs = 60_000;
+const mostAtOnce = 32;
+
+/**
+ * Asks an issuer about opaque tokens. Tokens that are unknown to it cost their address one of 60 a minute, so that nobody
+ * makes it, or the issuer, work for nothing.
+ */
+export function createIntrospection(options: IntrospectionOptions) {
+  const { endpoint, elapsedMs = () => performance.now() } = options;
+  const limiter = createRateLimiter({ windowMs, maxAttempts: mostOfAddress, now: elapsedMs });
+  const underWay = new Map<string, number>();
+  let all = 0;
+
+  /** @throws {AppError} `unavailable` where it may not be asked now */
+  function enter(address: string): () => void {
+    const group = addressGroup(address);
+    const own = underWay.get(group) ?? 0;
+    const limit = limiter.check(address);
+    if (limit.limited) {
+      throw cannotAsk("too many tokens of this address were refused", limit.retryAfterSeconds);
+    }
+    if (own >= mostOfAddress || all >= mostAtOnce) {
+      throw cannotAsk("the issuer is asked about many others", 1);
+    }
+    underWay.set(group, own + 1);
+    all++;
+    return () => {
+      all--;
+      const left = (underWay.get(group) ?? 1) - 1;
+      if (left === 0) underWay.delete(group);
+      else underWay.set(group, left);
+    };
+  }
+
+  return {
+    /**
+     * What the issuer says of a token that is active; undefined where it is not.
+     * @throws {AppError} `unavailable` where the issuer does not tell; the signal's reason where that aborts
+     */
+    async ask(
+      token: string,
+      address: string,
+      signal: AbortSignal,
+    ): Promise<Readonly<Record<string, unknown>> | undefined> {
+      const leave = enter(address);
+      try {
+        const claims = await introspect(token, options, endpoint(), signal);
+        options.onAnswer();
+        if (claims === undefined) limiter.recordFailed(address);
+        return claims;
+      } catch (error) {
+        if (!signal.aborted) options.onAnswer(error);
+        throw error;
+      } finally {
+        leave();
+      }
+    },
+  };
+}
+
+/**
+ * One question to an issuer about a token.
+ *
+ * @returns the answer's fields; undefined where the token is not active
+ * @throws {AppError} `unavailable`, or `invalid` where the client's secret cannot be read
+ */
+export async function introspect(
+  token: string,
+  { clientId, clientSecretFile }: Pick<IntrospectionOptions, "clientId" | "clientSecretFile">,
+  endpoint: string | undefined,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  if (endpoint === undefined) throw cannotAsk("the issuer has not told where to ask it yet", 5);
+  const secret = await readSecret(clientSecretFile);
+  // RFC 6749 section 2.3.1: both are form-encoded first
+  const credentials = [clientId, secret].map((text) => String(new URLSearchParams([["", text]])).slice(1));
+  const answer = await fetchJson(endpoint, signal, {
+    method: "POST",
+    headers: { authorization: `Basic ${Buffer.from(credentials.join(":")).toString("base64")}` },
+    body: new URLSearchParams({ token, token_type_hint: "access_token" }),
+  }).catch((error) => {
+    if (!(error instanceof IssuerStatus) || ![400, 401, 403].includes(error.status)) throw error;
+    throw new AppError("unavailable", `${error.message}: it refuses client_id or the client's secret`);
+  });
+  const isAnswer = typeof answer === "object" && answer !== null && "active" in answer &&
+    typeof answer.active === "boolean";
+  if (!isAnswer) {
+    throw new AppError("unavailable", `Cannot use the answer of ${endpoint}: expected a field active`);
+  }
+  return answer.active ? answer as Readonly<Record<string, unknown>> : undefined;
+}
+
+async function readSecret(path: string): Promise<string> {
+  const text = await readRegularFile(path).catch((cause) => {
+    throw new AppError("unavailable", `Cannot read the client's secret in ${path}`, { cause });
+  });
+  if (text.trim() !== "") return text.trim();
+  throw new AppError("unavailable", `Cannot use the client's secret in ${path}: the file is empty`);
+}
+
+function cannotAsk(reason: string, retryAfterSeconds: number): AppError {
+  return new AppError("unavailable", `Cannot tell who is calling: ${reason}`, {
+    data: { retryAfterSeconds },
+  });
+}

@@ -1,0 +1,48 @@
+import type { Principal } from "../../core/principal.ts";
+
+/** Which claims are read, and how a caller is known by them. */
+export interface ClaimNames {
+  /** Of the user's name. */
+  readonly usernameClaim: string;
+  /** Of the names of the user's groups; absent where tokens give no groups. */
+  readonly groupsClaim?: string | undefined;
+}
+
+export type IssuerPrincipal = Extract<Principal, { kind: "issuer" }>;
+
+/** Of OpenID Connect Core 1.0, section 2, for a subject; for names too, since they stand in logs and lists. */
+const longestName = 255;
+const mostGroups = 1_000;
+
+/**
+ * Whom the claims of a verified token, or an introspection's answer, stand for; undefined where they have no subject. A name
+ * or a group that is no text of one line is left out.
+ */
+export function principalOfClaims(
+  issuer: string,
+  claims: Readonly<Record<string, unknown>>,
+  { usernameClaim, groupsClaim }: ClaimNames,
+): IssuerPrincipal | undefined {
+  const subject = claims["sub"];
+  if (!isName(subject)) return undefined;
+  const name = ownClaim(claims, usernameClaim);
+  const groups = groupsClaim === undefined ? [] : [ownClaim(claims, groupsClaim)].flat();
+  const { scope } = claims;
+  return {
+    kind: "issuer",
+    issuer,
+    subject,
+    ...(isName(name) ? { name } : {}),
+    groups: [...new Set(groups.filter(isName).slice(0, mostGroups))],
+    scopes: typeof scope === "string" ? scope.split(" ").filter((each) => each !== "") : [],
+  };
+}
+
+function ownClaim(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= longestName && value.isWellFormed() &&
+    !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(value) && value.trim() === value;
+}

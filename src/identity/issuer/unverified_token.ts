@@ -1,0 +1,74 @@
+import { Buffer } from "node:buffer";
+import type { TokenAlgorithm } from "./issuer_kinds.ts";
+
+/** Why an issuer's token lets nobody in: the values of a metric's label. */
+export const tokenRefusals = [
+  "malformed",
+  "type",
+  "algorithm",
+  "issuer",
+  "key",
+  "signature",
+  "audience",
+  "expired",
+  "not_yet_valid",
+  "claims",
+  "inactive",
+  "account",
+] as const;
+
+export type TokenRefusal = (typeof tokenRefusals)[number];
+
+/** Whether a token has the form of a signed JWT (RFC 7515 section 7.1); any other form is opaque. */
+export function isJwt(token: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
+}
+
+/**
+ * Why a JWT is refused before any key is looked for, undefined where it is not: RFC 9068 section 4 for type and issuer, RFC
+ * 8725 section 3.1 for the algorithm. Nothing in it is trusted yet, so nothing else of it is looked at: `jku`, `x5u` and
+ * `jwk` lead nowhere.
+ */
+export function refuseUnverified(
+  token: string,
+  { issuer, algorithms }: { readonly issuer: string; readonly algorithms: readonly TokenAlgorithm[] },
+): TokenRefusal | undefined {
+  const [header, claims] = token.split(".", 2).map(readPart);
+  // no extension is understood here (RFC 7515 section 4.1.11)
+  if (header === undefined || claims === undefined || "crit" in header) return "malformed";
+  const { typ, alg } = header;
+  if (typeof typ !== "string" || !/^(?:application\/)?at\+jwt$/i.test(typ)) return "type";
+  if (!algorithms.some((algorithm) => algorithm === alg)) return "algorithm";
+  return claims["iss"] === issuer ? undefined : "issuer";
+}
+
+function readPart(part: string): Readonly<Record<string, unknown>> | undefined {
+  const text = Buffer.from(part, "base64url").toString();
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return hasNameTwice(text) ? undefined : value as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Whether an object of valid JSON has a name twice. Parsers differ in which of the two they take, so somebody before us
+ * may have judged by the other one (RFC 7519 section 4).
+ */
+function hasNameTwice(json: string): boolean {
+  const names = new Set<string>();
+  let depth = 0;
+  for (const [mark, name] of json.matchAll(/("(?:[^"\\]|\\.)*")(?=\s*:)|"(?:[^"\\]|\\.)*"|[{}[\]]/g)) {
+    if (mark === "{" || mark === "[") depth++;
+    else if (mark === "}" || mark === "]") depth--;
+    else if (name !== undefined && depth === 1) {
+      const written = JSON.parse(name);
+      if (names.has(written)) return true;
+      names.add(written);
+    }
+  }
+  return false;
+}

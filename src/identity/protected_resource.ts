@@ -1,0 +1,66 @@
+/** What a server tells clients that want to log in with an issuer (RFC 9728). */
+export interface ProtectedResourceOptions {
+  /** What clients call; where it is absent, the address that a request names, with `path`. */
+  readonly resourceUrl: string | undefined;
+  /** The path under which the server itself knows what is protected: `/mcp/v1`. */
+  readonly path: string;
+  /** Issuers whose access tokens let callers in. */
+  readonly issuers: readonly string[];
+  /** Scopes that every request needs. */
+  readonly requiredScopes: readonly string[];
+}
+
+/** Where the metadata of a resource without a path is (RFC 9728 section 3.1); of others it is below. */
+export const metadataRoute = "/.well-known/oauth-protected-resource";
+
+/** Whether some resource's metadata would be at that path. */
+export function isMetadataPath(path: string): boolean {
+  return path === metadataRoute || path.startsWith(`${metadataRoute}/`);
+}
+
+export type ProtectedResource = ReturnType<typeof createProtectedResource>;
+
+/** The metadata of a protected resource, and how clients that are refused learn of it. */
+export function createProtectedResource(options: ProtectedResourceOptions) {
+  const { resourceUrl, path, issuers, requiredScopes } = options;
+  const resourceOf = (requestUrl: string) => resourceUrl ?? new URL(requestUrl).origin + path;
+  const pathOf = (resource: string) => metadataRoute + new URL(resource).pathname.replace(/\/$/, "");
+  const own = metadataRoute + path;
+
+  function metadataUrl(requestUrl: string): string {
+    const resource = resourceOf(requestUrl);
+    return new URL(resource).origin + pathOf(resource);
+  }
+
+  return {
+    /** Where a server has the metadata: a proxy may pass on any of them. */
+    paths: [...new Set([metadataRoute, own, resourceUrl === undefined ? own : pathOf(resourceUrl)])],
+    /** The metadata, as JSON. */
+    metadata: (requestUrl: string): string =>
+      JSON.stringify({
+        resource: resourceOf(requestUrl),
+        authorization_servers: issuers,
+        ...(requiredScopes.length > 0 && { scopes_supported: requiredScopes }),
+        bearer_methods_supported: ["header"],
+        resource_name: "Postern",
+      }),
+    /**
+     * Adds the way to the metadata to a refusal (RFC 9728 section 5.1), and to one for want of a good token the scopes to
+     * ask for (MCP, Scope Selection Strategy).
+     */
+    mark(request: Request, response: Response): Response {
+      if (response.status !== 401 && response.status !== 403) return response;
+      const challenge = response.headers.get("www-authenticate");
+      if (challenge === null) return response;
+      const parameters = [
+        ...(challenge === "Bearer" ? [] : [challenge.replace("Bearer ", "")]),
+        `resource_metadata="${metadataUrl(request.url)}"`,
+        ...(response.status === 401 && requiredScopes.length > 0
+          ? [`scope="${requiredScopes.join(" ")}"`]
+          : []),
+      ];
+      response.headers.set("www-authenticate", `Bearer ${parameters.join(", ")}`);
+      return response;
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { clientId, clientSecret, startTokenIssuer, testAudience } from "../../support/token_issuer.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { createIssuerFixture, type IssuerFixture } from "./issuer_fixture.ts";
+
+async function createFixture(): Promise<IssuerFixture & { readonly secretFile: string }> {
+  const folder = await temporaryFolder();
+  const secretFile = join(folder.path, "secret");
+  await Deno.writeTextFile(secretFile, `${clientSecret}\n`, { mode: 0o600 });
+  const server = await startTokenIssuer();
+  const fixture = await createIssuerFixture({
+    introspection: { clientId, clientSecretFile: secretFile },
+    groupsClaim: "groups",
+  }, { server });
+  return {
+    ...fixture,
+    secretFile,
+    async [Symbol.asyncDispose]() {
+      await fixture[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const inSeconds = (seconds: number) => Math.floor(Date.now() / 1_000) + seconds;
+const active = { active: true, sub: "u1", aud: testAudience };
+
+Deno.test("an opaque token stands for whom the issuer says, and is asked about once a minute", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  server.opaque.set("opaque", { ...active, scope: "a b", preferred_username: "alice", groups: "staff" });
+  const expected = {
+    kind: "issuer",
+    issuer: server.issuer,
+    subject: "u1",
+    name: "alice",
+    groups: ["staff"],
+    scopes: ["a", "b"],
+  };
+  const all = await Promise.all(Array.from({ length: 10 }, () => fixture.authenticate("opaque")));
+  assert.deepEqual(all, Array(10).fill(expected));
+  assert.deepEqual(await fixture.authenticate("opaque"), expected);
+  assert.equal(server.count("/introspect"), 1);
+  fixture.pass(60_001);
+  server.opaque.delete("opaque");
+  assert.equal(await fixture.refusalOf("opaque"), "inactive");
+  assert.equal(server.count("/introspect"), 2);
+});
+
+Deno.test("a token that the issuer refuses is not asked about again for a minute", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  assert.equal(await fixture.refusalOf("unknown"), "inactive");
+  server.opaque.set("unknown", active);
+  assert.equal(await fixture.refusalOf("unknown"), "inactive");
+  assert.equal(server.count("/introspect"), 1);
+  fixture.pass(60_001);
+  assert.equal(await fixture.refusalOf("unknown"), undefined);
+});
+
+const refused: [reason: string, answer: Record<string, unknown>][] = [
+  ["audience", { aud: null }],
+  ["audience", { aud: ["https://other.example"] }],
+  ["issuer", { iss: "https://other.example" }],
+  ["expired", { exp: inSeconds(-60) }],
+  ["expired", { exp: "later" }],
+  ["not_yet_valid", { nbf: inSeconds(60) }],
+  ["type", { token_type: "DPoP" }],
+  ["type", { cnf: { jkt: "x" } }],
+  ["claims", { sub: null }],
+];
+for (const [reason, answer] of refused) {
+  Deno.test(`an active token with ${JSON.stringify(answer)} is refused: ${reason}`, async () => {
+    await using fixture = await createFixture();
+    fixture.server.opaque.set("opaque", { ...active, ...answer });
+    assert.equal(await fixture.refusalOf("opaque"), reason);
+  });
+}
+
+Deno.test("an active token is not remembered beyond its end", async () => {
+  await using fixture = await createFixture();
+  fixture.server.opaque.set("opaque", { ...active, exp: inSeconds(0) });
+  assert.equal(await fixture.refusalOf("opaque"), undefined);
+  fixture.pass(32_000);
+  assert.equal(await fixture.refusalOf("opaque"), "expired");
+});
+
+Deno.test("the issuer hears of no JWT", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  await fixture.authenticate(await server.token({ header: { typ: "JWT" } }));
+  await fixture.authenticate("a.b.c");
+  assert.equal(server.count("/introspect"), 0);
+});
+
+Deno.test("an address has so many unknown tokens asked about in a minute, and others go on", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  for (let n = 0; n < 60; n++) assert.equal(await fixture.refusalOf(`unknown-${n}`, "192.0.2.1"), "inactive");
+  assert.match(await fixture.refusalOf("one-more", "192.0.2.1") ?? "", /^unavailable: .*of this address/);
+  assert.equal(await fixture.refusalOf("unknown-1", "192.0.2.1"), "inactive");
+  assert.equal(server.count("/introspect"), 60);
+  assert.equal(await fixture.refusalOf("one-more", "192.0.2.2"), "inactive");
+  fixture.pass(60_001);
+  assert.equal(await fixture.refusalOf("two-more", "192.0.2.1"), "inactive");
+});
+
+Deno.test("no more than 32 tokens are asked about at the same time", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  const held = Promise.withResolvers<void>();
+  server.answers.set("/introspect", async () => {
+    await held.promise;
+    return Response.json({ active: false });
+  });
+  const asked = Array.from(
+    { length: 40 },
+    (_, n) => fixture.authenticate(`unknown-${n}`, `192.0.2.${n}`).catch((error) => error.message),
+  );
+  await Promise.all(asked.slice(32));
+  held.resolve();
+  const answers = await Promise.all(asked);
+  assert.deepEqual(answers.slice(0, 32), Array(32).fill(undefined));
+  for (const answer of answers.slice(32)) assert.match(answer, /many others/);
+  assert.equal(server.count("/introspect"), 32);
+});
+
+const faults: [title: string, answer: () => Response][] = [
+  ["an error", () => new Response("no", { status: 500 })],
+  ["a redirect", () => Response.redirect("http://127.0.0.1:1/", 307)],
+  ["no JSON", () => new Response("active")],
+  ["no field active", () => Response.json({})],
+  ["an active that is text", () => Response.json({ active: "true", sub: "u1", aud: testAudience })],
+  ["too much", () => Response.json({ ...active, more: "x".repeat(300_000) })],
+];
+for (const [title, answer] of faults) {
+  Deno.test(`where introspection answers with ${title}, nobody is let in and nothing is remembered`, async () => {
+    await using fixture = await createFixture();
+    const { server } = fixture;
+    server.answers.set("/introspect", answer);
+    server.opaque.set("secret-opaque-token", active);
+    assert.match(await fixture.refusalOf("secret-opaque-token") ?? "", /^unavailable: /);
+    server.answers.clear();
+    assert.equal(await fixture.refusalOf("secret-opaque-token"), undefined);
+    const log = fixture.log.join("");
+    assert.match(log, /Cannot ask the issuer about tokens/);
+    assert.ok(!log.includes("secret-opaque-token") && !log.includes(clientSecret));
+  });
+}
+
+Deno.test("the client's secret is read each time, and one that is refused is told of", async () => {
+  await using fixture = await createFixture();
+  const { server, secretFile } = fixture;
+  server.opaque.set("opaque", active);
+  await Deno.writeTextFile(secretFile, "wrong");
+  assert.match(await fixture.refusalOf("opaque") ?? "", /^unavailable: /);
+  assert.match(fixture.log.join(""), /refuses client_id or the client's secret/);
+  await Deno.writeTextFile(secretFile, clientSecret);
+  assert.equal(await fixture.refusalOf("opaque"), undefined);
+});
