@@ -2,6 +2,7 @@ import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import { type Config, offersTool } from "../config/mod.ts";
 import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
+import { createLogOutput } from "../core/log_output.ts";
 import { createServerMetrics, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { type AccessLog, createAccessLog } from "../http/access_log.ts";
@@ -61,7 +62,8 @@ interface Running extends RunOptions {
 export async function run(options: RunOptions): Promise<void> {
   const { config, rag, demo, reload } = options;
   let { level } = config.log;
-  const logger = createLogger({ ...config.log, level: () => level });
+  using output = createLogOutput();
+  const logger = createLogger({ ...config.log, level: () => level, write: output.write });
   for (const warning of options.warnings) logger.warn(warning);
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
@@ -92,7 +94,7 @@ export async function run(options: RunOptions): Promise<void> {
     : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
   const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
-  using access = config.log.access ? createAccessLog(config.log) : undefined;
+  const access = config.log.access ? createAccessLog(config.log.format, output) : undefined;
   const running = { ...options, databases, files, onConfig, metrics, access, tracer, logger };
   // before the server listens: without a listener, a signal that comes right then ends the process at once
   const ragStopped = rag ? untilStopped() : undefined;

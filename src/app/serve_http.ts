@@ -5,7 +5,7 @@ import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { createSharedDeadline } from "../core/async/deadline.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
-import { type AccessLog, logAccess } from "../http/access_log.ts";
+import type { AccessLog } from "../http/access_log.ts";
 import { countRequests } from "../http/count_requests.ts";
 import { createCrossOrigin } from "../http/cross_origin.ts";
 import { createHostAndOriginCheck } from "../http/host_and_origin.ts";
@@ -105,9 +105,10 @@ export async function serveHttp(options: {
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
     handle: countRequests(
-      traceRequests(logAccess(handle, toolServerRoute, access), toolServerRoute, tracer),
+      traceRequests(handle, toolServerRoute, tracer),
       toolServerRoute,
       metrics.ofRequests("tool_server"),
+      access,
     ),
     logger,
   });

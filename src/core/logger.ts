@@ -1,3 +1,4 @@
+import { writeToStderr } from "./log_output.ts";
 import { redactText, redactValue } from "./redact.ts";
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
@@ -52,15 +53,14 @@ export function createLogger(options: LoggerOptions): Logger {
 /** A logger that writes nothing, for callers that are given none. */
 export const silentLogger: Logger = createLogger({ level: "error", format: "text", write: () => {} });
 
-/** A line of the log with its line end, of fields that need not be redacted. */
-export function logLine(
-  format: LoggerOptions["format"],
-  time: Date,
-  level: LogLevel,
-  message: string,
-  fields: LogFields,
-): string {
-  return (format === "json" ? jsonLine : textLine)(time.toISOString(), level, message, fields);
+/**
+ * A field as a line of that format has it, with what parts it from the one before; not redacted. A line that is made for each
+ * request has no time for an object of its fields.
+ */
+export function logField(format: LoggerOptions["format"], name: string, value: unknown): string {
+  if (format === "text") return ` ${name}=${textValue(value)}`;
+  const isPlain = typeof value === "string" && plainText.test(value);
+  return `,"${name}":${isPlain ? `"${value}"` : escapeControls(JSON.stringify(value))}`;
 }
 
 function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
@@ -76,8 +76,11 @@ function textLine(time: string, level: LogLevel, message: string, fields: LogFie
   return `${time} ${level.toUpperCase().padEnd(5)} ${escapeControls(message)}${pairs}\n`;
 }
 
+/** What neither format quotes or escapes. */
+const plainText = /^[\w.:/@+-]+$/;
+
 function textValue(value: unknown): string {
-  if (typeof value === "string" && /^[\w.:/@+-]+$/.test(value)) return value;
+  if (typeof value === "string" && plainText.test(value)) return value;
   return typeof value === "string" || typeof value === "object"
     ? escapeControls(JSON.stringify(value))
     : String(value);
@@ -93,15 +96,3 @@ function escapeControls(text: string): string {
 }
 
 const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
-
-const encoder = new TextEncoder();
-
-/** Writes lines to standard error; what nobody reads is dropped. */
-export function writeToStderr(lines: string): void {
-  try {
-    let rest = encoder.encode(lines);
-    while (rest.length > 0) rest = rest.subarray(Deno.stderr.writeSync(rest));
-  } catch {
-    // nobody reads it any more, or its disk is full: no reason to fail what the line tells of
-  }
-}

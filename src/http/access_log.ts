@@ -1,30 +1,28 @@
-import { type LogFields, type LoggerOptions, logLine, writeToStderr } from "../core/logger.ts";
-import { accountOf, type Principal, principalKey } from "../core/principal.ts";
-import { pathOf } from "./count_requests.ts";
-import type { ListenerOptions } from "./listener.ts";
-import { tellReplyEnd } from "./reply_end.ts";
+import { logField, type LoggerOptions } from "../core/logger.ts";
+import type { LogOutput } from "../core/log_output.ts";
+import { accountOf, principalKey } from "../core/principal.ts";
+import type { RouteBindings } from "./listener.ts";
+import { countBody } from "./reply_end.ts";
 
-/** A request that has been answered. */
-export interface AccessRecord {
-  /** As the client sent it. */
-  readonly method: string;
-  /** As the server knows it, as in `/v1/pipelines/{name}`; never what a caller wrote in its place. */
-  readonly route: string;
-  readonly status: number;
-  /** Of the reply's body; undefined where the client left before its end. */
-  readonly bytes: number | undefined;
-  readonly ms: number;
-  readonly requestId: string;
-  /** Absent where the request is not traced. */
-  readonly traceId: string | undefined;
-  /** Who was let in. */
-  readonly principal: Principal | undefined;
-  readonly fields: LogFields | undefined;
-}
-
-/** One line for each request. Disposing of it writes what has not been written yet. */
-export interface AccessLog extends Disposable {
-  write(record: AccessRecord): void;
+/** One line for each request, once its reply is complete as far as this process goes. */
+export interface AccessLog {
+  /**
+   * Takes note of a reply.
+   *
+   * @param route as the server knows it, as in `/v1/pipelines/{name}`; never what a caller wrote in its place
+   * @param startedAt by `performance.now()`
+   * @param ms until there was a reply
+   * @returns the reply to send
+   */
+  answered(
+    response: Response,
+    bindings: RouteBindings,
+    route: string,
+    startedAt: number,
+    ms: number,
+  ): Response;
+  /** Takes note of a request that ends without a reply of the routes, after so many milliseconds. */
+  failed(bindings: RouteBindings, route: string, ms: number): void;
 }
 
 /** HTTP's own methods (RFC 9110, section 9; RFC 5789). Any other may be a text of a caller's making, and long. */
@@ -40,69 +38,66 @@ export const methods: ReadonlySet<string> = new Set([
   "CONNECT",
 ]);
 
-/** Lines wait so long for others, as to write each by itself costs more than to make it. */
-const gatherMs = 100;
-const mostGathered = 64 * 1024;
-
 /**
  * Lines as the log's own, whatever the log's level is. Nothing in them is redacted: all is from the configuration, the
  * credential files or fixed lists, and a request's id was looked at when it was taken.
  */
-export function createAccessLog(
-  { format, write = writeToStderr }: Pick<LoggerOptions, "format" | "write">,
-): AccessLog {
-  let gathered = "";
-  let timer: ReturnType<typeof setTimeout> | undefined;
+export function createAccessLog(format: LoggerOptions["format"], output: LogOutput): AccessLog {
+  const timeAndMessage = createLineStart(format);
+  const [number, end] = format === "json"
+    ? [(name: string, value: number) => `,"${name}":${value}`, "}\n"]
+    : [(name: string, value: number) => ` ${name}=${value}`, "\n"];
 
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    const text = gathered;
-    gathered = "";
-    if (text !== "") write(text);
+  /** @param bytes of the reply's body; undefined where the client left before its end */
+  function write(
+    { method, requestId, principal, logFields, span }: RouteBindings,
+    route: string,
+    ms: number,
+    status: number,
+    bytes: number | undefined,
+  ): void {
+    let line = timeAndMessage() + logField(format, "method", methods.has(method) ? method : "other") +
+      logField(format, "route", route);
+    for (const name in logFields) line += logField(format, name, logFields[name]);
+    line += number("status", status);
+    if (bytes !== undefined) line += number("bytes", bytes);
+    line += number("ms", Math.round(ms * 10) / 10);
+    if (principal !== undefined) line += logField(format, "principal", principalKey(principal));
+    const user = principal && accountOf(principal);
+    if (user !== undefined) line += logField(format, "user", user);
+    line += logField(format, "request", requestId);
+    if (span !== undefined) line += logField(format, "trace_id", span.traceId);
+    output.gather(line + end);
   }
 
   return {
-    write({ method, route, status, bytes, ms, requestId, traceId, principal, fields }) {
-      // what is undefined is left out
-      gathered += logLine(format, new Date(), "info", "Request answered", {
-        method: methods.has(method) ? method : "other",
-        route,
-        ...fields,
-        status,
-        bytes,
-        ms: Math.round(ms * 10) / 10,
-        principal: principal && principalKey(principal),
-        user: principal && accountOf(principal),
-        request: requestId,
-        trace_id: traceId,
-      });
-      if (gathered.length >= mostGathered) flush();
-      else if (timer === undefined) {
-        timer = setTimeout(flush, gatherMs);
-        // the timer alone does not keep the process alive
-        Deno.unrefTimer(timer);
+    answered(response, bindings, route, startedAt, ms) {
+      const length = response.headers.get("content-length");
+      if (length === null && response.body !== null) {
+        const ended = (status: number, bytes: number | undefined) =>
+          write(bindings, route, performance.now() - startedAt, status, bytes);
+        return countBody(response, response.body, ended);
       }
+      write(bindings, route, ms, response.status, Number(length ?? 0));
+      return response;
     },
-    [Symbol.dispose]: flush,
+    failed: (bindings, route, ms) => write(bindings, route, ms, 500, undefined),
   };
 }
 
-/**
- * Tells the access log of each request, once its reply is complete as far as this process goes.
- *
- * @param routeOf as countRequests() takes it
- * @param log absent where nobody wants to know
- */
-export function logAccess(
-  handle: ListenerOptions["handle"],
-  routeOf: (path: string) => string,
-  log: AccessLog | undefined,
-): ListenerOptions["handle"] {
-  if (log === undefined) return handle;
-  return tellReplyEnd(handle, ({ request, bindings, ...reply }) => {
-    const { method, requestId, principal, logFields: fields, span } = bindings;
-    const route = routeOf(pathOf(request.url));
-    log.write({ method, route, ...reply, requestId, traceId: span?.traceId, principal, fields });
-  });
+/** How a line begins. Many requests end in one millisecond, and to write a time costs as much as the rest of the line. */
+function createLineStart(format: LoggerOptions["format"]): () => string {
+  let writtenFor = NaN;
+  let start = "";
+  return () => {
+    const now = Date.now();
+    if (now !== writtenFor) {
+      writtenFor = now;
+      const time = new Date(now).toISOString();
+      start = format === "json"
+        ? `{"time":"${time}","level":"info","message":"Request answered"`
+        : `${time} INFO  Request answered`;
+    }
+    return start;
+  };
 }

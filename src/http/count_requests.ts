@@ -1,25 +1,38 @@
-import type { ListenerOptions } from "./listener.ts";
+import type { AccessLog } from "./access_log.ts";
+import type { ListenerOptions, RouteBindings } from "./listener.ts";
 
 /**
  * Counts requests by route and status, and how long each took until its reply began.
  *
  * @param routeOf the route of a URL's path; only a route's pattern may come of it, never a part of the path that a client chose
+ * @param access told of each request; absent where nobody wants to know
  */
 export function countRequests(
   handle: ListenerOptions["handle"],
   routeOf: (path: string) => string,
   count: (route: string, status: number, ms: number) => void,
+  access: AccessLog | undefined,
 ): ListenerOptions["handle"] {
+  function failed(request: Request, bindings: RouteBindings, startedAt: number): void {
+    const route = routeOf(pathOf(request.url));
+    const ms = performance.now() - startedAt;
+    count(route, 500, ms);
+    access?.failed(bindings, route, ms);
+  }
+
   return async (request, bindings) => {
     const startedAt = performance.now();
-    let status = 500;
+    let response: Response;
     try {
-      const response = await handle(request, bindings);
-      status = response.status;
-      return response;
-    } finally {
-      count(routeOf(pathOf(request.url)), status, performance.now() - startedAt);
+      response = await handle(request, bindings);
+    } catch (error) {
+      failed(request, bindings, startedAt);
+      throw error;
     }
+    const route = routeOf(pathOf(request.url));
+    const ms = performance.now() - startedAt;
+    count(route, response.status, ms);
+    return access === undefined ? response : access.answered(response, bindings, route, startedAt, ms);
   };
 }
 

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 const encoder = new TextEncoder();
 const pieceBytes = 65_536;
 
@@ -5,10 +7,10 @@ const pieceBytes = 65_536;
  * A reply's text as a body. A long one is handed over in pieces, as the client takes them: Deno before 2.7 counts a reply as
  * sent once it holds all of it, and a stop of the server would cut it off.
  *
- * @returns also the body's length for Content-Length, where the runtime cannot tell
+ * @returns also the body's length for Content-Length, which the runtime cannot tell of pieces
  */
-export function bodyInPieces(text: string): { body: BodyInit; length?: string } {
-  if (text.length <= pieceBytes) return { body: text };
+export function bodyInPieces(text: string): { body: BodyInit; length: string } {
+  if (text.length <= pieceBytes) return { body: text, length: String(Buffer.byteLength(text)) };
   const bytes = encoder.encode(text);
   let at = 0;
   const body = new ReadableStream<Uint8Array>({

@@ -34,7 +34,7 @@ export function tellReplyEnd(
 }
 
 /** The same response, of which `end` is told when its body has been read to its end, or by nobody any more. */
-function countBody(
+export function countBody(
   response: Response,
   body: ReadableStream<Uint8Array>,
   end: (status: number, bytes: number | undefined) => void,

@@ -9,11 +9,17 @@ import {
   retryAfterSeconds,
 } from "./mcp/json_rpc.ts";
 
+const unauthorizedBody = '{"error": "Unauthorized"}';
+
 /** RFC 6750, section 3. One body for a missing, a wrong and an expired token: none of them may be told apart. */
 export function unauthorized(): Response {
-  return new Response('{"error": "Unauthorized"}', {
+  return new Response(unauthorizedBody, {
     status: 401,
-    headers: { "content-type": "application/json", "www-authenticate": bearerChallenge() },
+    headers: {
+      "content-type": "application/json",
+      "content-length": String(unauthorizedBody.length),
+      "www-authenticate": bearerChallenge(),
+    },
   });
 }
 

@@ -5,7 +5,7 @@ import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import type { Tracer } from "../../core/tracing.ts";
-import { type AccessLog, logAccess } from "../../http/access_log.ts";
+import type { AccessLog } from "../../http/access_log.ts";
 import { countRequests } from "../../http/count_requests.ts";
 import { type RouteBindings, startListener, stopGraceMs } from "../../http/listener.ts";
 import { bodyTimeoutMs } from "../../http/request_body.ts";
@@ -149,9 +149,10 @@ async function serve(
     address,
     ...(tls === undefined ? {} : { tls }),
     handle: countRequests(
-      traceRequests(logAccess(handle, ragServerRoute, access), ragServerRoute, tracer),
+      traceRequests(handle, ragServerRoute, tracer),
       ragServerRoute,
       metrics.ofRequests("rag_server"),
+      access,
     ),
     logger,
   });

@@ -17,6 +17,6 @@ export function jsonReply(
   const { body, length } = bodyInPieces(text);
   return new Response(body, {
     status,
-    headers: { ...replyHeaders, ...headers, ...(length === undefined ? {} : { "content-length": length }) },
+    headers: { ...replyHeaders, ...headers, "content-length": length },
   });
 }
