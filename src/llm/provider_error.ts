@@ -1,33 +1,59 @@
 import { AppError, type ErrorCode } from "../core/app_error.ts";
 
+/** What callers read in place of the provider's own words, which can echo a part of the server's key. */
+export const providerErrors = {
+  credentials: {
+    code: "upstream",
+    phrase: "the provider rejected the server's credentials",
+    remedy: "Correct the key, or the account behind it: `-doctor` tries it",
+  },
+  rate_limit: {
+    code: "rate_limited",
+    phrase: "the provider's rate limit was exceeded; retry later",
+    remedy: "Raise the limit at the provider, or name a fallback",
+  },
+  invalid_request: {
+    code: "upstream",
+    phrase: "the provider rejected the request as invalid",
+    remedy: "Correct the model's name; or the model declined to answer, as the log then says",
+  },
+  unsupported: {
+    code: "upstream",
+    phrase: "the operation is not supported by the configured provider",
+    remedy: "Configure a provider that can do it",
+  },
+  provider: {
+    code: "upstream",
+    phrase: "the provider returned an error",
+    remedy: "Look at the log, and at the provider's state",
+  },
+  unreachable: {
+    code: "unavailable",
+    phrase: "the provider could not be reached",
+    remedy: "Check the address, the network and the proxy; if it passes, nothing",
+  },
+  timeout: {
+    code: "timeout",
+    phrase: "the request took too long",
+    remedy: "Raise `request_timeout`, or choose a quicker model",
+  },
+  internal: {
+    code: "internal",
+    phrase: "an internal error occurred",
+    remedy: "Look at the log, and report it",
+  },
+} as const satisfies Readonly<
+  Record<string, { readonly code: ErrorCode; readonly phrase: string; readonly remedy: string }>
+>;
+
 /** The kinds of error that a caller may tell apart. */
-export type ProviderErrorKind =
-  | "credentials"
-  | "rate_limit"
-  | "invalid_request"
-  | "unsupported"
-  | "provider"
-  | "unreachable"
-  | "timeout"
-  | "internal";
+export type ProviderErrorKind = keyof typeof providerErrors;
 
 /**
  * Why a provider that works gave no answer: the model or a filter declined, or the answer was empty. Asked again, it
  * says the same.
  */
 export type NoAnswer = "declined" | "empty";
-
-// What callers read in place of the provider's own words, which can echo a part of the server's key.
-const phrases: Readonly<Record<ProviderErrorKind, readonly [ErrorCode, string]>> = {
-  credentials: ["upstream", "the provider rejected the server's credentials"],
-  rate_limit: ["rate_limited", "the provider's rate limit was exceeded; retry later"],
-  invalid_request: ["upstream", "the provider rejected the request as invalid"],
-  unsupported: ["upstream", "the operation is not supported by the configured provider"],
-  provider: ["upstream", "the provider returned an error"],
-  unreachable: ["unavailable", "the provider could not be reached"],
-  timeout: ["timeout", "the request took too long"],
-  internal: ["internal", "an internal error occurred"],
-};
 
 /** An error of a provider. Its message is one of eight fixed phrases. */
 export class ProviderError extends AppError {
@@ -43,7 +69,8 @@ export class ProviderError extends AppError {
     readonly detail: string,
     options: { cause?: unknown; noAnswer?: NoAnswer | undefined } = {},
   ) {
-    super(...phrases[kind], options);
+    const { code, phrase } = providerErrors[kind];
+    super(code, phrase, options);
     this.noAnswer = options.noAnswer;
   }
 }

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { errorCodes, type ErrorMeaning } from "../core/app_error.ts";
 import { bearerChallenge } from "../identity/authentication.ts";
 import {
   errorReply,
@@ -8,6 +9,48 @@ import {
   replyText,
   retryAfterSeconds,
 } from "./mcp/json_rpc.ts";
+
+/** The statuses of replies that are no answer. */
+export const errorStatuses = {
+  400: {
+    means: "The body is not JSON, not a request of JSON-RPC, or a batch that is too large",
+    remedy: "Correct what the error in the body names",
+  },
+  401: {
+    means: "There is no token, or it is wrong, expired or removed, or its session has ended",
+    remedy: "Send `Authorization: Bearer TOKEN`; a user logs in again",
+  },
+  403: {
+    means: "`Host` or `Origin` is not allowed, or the token lacks a scope",
+    remedy: "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in " +
+      "`http.allowed_hosts`, the origin in `http.allowed_origins`",
+  },
+  404: { means: "There is nothing at this path", remedy: "Use `/mcp/v1`, `/health` or `/ready`" },
+  405: { means: "The path has another method", remedy: "Use the method that `Allow` names" },
+  408: {
+    means: "The body did not arrive completely within 30 seconds",
+    remedy: "Send it again; look at the network or the proxy",
+  },
+  413: {
+    means: "The body is larger than 4 MiB, or a login than 64 KiB",
+    remedy: "Send less at once",
+  },
+  415: {
+    means: "The body is said to be something else than JSON",
+    remedy: "Send `Content-Type: application/json`",
+  },
+  429: {
+    means: "Too many logins failed at this address",
+    remedy: "Wait for `Retry-After` seconds, then log in with the right password",
+  },
+  500: errorCodes.internal,
+  503: {
+    means: "There is no room for the call or the login (`/ready`: no configured database can be reached)",
+    remedy: "Wait for `Retry-After` seconds, then try again",
+  },
+} as const satisfies Readonly<Record<number, ErrorMeaning>>;
+
+type Status = 200 | keyof typeof errorStatuses;
 
 const unauthorizedBody = '{"error": "Unauthorized"}';
 
@@ -40,7 +83,7 @@ export function identityUnavailable(retryAfterSeconds: number): Response {
 }
 
 /** A refusal of a message as a whole. */
-export function refusal(status: number, reason: string): Response {
+export function refusal(status: Status, reason: string): Response {
   return jsonRpcReply(
     status,
     errorReply(null, { code: invalidRequest, message: `Invalid Request: ${reason}` }),
@@ -49,7 +92,7 @@ export function refusal(status: number, reason: string): Response {
 
 /** A reply of JSON-RPC. */
 export function jsonRpcReply(
-  status: number,
+  status: Status,
   reply: JsonRpcReply | readonly JsonRpcReply[],
   headers: Record<string, string> = {},
 ): Response {

@@ -3,7 +3,7 @@ import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 import type { Login } from "../identity/login.ts";
 import { jsonRpcReply } from "./http_replies.ts";
 import type { RequestId } from "./mcp/in_flight.ts";
-import { errorReply } from "./mcp/json_rpc.ts";
+import { errorNumbers, errorReply } from "./mcp/json_rpc.ts";
 
 /**
  * `tools/call` of `authenticate_user`: the one request that needs no token. It is answered before the tools, which know
@@ -44,7 +44,10 @@ async function logIn(
   if (error !== undefined) {
     const faults = error.issues.map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`)
       .join("; ").slice(0, maxFaultsLength);
-    return jsonRpcReply(200, errorReply(id, { code: -32602, message: `Cannot log in: ${faults}` }));
+    return jsonRpcReply(
+      200,
+      errorReply(id, { code: errorNumbers.invalid, message: `Cannot log in: ${faults}` }),
+    );
   }
   return loginReply(id, await login.authenticate({ ...data, ...caller }));
 }
@@ -69,17 +72,26 @@ function loginReply(id: RequestId, result: Awaited<ReturnType<Login["authenticat
       return jsonRpcReply(200, { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }] } });
     }
     case "failed":
-      return jsonRpcReply(200, errorReply(id, { code: -32001, message: "Authentication failed" }));
+      return jsonRpcReply(
+        200,
+        errorReply(id, { code: errorNumbers.unauthorized, message: "Authentication failed" }),
+      );
     case "rate_limited":
       return jsonRpcReply(
         429,
-        errorReply(id, { code: -32002, message: "Too many failed logins; try again later" }),
+        errorReply(id, {
+          code: errorNumbers.rate_limited,
+          message: "Too many failed logins; try again later",
+        }),
         { "retry-after": String(result.retryAfterSeconds) },
       );
     case "busy":
       return jsonRpcReply(
         503,
-        errorReply(id, { code: -32004, message: "Too many logins are waiting; try again later" }),
+        errorReply(id, {
+          code: errorNumbers.overloaded,
+          message: "Too many logins are waiting; try again later",
+        }),
         { "retry-after": String(result.retryAfterSeconds) },
       );
   }

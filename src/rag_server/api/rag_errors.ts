@@ -1,31 +1,69 @@
 import { z } from "@hono/zod-openapi";
-import { AppError } from "../../core/app_error.ts";
+import { AppError, errorCodes, type ErrorMeaning } from "../../core/app_error.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import { databaseUnreachable } from "../pipeline.ts";
 import { jsonReply } from "./json_reply.ts";
 
-/** The HTTP status of each code. */
-const statuses = {
-  INVALID_REQUEST: 400,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  PIPELINE_NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  REQUEST_TOO_LARGE: 413,
-  /** A provider or the database failed. */
-  EXECUTION_ERROR: 500,
-  /** The server itself failed. */
-  INTERNAL_ERROR: 500,
-  /** For want of room, or of connections to the database. */
-  OVERLOADED: 503,
-  /** The database cannot be reached, as while it restarts. */
-  UNAVAILABLE: 503,
-  REQUEST_TIMEOUT: 504,
-} as const;
+/** Each code with its HTTP status. */
+export const ragErrors = {
+  INVALID_REQUEST: {
+    status: 400,
+    means:
+      "The body or a field of it is not as described, or the filter names a column that does not exist or is not for filters",
+    remedy: "Correct what the message names; the same request fails again",
+  },
+  FORBIDDEN: {
+    status: 403,
+    means: "The server may not be called by the host that the Host header names",
+    remedy: "For an operator: list the name in `server.allowed_hosts`",
+  },
+  NOT_FOUND: {
+    status: 404,
+    means: "There is nothing at this path",
+    remedy: "Use a path of `/v1/openapi.json`",
+  },
+  PIPELINE_NOT_FOUND: {
+    status: 404,
+    means: "No pipeline of that name",
+    remedy:
+      "Use a name of `GET /v1/pipelines`; for an operator: the log says of a pipeline why it could not start",
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    means: "Another method than those described for the path",
+    remedy: "Use the method that `Allow` names",
+  },
+  REQUEST_TOO_LARGE: {
+    status: 413,
+    means: "The body is larger than 1 MiB",
+    remedy: "Send less: a shorter history, fewer values in the filter",
+  },
+  EXECUTION_ERROR: {
+    status: 500,
+    means: "A provider or the database failed",
+    remedy: "The message is one of the phrases below; for an operator: the log has the detail",
+  },
+  INTERNAL_ERROR: { status: 500, ...errorCodes.internal },
+  OVERLOADED: {
+    status: 503,
+    means: "The server has no room for the query, or too few connections to its database",
+    remedy: "Wait for `Retry-After` seconds, then try again",
+  },
+  UNAVAILABLE: {
+    status: 503,
+    means: "The server cannot reach the database, as while that restarts",
+    remedy: "Wait for `Retry-After` seconds, then try again; for an operator: `-doctor` says what to mend",
+  },
+  REQUEST_TIMEOUT: {
+    status: 504,
+    means: "The answer took longer than the server allows",
+    remedy: "Ask for less, with a lower `top_n`; for an operator: raise `server.request_timeout`",
+  },
+} as const satisfies Readonly<Record<string, ErrorMeaning & { readonly status: number }>>;
 
 /** An error as a client sees it. */
 export interface RagError {
-  readonly code: keyof typeof statuses;
+  readonly code: keyof typeof ragErrors;
   readonly message: string;
   /** After how long it may be tried again. */
   readonly retryAfterSeconds?: number;
@@ -59,7 +97,7 @@ export function errorReply(
   { code, message, retryAfterSeconds }: RagError,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return jsonReply(JSON.stringify({ error: { code, message } }), statuses[code], {
+  return jsonReply(JSON.stringify({ error: { code, message } }), ragErrors[code].status, {
     ...headers,
     ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
   });
@@ -68,7 +106,7 @@ export function errorReply(
 /** What {@linkcode errorReply} sends, for the description of the API. */
 export const errorSchema = z.object({
   error: z.object({
-    code: z.string().openapi({ enum: Object.keys(statuses) }),
+    code: z.string().openapi({ enum: Object.keys(ragErrors) }),
     message: z.string(),
   }),
 }).openapi("ErrorResponse");

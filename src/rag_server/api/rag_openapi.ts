@@ -7,6 +7,7 @@ import {
   internalError,
   overloadedError,
   type RagError,
+  ragErrors,
   timeoutError,
 } from "./rag_errors.ts";
 
@@ -150,41 +151,26 @@ function success(description: string, schema: z.ZodType) {
   return { 200: { description, headers: { ...link, ...requestId }, content: json(schema) } };
 }
 
-/** What can go wrong, by status: a description, and an example of each code. */
-const errors: Readonly<Record<number, readonly [description: string, ...errors: RagError[]]>> = {
-  400: [
-    "The body or a field of it is not as described, or the filter names a column that does not exist or is not for filters",
-    { code: "INVALID_REQUEST", message: "top_n: expected an integer from 1 to 100" },
-  ],
-  403: ["The server may not be called by the host that the Host header names", hostError],
-  404: [
-    "No pipeline of that name",
-    { code: "PIPELINE_NOT_FOUND", message: 'there is no pipeline "handbok"' },
-  ],
-  405: [
-    "Another method than those described for the path",
-    { code: "METHOD_NOT_ALLOWED", message: "DELETE is not for this path: expected GET or HEAD" },
-  ],
-  413: [
-    "The body is larger than 1 MiB",
-    { code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" },
-  ],
-  500: [
-    "A provider or the database failed (EXECUTION_ERROR), or the server itself (INTERNAL_ERROR)",
-    { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
-    internalError,
-  ],
-  503: [
-    "The server has no room for the query, or too few connections to its database (OVERLOADED), or cannot reach it (UNAVAILABLE)",
-    overloadedError,
-    databaseError,
-  ],
-  504: ["The answer took longer than the server allows", timeoutError],
-};
+/** Examples of what can go wrong on the paths that are described. */
+const errors: readonly RagError[] = [
+  { code: "INVALID_REQUEST", message: "top_n: expected an integer from 1 to 100" },
+  hostError,
+  { code: "PIPELINE_NOT_FOUND", message: 'there is no pipeline "handbok"' },
+  { code: "METHOD_NOT_ALLOWED", message: "DELETE is not for this path: expected GET or HEAD" },
+  { code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" },
+  { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
+  internalError,
+  overloadedError,
+  databaseError,
+  timeoutError,
+];
 
 function errorResponses(...statuses: number[]) {
   return Object.fromEntries(statuses.map((status) => {
-    const [description, ...ofStatus] = errors[status] ?? [""];
+    const ofStatus = errors.filter(({ code }) => ragErrors[code].status === status);
+    const description = ofStatus.map(({ code }) =>
+      ofStatus.length === 1 ? ragErrors[code].means : `${code}: ${ragErrors[code].means}`
+    ).join(". ");
     const examples = Object.fromEntries(
       ofStatus.map(({ code, message }) => [code, { value: { error: { code, message } } }]),
     );

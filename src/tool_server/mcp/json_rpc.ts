@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from "../../core/app_error.ts";
+import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext, ToolDescription } from "../tools/tool.ts";
 import { callTool, type ToolCalls } from "./call_tool.ts";
@@ -50,7 +50,7 @@ export function createJsonRpc(options: McpOptions) {
       return undefined;
     }
     const method = methods.get(message.method);
-    if (method === undefined) return errorReply(id, { code: -32601, message: "Method not found" });
+    if (method === undefined) return errorReply(id, { code: methodNotFound, message: "Method not found" });
     try {
       return { jsonrpc: "2.0", id, result: await method(message.params ?? {}, caller, id) };
     } catch (error) {
@@ -164,14 +164,33 @@ const stepWith = {
   query_database: "with SQL or a request in words",
 } as const;
 
-/** JSON-RPC's own numbers (JSON-RPC 2.0, section 5.1) for what is wrong with a message rather than with a call. */
-export const parseError: JsonRpcError = {
+/** What is wrong with a message rather than with a call (JSON-RPC 2.0, section 5.1), by number. */
+export const messageErrors = {
+  [-32700]: {
+    means: "The body is not JSON in UTF-8, or too complex",
+    remedy: "Send JSON; the message says what is too complex",
+  },
+  [-32600]: {
+    means: "The message is not a request of JSON-RPC 2.0, or its HTTP request is not as expected",
+    remedy: "Correct what the message names; the HTTP status says more",
+  },
+  [-32601]: {
+    means: "There is no such method",
+    remedy: "Use `initialize`, `ping`, `tools/list` or `tools/call`",
+  },
+} as const satisfies Readonly<Record<number, ErrorMeaning>>;
+
+type MessageErrorNumber = keyof typeof messageErrors;
+
+export const parseError: JsonRpcError & { readonly code: MessageErrorNumber } = {
   code: -32700,
   message: "Parse error: the body is not JSON in UTF-8",
 };
-export const invalidRequest = -32600;
+export const invalidRequest: MessageErrorNumber = -32600;
+const methodNotFound: MessageErrorNumber = -32601;
 
-const numbers: Readonly<Record<ErrorCode, number>> = {
+/** Those of section 5.1 where one fits, else Postern's own. */
+export const errorNumbers = {
   invalid: -32602,
   not_found: -32602,
   unauthorized: -32001,
@@ -183,13 +202,13 @@ const numbers: Readonly<Record<ErrorCode, number>> = {
   timeout: -32007,
   conflict: -32008,
   internal: -32603,
-};
+} as const satisfies Readonly<Record<ErrorCode, number>>;
 
 /** The error object of something thrown; what is no AppError becomes a fixed text. */
 export function errorObject(error: unknown): JsonRpcError {
-  if (!(error instanceof AppError)) return { code: numbers.internal, message: "Internal error" };
+  if (!(error instanceof AppError)) return { code: errorNumbers.internal, message: "Internal error" };
   return {
-    code: numbers[error.code],
+    code: errorNumbers[error.code],
     message: error.message,
     ...(error.data === undefined ? {} : { data: error.data }),
   };
@@ -197,7 +216,7 @@ export function errorObject(error: unknown): JsonRpcError {
 
 /** Where a reply says that there was no room for the call: after how long it may be tried again. */
 export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
-  if (!("error" in reply) || reply.error.code !== numbers.overloaded) return undefined;
+  if (!("error" in reply) || reply.error.code !== errorNumbers.overloaded) return undefined;
   const { data } = reply.error;
   const seconds = typeof data === "object" && data !== null && "retryAfterSeconds" in data
     ? data.retryAfterSeconds
@@ -207,7 +226,7 @@ export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
 
 /** Where a reply says that the caller's token lacks a scope: those that the call needs. */
 export function neededScopes(reply: JsonRpcReply): readonly string[] | undefined {
-  if (!("error" in reply) || reply.error.code !== numbers.forbidden) return undefined;
+  if (!("error" in reply) || reply.error.code !== errorNumbers.forbidden) return undefined;
   const { data } = reply.error;
   return typeof data === "object" && data !== null && "scopes" in data && Array.isArray(data.scopes)
     ? data.scopes.map(String)
