@@ -38,6 +38,8 @@ export interface Pipeline {
   check(signal: AbortSignal): Promise<void>;
   /** Pings its providers and its database. */
   health(): Promise<PipelineHealth>;
+  /** Pings its database alone; rejects where that cannot be reached. */
+  ping(signal: AbortSignal): Promise<void>;
   /** Tokens since the process began. */
   readonly usage: PipelineUsage;
 }
@@ -225,6 +227,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       yield { type: "done", ...resultOf(prepared) };
     },
     check: async (signal) => void await options.retriever(signal),
+    ping: (signal) => options.database.ping(signal),
     async health() {
       const [ofEmbedding, ofCompletion, ofDatabase] = await Promise.all([
         reachabilityOf(embedding, phraseOf),

@@ -1,18 +1,16 @@
-import { settlesWithin, withDeadline } from "../core/async/deadline.ts";
 import type { Principal } from "../core/principal.ts";
+import { createReachability, databaseFreshMs, type Pingable } from "../http/reachability.ts";
 import { type AccessObject, grantedTo } from "../identity/access_rules.ts";
 
-/** What may be asked whether it answers. */
-interface Pingable {
+interface Named extends Pingable {
   readonly name: string;
-  ping(signal: AbortSignal): Promise<void>;
 }
 
 export interface ReadinessOptions {
   /** Those that are configured now, in that order. */
-  readonly databases: () => readonly (AccessObject & { readonly database: Pingable })[];
+  readonly databases: () => readonly (AccessObject & { readonly database: Named })[];
   /** Those that requests in words may go to, the first choice first. */
-  readonly providers: readonly Pingable[];
+  readonly providers: readonly Named[];
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
@@ -33,11 +31,6 @@ interface SubjectState {
   readonly reachable?: boolean;
 }
 
-/** A probe's caller waits no longer: Kubernetes gives up after a second. What then is still asked is told next time. */
-const answerWithinMs = 800;
-const giveUpMs = 5_000;
-/** How long an answer is given to everybody who asks. */
-const databaseFreshMs = 1_000;
 const providerFreshMs = 30_000;
 
 /**
@@ -45,30 +38,26 @@ const providerFreshMs = 30_000;
  * time, however many callers ask. Anyone may call it, so it tells names only to a principal who may use what they name.
  */
 export function createReadiness(
-  { databases, providers, now = () => performance.now() }: ReadinessOptions,
+  { databases, providers, now }: ReadinessOptions,
 ): (principal: Principal | undefined) => Promise<ReadyReply> {
-  const watches = new WeakMap<Pingable, Watch>();
-
-  function watchOf(subject: Pingable, freshForMs: number): Watch {
-    const watch = watches.get(subject) ?? createWatch(subject, freshForMs, now);
-    watches.set(subject, watch);
-    return watch;
-  }
+  const reachability = createReachability(now);
 
   return async (principal) => {
-    const asked = databases().map((entry) => ({ entry, watch: watchOf(entry.database, databaseFreshMs) }));
-    const others = providers.map((provider) => ({ provider, watch: watchOf(provider, providerFreshMs) }));
-    await settlesWithin(answerWithinMs, Promise.all([...asked, ...others].map(({ watch }) => watch.look())));
-    const known = new Set(principal && grantedTo(principal, asked.map(({ entry }) => entry)));
+    const asked = databases();
+    const [ofDatabases, ofProviders] = await Promise.all([
+      reachability.of(asked.map(({ database }) => database), databaseFreshMs),
+      reachability.of(providers, providerFreshMs),
+    ]);
+    const known = new Set(principal && grantedTo(principal, asked));
     const reply = {
-      databases: asked.map(({ entry, watch }) => ({
+      databases: asked.map((entry, at) => ({
         ...(known.has(entry) && { name: entry.name }),
         // who has waited in vain has been told nothing better
-        reachable: watch.isReachable() ?? false,
+        reachable: ofDatabases[at] ?? false,
       })),
-      providers: others.map(({ provider, watch }) => ({
+      providers: providers.map((provider, at) => ({
         ...(principal !== undefined && { name: provider.name }),
-        ...stateOf(watch.isReachable()),
+        ...stateOf(ofProviders[at]),
       })),
     };
     return { status: statusOf(reply), ...reply };
@@ -83,38 +72,4 @@ function statusOf({ databases, providers }: Omit<ReadyReply, "status">): ReadyRe
   const isDown = ({ reachable }: SubjectState) => reachable === false;
   if (databases.length > 0 && databases.every(isDown)) return "unavailable";
   return [...databases, ...providers].some(isDown) ? "degraded" : "ready";
-}
-
-interface Watch {
-  /** Asks, unless the last answer is fresh; callers share what is under way. It never rejects. */
-  look(): Promise<void>;
-  /** By the last answer; undefined before the first. */
-  isReachable(): boolean | undefined;
-}
-
-function createWatch(subject: Pingable, freshForMs: number, now: () => number): Watch {
-  let latest: Promise<void> | undefined;
-  let reachable: boolean | undefined;
-  let freshUntil = -Infinity;
-
-  async function ask(): Promise<void> {
-    try {
-      await withDeadline(giveUpMs, undefined, (signal) => subject.ping(signal));
-      reachable = true;
-    } catch {
-      reachable = false;
-    }
-    freshUntil = now() + freshForMs;
-  }
-
-  return {
-    look() {
-      if (latest === undefined || now() >= freshUntil) {
-        freshUntil = Infinity;
-        latest = ask();
-      }
-      return latest;
-    },
-    isReachable: () => reachable,
-  };
 }

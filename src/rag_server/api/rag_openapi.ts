@@ -64,6 +64,12 @@ const streamEvent = z.discriminatedUnion("type", [chunkEvent, doneEvent, errorEv
 
 const liveReply = z.object({ status: z.literal("ok") }).openapi("LiveResponse");
 
+const readyReply = z.object({
+  status: z.enum(["ready", "degraded", "unavailable"]).openapi({
+    description: "degraded: the database of a pipeline is unreachable; unavailable: those of all are",
+  }),
+}).openapi("ReadyResponse");
+
 const reachability = z.object({
   reachable: z.boolean(),
   error: z.string().optional().openapi({
@@ -118,6 +124,7 @@ const statsReply = z.object({
 export type QueryReply = z.output<typeof queryReply>;
 export type StreamEvent = z.output<typeof streamEvent>;
 export type LiveReply = z.output<typeof liveReply>;
+export type ReadyReply = z.output<typeof readyReply>;
 export type HealthReply = z.output<typeof healthReply>;
 export type PipelinesReply = z.output<typeof pipelinesReply>;
 export type StatsReply = z.output<typeof statsReply>;
@@ -192,7 +199,15 @@ const events = {
 const readings: Readonly<
   Record<
     string,
-    { operationId: string; tags: string[]; summary: string; description?: string; reply: z.ZodType }
+    {
+      operationId: string;
+      tags: string[];
+      summary: string;
+      description?: string;
+      reply: z.ZodType;
+      /** When the status of the reply is 503. */
+      unavailable?: string;
+    }
   >
 > = {
   "/v1/openapi.json": {
@@ -207,6 +222,14 @@ const readings: Readonly<
     summary: "Whether the server runs",
     description: "Answers at once and asks nobody",
     reply: liveReply,
+  },
+  "/v1/ready": {
+    operationId: "getReady",
+    tags: ["Server"],
+    summary: "Whether the server can reach the pipelines' databases",
+    description: "Answers within a second, and asks no provider",
+    reply: readyReply,
+    unavailable: "The database of no pipeline can be reached",
   },
   "/v1/health": {
     operationId: "getHealth",
@@ -236,8 +259,13 @@ const readings: Readonly<
  */
 export function ragOpenApi(version: string): object {
   const app = new OpenAPIHono();
-  for (const [path, { reply, ...reading }] of Object.entries(readings)) {
-    const responses = { ...success(reading.summary, reply), ...errorResponses(403, 405, 500) };
+  for (const [path, { reply, unavailable, ...reading }] of Object.entries(readings)) {
+    const ok = success(reading.summary, reply);
+    const responses = {
+      ...ok,
+      ...errorResponses(403, 405, 500),
+      ...(unavailable === undefined ? {} : { 503: { ...ok[200], description: unavailable } }),
+    };
     app.openAPIRegistry.registerPath({ method: "get", path, ...reading, responses });
   }
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];

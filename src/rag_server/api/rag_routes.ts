@@ -4,6 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import { createCrossOrigin } from "../../http/cross_origin.ts";
 import { createHostCheck, type HostOptions } from "../../http/host_and_origin.ts";
 import type { RouteBindings } from "../../http/listener.ts";
+import { createReachability, databaseFreshMs } from "../../http/reachability.ts";
 import type { UsageTotals } from "../../llm/usage_ledger.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
@@ -15,6 +16,7 @@ import {
   type LiveReply,
   type PipelinesReply,
   ragOpenApi,
+  type ReadyReply,
   type StatsReply,
 } from "./rag_openapi.ts";
 import type { RunningQueries } from "./running_queries.ts";
@@ -37,10 +39,12 @@ export interface RagRoutesOptions {
 }
 
 const livePath = "/v1/live";
+const readyPath = "/v1/ready";
 
 const paths: ReadonlySet<string> = new Set([
   "/v1/openapi.json",
   livePath,
+  readyPath,
   "/v1/health",
   "/v1/pipelines",
   "/v1/stats",
@@ -57,12 +61,18 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
   const { pipelines, cors, logger } = options;
   const app = new Hono<{ Bindings: RouteBindings }>();
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
+  const reachability = createReachability();
+  async function answerReady(): Promise<Response> {
+    const status = readinessOf(await reachability.of(pipelines.list(), databaseFreshMs));
+    return jsonReply(JSON.stringify({ status } satisfies ReadyReply), status === "unavailable" ? 503 : 200);
+  }
   const hostIsAllowed = createHostCheck(options.host);
   // first of all: a page that came by a refused name may read nothing, not even which origins are allowed
   app.use(async ({ req }, next) => {
     if (hostIsAllowed(req.raw)) return await next();
     // a probe knows no host name
     if (req.method === "GET" && req.path === livePath) return jsonReply(live);
+    if (req.method === "GET" && req.path === readyPath) return await answerReady();
     options.onHostRefused?.();
     return errorReply(hostError);
   });
@@ -80,6 +90,9 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     app.get(path, async () => jsonReply(await read()));
     app.all(path, (context) => methodNotAllowed(context, "GET, HEAD"));
   }
+
+  app.get(readyPath, answerReady);
+  app.all(readyPath, (context) => methodNotAllowed(context, "GET, HEAD"));
 
   const answer = createQueryEndpoint(options);
   app.post(
@@ -117,6 +130,12 @@ async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<He
     embedding.reachable && completion.reachable && database.reachable
   );
   return { status: isHealthy ? "healthy" : "degraded", pipelines: [...health] };
+}
+
+/** By whether the database of each pipeline can be reached. One that has not answered in time is as one that cannot be. */
+function readinessOf(reachable: readonly (boolean | undefined)[]): ReadyReply["status"] {
+  if (reachable.every((isReachable) => isReachable)) return "ready";
+  return reachable.some((isReachable) => isReachable) ? "degraded" : "unavailable";
 }
 
 function listOf(pipelines: readonly Pipeline[]): PipelinesReply {

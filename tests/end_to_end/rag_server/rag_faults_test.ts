@@ -94,6 +94,7 @@ testWithPgvector(
     });
 
     await t.step("and health says whose database it is", async () => {
+      assert.deepEqual((await client.get("/v1/ready")).body, { status: "degraded" });
       const { status, body } = await client.get("/v1/health");
       assert.deepEqual([status, body.status], [200, "degraded"]);
       const ofName = (name: string) => body.pipelines?.find((pipeline) => pipeline.name === name)?.database;

@@ -21,6 +21,8 @@ export interface RagFixture {
   readonly runningQueries: RunningQueries;
   /** What was logged, each as one JSON object. */
   readonly log: readonly string[];
+  /** How each question to a pipeline ended. */
+  readonly ended: readonly string[];
 }
 
 export interface RagFixtureOptions {
@@ -37,6 +39,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
   const { pipelines, requestTimeoutMs = 60_000, allowedOrigins } = options;
   const address = { host: options.listenAddress ?? "0.0.0.0", port: 8080 };
   const log: string[] = [];
+  const ended: string[] = [];
   const runningQueries = createRunningQueries();
   const bodyTimeout = createSharedDeadline(60_000);
   bodyTimeout.close();
@@ -48,6 +51,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
     host: { address, allowedHosts: options.allowedHosts ?? [] },
     cors: { enabled: allowedOrigins !== undefined, allowedOrigins: allowedOrigins ?? [] },
     version: "1.2.3",
+    onQueryEnded: (_pipeline, result) => ended.push(result),
     logger: createLogger({
       level: "debug",
       format: "json",
@@ -75,6 +79,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
       ),
     runningQueries,
     log,
+    ended,
   };
 }
 

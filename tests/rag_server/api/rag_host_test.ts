@@ -33,9 +33,11 @@ Deno.test("a probe may call the server by any name, and no page may read who els
     allowedOrigins: ["https://app.example.com"],
   });
   const headers = { host: "10.1.2.3:8080", origin: "https://app.example.com" };
-  const { status, text, headers: got } = await send("GET", "/v1/live", { headers });
-  assert.deepEqual([status, text], [200, '{"status":"ok"}']);
-  assert.equal(got.get("access-control-allow-origin"), null);
+  for (const [path, says] of [["/v1/live", "ok"], ["/v1/ready", "ready"]]) {
+    const { status, text, headers: got } = await send("GET", `${path}`, { headers });
+    assert.deepEqual([status, text], [200, `{"status":"${says}"}`]);
+    assert.equal(got.get("access-control-allow-origin"), null);
+  }
 });
 
 Deno.test("on a loopback address its own names and those of the list pass", async () => {

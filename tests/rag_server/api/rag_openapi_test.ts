@@ -41,6 +41,7 @@ Deno.test("every path, status and media type is described", () => {
   assert.deepEqual(described, [
     ["get /v1/openapi.json", ...reading],
     ["get /v1/live", ...reading],
+    ["get /v1/ready", ...reading, "503 application/json"],
     ["get /v1/health", ...reading],
     ["get /v1/pipelines", ...reading],
     ["get /v1/stats", ...reading],

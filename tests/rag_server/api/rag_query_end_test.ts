@@ -83,7 +83,7 @@ Deno.test("a client that stops reading a stream ends the pipeline's work", async
 
 Deno.test("a pipeline between two events is let go when the client leaves", async () => {
   const { promise: released, resolve } = Promise.withResolvers<void>();
-  const { fetch } = createHandbook(async function* (): AsyncGenerator<PipelineEvent> {
+  const { fetch, ended } = createHandbook(async function* (): AsyncGenerator<PipelineEvent> {
     try {
       while (true) yield chunk("a");
     } finally {
@@ -95,6 +95,7 @@ Deno.test("a pipeline between two events is let go when the client leaves", asyn
   );
   await response.body?.cancel();
   await released;
+  assert.deepEqual(ended, ["client_left"]);
 });
 
 Deno.test("a client that is gone before its query begins costs the pipeline nothing", async () => {

@@ -33,6 +33,26 @@ Deno.test("GET /v1/live answers while the pipelines cannot even be listed", asyn
   assert.equal(text, '{"error":{"code":"INTERNAL_ERROR","message":"an internal error occurred"}}');
 });
 
+Deno.test("GET /v1/ready says whether the pipelines' databases can be reached, and asks no provider", async () => {
+  const down = (name: string) => ({
+    ...scriptedPipeline({ name, script: script(done) }),
+    ping: () => Promise.reject(new Error("down")),
+    health: () => Promise.reject(new Error("a provider was asked")),
+  });
+  const cases = [
+    { list: [], says: [200, '{"status":"ready"}'] },
+    { list: [handbook, recipes], says: [200, '{"status":"ready"}'] },
+    { list: [handbook, down("recipes")], says: [200, '{"status":"degraded"}'] },
+    { list: [down("handbook"), down("recipes")], says: [503, '{"status":"unavailable"}'] },
+  ];
+  for (const { list, says } of cases) {
+    const { send } = createRagFixture({ pipelines: scriptedPipelines(list) });
+    const { status, text } = await send("GET", "/v1/ready");
+    assert.deepEqual([status, text], says);
+    assert.equal((await send("POST", "/v1/ready")).status, 405);
+  }
+});
+
 Deno.test("GET /v1/pipelines lists names and descriptions, and nothing else", async () => {
   const { send } = createRagFixture({ pipelines });
   const { status, text } = await send("GET", "/v1/pipelines");
@@ -107,14 +127,18 @@ Deno.test("GET /v1/stats leaves out the cache's counters where they are 0", asyn
 
 Deno.test("HEAD answers like GET, without the body", async () => {
   const { send } = createRagFixture({ pipelines });
-  for (const path of ["/v1/live", "/v1/health", "/v1/pipelines", "/v1/stats", "/v1/openapi.json"]) {
+  for (
+    const path of ["/v1/live", "/v1/ready", "/v1/health", "/v1/pipelines", "/v1/stats", "/v1/openapi.json"]
+  ) {
     assert.equal((await send("HEAD", path)).status, 200);
   }
 });
 
 Deno.test("another method on a path that exists gets 405 with Allow", async () => {
   const { send } = createRagFixture({ pipelines });
-  for (const path of ["/v1/live", "/v1/health", "/v1/pipelines", "/v1/stats", "/v1/openapi.json"]) {
+  for (
+    const path of ["/v1/live", "/v1/ready", "/v1/health", "/v1/pipelines", "/v1/stats", "/v1/openapi.json"]
+  ) {
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       const { status, headers, text } = await send(method, path);
       assert.deepEqual([status, headers.get("allow")], [405, "GET, HEAD"]);

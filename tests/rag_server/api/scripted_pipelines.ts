@@ -35,6 +35,7 @@ export function scriptedPipeline(
     asked,
     usage: { embedding: ledger.counter("embedding"), completion: ledger.counter("completion") },
     check: () => Promise.resolve(),
+    ping: () => Promise.resolve(),
     health: () => Promise.resolve({ name, embedding: reachable, completion: reachable, database: reachable }),
     stream,
     async answer(query) {
