@@ -72,6 +72,7 @@ export function startListener(options: ListenerOptions) {
         response = Response.json({ error: "Internal Server Error" }, { status: 500 });
       }
       response.headers.set(requestIdHeader, requestId);
+      if (runtimeCompresses && request.headers.has("accept-encoding")) keepAsItIs(response.headers);
       return response;
     },
     onError(error) {
@@ -105,6 +106,17 @@ export function startListener(options: ListenerOptions) {
       waiting.abort();
     },
   };
+}
+
+// Deno before 2.9 compresses what its list of types has, on the thread that answers all requests, unless the reply may not be
+// transformed (RFC 9111, section 5.2.2.6); from 2.9 on it does so only where it is asked
+const runtimeCompresses = Number(Deno.version.deno.split(".")[1]) < 9;
+
+function keepAsItIs(headers: Headers): void {
+  // its list does not have these
+  if (headers.get("content-type") === "text/event-stream") return;
+  const others = headers.get("cache-control");
+  headers.set("cache-control", others === null ? "no-transform" : `${others}, no-transform`);
 }
 
 /** Between an accept that failed, for example for want of file descriptors, and the next. */
