@@ -44,7 +44,6 @@ const calls: readonly (readonly [tool: string, args: unknown])[] = [
   ["count_rows", { table: "customers" }],
   ["count_rows", { table: "orders", where: "total > 100" }],
   ["count_rows", { table: "none" }],
-  ["forget", {}],
   ["no_such_tool", {}],
   ["count_rows", { table: 7, more: true }],
 ];

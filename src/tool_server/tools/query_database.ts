@@ -15,6 +15,8 @@ export interface QueryDatabaseOptions {
   readonly guard: Pick<CheckScheduler, "check">;
   /** Absent where no completion provider is configured. */
   readonly answerQuestion?: AnswerQuestion;
+  /** Whether it goes by rules: then it reads simple requests alone, asks nothing back and remembers nothing. */
+  readonly byRules?: boolean;
 }
 
 const inWords =
@@ -22,6 +24,11 @@ const inWords =
 
 A request that can mean several things is answered with a question back, between two marks; ask again with what it asks
 for. Requests build on each other ("and by month?"); the forget tool ends that.
+
+`;
+const inSimpleWords =
+  `Answer a question from the database: send a simple request in natural language over one table (show, count, how many,
+top, latest, average, total, per), or one SQL statement.
 
 `;
 const sqlAlone = "Answer a question from the database: send one SQL statement.\n\n";
@@ -65,12 +72,12 @@ const output = z.object({
 });
 
 export function queryDatabase(options: QueryDatabaseOptions): Tool {
-  const { directory, answerQuestion } = options;
+  const { directory, answerQuestion, byRules = false } = options;
 
   return defineTool({
     name: "query_database",
     title: "Query database",
-    description: (answerQuestion === undefined ? sqlAlone : inWords) + aboutSql,
+    description: (answerQuestion === undefined ? sqlAlone : byRules ? inSimpleWords : inWords) + aboutSql,
     input: answerQuestion === undefined ? inputOfSql : input,
     output,
     untrusted: ["question", "columns", "rows"],
