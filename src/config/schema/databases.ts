@@ -8,6 +8,7 @@ import {
   host,
   integer,
   list,
+  listOfSome,
   port,
   section,
   size,
@@ -27,7 +28,7 @@ const database = section({
   name: text().describe("Name of the database in tools, tokens and lists"),
   host: host().prefault("localhost").describe("Host name, IP address, or folder of a Unix socket"),
   port: port().prefault(5432).describe("Port"),
-  hosts: list(hostEntry).min(1, { error: "expected at least one host" }).optional()
+  hosts: listOfSome("host", hostEntry).optional()
     .describe("Several servers instead of host and port; Postern tries them in order"),
   target_session_attrs: choice(...targetSessionAttrs).prefault("any").describe(
     "Which servers Postern accepts, as in libpq",

@@ -134,6 +134,12 @@ export const sourceName = () =>
 
 export const list = <T extends z.ZodType>(element: T) => z.array(element, { error: "expected a list" });
 
+/** A list that may not be empty. */
+export const listOfSome = <T extends z.ZodType>(what: string, element: T) => {
+  const error = `expected a list of at least one ${what}`;
+  return z.array(element, { error }).min(1, { error });
+};
+
 /** HTTP headers: names are tokens (RFC 9110, section 5.6.2), values what a header can carry. */
 export const headerMap = () =>
   z.record(

@@ -13,6 +13,7 @@ import {
   integer,
   keptEmpty,
   list,
+  listOfSome,
   port,
   section,
   sourceName,
@@ -27,7 +28,7 @@ import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } fro
 const pipelineDatabase = section({
   host: host().optional().describe("Host name, IP address, or folder of a Unix socket"),
   port: port().optional().describe("Port"),
-  hosts: list(hostEntry).min(1, { error: "expected at least one host" }).optional().describe(
+  hosts: listOfSome("host", hostEntry).optional().describe(
     "Several servers instead of host and port; Postern tries them in order",
   ),
   target_session_attrs: choice(...targetSessionAttrs).optional().describe(
@@ -63,7 +64,7 @@ const condition = section({
 
 const filter = z.union([
   z.string(),
-  section({ conditions: list(condition).min(1), logic: choice(...logics).optional() }),
+  section({ conditions: listOfSome("condition", condition), logic: choice(...logics).optional() }),
 ], { error: "expected SQL text, or conditions and perhaps logic" });
 
 const table = section({
@@ -117,7 +118,7 @@ const pipeline = section({
   name: text().describe("Name of the pipeline in the path of a query"),
   description: text().optional().describe("What the pipeline answers, for people"),
   database: pipelineDatabase,
-  tables: list(table).min(1, { error: "expected at least one table" }).describe(
+  tables: listOfSome("table", table).describe(
     "Tables that hold the documents",
   ),
   sources: list(source).optional().describe(
