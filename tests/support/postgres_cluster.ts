@@ -1,6 +1,8 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { runSql } from "./database.ts";
+import type { Certificate } from "./network/certificates.ts";
+import { waitUntil } from "./wait_until.ts";
 
 /** Where the server's programs are, unless TEST_POSTGRES_BIN names another folder. */
 const debianBinaries = "/usr/lib/postgresql/15/bin";
@@ -164,4 +166,24 @@ async function run(
   const stdio = { stdin: "null", stdout: "null", stderr: "null", cwd: "/" } as const;
   const { success } = await new Deno.Command(command, { args: [...args], ...stdio, ...user }).output();
   if (!success) throw new Error(`${command} ${args.join(" ")} failed`);
+}
+
+/** Has the server speak TLS with a certificate. `name` is that of its files, and unique. */
+export async function serveCertificate(
+  cluster: PostgresCluster,
+  certificate: Certificate,
+  name: string,
+): Promise<void> {
+  const certFile = join(cluster.folder, `${name}.crt`);
+  const keyFile = join(cluster.folder, `${name}.key`);
+  await Deno.copyFile(certificate.certFile, certFile);
+  await Deno.copyFile(certificate.keyFile, keyFile);
+  for (const file of [certFile, keyFile]) await cluster.giveToServer(file);
+  await cluster.query(`ALTER SYSTEM SET ssl_cert_file = '${certFile}'`);
+  await cluster.query(`ALTER SYSTEM SET ssl_key_file = '${keyFile}'`);
+  await cluster.setParameter("ssl", "on");
+  await waitUntil("the certificate is served", async () => {
+    const [row] = await cluster.query("SELECT current_setting('ssl'), current_setting('ssl_cert_file')");
+    return row?.[0] === "on" && row[1] === certFile;
+  });
 }

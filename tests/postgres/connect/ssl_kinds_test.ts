@@ -4,9 +4,14 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
 import type { SslMode } from "../../../src/postgres/connect/ssl_kinds.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
-import { type Certificate, createCertificateAuthority } from "../../support/network/certificates.ts";
+import { createCertificateAuthority } from "../../support/network/certificates.ts";
 import { databaseOptions } from "../../support/database_options.ts";
-import { type PostgresCluster, startCluster, testWithCluster } from "../../support/postgres_cluster.ts";
+import {
+  type PostgresCluster,
+  serveCertificate,
+  startCluster,
+  testWithCluster,
+} from "../../support/postgres_cluster.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const forever = new AbortController().signal;
@@ -41,25 +46,6 @@ async function results(cluster: PostgresCluster, changes: Partial<DatabaseOption
     found.push(typeof result === "string" ? result : "fails");
   }
   return found.join(" ");
-}
-
-async function serveCertificate(
-  cluster: PostgresCluster,
-  certificate: Certificate,
-  name: string,
-): Promise<void> {
-  const certFile = join(cluster.folder, `${name}.crt`);
-  const keyFile = join(cluster.folder, `${name}.key`);
-  await Deno.copyFile(certificate.certFile, certFile);
-  await Deno.copyFile(certificate.keyFile, keyFile);
-  for (const file of [certFile, keyFile]) await cluster.giveToServer(file);
-  await cluster.query(`ALTER SYSTEM SET ssl_cert_file = '${certFile}'`);
-  await cluster.query(`ALTER SYSTEM SET ssl_key_file = '${keyFile}'`);
-  await cluster.setParameter("ssl", "on");
-  await waitUntil("the certificate is served", async () => {
-    const [row] = await cluster.query("SELECT current_setting('ssl'), current_setting('ssl_cert_file')");
-    return row?.[0] === "on" && row[1] === certFile;
-  });
 }
 
 testWithCluster("the six SSL modes do what libpq's do", async (t) => {
