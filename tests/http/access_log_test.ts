@@ -47,7 +47,9 @@ const session: Principal = { kind: "session", id: "s1", username: "Ann \"\u202e\
 
 Deno.test("a line of text has every field, quoted where it is not plain", async () => {
   assert.equal(
-    await linesOf({ bindings: { principal: session, pipeline: "hand book", requestId: "a=b" } }),
+    await linesOf({
+      bindings: { principal: session, logFields: { pipeline: "hand book" }, requestId: "a=b" },
+    }),
     'TIME INFO  Request answered method=GET route=/health pipeline="hand book" status=405 bytes=0 ms=MS ' +
       'principal=session:s1 user="Ann \\"\\u202e\\n O\'Neil" request="a=b"\n',
   );
@@ -59,7 +61,7 @@ Deno.test("a line of text has every field, quoted where it is not plain", async 
 });
 
 Deno.test("a line of JSON is an object with the same fields", async () => {
-  const bindings = { principal: session, pipeline: "hand\nbook", requestId: "a=b" };
+  const bindings = { principal: session, logFields: { pipeline: "hand\nbook" }, requestId: "a=b" };
   const line = await linesOf({ format: "json", bindings });
   assert.ok(!line.includes("\u202e"));
   assert.deepEqual(JSON.parse(line.replace(":MS", ":1.5")), {
