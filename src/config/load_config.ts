@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type Config, createConfig } from "./config.ts";
-import { type ConfigDocument, readConfigDocument } from "./config_document.ts";
+import type { ConfigDocument } from "./config_document.ts";
 import { readConfigFile } from "./config_file.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
@@ -62,7 +62,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { flags = noFlags, env, cwd, executableDir = cwd, readFile = (path) => Deno.readTextFile(path) } =
     options;
   const file = await readConfigFile({ configPath: flags.configPath, env, cwd, executableDir, readFile });
-  const read = file === undefined ? noDocument() : readConfigDocument(file.text);
+  const read = file === undefined ? noDocument() : await readDocument(file.text);
   if (read.document === undefined) throw new ConfigError(read.faults, file?.path);
 
   const folder = file === undefined ? executableDir : dirname(file.path);
@@ -110,6 +110,11 @@ function defaultAddresses(tree: ValueMap, { demo }: ConfigFlags): { http: string
   return { http: ":8080", server: demo ? `127.0.0.1:${demoPort}` : "0.0.0.0:8080" };
 }
 
+async function readDocument(text: string) {
+  const { readConfigDocument } = await import("./config_document.ts");
+  return readConfigDocument(text);
+}
+
 function noDocument(): { document: ConfigDocument; faults: Fault[] } {
   return { document: { tree: {}, place: () => undefined, sourceText: () => undefined }, faults: [] };
 }
@@ -127,7 +132,8 @@ function validate(
   context: RunContext,
 ): ParsedConfig {
   const locate = locator(document, origins);
-  const result = configSchema.safeParse(tree);
+  // zod would otherwise generate code for each section, which takes longer than to read it once
+  const result = configSchema.safeParse(tree, { jitless: true });
   const faults = [
     ...file.faults,
     ...schemaFaults(result.error?.issues ?? [], tree, locate),

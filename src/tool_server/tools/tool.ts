@@ -124,14 +124,25 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   definition: ToolDefinition<Input, Output>,
 ): Tool {
   const { name, title, description, annotations, untrusted = [] } = definition;
+  // made when the list is first asked for: a server starts sooner without
+  let schemas: { readonly input: JsonSchema; readonly output: JsonSchema } | undefined;
+  const jsonSchemas = () =>
+    schemas ??= {
+      input: z.toJSONSchema(definition.input, { io: "input" }) as JsonSchema,
+      output: withNotice(z.toJSONSchema(definition.output, { io: "input" }) as JsonSchema, untrusted),
+    };
   return {
     hidden: definition.hidden ?? false,
     description: {
       name,
       title,
       description,
-      inputSchema: z.toJSONSchema(definition.input, { io: "input" }) as JsonSchema,
-      outputSchema: withNotice(z.toJSONSchema(definition.output, { io: "input" }) as JsonSchema, untrusted),
+      get inputSchema() {
+        return jsonSchemas().input;
+      },
+      get outputSchema() {
+        return jsonSchemas().output;
+      },
       annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false, ...annotations },
     },
     prepare(args) {
