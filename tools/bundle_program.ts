@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import denoConfig from "../deno.json" with { type: "json" };
+import { listSettings } from "../src/config/schema/settings_table.ts";
 import { nameChunks } from "./name_chunks.ts";
 
 /** The program in few modules, without what it leaves unused of its packages. */
@@ -18,17 +19,38 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 /** What packages read from beside their modules; a bundle has all of both in one folder. */
 const filesOfPackages = {
   "vector.tar.gz": new URL("vector.tar.gz", import.meta.resolve("@electric-sql/pglite-pgvector")),
-  // `deno compile` would take a `.wasm` for a module
-  "libpg-query.bin": new URL("libpg-query.wasm", import.meta.resolve("libpg-query/wasm/libpg-query.js")),
+};
+
+/** Modules of packages that the bundler leaves alone, by how they are imported, and what the bundle has in their place. */
+const replacedModules: Readonly<Record<string, { readonly file: string; readonly module: string | URL }>> = {
+  // it comes minified; the bundler would make it half as long again
+  "unpdf/pdfjs": { file: "pdfjs.js", module: new URL("pdfjs.mjs", import.meta.resolve("unpdf")) },
+  // the SDK would run all of ajv at its import, to check answers to questions that the server never asks
+  "@modelcontextprotocol/server/_shims": {
+    file: "mcp_shims.js",
+    module:
+      'export { default as process } from "node:process";\nexport class DefaultJsonSchemaValidator {}\n',
+  },
+  // what the help says of settings, without zod and the schemas that it is made of
+  "../config/schema/settings_table.ts": {
+    file: "settings_of_help.js",
+    module: `export const listSettings = () => ${
+      JSON.stringify(listSettings().map(({ schema: _, path: __, ...shown }) => shown))
+    };\n`,
+  },
+  // zod's messages in fifty languages; that in English is another import
+  "../locales/index.js": { file: "zod_locales.js", module: "export {};\n" },
 };
 
 /** What modules of the bundle have to say in another way than their sources. */
 const rewritings: readonly (readonly [RegExp, string])[] = [
   [/(?<=import\.meta\.resolve\("\.\/\w+_worker)\.ts(?="\))/g, ".js"],
   [/\b__dirname\b/g, "import.meta.dirname"],
-  [/(?<=")libpg-query\.wasm(?=")/g, "libpg-query.bin"],
   // where the packages are, in comments and names of modules: the same bundle wherever that is
   [/(?:\.\.\/)+[^"\n]*?\/npm\/[^/"\n]+\//g, "npm/"],
+  ...Object.entries(replacedModules).map(([specifier, { file }]) =>
+    [new RegExp(`(?<=")${specifier.replace(/\W/g, "\\$&")}(?=")`, "g"), `./${file}`] as const
+  ),
 ];
 
 /** The version whose bundler is used, whichever version compiles. */
@@ -54,6 +76,10 @@ export async function bundleProgram(): Promise<Bundle> {
   }));
   await runBundler(entries, folder);
   const sources = await takeSources(folder);
+  for (const { file, module } of Object.values(replacedModules)) {
+    if (typeof module === "string") await Deno.writeTextFile(join(folder, file), module);
+    else await Deno.copyFile(module, join(folder, file));
+  }
   await rewriteModules(folder);
   await nameChunks(folder);
   for (const [name, source] of Object.entries(filesOfPackages)) {
@@ -89,8 +115,9 @@ async function runBundler(entries: readonly string[], folder: string): Promise<v
   const options = ["--quiet", "--config", join(root, "deno.json"), "--platform", "deno"];
   // not minified: a stack in the log is to say where, and to keep names alone takes time at each call of a function
   const output = ["--code-splitting", "--sourcemap=external", "--outdir", folder];
+  const external = Object.keys(replacedModules).flatMap((specifier) => ["--external", specifier]);
   const bundler = new Deno.Command(command, {
-    args: [...args, "bundle", ...options, ...output, ...entries],
+    args: [...args, "bundle", ...options, ...external, ...output, ...entries],
     cwd: root,
   });
   const { success } = await bundler.spawn().status;
@@ -120,9 +147,17 @@ async function rewriteModules(folder: string): Promise<void> {
       unused.delete(rewriting);
       text = text.replace(...rewriting);
     }
-    await Deno.writeTextFile(path, text);
+    await Deno.writeTextFile(path, text.replace(/[^\0-\x7f]/g, escaped));
   }
   for (const [pattern] of unused) {
     throw new Error(`Cannot bundle the program: no module has ${pattern.source}`);
   }
+}
+
+/**
+ * A UTF-16 unit as comments, regular expressions, texts and names may have it. V8 reads a module of ASCII where it stands,
+ * and makes a copy of any other, with two bytes a character.
+ */
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

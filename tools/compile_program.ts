@@ -15,12 +15,17 @@ export interface CompileOptions {
 
 const pglite = import.meta.resolve("@electric-sql/pglite");
 
-/** The embedded PostgreSQL and the demo's data: 20 MB that most runs never read. */
+/** What nobody needs in memory: the embedded PostgreSQL and the demo's data, and PostgreSQL's grammar once it is compiled. */
 const packedFiles = {
-  "pglite.wasm": new URL("pglite.wasm", pglite),
-  "initdb.wasm": new URL("initdb.wasm", pglite),
-  "pglite.data": new URL("pglite.data", pglite),
-  "demo_snapshot.tar.gz": snapshotFile,
+  "pglite.wasm": { source: new URL("pglite.wasm", pglite), gzip: true },
+  "initdb.wasm": { source: new URL("initdb.wasm", pglite), gzip: true },
+  "pglite.data": { source: new URL("pglite.data", pglite), gzip: true },
+  "demo_snapshot.tar.gz": { source: snapshotFile, gzip: true },
+  // read at each start
+  "libpg-query.wasm": {
+    source: new URL("libpg-query.wasm", import.meta.resolve("libpg-query/wasm/libpg-query.js")),
+    gzip: false,
+  },
 };
 
 /**
@@ -42,15 +47,17 @@ export async function compileProgram({ bundle, target, output }: CompileOptions)
   let offset = runtime?.length ?? 0;
   const index: Record<string, PackedFile> = {};
   const included = [...bundle.included];
-  for (const [name, source] of Object.entries(packedFiles)) {
-    const bytes = gzipSync(await Deno.readFile(source), { level: 9 });
+  for (const [name, { source, gzip }] of Object.entries(packedFiles)) {
+    const file = await Deno.readFile(source);
+    const bytes = gzip ? gzipSync(file, { level: 9 }) : file;
     if (runtime === undefined) {
-      const path = join(bundle.folder, `${name}.gz`);
+      // `deno compile` would take a `.wasm` for a module
+      const path = join(bundle.folder, `${name}.bin`);
       await Deno.writeFile(path, bytes);
-      index[name] = { file: `./${name}.gz` };
+      index[name] = { file: `./${name}.bin`, gzip };
       included.push(path);
     } else {
-      index[name] = { offset, length: bytes.length };
+      index[name] = { offset, length: bytes.length, gzip };
       parts.push(bytes);
       offset += bytes.length;
     }
@@ -62,7 +69,8 @@ export async function compileProgram({ bundle, target, output }: CompileOptions)
 
   // the executable has each file's time: the same files make the same executable
   for await (const { name } of Deno.readDir(bundle.folder)) await Deno.utime(join(bundle.folder, name), 0, 0);
-  const options = ["--no-check", ...permissions, `--v8-flags=${v8Flags}`];
+  // V8's cache would be a file in the temporary folder with a known name, where anybody may put code for others to run
+  const options = ["--no-check", "--no-code-cache", ...permissions, `--v8-flags=${v8Flags}`];
   const includes = [...included, indexFile].flatMap((path) => ["--include", path]);
   await denoCompile(
     [...options, "--config", join(bundle.folder, "deno.json"), ...includes],

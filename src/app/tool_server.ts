@@ -5,20 +5,13 @@ import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Tracer } from "../core/tracing.ts";
-import type { CompletionProvider } from "../llm/provider.ts";
-import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
-import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
-import { type CheckScheduler, createCheckScheduler } from "../postgres/guard/check_scheduler.ts";
+import { createLateCheckScheduler } from "../postgres/guard/check_scheduler.ts";
 import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { auditCalls } from "../tool_server/audit_calls.ts";
 import { createInFlight } from "../tool_server/mcp/in_flight.ts";
 import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
-import type { AnswerQuestion } from "../tool_server/questions/answer.ts";
-import { createAnswerByModel } from "../tool_server/questions/answer_by_model.ts";
-import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
 import { createMemoryHistory, type History, historyOwner } from "../tool_server/questions/history.ts";
-import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
 import { createSqliteHistory, historyFile } from "../tool_server/questions/sqlite_history.ts";
 import { countRows } from "../tool_server/tools/count_rows.ts";
 import {
@@ -33,6 +26,7 @@ import { getSchemaInfo } from "../tool_server/tools/get_schema_info.ts";
 import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
 import { type CallReport, createRegistry, type RegistryOptions } from "../tool_server/tools/registry.ts";
+import type { WordsOptions } from "./answer_questions.ts";
 import type { OpenDatabase } from "./open_databases.ts";
 import { watchPools } from "./watch_pools.ts";
 
@@ -58,21 +52,12 @@ export interface ToolServerOptions {
   readonly logger: Logger;
 }
 
-export interface WordsOptions {
-  readonly llm: Config["llm"];
-  /** Absent where simple requests are answered by rules. */
-  readonly completion?: CompletionProvider;
-  /** Those that `completion` asks. */
-  readonly providers?: readonly CompletionProvider[];
-  readonly history: History;
-}
-
 export type ToolServer = Awaited<ReturnType<typeof createToolServer>>;
 
 /** The tools over the databases, before any transport. */
 export async function createToolServer(options: ToolServerOptions) {
   const { maxConnections, waitBounds, words, serverInfo, metrics, logger } = options;
-  const guard = await createCheckScheduler({ durations: metrics.stage("tool_server", "guard") });
+  const guard = createLateCheckScheduler({ durations: metrics.stage("tool_server", "guard") });
   const pools = createConnectionPools({ maxConnections, waitBounds, logger });
   const watchedPools = watchPools(metrics, "tool_server", {
     pools,
@@ -96,7 +81,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const entries: DirectoryEntry[] = options.databases.map(entryOf);
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
-  const answerer = words && answerQuestions(words, guard, logger);
+  const answerer = words && (await import("./answer_questions.ts")).answerQuestions(words, guard, logger);
   const account = options.audit && auditCalls(options.audit, guard.fingerprint);
   const registry = createRegistry({
     tools: [
@@ -153,43 +138,11 @@ export async function createToolServer(options: ToolServerOptions) {
     },
     async [Symbol.asyncDispose](): Promise<void> {
       answerer?.[Symbol.dispose]();
-      guard[Symbol.dispose]();
+      await guard[Symbol.asyncDispose]();
       watchedPools[Symbol.dispose]();
       await pools.close();
     },
   };
-}
-
-/** What answers requests in words, by a model or by rules. Disposing of it stops reading catalogs. */
-function answerQuestions(
-  { llm, completion, history }: WordsOptions,
-  guard: CheckScheduler,
-  logger: Logger,
-): Disposable & { readonly answerQuestion: AnswerQuestion } {
-  const now = Date.now;
-  if (completion === undefined) {
-    const schemas = createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger });
-    return { answerQuestion: createAnswerByRules({ schemas }), [Symbol.dispose]: schemas[Symbol.dispose] };
-  }
-  const isExcluded = createColumnPatterns(llm.excluded_columns);
-  const schemas = createCatalogCache({
-    prepare: ({ catalog, ...rest }) =>
-      createSchemaIndex({ catalog: withoutListedValues(catalog, isExcluded), ...rest }),
-    ...(llm.sample_values ? { samples: { excludedColumns: llm.excluded_columns } } : {}),
-    now,
-    logger,
-  });
-  const answerQuestion = createAnswerByModel({
-    completion,
-    schemas,
-    guard,
-    history,
-    schemaTokens: llm.schema_token_budget,
-    answerTimeoutMs: llm.request_timeout,
-    ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
-    now,
-  });
-  return { answerQuestion, [Symbol.dispose]: schemas[Symbol.dispose] };
 }
 
 /**

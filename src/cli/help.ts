@@ -1,6 +1,9 @@
 import { basename } from "node:path";
-import { listSettings, type Setting } from "../config/schema/settings_table.ts";
+import { listSettings, type Setting as AnySetting } from "../config/schema/settings_table.ts";
 import { type Flag, flagGroups } from "./flags.ts";
+
+/** `tools/bundle_program.ts` writes no more of them into the executable. */
+type Setting = Omit<AnySetting, "schema" | "path">;
 
 const width = 100;
 const indent = 26;
@@ -30,7 +33,7 @@ such as PGHOST, give what a database leaves out. config.example.yaml shows all s
 
 /** What `-help` prints: every flag by mode, with its default and environment variable, at most 100 columns wide. */
 export function helpText(): string {
-  const settings = new Map(listSettings().map((setting) => [setting.name, setting]));
+  const settings = new Map(listSettings().map((setting): [string, Setting] => [setting.name, setting]));
   const groups = flagGroups.map(({ title, flags }) =>
     [`${title}:`, ...flags.flatMap((flag) => flagLines(flag, settings))].join("\n") + "\n"
   );

@@ -6,8 +6,10 @@ export interface PackedFiles extends Disposable {
   read(name: string): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Where a file's gzip'd bytes are: at an offset of the executable, or in a file of this name beside the index. */
-export type PackedFile = { readonly offset: number; readonly length: number } | { readonly file: string };
+/** Where a file's bytes are: at an offset of the executable, or in a file of this name beside the index. */
+export type PackedFile =
+  & ({ readonly offset: number; readonly length: number } | { readonly file: string })
+  & { readonly gzip: boolean };
 
 /** By name. */
 export type PackedFileIndex = Readonly<Record<string, PackedFile>>;
@@ -28,6 +30,7 @@ export async function openPackedFiles(): Promise<PackedFiles | undefined> {
         const bytes = "file" in packed
           ? await Deno.readFile(new URL(packed.file, import.meta.url))
           : await readAt(executable, packed);
+        if (!packed.gzip) return bytes;
         const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
         return new Uint8Array(await new Response(inflated).arrayBuffer());
       } catch (cause) {

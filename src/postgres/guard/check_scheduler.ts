@@ -5,7 +5,7 @@ import { createHistogram, type Histogram } from "../../core/metrics/histogram.ts
 import { callerKey, type Principal } from "../../core/principal.ts";
 import { errorType, type Span } from "../../core/tracing.ts";
 import { createCheckThreads, type Unchecked, type Waiter } from "./check_threads.ts";
-import { maxStatementLength } from "./parser.ts";
+import { compileGrammar, maxStatementLength } from "./parser.ts";
 import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 
 /** The caller of a check, and the signal that drops it from the queue; a check that has begun runs to its end. */
@@ -71,8 +71,9 @@ const uncheckedReasons: Readonly<Record<Unchecked, string>> = {
 export async function createCheckScheduler(
   { durations = createHistogram() }: { readonly durations?: Histogram } = {},
 ): Promise<CheckScheduler & Disposable> {
-  const guard = await createStatementGuard();
-  const threads = createCheckThreads({ budgetMs });
+  const grammar = await compileGrammar();
+  const guard = await createStatementGuard(grammar);
+  const threads = createCheckThreads({ budgetMs, grammar });
   const remembered = createLatestByText<Reading>({ maxBytes: maxRememberedBytes });
   const queue = createQueue();
   // many short statements at once, such as a batch, take as long as a long one
@@ -158,6 +159,31 @@ export async function createCheckScheduler(
       return found;
     },
     [Symbol.dispose]: threads[Symbol.dispose],
+  };
+}
+
+/**
+ * The same, loaded when it is first asked or `loadAfterMs` from now: a server answers its first client sooner. What cannot
+ * be loaded then ends the process.
+ */
+export function createLateCheckScheduler(
+  { loadAfterMs = 300, ...options }: { readonly loadAfterMs?: number; readonly durations?: Histogram },
+): CheckScheduler & AsyncDisposable {
+  let loading: Promise<CheckScheduler & Disposable> | undefined;
+  let loaded: CheckScheduler | undefined;
+  async function load(): Promise<CheckScheduler> {
+    clearTimeout(timer);
+    return loaded = await (loading ??= createCheckScheduler(options));
+  }
+  const timer = setTimeout(load, loadAfterMs);
+  return {
+    check: (sql, by) =>
+      loaded === undefined ? load().then(({ check }) => check(sql, by)) : loaded.check(sql, by),
+    fingerprint: async (sql, by) => await (loaded ?? await load()).fingerprint(sql, by),
+    async [Symbol.asyncDispose]() {
+      clearTimeout(timer);
+      (await loading)?.[Symbol.dispose]();
+    },
   };
 }
 

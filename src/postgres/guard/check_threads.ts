@@ -31,15 +31,18 @@ type ThreadReply = CheckReply | { readonly task: "none"; readonly why: Unchecked
  * caller's next one comes after the other callers': whoever sends many waits for their own.
  *
  * @param options.budgetMs how long one check may take; then its thread is ended, and the next check gets a new one
+ * @param options.grammar PostgreSQL's
  */
-export function createCheckThreads({ budgetMs }: { readonly budgetMs: number }) {
+export function createCheckThreads(
+  { budgetMs, grammar }: { readonly budgetMs: number; readonly grammar: WebAssembly.Module },
+) {
   const gate = createGate({ places: maxThreads, placesPerCaller: 1, maxWaiting, maxWaitMs: Infinity });
   const idle: Thread[] = [];
   const busy = new Set<Thread>();
   const closing = new AbortController();
 
   async function runOnThread(request: CheckRequest): Promise<ThreadReply> {
-    const thread = idle.pop() ?? startThread();
+    const thread = idle.pop() ?? startThread(grammar);
     busy.add(thread);
     const reply = await thread.run(request, budgetMs);
     busy.delete(thread);
@@ -75,13 +78,10 @@ function none(why: Unchecked): ThreadReply {
 type Thread = ReturnType<typeof startThread>;
 
 /** A thread that runs one request at a time. */
-function startThread() {
-  // it reads the grammar, a file of the program's
+function startThread(grammar: WebAssembly.Module) {
   const worker = new Worker(import.meta.resolve("./check_worker.ts"), {
     type: "module",
-    deno: {
-      permissions: { read: true, env: false, ffi: false, net: false, run: false, sys: false, write: false },
-    },
+    deno: { permissions: "none" },
   });
   const { port1: port, port2: workerPort } = new MessageChannel();
   const ready = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ function startThread() {
     event.preventDefault();
     ended.resolve(none("broken"));
   };
-  worker.postMessage(undefined, [workerPort]);
+  worker.postMessage(grammar, [workerPort]);
   return {
     async run(request: CheckRequest, budgetMs: number): Promise<ThreadReply> {
       // to load the grammar is no part of a statement's budget

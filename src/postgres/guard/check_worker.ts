@@ -17,7 +17,8 @@ addEventListener("message", async (event) => {
   if (!(event instanceof MessageEvent)) return;
   const [port] = event.ports;
   if (port === undefined) return;
-  const guard = await createStatementGuard();
+  const grammar: WebAssembly.Module = event.data;
+  const guard = await createStatementGuard(grammar);
   port.onmessage = ({ data: { task, sql } }: MessageEvent<CheckRequest>) => {
     const reply: CheckReply = task === "check"
       ? { task, result: guard.check(sql) }

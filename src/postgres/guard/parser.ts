@@ -1,4 +1,5 @@
 import factory from "libpg-query/wasm/libpg-query.js";
+import { openPackedFiles } from "../../core/files/packed_files.ts";
 import { estimateNesting, maxCommentDepth, maxComments, maxNesting, readTokens } from "./nesting.ts";
 import { isRecord, listOf, type SyntaxNode, unwrap } from "./syntax_tree.ts";
 
@@ -15,9 +16,25 @@ type ParseResult =
 
 export type Parser = Awaited<ReturnType<typeof loadParser>>;
 
-/** Loads PostgreSQL's own grammar, which is WebAssembly. @param deepest estimate of nesting above which it refuses */
-export async function loadParser(deepest = maxNesting) {
-  let grammar = await loadGrammar();
+/** Compiles PostgreSQL's own grammar, which is WebAssembly; threads may share it. */
+export async function compileGrammar(): Promise<WebAssembly.Module> {
+  using packed = await openPackedFiles();
+  const bytes = packed === undefined
+    ? await Deno.readFile(new URL("libpg-query.wasm", import.meta.resolve("libpg-query/wasm/libpg-query.js")))
+    : await packed.read("libpg-query.wasm");
+  return await WebAssembly.compile(bytes);
+}
+
+/**
+ * @param options.grammar compiled already, which takes some milliseconds
+ * @param options.deepest estimate of nesting above which it refuses
+ */
+export async function loadParser(
+  options: { readonly grammar?: WebAssembly.Module | undefined; readonly deepest?: number } = {},
+) {
+  const { deepest = maxNesting } = options;
+  const compiled = options.grammar ?? await compileGrammar();
+  let grammar = await loadGrammar(compiled);
   let isReloading = false;
 
   /** A call that does not return leaves its frame on the stack of the WebAssembly, and some dozens of them break it. */
@@ -25,7 +42,7 @@ export async function loadParser(deepest = maxNesting) {
     if (isReloading) return;
     isReloading = true;
     try {
-      grammar = await loadGrammar();
+      grammar = await loadGrammar(compiled);
     } finally {
       isReloading = false;
     }
@@ -134,13 +151,27 @@ interface WasmModule {
 
 type Grammar = Awaited<ReturnType<typeof loadGrammar>>;
 
+interface FactoryOptions {
+  print(): void;
+  printErr(): void;
+  /** Gives the factory an instance in place of one of the package's file. */
+  instantiateWasm(imports: WebAssembly.Imports, use: (instance: WebAssembly.Instance) => void): void;
+}
+
 /**
- * Loads a fresh instance of the grammar in about 10 ms. It has its own memory, which is freed with the instance. The
- * package itself keeps one instance for the whole process, and that one may break.
+ * A fresh instance of the grammar. It has its own memory, which is freed with the instance. The package itself keeps one
+ * instance for the whole process, and that one may break.
  */
-export async function loadGrammar() {
-  const create: (options: { print(): void; printErr(): void }) => Promise<WasmModule> = factory;
-  const wasm = await create({ print() {}, printErr() {} });
+export async function loadGrammar(compiled: WebAssembly.Module) {
+  const create: (options: FactoryOptions) => Promise<WasmModule> = factory;
+  const wasm = await new Promise<WasmModule>((resolve, reject) => {
+    create({
+      print() {},
+      printErr() {},
+      instantiateWasm: (imports, use) =>
+        void WebAssembly.instantiate(compiled, imports).then(use).catch(reject),
+    }).then(resolve, reject);
+  });
 
   function withText<T>(text: string, use: (at: number) => T): T {
     const length = wasm.lengthBytesUTF8(text) + 1;

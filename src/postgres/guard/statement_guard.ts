@@ -60,9 +60,9 @@ interface Refusal {
 const maxDepth = 500;
 const tooDeep = "the statement is nested too deeply; split it with WITH";
 
-/** Loads PostgreSQL's grammar, which takes some milliseconds. */
-export async function createStatementGuard(): Promise<StatementGuard> {
-  const parser = await loadParser();
+/** @param grammar as `compileGrammar` gives it, where it is there already */
+export async function createStatementGuard(grammar?: WebAssembly.Module): Promise<StatementGuard> {
+  const parser = await loadParser({ grammar });
   return { check: (sql) => checkStatement(parser, sql), fingerprint: parser.fingerprint };
 }
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import { createCheckScheduler } from "../../../src/postgres/guard/check_scheduler.ts";
+import {
+  createCheckScheduler,
+  createLateCheckScheduler,
+} from "../../../src/postgres/guard/check_scheduler.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 
 const signal = new AbortController().signal;
@@ -31,6 +34,16 @@ Deno.test("short statements are checked at once, and what is too long is refused
     using checks = await createCheckScheduler();
     assert.deepEqual(checks.check(sql, by), guard.check(sql));
   }
+});
+
+Deno.test("checks that come before the grammar is loaded wait for it", async () => {
+  await using checks = createLateCheckScheduler({ loadAfterMs: 60_000 });
+  const early = checks.check("SELECT 1 FROM FROM", by);
+  assert.ok(early instanceof Promise);
+  const fingerprint = checks.fingerprint("SELECT 1", by);
+  assert.deepEqual(await early, guard.check("SELECT 1 FROM FROM"));
+  assert.equal(await fingerprint, guard.fingerprint("SELECT 1"));
+  assert.deepEqual(checks.check("SELECT 1", by), guard.check("SELECT 1"));
 });
 
 Deno.test("addresses without a token, and users, take turns", async () => {

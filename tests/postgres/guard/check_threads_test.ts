@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { createCheckThreads } from "../../../src/postgres/guard/check_threads.ts";
+import { compileGrammar } from "../../../src/postgres/guard/parser.ts";
 
 const signal = new AbortController().signal;
+const grammar = await compileGrammar();
 const columns = (count: number) => `SELECT ${Array(count).fill("x::int").join()}`;
 const short = { task: "check", sql: "SELECT 1" } as const;
 /** Takes some tenths of a second. */
 const long = { task: "check", sql: columns(14_000) } as const;
 
 Deno.test("callers take turns: one that sends many waits for its own", async () => {
-  using threads = createCheckThreads({ budgetMs: 60_000 });
+  using threads = createCheckThreads({ budgetMs: 60_000, grammar });
   const order: string[] = [];
   const run = async (caller: string, request: typeof long | typeof short) => {
     const { task } = await threads.run(request, { caller, signal });
@@ -27,7 +29,7 @@ Deno.test("callers take turns: one that sends many waits for its own", async () 
 });
 
 Deno.test("a check beyond its budget is given up, and the next one gets a new thread", async () => {
-  using threads = createCheckThreads({ budgetMs: 20 });
+  using threads = createCheckThreads({ budgetMs: 20, grammar });
   const by = { caller: "a", signal };
   assert.deepEqual(await threads.run(long, by), { task: "none", why: "overdue" });
   const endless = Promise.all(Array.from({ length: 3 }, () => threads.run(long, by)));
@@ -38,7 +40,7 @@ Deno.test("a check beyond its budget is given up, and the next one gets a new th
 });
 
 Deno.test("no more than a hundred checks of a caller wait, and those of who has gone do not", async () => {
-  using threads = createCheckThreads({ budgetMs: 60_000 });
+  using threads = createCheckThreads({ budgetMs: 60_000, grammar });
   const gone = new AbortController();
   const first = threads.run(short, { caller: "a", signal });
   const others = Array.from({ length: 100 }, () => threads.run(short, { caller: "a", signal: gone.signal }));

@@ -1,0 +1,52 @@
+import type { Config } from "../config/mod.ts";
+import type { Logger } from "../core/logger.ts";
+import type { CompletionProvider } from "../llm/provider.ts";
+import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
+import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
+import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
+import type { AnswerQuestion } from "../tool_server/questions/answer.ts";
+import { createAnswerByModel } from "../tool_server/questions/answer_by_model.ts";
+import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
+import type { History } from "../tool_server/questions/history.ts";
+import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
+
+export interface WordsOptions {
+  readonly llm: Config["llm"];
+  /** Absent where simple requests are answered by rules. */
+  readonly completion?: CompletionProvider;
+  /** Those that `completion` asks. */
+  readonly providers?: readonly CompletionProvider[];
+  readonly history: History;
+}
+
+/** What answers requests in words, by a model or by rules. Disposing of it stops reading catalogs. */
+export function answerQuestions(
+  { llm, completion, history }: WordsOptions,
+  guard: CheckScheduler,
+  logger: Logger,
+): Disposable & { readonly answerQuestion: AnswerQuestion } {
+  const now = Date.now;
+  if (completion === undefined) {
+    const schemas = createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger });
+    return { answerQuestion: createAnswerByRules({ schemas }), [Symbol.dispose]: schemas[Symbol.dispose] };
+  }
+  const isExcluded = createColumnPatterns(llm.excluded_columns);
+  const schemas = createCatalogCache({
+    prepare: ({ catalog, ...rest }) =>
+      createSchemaIndex({ catalog: withoutListedValues(catalog, isExcluded), ...rest }),
+    ...(llm.sample_values ? { samples: { excludedColumns: llm.excluded_columns } } : {}),
+    now,
+    logger,
+  });
+  const answerQuestion = createAnswerByModel({
+    completion,
+    schemas,
+    guard,
+    history,
+    schemaTokens: llm.schema_token_budget,
+    answerTimeoutMs: llm.request_timeout,
+    ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
+    now,
+  });
+  return { answerQuestion, [Symbol.dispose]: schemas[Symbol.dispose] };
+}
