@@ -10,17 +10,39 @@ const golden = new URL("golden/", import.meta.url);
  * the files.
  */
 export async function assertSnapshot(name: string, text: string): Promise<void> {
-  const file = new URL(name, golden);
-  if (Deno.env.get("UPDATE_SNAPSHOTS") === "1") {
-    assert.equal(Deno.env.get("CI"), undefined, "CI compares snapshots, it does not write them");
-    return await Deno.writeTextFile(file, text);
-  }
-  const expected = await Deno.readTextFile(file);
+  const expected = await expectedText(name, text);
   if (text === expected) return;
   const [actualLines, expectedLines] = [text.split("\n"), expected.split("\n")];
   let at = 0;
   while (actualLines[at] === expectedLines[at]) at++;
   assert.fail(`${name} differs, first in line ${at + 1}:\n- ${expectedLines[at]}\n+ ${actualLines[at]}`);
+}
+
+/**
+ * The same of lines that come in any order, and some of them once or several times, as those of a log. It names every line
+ * that is missing or too many: under which load a line comes is hard to see twice.
+ */
+export async function assertLinesSnapshot(name: string, text: string): Promise<void> {
+  const lines = new Set(text.trim().split("\n"));
+  const expected = new Set(
+    (await expectedText(name, [...lines].toSorted().join("\n") + "\n")).trim().split("\n"),
+  );
+  const differences = [
+    ...[...expected.difference(lines)].map((line) => `- ${line}`),
+    ...[...lines.difference(expected)].map((line) => `+ ${line}`),
+  ];
+  assert.ok(differences.length === 0, `${name} differs:\n${differences.join("\n")}`);
+}
+
+/** What a file holds; the text itself where the file was written anew with it. */
+async function expectedText(name: string, text: string): Promise<string> {
+  const file = new URL(name, golden);
+  if (Deno.env.get("UPDATE_SNAPSHOTS") === "1") {
+    assert.equal(Deno.env.get("CI"), undefined, "CI compares snapshots, it does not write them");
+    await Deno.writeTextFile(file, text);
+    return text;
+  }
+  return await Deno.readTextFile(file);
 }
 
 /** JSON over several lines, its members in their own order, the texts for people replaced. */
