@@ -1,20 +1,18 @@
 import {
-  ROOT_CONTEXT,
-  type Span as SdkSpan,
+  type Link,
+  type SpanContext,
   SpanKind as SdkKind,
+  type SpanStatus,
   SpanStatusCode,
-  trace,
   TraceFlags,
 } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import {
-  AlwaysOnSampler,
   BatchSpanProcessor,
+  RandomIdGenerator,
   type ReadableSpan,
   type SpanExporter,
-  type SpanProcessor,
-  TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { Config } from "../config/mod.ts";
 import { settlesWithin } from "../core/async/deadline.ts";
@@ -23,6 +21,7 @@ import { redactText } from "../core/redact.ts";
 import {
   type NewSpan,
   readTraceparent,
+  type RemoteSpan,
   type Span,
   type SpanAttributes,
   type SpanKind,
@@ -33,14 +32,14 @@ import { readAuthorities } from "./tls_files.ts";
 /** Spans that wait for the collector; those that end while so many wait are lost. Some 2 KB each. */
 const maxWaiting = 2_048;
 /** Spans sent at once: to write so many holds up everything else for about a millisecond. */
-const maxSentAtOnce = 128;
+const maxSentAtOnce = 256;
 const sendEveryMs = 1_000;
 /** For one batch with its retries. */
 const sendTimeoutMs = 10_000;
 /** How long a stop waits for the collector to take what is left. */
 const lastSendMs = 3_000;
-/** UTF-16 units of a value; what is longer is cut. */
-const longestValue = 8_192;
+/** UTF-16 units; what is longer is cut. */
+const longestText = 8_192;
 
 interface ExportTracesOptions extends Omit<Config["traces"], "endpoint"> {
   readonly endpoint: string;
@@ -55,61 +54,43 @@ interface ExportTracesOptions extends Omit<Config["traces"], "endpoint"> {
  * @throws {AppError} `invalid`, naming `traces.ca_file` where that cannot be used
  */
 export async function exportTraces(options: ExportTracesOptions): Promise<Tracer & AsyncDisposable> {
-  const { ca_file, sample_ratio, include_texts: includesTexts } = options;
+  const { ca_file, sample_ratio, version, logger } = options;
   const ca = ca_file === undefined ? undefined : await readAuthorities(ca_file, "traces.ca_file");
   const url = tracesUrl(options.endpoint);
-  const provider = new TracerProvider({
+  const exporter = new OTLPTraceExporter({
+    url,
+    headers: { ...options.headers },
+    timeoutMillis: sendTimeoutMs,
+    ...(ca !== undefined && { httpAgentOptions: { ca, keepAlive: true } }),
+  });
+  const queue = createQueue(exporter, url, logger);
+  const origin: Origin = {
     resource: resourceFromAttributes({
       "service.name": options.service_name,
-      "service.version": options.version,
+      "service.version": version,
       "service.instance.id": crypto.randomUUID(),
     }),
-    // what is not to be traced does not come here
-    sampler: new AlwaysOnSampler(),
-    spanLimits: { attributeValueLengthLimit: longestValue },
-    spanProcessors: [
-      boundedProcessor(
-        new OTLPTraceExporter({
-          url,
-          headers: { ...options.headers },
-          timeoutMillis: sendTimeoutMs,
-          ...(ca !== undefined && { httpAgentOptions: { ca, keepAlive: true } }),
-        }),
-        url,
-        options.logger,
-      ),
-    ],
-  });
-  const tracer = provider.getTracer("postern", options.version);
-
-  function start(
-    { name, kind, attributes, link }: NewSpan,
-    context: typeof ROOT_CONTEXT,
-    clockOffsetMs: number,
-  ): Span {
-    const span = tracer.startSpan(name, {
-      kind: kinds[kind],
-      attributes: { ...attributes },
-      startTime: timeOf(performance.now() + clockOffsetMs),
-      ...(link && { links: [{ context: contextOf(link.traceparent) }] }),
-    }, context);
-    return new RecordedSpan(span, clockOffsetMs, includesTexts, start);
-  }
-
+    scope: { name: "postern", version },
+    includesTexts: options.include_texts,
+    onEnd: queue.add,
+  };
   return {
     begin(traceparent, describe) {
       const parent = readTraceparent(traceparent);
       if (parent === undefined ? Math.random() >= sample_ratio : !parent.isSampled) return undefined;
-      const context = parent === undefined
-        ? ROOT_CONTEXT
-        : trace.setSpanContext(ROOT_CONTEXT, contextOf(traceparent ?? ""));
-      return start(describe(), context, Date.now() - performance.now());
+      const clockOffsetMs = Date.now() - performance.now();
+      return new RecordedSpan(describe(), parent && contextOf(parent), origin, clockOffsetMs);
     },
     async [Symbol.asyncDispose]() {
-      if (await settlesWithin(lastSendMs, provider.shutdown().catch(() => {}))) return;
-      options.logger.warn("The last traces are lost: the collector does not take them", { endpoint: url });
+      if (await settlesWithin(lastSendMs, queue.close().catch(() => {}))) return;
+      logger.warn("The last traces are lost: the collector does not take them", { endpoint: url });
     },
   };
+}
+
+/** As the standard variables have it, an address without the path of traces. */
+function tracesUrl(endpoint: string): string {
+  return /\/traces\/?$/.test(endpoint) ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`;
 }
 
 const kinds: Readonly<Record<SpanKind, SdkKind>> = {
@@ -118,13 +99,7 @@ const kinds: Readonly<Record<SpanKind, SdkKind>> = {
   client: SdkKind.CLIENT,
 };
 
-/** As the standard variables have it, an address without the path of traces. */
-function tracesUrl(endpoint: string): string {
-  return /\/traces\/?$/.test(endpoint) ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`;
-}
-
-function contextOf(traceparent: string) {
-  const { traceId = "", spanId = "" } = readTraceparent(traceparent) ?? {};
+function contextOf({ traceId, spanId }: Pick<RemoteSpan, "traceId" | "spanId">): SpanContext {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
 }
 
@@ -134,47 +109,111 @@ function timeOf(ms: number): [number, number] {
   return [seconds, Math.floor((ms - seconds * 1_000) * 1_000_000)];
 }
 
-type Start = (span: NewSpan, context: typeof ROOT_CONTEXT, clockOffsetMs: number) => Span;
+/** What the spans of a process have in common. */
+interface Origin {
+  readonly resource: ReadableSpan["resource"];
+  readonly scope: ReadableSpan["instrumentationScope"];
+  readonly includesTexts: boolean;
+  readonly onEnd: (span: ReadableSpan) => void;
+}
 
-class RecordedSpan implements Span {
-  #hasEnded = false;
+const ids = new RandomIdGenerator();
+const none: [] = [];
+const unset: SpanStatus = { code: SpanStatusCode.UNSET };
+const failed: SpanStatus = { code: SpanStatusCode.ERROR };
+
+/** A span as the exporter reads it. The SDK's own keeps and checks more, and takes twice the time. */
+class RecordedSpan implements Span, ReadableSpan {
+  readonly name: string;
+  readonly kind: SdkKind;
+  readonly attributes: Record<string, string | number | boolean> = {};
+  readonly links: Link[];
+  readonly startTime: [number, number];
+  endTime: [number, number] = [0, 0];
+  status = unset;
+  ended = false;
+  readonly parentSpanContext?: SpanContext;
+  private readonly context: SpanContext;
+
   constructor(
-    private readonly span: SdkSpan,
+    { name, kind, attributes, link }: NewSpan,
+    parent: SpanContext | undefined,
+    private readonly origin: Origin,
     /** Of the wall clock over the one that never goes back; the same for the whole trace, so that its times fit. */
     private readonly clockOffsetMs: number,
-    private readonly includesTexts: boolean,
-    private readonly start: Start,
-  ) {}
+  ) {
+    this.name = name;
+    this.kind = kinds[kind];
+    this.links = link instanceof RecordedSpan ? [{ context: link.context }] : none;
+    this.context = {
+      traceId: parent?.traceId ?? ids.generateTraceId(),
+      spanId: ids.generateSpanId(),
+      traceFlags: TraceFlags.SAMPLED,
+    };
+    if (parent !== undefined) this.parentSpanContext = parent;
+    this.set(attributes);
+    this.startTime = timeOf(performance.now() + clockOffsetMs);
+  }
+
   get traceId(): string {
-    return this.span.spanContext().traceId;
+    return this.context.traceId;
   }
   get traceparent(): string {
-    const { traceId, spanId } = this.span.spanContext();
-    return `00-${traceId}-${spanId}-01`;
+    return `00-${this.context.traceId}-${this.context.spanId}-01`;
   }
   begin(name: string, kind: SpanKind = "internal", attributes: SpanAttributes = {}): Span {
-    return this.start({ name, kind, attributes }, trace.setSpan(ROOT_CONTEXT, this.span), this.clockOffsetMs);
+    return new RecordedSpan({ name, kind, attributes }, this.context, this.origin, this.clockOffsetMs);
   }
   set(attributes: SpanAttributes): void {
-    this.span.setAttributes({ ...attributes });
+    for (const key in attributes) {
+      const value = attributes[key];
+      if (value !== undefined) this.attributes[key] = value;
+    }
   }
   setText(name: string, text: () => string): void {
-    if (this.includesTexts) this.span.setAttribute(name, redactText(text()));
+    if (this.origin.includesTexts) this.attributes[name] = redactText(text()).slice(0, longestText);
   }
   end(error?: string): void {
     // a reply may end twice: its reader leaves after its end
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
+    if (this.ended) return;
+    this.ended = true;
     if (error !== undefined) {
-      this.span.setAttribute("error.type", error);
-      this.span.setStatus({ code: SpanStatusCode.ERROR });
+      this.attributes["error.type"] = error;
+      this.status = failed;
     }
-    this.span.end(timeOf(performance.now() + this.clockOffsetMs));
+    this.endTime = timeOf(performance.now() + this.clockOffsetMs);
+    this.origin.onEnd(this);
+  }
+
+  spanContext(): SpanContext {
+    return this.context;
+  }
+  get resource(): Origin["resource"] {
+    return this.origin.resource;
+  }
+  get instrumentationScope(): Origin["scope"] {
+    return this.origin.scope;
+  }
+  get duration(): [number, number] {
+    const [[from, fromNs], [to, toNs]] = [this.startTime, this.endTime];
+    return toNs < fromNs ? [to - from - 1, toNs - fromNs + 1e9] : [to - from, toNs - fromNs];
+  }
+  get events(): [] {
+    return none;
+  }
+  get droppedAttributesCount(): number {
+    return 0;
+  }
+  get droppedEventsCount(): number {
+    return 0;
+  }
+  get droppedLinksCount(): number {
+    return 0;
   }
 }
 
-/** Sends spans in batches, one at a time, and keeps so many that wait. */
-function boundedProcessor(exporter: SpanExporter, endpoint: string, logger: Logger): SpanProcessor {
+/** Sends spans in batches, and keeps so many that wait. */
+function createQueue(exporter: SpanExporter, endpoint: string, logger: Logger) {
   let waiting = 0;
   let isLosing = false;
   let hadNoRoom = false;
@@ -214,8 +253,7 @@ function boundedProcessor(exporter: SpanExporter, endpoint: string, logger: Logg
     exportTimeoutMillis: sendTimeoutMs + 1_000,
   });
   return {
-    onStart: () => {},
-    onEnd(span: ReadableSpan) {
+    add(span: ReadableSpan): void {
       if (waiting >= maxWaiting) {
         hadNoRoom = true;
         return lose("there are more than the collector takes");
@@ -223,7 +261,7 @@ function boundedProcessor(exporter: SpanExporter, endpoint: string, logger: Logg
       waiting++;
       processor.onEnd(span);
     },
-    forceFlush: () => processor.forceFlush(),
-    shutdown: () => processor.shutdown(),
+    /** Sends what is left. */
+    close: () => processor.shutdown(),
   };
 }

@@ -78,7 +78,8 @@ const traceparent = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)
 
 /** Reads a `traceparent`; undefined for what is none (W3C Trace Context, section 3.2). */
 export function readTraceparent(text: string | null | undefined): RemoteSpan | undefined {
-  const [, version, traceId, spanId, flags = "", rest] = traceparent.exec(text ?? "") ?? [];
+  if (text === null || text === undefined) return undefined;
+  const [, version, traceId, spanId, flags = "", rest] = traceparent.exec(text) ?? [];
   if (traceId === undefined || spanId === undefined) return undefined;
   // a later version may have more in it, and this one nothing
   if (version === "ff" || (version === "00" && rest !== undefined)) return undefined;
