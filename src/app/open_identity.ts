@@ -18,17 +18,26 @@ import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
 
+import type { OpenAuthorizationServer, OpenAuthorizationServerOptions } from "./open_authorization_server.ts";
+
 /** Everything that tells a server who is calling. */
 export interface Identity extends AsyncDisposable {
   readonly authenticator: Authenticator;
-  readonly login: Login;
+  /** Absent where nobody may log in with `authenticate_user`. */
+  readonly login?: Login;
+  /** The built-in authorization server; absent where there is none. */
+  readonly oauth?: OpenAuthorizationServer;
 }
 
 export interface IdentityOptions {
   readonly auth: Config["http"]["auth"];
+  /** How the built-in authorization server is reached; absent where there is none. */
+  readonly oauth?:
+    | Pick<OpenAuthorizationServerOptions, "issuer" | "dataDir" | "resource" | "allowedOrigins">
+    | undefined;
   readonly sessions: Sessions;
   readonly files: FileWatch;
-  /** Told of each API token that ends. */
+  /** Told of each API token and each grant that ends. */
   readonly onEnded: (principal: Principal) => void;
   readonly audit: AuditTrail | undefined;
   /** Told of each attempt to log in. */
@@ -44,10 +53,11 @@ const sweepEveryMs = 1_000;
  * @throws {AppError} `invalid`, with the line, for a file that does not parse
  */
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
-  const { auth, sessions, logger } = options;
+  const { auth, sessions, audit, metrics, logger } = options;
   await using opening = new AsyncDisposableStack();
   const tokens = await openTokens(options, opening);
-  const users = await openUsers(options, opening);
+  const late: { oauth?: OpenAuthorizationServer } = {};
+  const users = await openUsers(options, opening, () => late.oauth?.grants.reconcile());
   for (const path of [auth.token_file, auth.user_file]) {
     const warning = await openFileWarning(path, { rootMayShareWithGroup: true });
     if (warning !== undefined) logger.warn(warning);
@@ -57,14 +67,15 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   }
   const passwords = createPasswordHasher();
   opening.defer(() => passwords.close());
+  const limiter = createLimiter(auth, logger);
   const login = createLogin({
     users,
     passwords,
     sessions,
-    limiter: createLimiter(auth, logger),
+    limiter,
     onLogin(report) {
       options.onLogin(report);
-      const { username, address, result, reason, sessionId, requestId } = report;
+      const { username, address, result, reason, sessionId, via, requestId } = report;
       options.metrics.logins.of(reason ?? result).add();
       options.audit?.record({
         event: "login",
@@ -73,18 +84,43 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
         address,
         ...(reason === undefined ? {} : { reason }),
         ...(sessionId === undefined ? {} : { principal: `session:${sessionId}` }),
+        ...(via === undefined ? {} : { operation: via }),
         ...(requestId === undefined ? {} : { request: requestId }),
       });
     },
   });
-  const own = createAuthenticator({ tokens, sessions, now: Date.now });
   const provider = auth.identity_provider;
   const issuer = provider &&
     opening.use((await import("./open_issuer.ts")).openIssuer(provider, { ...options, users }));
+  if (options.oauth !== undefined) {
+    const { openAuthorizationServer } = await import("./open_authorization_server.ts");
+    late.oauth = opening.use(
+      await openAuthorizationServer({
+        ...options.oauth,
+        oauth: auth.oauth,
+        users,
+        login,
+        limiter,
+        onEnded: options.onEnded,
+        audit,
+        metrics,
+        logger,
+      }),
+    );
+  }
+  const { methods } = auth;
+  const { oauth } = late;
   const stack = opening.move();
+  const own = createAuthenticator({
+    ...(methods.api_tokens ? { tokens } : {}),
+    ...(methods.password_login ? { sessions } : {}),
+    ...(oauth === undefined ? {} : { grants: oauth.grants }),
+    now: Date.now,
+  });
   return {
     authenticator: issuer === undefined ? own : withIssuer(own, issuer),
-    login,
+    ...(methods.password_login ? { login } : {}),
+    ...(oauth === undefined ? {} : { oauth }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -117,7 +153,11 @@ async function openTokens(options: IdentityOptions, stack: AsyncDisposableStack)
   return tokens;
 }
 
-async function openUsers(options: IdentityOptions, stack: AsyncDisposableStack): Promise<UserDirectory> {
+async function openUsers(
+  options: IdentityOptions,
+  stack: AsyncDisposableStack,
+  onReloaded: () => void,
+): Promise<UserDirectory> {
   const { auth: { user_file: path, max_failed_attempts_before_lockout }, audit, sessions, metrics, logger } =
     options;
   const late: { watcher?: CredentialWatcher } = {};
@@ -127,7 +167,10 @@ async function openUsers(options: IdentityOptions, stack: AsyncDisposableStack):
     now: Date.now,
     logger,
     beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
-    onReloaded: () => sessions.reconcile(users),
+    onReloaded() {
+      sessions.reconcile(users);
+      onReloaded();
+    },
     onLockout(user) {
       logger.warn("An account was locked after too many failed logins", { user });
       audit?.record({ event: "lockout", outcome: "ok", user });

@@ -9,6 +9,7 @@ import { type AccessLog, createAccessLog } from "../http/access_log.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
 import { createSessions, type Sessions } from "../identity/sessions.ts";
 import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
+import { builtInIssuer } from "./built_in_issuer.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./give_up_permissions.ts";
 import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
@@ -160,6 +161,8 @@ async function runToolServer(running: Running): Promise<void> {
     ? undefined
     : await (await import("./open_completion.ts")).openCompletion({ config, files, metrics, logger });
   using history = openHistory(config, logger);
+  // of the built-in authorization server, once there is one
+  const grants = { end: (_id: string): unknown => undefined };
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   using incidents = createIncidentLog(logger, audit);
   await using toolServer = await createToolServer({
@@ -169,7 +172,10 @@ async function runToolServer(running: Running): Promise<void> {
     words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
     offers: (tool) => offersTool(config.builtins, tool),
     scopesByTool: scopesByTool(config.http.auth),
-    endSession: sessions.end,
+    endSession(id) {
+      sessions.end(id);
+      grants.end(id);
+    },
     audit,
     onCall: incidents.called,
     serverInfo: running.serverInfo,
@@ -186,7 +192,7 @@ async function runToolServer(running: Running): Promise<void> {
       void logStartupWarnings(toolServer.replaceDatabases(list), logger);
     });
   });
-  const serving = { ...running, toolServer, sessions, audit, incidents };
+  const serving = { ...running, toolServer, sessions, grants, audit, incidents };
   if (!config.http.enabled) await runStdio(serving);
   else if (demo) await runDemo(serving);
   else await runHttp(serving);
@@ -204,13 +210,14 @@ function scopesByTool({ identity_provider: provider }: Config["http"]["auth"]): 
 interface Serving extends Running {
   readonly toolServer: ToolServer;
   readonly sessions: Sessions;
+  readonly grants: { end: (id: string) => unknown };
   readonly audit: AuditTrail | undefined;
   readonly incidents: IncidentLog;
 }
 
 async function runHttp(serving: Serving): Promise<void> {
   const {
-    config: { http, builtins },
+    config: { http, builtins, data_dir: dataDir },
     sessions,
     audit,
     incidents,
@@ -223,9 +230,16 @@ async function runHttp(serving: Serving): Promise<void> {
   } = serving;
   const { openIdentity } = await import("./open_identity.ts");
   const { serveHttp } = await import("./serve_http.ts");
+  const issuer = builtInIssuer(http.auth);
   await using identity = http.auth.enabled
     ? await openIdentity({
       auth: http.auth,
+      oauth: issuer === undefined || dataDir === undefined ? undefined : {
+        issuer,
+        dataDir,
+        resource: http.resource_url ?? `${issuer.replace(/\/$/, "")}/mcp/v1`,
+        allowedOrigins: http.allowed_origins,
+      },
       sessions,
       files,
       onEnded: toolServer.endPrincipal,
@@ -235,14 +249,18 @@ async function runHttp(serving: Serving): Promise<void> {
       logger,
     })
     : undefined;
+  if (identity?.oauth !== undefined) serving.grants.end = identity.oauth.grants.end;
   await using server = await serveHttp({
     http,
     toolServer,
     files,
+    authorizationServer: identity?.oauth?.server,
     authentication: identity && {
       authenticator: identity.authenticator,
       requiredScopes: http.auth.identity_provider?.required_scopes ?? [],
-      ...(offersTool(builtins, "authenticate_user") ? { login: identity.login } : {}),
+      ...(identity.login !== undefined && offersTool(builtins, "authenticate_user")
+        ? { login: identity.login }
+        : {}),
       onRefusal: refusalCounter(serving),
     },
     metrics,

@@ -1,3 +1,5 @@
+import { isLoopback } from "../core/address.ts";
+import type { AuthorizationServer } from "../identity/authorization_server/authorization_server.ts";
 import { createClientAddress } from "../http/client_address.ts";
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
@@ -38,6 +40,8 @@ export async function serveHttp(options: {
   http: Config["http"];
   toolServer: ToolServer;
   authentication: Authentication | undefined;
+  /** Answers the paths of the built-in authorization server. */
+  authorizationServer?: AuthorizationServer | undefined;
   files: FileWatch;
   metrics: ServerMetrics;
   /** Told of each request; absent where nobody wants to know. */
@@ -46,15 +50,21 @@ export async function serveHttp(options: {
   tracer: Tracer | undefined;
   logger: Logger;
 }): Promise<ReloadingHttpServer> {
-  const { http, toolServer, authentication, files, metrics, access, tracer, logger } = options;
+  const { http, toolServer, authentication, authorizationServer, files, metrics, access, tracer, logger } =
+    options;
   const { inFlight, registry, serverInfo } = toolServer;
   const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, tracer, logger });
+  const issuer = authorizationServer && new URL(authorizationServer.issuer);
+  const routeOf = (path: string) => authorizationServer?.routeOf(path) ?? toolServerRoute(path);
   const checksOf = ({ allowed_hosts, allowed_origins, client_ip }: Config["http"]) => ({
     checkHostAndOrigin: createHostAndOriginCheck({
       address: http.address,
       authenticated: authentication !== undefined,
-      allowedHosts: allowed_hosts,
-      allowedOrigins: allowed_origins,
+      // an empty list means that others are not checked either
+      allowedHosts: issuer !== undefined && (allowed_hosts.length > 0 || isLoopback(http.address.host))
+        ? [...allowed_hosts, issuer.host]
+        : allowed_hosts,
+      allowedOrigins: issuer === undefined ? allowed_origins : [...allowed_origins, issuer.origin],
     }),
     crossOrigin: createCrossOrigin("toolServer", allowed_origins),
     clientAddress: createClientAddress({
@@ -65,11 +75,14 @@ export async function serveHttp(options: {
   let checks = checksOf(http);
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const provider = authentication && http.auth.identity_provider;
-  const protectedResource = provider && createProtectedResource({
-    resourceUrl: http.resource_url,
+  const issuers = [authorizationServer?.issuer, provider?.issuer].filter((each) => each !== undefined);
+  const protectedResource = issuers.length === 0 ? undefined : createProtectedResource({
+    resourceUrl: authorizationServer?.resource ?? http.resource_url,
     path: "/mcp/v1",
-    issuers: [provider.issuer],
-    requiredScopes: provider.required_scopes ?? [],
+    issuers,
+    requiredScopes: provider === undefined
+      ? authorizationServer?.scopes ?? []
+      : provider.required_scopes ?? [],
   });
   const endpoint = createEndpoint({
     ...(authentication === undefined ? {} : { authentication }),
@@ -98,15 +111,24 @@ export async function serveHttp(options: {
     }
     const preflight = crossOrigin.preflight(request);
     if (preflight !== undefined) return preflight;
-    const response = await endpoint.fetch(request, bindings);
+    const response = await answer(request, bindings);
     return crossOrigin.mark(request, protectedResource?.mark(request, response) ?? response);
+  }
+  async function answer(request: Request, bindings: RouteBindings): Promise<Response> {
+    if (authorizationServer === undefined || !request.url.includes("/oauth")) {
+      return await endpoint.fetch(request, bindings);
+    }
+    const { peer, requestId } = bindings;
+    const address = checks.clientAddress(peer, request.headers);
+    return await authorizationServer.handle({ request, address, requestId }) ??
+      await endpoint.fetch(request, bindings);
   }
   const listener = startListener({
     address: http.address,
     ...(tls === undefined ? {} : { tls }),
     handle: countRequests(
-      traceRequests(handle, toolServerRoute, tracer),
-      toolServerRoute,
+      traceRequests(handle, routeOf, tracer),
+      routeOf,
       metrics.ofRequests("tool_server"),
       access,
     ),

@@ -2,9 +2,12 @@ import { checkAuditFile } from "../audit/append_lines.ts";
 import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import type { ServerFile } from "../doctor/file_checks.ts";
+import { keyFile } from "../identity/authorization_server/cookie_keys.ts";
+import { checkGrantFile, grantFile } from "../identity/authorization_server/grant_store.ts";
 import { readTokenFile } from "../identity/tokens/token_file.ts";
 import { readUserFile } from "../identity/users/user_file.ts";
 import { checkHistoryFile, historyFile } from "../tool_server/questions/sqlite_history.ts";
+import { builtInIssuer } from "./built_in_issuer.ts";
 import { readAuthorities, readTls } from "./tls_files.ts";
 
 /** The files that a start ends with an error for if it cannot use them. Those of a database are not among them. */
@@ -28,9 +31,27 @@ export function serverFiles({ http, server, data_dir, audit, traces }: Config): 
       isCertificate: true,
     }]),
     ...(trail === undefined ? [] : [{ what: "audit trail", path: trail, read: () => checkAuditFile(trail) }]),
+    ...(data_dir === undefined || builtInIssuer(http.auth) === undefined
+      ? []
+      : oauthFiles(http.auth.oauth, data_dir)),
     ...(history === undefined
       ? []
       : [{ what: "history", path: history, read: () => checkHistoryFile(history) }]),
+  ];
+}
+
+function oauthFiles(oauth: Config["http"]["auth"]["oauth"], dataDir: string): ServerFile[] {
+  const grants = grantFile(dataDir);
+  return [
+    { what: "OAuth clients and grants", path: grants, read: () => checkGrantFile(grants) },
+    {
+      what: "OAuth keys and pictures",
+      path: keyFile(dataDir),
+      read: async () => {
+        const { checkAuthorizationFiles } = await import("./open_authorization_server.ts");
+        await checkAuthorizationFiles(oauth, dataDir);
+      },
+    },
   ];
 }
 

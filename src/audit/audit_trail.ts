@@ -7,7 +7,7 @@ import type { LineMembers } from "./line_chain.ts";
 
 /** Something that the audit trail keeps. No field takes a statement's text, a password or a token. */
 export interface AuditEvent {
-  readonly event: "login" | "refusal" | "lockout" | "reload" | "administrator" | "tool_call";
+  readonly event: "login" | "oauth" | "refusal" | "lockout" | "reload" | "administrator" | "tool_call";
   /** `ok`, or a word or two on how it ended otherwise. */
   readonly outcome: string;
   /** Who called, as principalKey() names them. */
@@ -24,7 +24,9 @@ export interface AuditEvent {
   readonly sqlstate?: string;
   readonly rows?: number;
   readonly elapsed_ms?: number;
-  /** An administrator's operation, such as `add-user`. */
+  /** An OAuth client's ID. */
+  readonly client?: string;
+  /** An administrator's operation, such as `add-user`; of the event `oauth`, what was done. */
   readonly operation?: string;
   /** The file that was reloaded or changed. */
   readonly file?: string;
@@ -155,6 +157,7 @@ const memberNames = [
   "sqlstate",
   "rows",
   "elapsed_ms",
+  "client",
   "operation",
   "file",
   "reason",

@@ -39,6 +39,7 @@ function record(
     event: "administrator",
     operation: flags.operation,
     ...given("user", flags.username),
+    ...given("client", flags.clientId),
     ...given("database", flags.tokenDatabase),
     ...given("pipeline", flags.pipeline),
     ...ended,
@@ -88,6 +89,14 @@ async function perform(
       return await deleteUser(user, print, { warn });
     case "list-users":
       return await listUsers(user, print, { warn });
+    case "list-clients":
+    case "revoke-client": {
+      const { listClients, revokeClient } = await import("./client_operations.ts");
+      const clients = { dataDir: config.data_dir, json: flags.json };
+      return flags.operation === "list-clients"
+        ? await listClients(clients, print)
+        : await revokeClient({ ...clients, clientId: flags.clientId ?? "" }, print);
+    }
     case "ingest":
     case "index-pipeline":
     case "drop-index":

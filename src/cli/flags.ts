@@ -23,6 +23,8 @@ export type Operation =
   | "disable-user"
   | "delete-user"
   | "list-users"
+  | "list-clients"
+  | "revoke-client"
   | "verify-audit"
   | "probe"
   | "openapi"
@@ -189,6 +191,17 @@ export const flagGroups: readonly FlagGroup[] = [
       },
       { flag: "delete-user", operation: "delete-user", help: "Remove a user account" },
       { flag: "list-users", operation: "list-users", help: "List the user accounts" },
+      {
+        flag: "list-clients",
+        operation: "list-clients",
+        help: "List the OAuth clients, and who let them in",
+      },
+      {
+        flag: "revoke-client",
+        operation: "revoke-client",
+        placeholder: "ID",
+        help: "Remove the OAuth client with this ID; its access ends at once",
+      },
       { flag: "username", placeholder: "NAME", help: "The user to make, change or remove" },
       {
         flag: "password",
@@ -262,6 +275,8 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
     "disable-user",
     "delete-user",
     "list-users",
+    "list-clients",
+    "revoke-client",
     "ingest",
     "evaluate",
     "doctor",

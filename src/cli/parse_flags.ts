@@ -11,6 +11,8 @@ export interface ParsedFlags extends ConfigFlags {
   readonly json: boolean;
   /** `-remove-token`'s value: an id, or the beginning of a hash. */
   readonly tokenId?: string;
+  /** `-revoke-client`'s value. */
+  readonly clientId?: string;
   readonly tokenNote?: string;
   readonly tokenDatabase?: string;
   /** `never` or duration text that `parseDuration` reads. */
@@ -72,6 +74,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     json: option("json") === "true",
     ...optional("configPath", given.get("check-config")?.text ?? option("config")),
     ...optional("tokenId", tokenId),
+    ...optional("clientId", given.get("revoke-client")?.text),
     ...optional("tokenNote", option("token-note")),
     ...optional("tokenDatabase", option("token-database")),
     ...optional("tokenExpiry", checkExpiry(option("token-expiry"))),

@@ -15,8 +15,8 @@ const deprecatedSettings: Readonly<Record<string, string>> = {
   "knowledgebase": "there is no documentation search; use a pipeline over a table of documents instead",
   "identity":
     "claims in headers are not read; everyone who can reach a pipeline can ask about all its documents",
-  "http.auth.methods": "tokens and users are both accepted; nobody can use a method while its file is empty",
-  "http.auth.oauth": "there is no OAuth server; use tokens and users instead",
+  "http.auth.oauth.login_page.template_file":
+    "the login page is Postern's own; http.auth.oauth.login_page sets its texts, logo and colours",
   "http.client_ip.source": "set http.client_ip.header and trusted_proxies to have the header read",
   "databases[].allow_writes": "every database is read-only",
   "databases[].allow_llm_switching":

@@ -27,6 +27,7 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   for (const [index, database] of listOf(tree["databases"]).entries()) {
     checkConnection(database, ["databases", index], report);
   }
+  checkAuthentication(tree, ["http", "auth"], report);
   checkTls(tree, ["http", "tls"], report);
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
@@ -96,6 +97,22 @@ function checkTls(tree: ValueMap, path: SettingPath, report: Report): void {
     if (valueAt(tree, [...path, key]) === undefined) {
       report([...path, key], "is required where TLS is enabled");
     }
+  }
+}
+
+function checkAuthentication(tree: ValueMap, path: SettingPath, report: Report): void {
+  const auth = valueAt(tree, path);
+  if (valueAt(auth, ["enabled"]) === false) return;
+  const isOn = (name: string) => valueAt(auth, ["methods", name]) !== false;
+  if (!["api_tokens", "password_login", "oauth"].some(isOn)) {
+    report([...path, "methods"], "at least one of api_tokens, password_login and oauth must be true");
+  }
+  if (valueAt(tree, ["http", "enabled"]) !== true) return;
+  if (isOn("oauth") && valueAt(auth, ["oauth", "issuer"]) !== undefined && tree["data_dir"] === undefined) {
+    report(
+      ["data_dir"],
+      `is required where ${formatPath([...path, "oauth", "issuer"])} is given: it keeps clients and grants`,
+    );
   }
 }
 

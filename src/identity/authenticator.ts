@@ -32,18 +32,20 @@ export interface Authenticator {
   ): Principal | undefined | Promise<Principal | undefined>;
 }
 
-/** Knows API tokens and sessions; without sessions only API tokens let a caller in. */
+/** Knows API tokens, sessions, and access tokens of the built-in authorization server; each only where it is given. */
 export function createAuthenticator(
-  options: { tokens: TokenSource; sessions?: SessionSource; now: () => number },
+  options: { tokens?: TokenSource; sessions?: SessionSource; grants?: SessionSource; now: () => number },
 ) {
-  const { tokens, sessions, now } = options;
+  const { tokens, sessions, grants, now } = options;
   const known = createLatestByText<PresentedToken>({ maxBytes: maxKnownBytes });
 
   function principalOf(presented: PresentedToken): Principal | undefined {
     const time = now();
     // both are always looked up, so that the time does not tell which kind a token is of
-    const token = tokens.find(presented, time);
-    const session = sessions?.find(presented, time);
+    const token = tokens?.find(presented, time);
+    // a file is asked about access tokens, which takes longer; a token that is good for nothing is always asked for there
+    const session = sessions?.find(presented, time) ??
+      (token === undefined ? grants?.find(presented, time) : undefined);
     if (token === undefined) return session && { kind: "session", ...session };
     const { id, database } = token;
     return { kind: "token", id, ...(database === null ? {} : { database }) };

@@ -29,6 +29,11 @@ export type LoginResult =
   | { readonly kind: "failed" }
   | NotTried;
 
+/** As LoginResult, of a login that opens no session. */
+export type VerifyResult =
+  | { readonly kind: "verified"; readonly account: UserRecord }
+  | Exclude<LoginResult, { kind: "success" }>;
+
 /** Whether the password is right is not told. */
 type NotTried = { readonly kind: "rate_limited" | "busy"; readonly retryAfterSeconds: number };
 
@@ -39,8 +44,10 @@ export interface LoginReport {
   readonly result: LoginResult["kind"];
   /** Of one that failed. */
   readonly reason?: "unknown_user" | "wrong_password" | "locked" | "disabled";
-  /** Of a success. */
+  /** Of a success that opened a session. */
   readonly sessionId?: string;
+  /** Where the password was typed, if not in `authenticate_user`. */
+  readonly via?: "oauth";
   readonly requestId?: string;
 }
 
@@ -66,7 +73,7 @@ export function createLogin(options: LoginOptions) {
 
   async function decide(
     request: LoginRequest,
-  ): Promise<NotTried | { kind: "success"; session: NewSession } | { kind: "failed"; reason: Reason }> {
+  ): Promise<NotTried | { kind: "success"; user: UserRecord } | { kind: "failed"; reason: Reason }> {
     const { username, address } = request;
     const limitedBefore = limited(address);
     if (limitedBefore !== undefined) return limitedBefore;
@@ -79,13 +86,13 @@ export function createLogin(options: LoginOptions) {
     if (comparison === "not_admitted") return { kind: "busy", retryAfterSeconds: 1 };
     const user = users.find(username);
     const reason = refusal(user, comparison === "match" && user?.passwordHash === hash);
-    if (reason === undefined) {
+    if (reason === undefined && user !== undefined) {
       users.recordLogin(username);
-      return { kind: "success", session: sessions.start(username, user?.createdAt ?? undefined) };
+      return { kind: "success", user };
     }
     limiter.recordFailed(address);
     users.recordFailedLogin(username);
-    return { kind: "failed", reason };
+    return { kind: "failed", reason: reason ?? "unknown_user" };
   }
 
   async function compare(
@@ -112,26 +119,46 @@ export function createLogin(options: LoginOptions) {
     }
   }
 
+  async function run<T>(
+    request: LoginRequest,
+    via: Pick<LoginReport, "via">,
+    onSuccess: (user: UserRecord) => { readonly result: T; readonly sessionId?: string },
+  ): Promise<T | Exclude<LoginResult, { kind: "success" }>> {
+    const { username, address, requestId } = request;
+    const decision = await decide(request);
+    const named = requestId !== undefined && { requestId };
+    const report = { username, address, result: decision.kind, ...named, ...via };
+    switch (decision.kind) {
+      case "success": {
+        const { result, ...opened } = onSuccess(decision.user);
+        onLogin({ ...report, ...opened });
+        return result;
+      }
+      case "failed":
+        onLogin({ ...report, reason: decision.reason });
+        return { kind: "failed" };
+      default:
+        onLogin(report);
+        return decision;
+    }
+  }
+
   return {
     /** @throws the signal's reason where it aborts while the login waits */
-    async authenticate(request: LoginRequest): Promise<LoginResult> {
-      const { username, address, requestId } = request;
-      const decision = await decide(request);
-      const named = requestId !== undefined && { requestId };
-      const report = { username, address, result: decision.kind, ...named };
-      switch (decision.kind) {
-        case "success": {
-          const { id, token, expiresAt } = decision.session;
-          onLogin({ ...report, sessionId: id });
-          return { kind: "success", sessionToken: token, expiresAt };
-        }
-        case "failed":
-          onLogin({ ...report, reason: decision.reason });
-          return { kind: "failed" };
-        default:
-          onLogin(report);
-          return decision;
-      }
+    authenticate(request: LoginRequest): Promise<LoginResult> {
+      return run<LoginResult>(request, {}, ({ username, createdAt }) => {
+        const session: NewSession = sessions.start(username, createdAt ?? undefined);
+        const { id: sessionId, token: sessionToken, expiresAt } = session;
+        return { result: { kind: "success", sessionToken, expiresAt }, sessionId };
+      });
+    },
+    /** As authenticate(), for the login page: limited, counted and told in the same way, but it opens no session. */
+    verify(request: LoginRequest): Promise<VerifyResult> {
+      return run<VerifyResult>(
+        request,
+        { via: "oauth" },
+        (account) => ({ result: { kind: "verified", account } }),
+      );
     },
   };
 }

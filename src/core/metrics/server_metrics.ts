@@ -154,6 +154,18 @@ export function createServerMetrics() {
     help: "Sessions of users who are logged in.",
     labels: [],
   });
+  const oauthEvents = createCounters({
+    name: "postern_oauth_events_total",
+    help:
+      "What the built-in authorization server did: registrations, grants, refreshes, denials, revocations, " +
+      "refused requests for tokens, and codes or refresh tokens that were used twice.",
+    labels: ["event"],
+  });
+  const oauthGrants = createGauges({
+    name: "postern_oauth_grants",
+    help: "Grants that the built-in authorization server gave and that have not ended.",
+    labels: [],
+  });
   const reloads = createCounters({
     name: "postern_reloads_total",
     help: "Reloads of files while the server ran, by what was read and whether it could be used.",
@@ -258,6 +270,8 @@ export function createServerMetrics() {
       issuerRefusals,
       issuerRequests,
       sessions,
+      oauthEvents,
+      oauthGrants,
       reloads,
       providerCalls,
       providerSeconds,
@@ -282,6 +296,8 @@ export function createServerMetrics() {
     issuerRefusals,
     issuerRequests,
     sessions,
+    oauthEvents,
+    oauthGrants,
     connections,
     connectionsMax,
     waiting,

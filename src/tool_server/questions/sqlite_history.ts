@@ -1,7 +1,12 @@
-import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../core/app_error.ts";
-import { isOpenToOthers } from "../../core/files/file_access.ts";
+import {
+  checkSqliteFile,
+  inTransaction,
+  openSqliteFile,
+  type SqliteLayout,
+} from "../../core/files/sqlite_file.ts";
 import type { Logger } from "../../core/logger.ts";
 import {
   entriesPerOwner,
@@ -35,7 +40,7 @@ const unknownGeneration = -1;
  * @throws {AppError} `invalid`, `conflict` or `unavailable`, naming the path, where the file cannot be used
  */
 export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions): History {
-  const file = openFile(path);
+  const file = openSqliteFile(path, layout);
   const statements = prepareStatements(file);
   const expiry = () => now() - entryLifetimeMs;
   let isClosed = false;
@@ -64,25 +69,6 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
     }
   }
 
-  function rollBack(): void {
-    try {
-      file.exec("ROLLBACK");
-    } catch {
-      // SQLite has done so by itself, as where the disk is full; Deno before 2.9 cannot tell whether it has
-    }
-  }
-
-  function transaction(change: () => void): void {
-    file.exec("BEGIN IMMEDIATE");
-    try {
-      change();
-      file.exec("COMMIT");
-    } catch (error) {
-      rollBack();
-      throw error;
-    }
-  }
-
   // the program may have stood still for long, and nothing waits for a call yet
   clearExpired(noLimit);
 
@@ -105,13 +91,13 @@ export function createSqliteHistory({ path, now, logger }: SqliteHistoryOptions)
         statements.clearOld.run(owner, owner, entriesPerOwner);
         statements.clearExpired.run(expiry(), expiredPerAdd);
       };
-      orWarn("write the history to", () => transaction(keep), undefined);
+      orWarn("write the history to", () => inTransaction(file, keep), undefined);
     },
 
     forget(owner) {
       try {
         const count = Number(statements.count.get(owner, expiry())?.count);
-        transaction(() => {
+        inTransaction(file, () => {
           statements.forget.run(owner);
           statements.beginGeneration.run(owner, now());
         });
@@ -171,152 +157,39 @@ function asEntry(row: Readonly<Record<string, unknown>>): HistoryEntry {
   };
 }
 
-/** The layout below; a file with a higher one is a newer program's. */
-const layoutVersion = 1;
-
-const layout = `
-  CREATE TABLE turns (
-    id INTEGER PRIMARY KEY,
-    owner TEXT NOT NULL,
-    database TEXT NOT NULL,
-    question TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('statement', 'question')),
-    reply TEXT NOT NULL,
-    at INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX turns_by_owner ON turns (owner, id);
-  CREATE INDEX turns_by_time ON turns (at);
-  PRAGMA user_version = ${layoutVersion};`;
-
-// beside the layout and not in its number: a program that does not know it works with the file all the same
-const forgotten = `
-  CREATE TABLE IF NOT EXISTS forgotten (
-    owner TEXT PRIMARY KEY,
-    generation INTEGER NOT NULL,
-    at INTEGER NOT NULL
-  ) STRICT;`;
-
-// a call waits on the event loop's thread: rather lose an entry than hold up everyone behind another process's lock
-const longestWaitMs = 25;
-const longestWaitAtOpeningMs = 5000;
-
-/**
- * Opens the SQLite file, which it makes where it is missing, readable by its owner alone. Several processes may have
- * one file open.
- *
- * @throws {AppError} `invalid` for a file that is damaged or not of this kind, `conflict` for one of a newer program,
- * `unavailable` where it cannot be opened or made; each names the path
- */
-function openFile(path: string): DatabaseSync {
-  let database: DatabaseSync | undefined;
-  try {
-    makePrivate(path);
-    database = new DatabaseSync(path);
-    prepareDatabase(database, path);
-    return database;
-  } catch (error) {
-    database?.close();
-    throw error instanceof AppError ? error : cannotOpen(path, error);
-  }
-}
-
-function prepareDatabase(database: DatabaseSync, path: string): void {
-  // secure_delete: what is forgotten shall not stay readable in the file's free pages
-  database.exec(`
-    PRAGMA busy_timeout = ${longestWaitAtOpeningMs};
-    PRAGMA synchronous = NORMAL;
-    PRAGMA secure_delete = ON;`);
-  useWriteAheadLog(database);
-  if (pragma(database, "quick_check(1)") !== "ok") throw cannotOpen(path, new Error("malformed"));
-  database.exec("BEGIN IMMEDIATE");
-  const version = Number(pragma(database, "user_version"));
-  refuseNewer(path, version);
-  if (version === 0) database.exec(layout);
-  database.exec(forgotten);
-  database.exec("SELECT id, owner, database, question, kind, reply, at FROM turns LIMIT 0");
-  database.exec("SELECT owner, generation, at FROM forgotten LIMIT 0");
-  database.exec(`COMMIT; PRAGMA busy_timeout = ${longestWaitMs}`);
-}
-
-function refuseNewer(path: string, version: number): void {
-  if (version <= layoutVersion) return;
-  throw new AppError(
-    "conflict",
-    `Cannot open ${path}: a newer version of Postern wrote it (layout ${version}; this version knows up to ` +
-      `${layoutVersion}); run that version, or set data_dir to another folder`,
-  );
-}
-
-/** Where SQLite's file format has the user version: four bytes, the highest first. */
-const versionOffset = 60;
+const layout: SqliteLayout = {
+  kind: "history",
+  version: 1,
+  tables: `
+    CREATE TABLE turns (
+      id INTEGER PRIMARY KEY,
+      owner TEXT NOT NULL,
+      database TEXT NOT NULL,
+      question TEXT NOT NULL,
+      kind TEXT NOT NULL CHECK (kind IN ('statement', 'question')),
+      reply TEXT NOT NULL,
+      at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX turns_by_owner ON turns (owner, id);
+    CREATE INDEX turns_by_time ON turns (at)`,
+  additions: `
+    CREATE TABLE IF NOT EXISTS forgotten (
+      owner TEXT PRIMARY KEY,
+      generation INTEGER NOT NULL,
+      at INTEGER NOT NULL
+    ) STRICT;`,
+  probes: [
+    "SELECT id, owner, database, question, kind, reply, at FROM turns LIMIT 0",
+    "SELECT owner, generation, at FROM forgotten LIMIT 0",
+  ],
+  synchronous: "NORMAL",
+  // rather lose an entry than hold up everyone behind another process's lock
+  longestWaitMs: 25,
+};
 
 /**
  * Whether a history could be opened, by the beginning of its file alone: nothing is made, changed or locked.
  *
  * @throws {AppError} as createSqliteHistory; one that does not exist yet can be made
  */
-export async function checkHistoryFile(path: string): Promise<void> {
-  let header: Uint8Array;
-  try {
-    using file = await Deno.open(path);
-    header = new Uint8Array(versionOffset + 4);
-    if ((await file.read(header) ?? 0) < header.length) return;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
-    throw cannotOpen(path, error);
-  }
-  refuseNewer(path, new DataView(header.buffer).getUint32(versionOffset));
-}
-
-/** Tries again by itself: SQLite does not wait for others that change the mode of a new file at the same moment. */
-function useWriteAheadLog(database: DatabaseSync): void {
-  const pauseMs = 20;
-  for (let waited = 0;; waited += pauseMs) {
-    try {
-      return database.exec("PRAGMA journal_mode = WAL");
-    } catch (error) {
-      if (waited >= longestWaitAtOpeningMs || !String(error).includes("locked")) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
-    }
-  }
-}
-
-function pragma(database: DatabaseSync, name: string): unknown {
-  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-}
-
-/** Before SQLite sees the path: the files that it makes beside this one get this one's mode. */
-function makePrivate(path: string): void {
-  Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  try {
-    Deno.openSync(path, { createNew: true, write: true, mode: 0o600 }).close();
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-  }
-  for (const file of [path, `${path}-wal`, `${path}-shm`]) tighten(file);
-}
-
-function tighten(file: string): void {
-  try {
-    if (isOpenToOthers(Deno.statSync(file))) Deno.chmodSync(file, 0o600);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
-function cannotOpen(path: string, cause: unknown): AppError {
-  if (cause instanceof Deno.errors.PermissionDenied) {
-    return new AppError("unavailable", `Cannot open ${path}: permission denied`, { cause });
-  }
-  const reason = cause instanceof Error ? cause.message : "";
-  if (/not a database|malformed|no such|already exists/.test(reason)) {
-    return new AppError(
-      "invalid",
-      `Cannot open ${path}: it is damaged or not a history file; remove it to start with an empty history`,
-      { cause },
-    );
-  }
-  return new AppError("unavailable", `Cannot open ${path}: ${reason || "the file system refused"}`, {
-    cause,
-  });
-}
+export const checkHistoryFile = (path: string): Promise<void> => checkSqliteFile(path, layout);

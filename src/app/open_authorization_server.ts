@@ -1,0 +1,170 @@
+import { extname } from "node:path";
+import type { AuditTrail } from "../audit/audit_trail.ts";
+import type { Config } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
+import { createSharedDeadline } from "../core/async/deadline.ts";
+import { readRegularBytes } from "../core/files/read_regular_file.ts";
+import type { Logger } from "../core/logger.ts";
+import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
+import type { Principal } from "../core/principal.ts";
+import { bodyTimeoutMs } from "../http/request_body.ts";
+import {
+  type AuthorizationServer,
+  createAuthorizationServer,
+  type OauthEvent,
+  type Picture,
+} from "../identity/authorization_server/authorization_server.ts";
+import { checkCookieKeys, openCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
+import { grantFile, openGrantStore } from "../identity/authorization_server/grant_store.ts";
+import { createGrants, type Grants } from "../identity/authorization_server/grants.ts";
+import type { Login } from "../identity/login.ts";
+import type { RateLimiter } from "../identity/rate_limiter.ts";
+import type { UserDirectory } from "../identity/users/user_directory.ts";
+
+type Oauth = Config["http"]["auth"]["oauth"];
+
+export interface OpenAuthorizationServerOptions {
+  readonly issuer: string;
+  readonly oauth: Oauth;
+  readonly dataDir: string;
+  /** What tokens are for: the address of the tool server. */
+  readonly resource: string;
+  readonly allowedOrigins: readonly string[];
+  readonly users: UserDirectory;
+  readonly login: Login;
+  readonly limiter: RateLimiter;
+  /** Told of each grant that ends. */
+  readonly onEnded: (principal: Principal) => void;
+  readonly audit: AuditTrail | undefined;
+  readonly metrics: ServerMetrics;
+  readonly logger: Logger;
+}
+
+export interface OpenAuthorizationServer extends Disposable {
+  readonly server: AuthorizationServer;
+  readonly grants: Grants;
+}
+
+/**
+ * Opens the built-in authorization server with its files in `data_dir`.
+ * @throws {AppError} where a file cannot be used
+ */
+export async function openAuthorizationServer(
+  options: OpenAuthorizationServerOptions,
+): Promise<OpenAuthorizationServer> {
+  const { issuer, oauth, dataDir, users, login, limiter, onEnded, metrics, logger } = options;
+  using opening = new DisposableStack();
+  const keys = await openCookieKeys(dataDir, Date.now());
+  const store = opening.use(openGrantStore({ path: grantFile(dataDir), now: Date.now, logger }));
+  const grants = opening.use(
+    createGrants({ store, accounts: users, onEnded: (session) => onEnded({ kind: "session", ...session }) }),
+  );
+  grants.reconcile();
+  opening.defer(metrics.oauthGrants.collect(() => [{ labels: [], value: grants.size }]));
+  const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
+  opening.defer(bodyTimeout.close);
+  const { login_page: page } = oauth;
+  const server = opening.use(
+    await createAuthorizationServer({
+      issuer,
+      resources: [options.resource],
+      lifetimesMs: {
+        accessToken: oauth.access_token_lifetime,
+        refreshToken: oauth.refresh_token_lifetime,
+        authorizationCode: oauth.authorization_code_lifetime,
+        deviceCode: oauth.device_code_lifetime,
+      },
+      allowRegistration: oauth.allow_dynamic_registration,
+      allowDocuments: oauth.allow_client_id_metadata_documents,
+      allowedRedirectUris: oauth.allowed_redirect_uris,
+      allowedOrigins: options.allowedOrigins,
+      branding: {
+        title: page.title,
+        subtitle: page.subtitle,
+        message: page.message,
+        footer: page.footer,
+        primaryColour: page.primary_colour,
+        secondaryColour: page.secondary_colour,
+      },
+      refreshLifetimeText: durationText(oauth.refresh_token_lifetime),
+      ...await readPictures(oauth),
+      cookieSecrets: keys.map(({ cookie_secret }) => cookie_secret),
+      store,
+      accounts: users,
+      login,
+      limiter,
+      bodyTimeout,
+      onEvent: (event) => tell(event, options),
+      logger,
+    }),
+  );
+  logger.info(`OAuth authorization server enabled, issuer ${issuer}`);
+  const stack = opening.move();
+  return { server, grants, [Symbol.dispose]: () => stack.dispose() };
+}
+
+/** Whether the files that it reads can be used, without making any. @throws {AppError} as openAuthorizationServer */
+export async function checkAuthorizationFiles(oauth: Oauth, dataDir: string): Promise<void> {
+  await checkCookieKeys(dataDir);
+  await readPictures(oauth);
+}
+
+const imageTypes: Readonly<Record<string, string>> = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".ico": "image/x-icon",
+};
+
+async function readPictures({ login_page }: Oauth): Promise<{ logo?: Picture; favicon?: Picture }> {
+  const logo = await readPicture("http.auth.oauth.login_page.logo_file", login_page.logo_file);
+  const favicon = await readPicture("http.auth.oauth.login_page.favicon_file", login_page.favicon_file);
+  return { ...(logo === undefined ? {} : { logo }), ...(favicon === undefined ? {} : { favicon }) };
+}
+
+async function readPicture(setting: string, path: string | undefined): Promise<Picture | undefined> {
+  if (path === undefined) return undefined;
+  const type = imageTypes[extname(path).toLowerCase()] ?? "application/octet-stream";
+  try {
+    return { type, bytes: Uint8Array.from(await readRegularBytes(path)) };
+  } catch (cause) {
+    if (cause instanceof AppError) throw new AppError(cause.code, `${setting}: ${cause.message}`, { cause });
+    const reason = cause instanceof Deno.errors.NotFound ? "it does not exist" : "it cannot be read";
+    throw new AppError("invalid", `${setting}: Cannot read ${path}: ${reason}`, { cause });
+  }
+}
+
+function durationText(ms: number): string {
+  const units = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000], ["second", 1_000]] as const;
+  const [name, unitMs] = units.find(([, unit]) => ms >= unit && ms % unit === 0) ?? ["second", 1_000];
+  const count = Math.round(ms / unitMs);
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
+/** Counts an event, and writes it to the log and the audit trail. */
+function tell(event: OauthEvent, { audit, metrics, logger }: OpenAuthorizationServerOptions): void {
+  const { event: operation, clientId, username, grantId, address, requestId, reason } = event;
+  metrics.oauthEvents.of(operation).add();
+  if (operation === "reuse") {
+    logger.warn("A code or refresh token was used twice: its grant has ended", {
+      client: clientId,
+      grant: grantId,
+      address,
+    });
+  } else if (operation === "failed") {
+    logger.debug("A request for a token was refused", { client: clientId, reason, address });
+    return;
+  }
+  audit?.record({
+    event: "oauth",
+    operation,
+    outcome: operation === "reuse" || operation === "deny" ? "refused" : "ok",
+    ...(grantId === undefined ? {} : { principal: `session:${grantId}` }),
+    ...(username === undefined ? {} : { user: username }),
+    ...(clientId === undefined ? {} : { client: clientId }),
+    ...(address === undefined ? {} : { address }),
+    ...(requestId === undefined ? {} : { request: requestId }),
+  });
+}

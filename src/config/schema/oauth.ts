@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { isLoopback } from "../../core/address.ts";
+import { parseDuration } from "../../core/duration.ts";
+import { filePath, list, section, text, toggle } from "./field_types.ts";
+
+/** A lifetime that is longer than nothing; the parsed value is in milliseconds. */
+const lifetime = () => {
+  const error = "expected a duration of a second or more, such as 10m, 1h or 30d";
+  return z.string({ error }).transform((value, context) => {
+    const ms = parseDuration(value);
+    if (ms !== undefined && ms >= 1_000) return ms;
+    context.addIssue({ code: "custom", message: error });
+    return z.NEVER;
+  });
+};
+
+/** RFC 8414, section 2, but for loopback, where no certificate is to be had. */
+const issuer = () => {
+  const error =
+    "expected a URL such as https://mcp.example.com, without a query or fragment; http:// only for this machine itself";
+  return z.string({ error }).refine(isIssuer, { error });
+};
+
+function isIssuer(value: string): boolean {
+  if (!/^https?:\/\/[^?#\s\\]+$/i.test(value)) return false;
+  const url = URL.parse(value);
+  if (url === null || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
+}
+
+/** RFC 8252, section 7: an app's own scheme, a claimed https URL, or loopback. */
+const redirectUri = () => {
+  const error =
+    "expected an https URL, an http URL of this machine itself, or a URL of an app's own scheme, without a fragment";
+  return z.string({ error }).refine(isRedirectUri, { error });
+};
+
+/** Schemes that a browser acts on by itself. */
+const schemesOfBrowsers =
+  /^(?:javascript|data|vbscript|file|blob|about|filesystem|view-source|ws|wss|ftp|mailto|tel):$/;
+
+function isRedirectUri(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null || value.includes("#") || /[\s\\]/.test(value)) return false;
+  if (url.username !== "" || url.password !== "") return false;
+  if (url.protocol === "https:") return true;
+  if (url.protocol === "http:") return isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
+  return !schemesOfBrowsers.test(url.protocol);
+}
+
+const colour = () => {
+  const error = 'expected a colour such as "#15AABF"';
+  return z.string({ error }).regex(/^#(?:[\da-f]{3}|[\da-f]{6})$/i, { error });
+};
+
+/** No SVG: it can hold scripts, and the page's own address would serve it. */
+const image = (...suffixes: readonly string[]) => {
+  const names = `.${suffixes.slice(0, -1).join(", .")} or .${suffixes.at(-1)}`;
+  return filePath().refine((value) => suffixes.some((suffix) => value.toLowerCase().endsWith(`.${suffix}`)), {
+    error: `expected a file whose name ends with ${names}`,
+  });
+};
+
+const loginPage = section({
+  title: text().prefault("Sign in").describe("Heading of the login page; your organisation's name, say"),
+  subtitle: text().prefault("Sign in to the database assistant").describe("Text below the heading"),
+  message: text().optional().describe("Notice above the form; a blank line begins a new paragraph"),
+  footer: text().optional().describe("Text below the form"),
+  logo_file: image("png", "jpg", "jpeg", "gif", "webp").optional().describe("Logo: PNG, JPEG, GIF or WebP"),
+  favicon_file: image("ico", "png").optional().describe("Icon of the browser's tab: ICO or PNG"),
+  primary_colour: colour().prefault("#0B7285").describe("Colour of buttons"),
+  secondary_colour: colour().prefault("#0C5460").describe(
+    "Colour of buttons under the pointer, and of links",
+  ),
+});
+
+/** The built-in authorization server; without an issuer there is none. Names and meaning are pgEdge's. */
+export const oauth = section({
+  issuer: issuer().optional().describe(
+    "Address under which clients reach this server; if set, users can log in with OAuth",
+  ),
+  access_token_lifetime: lifetime().prefault("1h").describe("How long an access token is valid"),
+  refresh_token_lifetime: lifetime().prefault("24h").describe(
+    "How long a client can be away before its user has to log in again",
+  ),
+  authorization_code_lifetime: lifetime().prefault("10m").describe(
+    "How long a client may take to exchange a code",
+  ),
+  device_code_lifetime: lifetime().prefault("15m").describe(
+    "How long a user may take to enter a device's code",
+  ),
+  allow_dynamic_registration: toggle().prefault(true).describe("Let clients register themselves (RFC 7591)"),
+  allow_client_id_metadata_documents: toggle().prefault(true).describe(
+    "Let a client's ID be the https URL of a document that describes it; Postern fetches that document",
+  ),
+  allowed_redirect_uris: list(redirectUri()).prefault([
+    "https://claude.ai/api/mcp/auth_callback",
+    "http://127.0.0.1/callback",
+    "http://localhost/callback",
+  ]).describe(
+    "Addresses to which a login may lead back, exactly; the port of this machine's own addresses may differ",
+  ),
+  login_page: loginPage.prefault({}),
+});
+
+/** Which ways in there are; a file that says nothing has all of them. */
+export const methods = section({
+  api_tokens: toggle().prefault(true).describe("Accept API tokens"),
+  password_login: toggle().prefault(true).describe("Offer `authenticate_user`"),
+  oauth: toggle().prefault(true).describe("Run the authorization server where `oauth.issuer` is set"),
+});
+
+export type OauthConfig = z.output<typeof oauth>;

@@ -1,0 +1,180 @@
+import { Buffer } from "node:buffer";
+import type { Login } from "../login.ts";
+import { isDocumentAddress } from "./client_metadata.ts";
+import type { Accounts } from "./grants.ts";
+import { type Page, pageHeaders, type Pages, type ShownClient } from "./pages.ts";
+import type {
+  Interaction,
+  InteractionResult,
+  KoaContext,
+  OidcClient,
+  OidcProvider,
+} from "./provider_types.ts";
+
+export interface InteractionOptions {
+  readonly provider: OidcProvider;
+  readonly pages: Pages;
+  readonly login: Login;
+  readonly accounts: Accounts;
+  /** Of the issuer, as browsers name it in `Origin`. */
+  readonly origin: string;
+  /** The path before `/oauth/…`; empty where there is none. */
+  readonly prefix: string;
+  /** How long a grant may be unused, for people. */
+  readonly lifetime: string;
+  /** Told when a user does not allow what a client asked for. */
+  readonly onDenied: (clientId: string) => void;
+}
+
+/** The part of an address that names an interaction. */
+const interactionPath = /^\/oauth\/interaction\/([\w-]{10,64})$/;
+
+/** Whom a page names. */
+export function shownClient(client: OidcClient | undefined, redirectUri?: string): ShownClient {
+  return {
+    name: client?.clientName,
+    host: client !== undefined && isDocumentAddress(client.clientId)
+      ? new URL(client.clientId).host
+      : undefined,
+    redirectUri,
+  };
+}
+
+/**
+ * The login page and the page that asks for consent. A browser gets at them only with the cookie that the authorization
+ * request gave it, and forms only from these pages themselves.
+ */
+export function createInteractionPages(options: InteractionOptions) {
+  const { provider, pages, login, accounts, origin, prefix, lifetime, onDenied } = options;
+
+  function show(context: KoaContext, page: Page, headers: Record<string, string> = {}): void {
+    context.status = page.status;
+    context.set({ ...pageHeaders(page, pages.styleHash), ...headers });
+    context.body = page.html;
+  }
+
+  async function finish(context: KoaContext, result: InteractionResult): Promise<void> {
+    const next = await provider.interactionResult(context.req, context.res, result);
+    context.redirect(next);
+    context.status = 303;
+    context.set({ "cache-control": "no-store" });
+    context.body = "";
+  }
+
+  async function logIn(
+    context: KoaContext,
+    interaction: Interaction,
+    fields: URLSearchParams,
+    caller: Caller,
+  ): Promise<void> {
+    const client = await clientOf(interaction);
+    const username = fields.get("username") ?? "";
+    const result = await login.verify({ username, password: fields.get("password") ?? "", ...caller });
+    if (result.kind === "verified") {
+      return await finish(context, { login: { accountId: result.account.username, remember: false } });
+    }
+    const problems = {
+      failed: [200, "User name or password is wrong, or the account is locked."],
+      rate_limited: [429, "Too many logins from your address have failed. Try again later."],
+      busy: [503, "Too many logins are waiting. Try again in a moment."],
+    } as const;
+    const [status, problem] = problems[result.kind];
+    const page = pages.login({ action: actionOf(interaction), client, username, problem, status });
+    show(context, page, result.kind === "failed" ? {} : { "retry-after": String(result.retryAfterSeconds) });
+  }
+
+  async function allow(context: KoaContext, interaction: Interaction): Promise<void> {
+    const { client_id: clientId } = interaction.params;
+    const username = interaction.session?.accountId;
+    const account = username === undefined ? undefined : accounts.find(username);
+    if (account === undefined || !account.enabled) {
+      return await deny(context, interaction, "the account is not enabled");
+    }
+    const grant = new provider.Grant({ accountId: account.username, clientId: String(clientId) });
+    for (const [resource, scopes] of askedScopes(interaction)) {
+      grant.addResourceScope(resource, scopes.join(" "));
+    }
+    await finish(context, { consent: { grantId: await grant.save() } });
+  }
+
+  function deny(context: KoaContext, interaction: Interaction, reason: string): Promise<void> {
+    onDenied(String(interaction.params["client_id"]));
+    return finish(context, { error: "access_denied", error_description: reason });
+  }
+
+  async function clientOf({ params }: Interaction): Promise<ShownClient> {
+    const redirectUri = params["redirect_uri"];
+    return shownClient(
+      await provider.Client.find(String(params["client_id"])),
+      typeof redirectUri === "string" ? redirectUri : undefined,
+    );
+  }
+
+  const actionOf = ({ uid }: Interaction) => `${prefix}/oauth/interaction/${uid}`;
+
+  async function render(context: KoaContext, interaction: Interaction): Promise<void> {
+    const action = actionOf(interaction);
+    const client = await clientOf(interaction);
+    if (interaction.prompt.name === "login") return show(context, pages.login({ action, client }));
+    const scopes = [...new Set(askedScopes(interaction).flatMap(([, names]) => names))];
+    const username = interaction.session?.accountId ?? "";
+    show(context, pages.consent({ action, client, username, scopes, lifetime }));
+  }
+
+  return {
+    show,
+    headersOf: (page: Page) => pageHeaders(page, pages.styleHash),
+    /** Answers what is about an interaction; whether that was so. */
+    async answer(context: KoaContext, callerOf: (context: KoaContext) => Caller): Promise<boolean> {
+      const uid = interactionPath.exec(context.path)?.[1];
+      if (uid === undefined) return false;
+      const interaction = await provider.interactionDetails(context.req, context.res).catch(() => undefined);
+      if (interaction?.uid !== uid) {
+        show(
+          context,
+          pages.error(
+            400,
+            "This login has expired, or it began in another browser. Start again from your application.",
+          ),
+        );
+        return true;
+      }
+      if (context.method !== "POST") {
+        await render(context, interaction);
+        return true;
+      }
+      // SameSite keeps the cookie away from forms of other pages already; not every browser knows that
+      if (context.get("origin") !== origin) {
+        show(
+          context,
+          pages.error(403, "This form was not sent from this page. Start again from your application."),
+        );
+        return true;
+      }
+      const fields = await readForm(context);
+      if (fields.get("action") === "deny") await deny(context, interaction, "the user did not allow it");
+      else if (interaction.prompt.name === "login") {
+        await logIn(context, interaction, fields, callerOf(context));
+      } else if (fields.get("action") === "allow") await allow(context, interaction);
+      else await render(context, interaction);
+      return true;
+    },
+  };
+}
+
+/** Who sent a form. */
+export interface Caller {
+  readonly address: string;
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+function askedScopes({ prompt }: Interaction): [string, readonly string[]][] {
+  return Object.entries(prompt.details.missingResourceScopes ?? {});
+}
+
+async function readForm({ req }: KoaContext): Promise<URLSearchParams> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk);
+  return new URLSearchParams(Buffer.concat(chunks).toString());
+}

@@ -1,0 +1,124 @@
+import { AppError } from "../../core/app_error.ts";
+import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
+import type { GrantStore, RecordKind } from "./grant_store.ts";
+import { accountMark, type Accounts } from "./grants.ts";
+import type { OidcModule } from "./provider_types.ts";
+
+export interface StoreAdapterOptions {
+  readonly store: GrantStore;
+  readonly accounts: Accounts;
+  /** Absent where documents do not describe clients. */
+  readonly documents: ClientDocuments | undefined;
+  /** Told when somebody uses for a second time what is good for one use. */
+  readonly onReuse: (kind: RecordKind, grantId: string) => void;
+  readonly oidc: OidcModule;
+}
+
+const kinds: ReadonlySet<string> = new Set<RecordKind>([
+  "Session",
+  "Interaction",
+  "Client",
+  "Grant",
+  "AuthorizationCode",
+  "DeviceCode",
+  "AccessToken",
+  "RefreshToken",
+]);
+
+function isRecordKind(name: string): name is RecordKind {
+  return kinds.has(name);
+}
+
+type Payload = Readonly<Record<string, unknown>>;
+
+/** How the provider reaches the store: its adapter of one kind of record. */
+export function createStoreAdapter(options: StoreAdapterOptions) {
+  const { store, accounts, documents, onReuse, oidc: { errors, Provider } } = options;
+
+  /** Client ID Metadata Documents are fetched here, since the provider's own fetch has no guard on Deno. */
+  async function findDocument(clientId: string): Promise<Payload | undefined> {
+    if (documents === undefined || !isDocumentAddress(clientId)) return undefined;
+    try {
+      return { ...await documents.find(clientId) };
+    } catch (error) {
+      if (error instanceof AppError) throw refusal(error, "invalid_client");
+      throw error;
+    }
+  }
+
+  function refusal(error: AppError, code: string): Error {
+    const { CustomOIDCProviderError = Error } = errors;
+    return new CustomOIDCProviderError(
+      error.code === "overloaded" ? "temporarily_unavailable" : code,
+      error.message,
+    );
+  }
+
+  function markOf(payload: Payload): string {
+    const account = accounts.find(String(payload["accountId"]));
+    const { AccessDenied = Error } = errors;
+    if (account === undefined) throw new AccessDenied("the account is gone");
+    return accountMark(account);
+  }
+
+  return (name: string) => {
+    if (!isRecordKind(name)) throw new AppError("internal", `Cannot keep records of the kind ${name}`);
+    const kind = name;
+    return {
+      upsert(id: string, payload: Payload, lifetimeSeconds: number | undefined) {
+        return settled(() => {
+          if (kind === "Client") {
+            try {
+              store.keepClient(id, payload);
+            } catch (error) {
+              throw error instanceof AppError ? refusal(error, "server_error") : error;
+            }
+          } else {
+            store.keep(
+              kind,
+              id,
+              kind === "Interaction" ? withoutCookie(payload) : payload,
+              (lifetimeSeconds ?? 0) * 1_000,
+              kind === "Grant" ? markOf(payload) : undefined,
+            );
+          }
+        });
+      },
+      async find(id: string): Promise<Payload | undefined> {
+        // of a device's code that was found by what its user typed nobody knows the code itself
+        if (kind === "DeviceCode" && Provider.ctx?.oidc.route === "device_resume") {
+          return store.findByMark(kind, id);
+        }
+        return store.find(kind, id) ?? (kind === "Client" ? await findDocument(id) : undefined);
+      },
+      findByUid: (uid: string) => settled(() => store.findByUid(uid)),
+      findByUserCode: (userCode: string) => settled(() => store.findByUserCode(userCode)),
+      destroy: (id: string) => settled(() => void store.end(kind, id)),
+      revokeByGrantId: (grantId: string) => settled(() => void store.endGrant(grantId)),
+      /** Of two that use a code or a refresh token at the same time, one is refused, and the grant ends. */
+      consume(id: string) {
+        return settled(() => {
+          if (store.use(kind, id)) return;
+          const grantId = String(store.find(kind, id)?.["grantId"] ?? "");
+          store.endGrant(grantId);
+          onReuse(kind, grantId);
+          const { InvalidGrant = Error } = errors;
+          throw new InvalidGrant("already used");
+        });
+      },
+    };
+  };
+}
+
+/** The provider waits for each operation; the store does it at once. */
+function settled<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => resolve(work()));
+}
+
+/** The login page's cookie stands in no record but as a hash. */
+function withoutCookie(payload: Payload): Payload {
+  const { session, ...rest } = payload;
+  if (typeof session !== "object" || session === null) return payload;
+  const { cookie: _cookie, ...kept } = session as Record<string, unknown>;
+  return { ...rest, session: kept };
+}

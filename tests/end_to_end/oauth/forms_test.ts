@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { administer, password } from "../../support/accounts.ts";
+import {
+  createFormBrowser,
+  createOauthClient,
+  type OauthServer,
+  redirectUri,
+  startOauthServer,
+} from "../../support/oauth_server.ts";
+import { createToolClient } from "../../support/tool_client.ts";
+import { waitUntil } from "../../support/wait_until.ts";
+
+type OauthClient = Awaited<ReturnType<typeof createOauthClient>>;
+
+async function pingStatus({ issuer }: OauthServer, token: unknown): Promise<number> {
+  const client = createToolClient({ url: issuer, token: String(token) });
+  const response = await client.post('{"jsonrpc":"2.0","id":1,"method":"ping"}');
+  await response.body?.cancel();
+  return response.status;
+}
+
+/** Logs in, allows, and returns what the client gets at its address. */
+async function authorize(
+  { issuer }: OauthServer,
+  client: OauthClient,
+  username = "alice",
+): Promise<URLSearchParams> {
+  const browser = createFormBrowser(issuer);
+  const login = await browser.open(client.authorizeUrl());
+  const consent = await browser.submit(login, { username, password, action: "login" });
+  const end = await browser.submit(consent, { action: "allow" });
+  assert.ok(end.url.startsWith(`${redirectUri}?`), end.url + end.html);
+  return new URL(end.url).searchParams;
+}
+
+async function tokensOf(oauth: OauthServer, client: OauthClient, username?: string) {
+  const { status, body } = await client.exchange(
+    (await authorize(oauth, client, username)).get("code") ?? "",
+  );
+  assert.equal(status, 200, JSON.stringify(body));
+  return { accessToken: String(body["access_token"]), refreshToken: String(body["refresh_token"]), body };
+}
+
+async function auditOf({ folder }: OauthServer): Promise<string> {
+  return await Deno.readTextFile(`${folder.path}/audit.log`);
+}
+
+Deno.test("a user logs in by forms, a client calls, refreshes and is revoked", async (t) => {
+  await using oauth = await startOauthServer();
+  const { issuer } = oauth;
+
+  await t.step("the metadata says what there is", async () => {
+    const response = await fetch(`${issuer}/.well-known/oauth-authorization-server`);
+    assert.deepEqual(await response.json(), {
+      issuer,
+      authorization_endpoint: `${issuer}/oauth/authorize`,
+      token_endpoint: `${issuer}/oauth/token`,
+      registration_endpoint: `${issuer}/oauth/register`,
+      device_authorization_endpoint: `${issuer}/oauth/device`,
+      revocation_endpoint: `${issuer}/oauth/revoke`,
+      response_types_supported: ["code"],
+      response_modes_supported: ["query"],
+      grant_types_supported: [
+        "authorization_code",
+        "refresh_token",
+        "urn:ietf:params:oauth:grant-type:device_code",
+      ],
+      code_challenge_methods_supported: ["S256"],
+      token_endpoint_auth_methods_supported: ["none"],
+      revocation_endpoint_auth_methods_supported: ["none"],
+      scopes_supported: ["mcp"],
+      authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: true,
+    });
+  });
+
+  const client = await createOauthClient(issuer);
+
+  await t.step("the pages name client, redirect and account, and let nothing else in", async () => {
+    const browser = createFormBrowser(issuer);
+    const login = await browser.open(client.authorizeUrl());
+    assert.equal(login.status, 200, login.html);
+    assert.match(login.html, /A client that calls itself “<strong>Test<\/strong>” asks to be let in/);
+    assert.doesNotMatch(login.html, /<script/);
+    const policy = login.headers.get("content-security-policy") ?? "";
+    assert.match(policy, /^default-src 'none'; img-src 'self'; style-src 'sha256-/);
+    assert.match(
+      policy,
+      /form-action 'self' http:\/\/127\.0\.0\.1:45678; frame-ancestors 'none'; base-uri 'none'$/,
+    );
+    assert.equal(login.headers.get("x-frame-options"), "DENY");
+    assert.equal(login.headers.get("cache-control"), "no-store");
+    const wrong = await browser.submit(login, { username: "alice", password: "wrong", action: "login" });
+    assert.match(wrong.html, /User name or password is wrong/);
+    const consent = await browser.submit(wrong, { username: "alice", password, action: "login" });
+    assert.match(consent.html, /account <strong>alice<\/strong>/);
+    assert.match(consent.html, /<code>mcp<\/code>/);
+    assert.match(consent.html, /a program on this machine \(127\.0\.0\.1\)/);
+    assert.match(consent.html, /Nobody has checked its name/);
+    const end = await browser.submit(consent, { action: "allow" });
+    const params = new URL(end.url).searchParams;
+    assert.equal(params.get("state"), "a state");
+    assert.equal(params.get("iss"), issuer);
+    assert.match(params.get("code") ?? "", /^[\w-]{43}$/);
+  });
+
+  await t.step("the token is good for calls, and the refresh token for one refresh", async () => {
+    const { accessToken, refreshToken, body } = await tokensOf(oauth, client);
+    assert.equal(body["token_type"], "Bearer");
+    assert.equal(body["expires_in"], 3600);
+    assert.equal(body["scope"], "mcp");
+    assert.equal(await pingStatus(oauth, accessToken), 200);
+    const next = await client.refresh(refreshToken);
+    assert.equal(next.status, 200, JSON.stringify(next.body));
+    assert.notEqual(next.body["refresh_token"], refreshToken);
+    assert.equal(await pingStatus(oauth, next.body["access_token"]), 200);
+    const reused = await client.refresh(refreshToken);
+    assert.deepEqual([reused.status, reused.body["error"]], [400, "invalid_grant"]);
+    for (const token of [accessToken, next.body["access_token"]]) {
+      assert.equal(await pingStatus(oauth, token), 401);
+    }
+    assert.equal((await client.refresh(String(next.body["refresh_token"]))).body["error"], "invalid_grant");
+    await waitUntil(
+      "the reuse is in the audit trail",
+      async () => (await auditOf(oauth)).includes('"operation":"reuse"'),
+    );
+  });
+
+  await t.step("of two refreshes at once one is refused, and the grant ends", async () => {
+    const { refreshToken } = await tokensOf(oauth, client);
+    const answers = await Promise.all([client.refresh(refreshToken), client.refresh(refreshToken)]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
+    const token = answers.find(({ status }) => status === 200)?.body["access_token"];
+    await waitUntil("the token is refused", async () => await pingStatus(oauth, token) === 401);
+  });
+
+  await t.step("a code is good once; a second use ends what came of the first", async () => {
+    const code = (await authorize(oauth, client)).get("code") ?? "";
+    const first = await client.exchange(code);
+    assert.equal(first.status, 200);
+    assert.equal((await client.exchange(code)).body["error"], "invalid_grant");
+    assert.equal(await pingStatus(oauth, first.body["access_token"]), 401);
+  });
+
+  await t.step("revocation by the client ends the grant", async () => {
+    const { accessToken, refreshToken } = await tokensOf(oauth, client);
+    assert.equal((await client.revoke(refreshToken)).status, 200);
+    assert.equal(await pingStatus(oauth, accessToken), 401);
+  });
+
+  await t.step("logout ends the grant of the token that calls it", async () => {
+    const { accessToken, refreshToken } = await tokensOf(oauth, client);
+    const { call } = createToolClient({ url: issuer, token: accessToken });
+    assert.equal((await call("logout", {})).isError, false);
+    assert.equal(await pingStatus(oauth, accessToken), 401);
+    assert.equal((await client.refresh(refreshToken)).body["error"], "invalid_grant");
+  });
+
+  await t.step("a restart keeps clients, grants and tokens", async () => {
+    const { accessToken, refreshToken } = await tokensOf(oauth, client);
+    await oauth.restart();
+    assert.equal(await pingStatus(oauth, accessToken), 200);
+    assert.equal((await client.refresh(refreshToken)).status, 200);
+  });
+
+  await t.step("another password, and an account that is disabled, end grants", async () => {
+    const alice = await tokensOf(oauth, client);
+    const bob = await tokensOf(oauth, client, "bob");
+    await administer(
+      oauth.folder,
+      "-update-user",
+      "-username",
+      "alice",
+      "-password",
+      "another password of hers",
+    );
+    await administer(oauth.folder, "-disable-user", "-username", "bob");
+    await waitUntil("the token is refused", async () => await pingStatus(oauth, alice.accessToken) === 401);
+    await waitUntil("the token is refused", async () => await pingStatus(oauth, bob.accessToken) === 401);
+    assert.equal((await client.refresh(alice.refreshToken)).body["error"], "invalid_grant");
+  });
+
+  await t.step("an administrator lists clients, and revokes one while the server runs", async () => {
+    const { accessToken } = await tokensOf(oauth, client, "carol");
+    const [listed] = JSON.parse(await administer(oauth.folder, "-list-clients", "-json"));
+    assert.equal(listed.client_id, client.clientId);
+    assert.equal(listed.client_name, "Test");
+    assert.equal(listed.grants.at(-1).username, "carol");
+    await administer(oauth.folder, "-revoke-client", client.clientId);
+    assert.equal(await pingStatus(oauth, accessToken), 401);
+    assert.equal(await administer(oauth.folder, "-list-clients"), "no clients\n");
+    const gone = await createFormBrowser(issuer).open(client.authorizeUrl());
+    assert.equal(gone.status, 400);
+    assert.match(gone.html, /does not know the application/);
+  });
+
+  await t.step("nothing that lets somebody in is in a file, the log or the audit trail", async () => {
+    const other = await createOauthClient(issuer);
+    const { accessToken, refreshToken } = await tokensOf(oauth, other, "carol");
+    await oauth.restart();
+    const files = [await auditOf(oauth), oauth.server().stderr()];
+    for await (const { name } of Deno.readDir(`${oauth.folder.path}/data`)) {
+      files.push(new TextDecoder("latin1").decode(await Deno.readFile(`${oauth.folder.path}/data/${name}`)));
+      const { mode } = await Deno.stat(`${oauth.folder.path}/data/${name}`);
+      assert.equal((mode ?? 0) & 0o077, 0, name);
+    }
+    for (const text of files) {
+      for (const secret of [accessToken, refreshToken]) assert.ok(!text.includes(secret));
+    }
+  });
+});
