@@ -3,7 +3,7 @@ import { loadConfig } from "../../src/config/mod.ts";
 import { optionsFor } from "./load_options.ts";
 
 /** Pages whose YAML is configuration, and nothing else is. */
-const pages = ["README.md", "docs/rag.md", "docs/operations.md"];
+const pages = ["README.md", "docs/rag.md", "docs/operations.md", "docs/identity_provider.md"];
 
 for (const page of pages) {
   const text = await Deno.readTextFile(new URL(`../../${page}`, import.meta.url));
