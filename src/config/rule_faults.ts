@@ -32,7 +32,7 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
   checkMetricsAddress(tree, context, report);
-  checkScopedTools(tree, report);
+  for (const server of ["http", "server"]) checkIdentityProvider(tree, server, report);
   checkCompletion(tree["llm"], report);
   checkPipelines(tree, report);
   checkSources(tree["pipelines"], report);
@@ -66,17 +66,25 @@ const together: readonly (readonly [string, string])[] = [
   ["sslkey", "sslcert"],
 ];
 
-/** A tool that is misspelt would need no scope. */
-function checkScopedTools(tree: ValueMap, report: Report): void {
-  for (const server of ["http", "server"]) {
-    const path = [server, "auth", "identity_provider", "scopes_by_tool"];
-    const scopes = valueAt(tree, path);
-    for (const tool of Object.keys(isMap(scopes) ? scopes : {})) {
-      if (server === "server") report([...path, tool], "has no effect: the RAG server has no tools");
-      else if (!builtinTools.some((name) => name === tool)) {
-        report([...path, tool], `there is no tool of that name: expected one of ${builtinTools.join(", ")}`);
-      }
-    }
+function checkIdentityProvider(tree: ValueMap, server: string, report: Report): void {
+  const path = [server, "auth", "identity_provider"];
+  if (!isMap(valueAt(tree, path))) return;
+  // a client would be sent to the address that the proxy knows
+  if (
+    valueAt(tree, [server, "client_ip", "header"]) !== undefined &&
+    valueAt(tree, [server, "resource_url"]) === undefined
+  ) {
+    report([server, "resource_url"], `is required behind a proxy where ${formatPath(path)} is given`);
+  }
+  const scopes = valueAt(tree, [...path, "scopes_by_tool"]);
+  for (const tool of Object.keys(isMap(scopes) ? scopes : {})) {
+    const fault = server === "server"
+      ? "has no effect: the RAG server has no tools"
+      // one that is misspelt would need no scope
+      : builtinTools.some((name) => name === tool)
+      ? undefined
+      : `there is no tool of that name: expected one of ${builtinTools.join(", ")}`;
+    if (fault !== undefined) report([...path, "scopes_by_tool", tool], fault);
   }
 }
 

@@ -149,6 +149,18 @@ for (const [title, answer] of faults) {
   });
 }
 
+Deno.test("an issuer that does not answer is given up, and others do not wait for it", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  const held = Promise.withResolvers<Response>();
+  server.answers.set("/introspect", () => held.promise);
+  const late = fixture.refusalOf("opaque");
+  assert.ok(await fixture.authenticate(await server.token()) !== undefined);
+  assert.match(await late ?? "", /^unavailable: /);
+  assert.match(fixture.log.join(""), /no answer within 5 s/);
+  held.resolve(Response.json({ active: false }));
+});
+
 Deno.test("the client's secret is read each time, and one that is refused is told of", async () => {
   await using fixture = await createFixture();
   const { server, secretFile } = fixture;

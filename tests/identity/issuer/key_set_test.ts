@@ -92,6 +92,23 @@ for (const [title, answer] of useless) {
   });
 }
 
+Deno.test("an issuer that moves its keys is asked where they are now", async () => {
+  await using fixture = await createIssuerFixture();
+  const { server } = fixture;
+  const { issuer } = server;
+  const next = await createIssuerKey("second");
+  server.answers.set("/keys", () => new Response(null, { status: 404 }));
+  server.answers.set("/moved", () => Response.json({ keys: [next.jwk] }));
+  server.answers.set("/.well-known/oauth-authorization-server", () => {
+    return Response.json({ issuer, jwks_uri: `${issuer}/moved` });
+  });
+  const token = await server.token({ key: next });
+  fixture.pass(60_000);
+  assert.equal(await fixture.refusalOf(token), "key");
+  fixture.pass(60_000);
+  assert.equal(await fixture.refusalOf(token), undefined);
+});
+
 Deno.test("a server whose issuer is down lets nobody in, says so, and tries again", async () => {
   const port = freePort();
   const key = await createIssuerKey("first");
