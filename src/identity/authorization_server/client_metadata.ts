@@ -143,6 +143,8 @@ export function createClientDocuments(options: ClientDocumentsOptions) {
       if (known !== undefined && known.until > elapsedMs()) return await known.found;
       const reading = read(clientId);
       const found = reading.then(({ metadata }) => metadata);
+      // whoever waits is told; nobody need wait
+      found.catch(() => {});
       keep(Infinity);
       try {
         keep((await reading).keptMs);

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { password } from "../../support/accounts.ts";
+import {
+  createFormBrowser,
+  createOauthClient,
+  post,
+  redirectUri,
+  startOauthServer,
+} from "../../support/oauth_server.ts";
+
+Deno.test("what an attacker sends to the authorization server leads nowhere", async (t) => {
+  await using oauth = await startOauthServer();
+  const { issuer } = oauth;
+  const client = await createOauthClient(issuer);
+
+  await t.step("a registration with an address that is not allowed is refused and named", async () => {
+    for (
+      const uri of [
+        "https://attacker.example/callback",
+        "http://127.0.0.1:1/other",
+        "http://127.0.0.1.attacker.example/callback",
+        "http://user@127.0.0.1/callback",
+        "https://claude.ai/api/mcp/auth_callback/",
+        "https://claude.ai/api/mcp/auth_callback?x=1",
+        "javascript:alert(1)",
+      ]
+    ) {
+      const { status, body } = await post(`${issuer}/oauth/register`, { redirect_uris: [redirectUri, uri] });
+      assert.deepEqual([status, body["error"]], [400, "invalid_redirect_uri"], uri);
+      assert.ok(String(body["error_description"]).includes(uri));
+    }
+    for (
+      const [wrong, field] of [[{ redirect_uris: "x" }, "redirect_uris"], [
+        { grant_types: ["password"] },
+        "grant_types",
+      ]] as const
+    ) {
+      const { status, body } = await post(`${issuer}/oauth/register`, wrong);
+      assert.equal(status, 400);
+      assert.ok(String(body["error_description"]).startsWith(`${field}: `), JSON.stringify(body));
+    }
+  });
+
+  await t.step(
+    "an authorization that is not as registered shows an error, or goes back with one",
+    async () => {
+      const browser = createFormBrowser(issuer);
+      for (
+        const changes of [
+          { redirect_uri: "https://claude.ai/api/mcp/auth_callback" },
+          { redirect_uri: "http://localhost:45678/callback" },
+          { client_id: "unknown" },
+          { client_id: "https://127.0.0.1/client.json" },
+        ]
+      ) {
+        const page = await browser.open(client.authorizeUrl(changes));
+        assert.deepEqual([page.status, page.url.startsWith(issuer)], [400, true], JSON.stringify(changes));
+        assert.match(page.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
+      }
+      for (
+        const [changes, error] of [
+          [{ code_challenge: undefined, code_challenge_method: undefined }, "invalid_request"],
+          [{ code_challenge_method: "plain" }, "invalid_request"],
+          [{ response_type: "token" }, "unsupported_response_type"],
+          [{ resource: "https://other.example/mcp" }, "invalid_target"],
+          [{ prompt: "none" }, "login_required"],
+        ] as const
+      ) {
+        const { url } = await browser.open(client.authorizeUrl(changes));
+        assert.ok(url.startsWith(redirectUri), url);
+        // what asks for a token in the fragment is told there (OAuth 2.0 Multiple Response Types, section 5)
+        const { searchParams: params } = new URL(url.replace("#", "?"));
+        assert.deepEqual([params.get("error"), params.get("iss")], [error, issuer]);
+      }
+    },
+  );
+
+  await t.step(
+    "a login of one browser is not another one's, and forms of other pages count for nothing",
+    async () => {
+      const own = createFormBrowser(issuer);
+      const login = await own.open(client.authorizeUrl());
+      const fields = { username: "alice", password, action: "login" };
+      const other = await createFormBrowser(issuer).submit(login, fields);
+      assert.equal(other.status, 400);
+      assert.match(other.html, /began in another browser/);
+      for (const origin of ["https://attacker.example", "null"]) {
+        assert.equal((await own.submit(login, fields, { origin })).status, 403);
+      }
+      const consent = await own.submit(login, fields);
+      assert.match(consent.html, /Allow access\?/);
+      const denied = new URL((await own.submit(consent, { action: "deny" })).url).searchParams;
+      assert.deepEqual([denied.get("error"), denied.get("iss"), denied.get("code")], [
+        "access_denied",
+        issuer,
+        null,
+      ]);
+    },
+  );
+
+  await t.step("who has logged in once is asked again", async () => {
+    const browser = createFormBrowser(issuer);
+    const consent = await browser.submit(await browser.open(client.authorizeUrl()), {
+      username: "alice",
+      password,
+      action: "login",
+    });
+    await browser.submit(consent, { action: "allow" });
+    assert.match((await browser.open(client.authorizeUrl())).html, /type="password"/);
+  });
+
+  await t.step("a code is of its client, its address and its verifier", async () => {
+    const other = await createOauthClient(issuer);
+    const codeOf = async () => {
+      const browser = createFormBrowser(issuer);
+      const login = await browser.open(client.authorizeUrl());
+      const consent = await browser.submit(login, { username: "alice", password, action: "login" });
+      return new URL((await browser.submit(consent, { action: "allow" })).url).searchParams.get("code") ?? "";
+    };
+    assert.equal((await other.exchange(await codeOf())).body["error"], "invalid_grant");
+    const changed = {
+      grant_type: "authorization_code",
+      redirect_uri: redirectUri,
+      code_verifier: "x".repeat(43),
+    };
+    assert.equal((await client.token({ ...changed, code: await codeOf() })).body["error"], "invalid_grant");
+  });
+
+  await t.step("names of clients are text, never HTML", async () => {
+    const named = await createOauthClient(issuer, { client_name: '<img src=x onerror="alert(1)">\u202e' });
+    const { html } = await createFormBrowser(issuer).open(named.authorizeUrl());
+    assert.match(html, /&lt;img src=x onerror=&quot;alert\(1\)&quot;&gt;”?<\/strong>/);
+    assert.doesNotMatch(html, /<img|\u202e/);
+  });
+
+  await t.step("no other path and no other method is the provider's", async () => {
+    for (
+      const path of [
+        "/oauth/jwks",
+        "/oauth/end_session/confirm",
+        "/.well-known/openid-configuration",
+        "/oauth",
+      ]
+    ) {
+      const response = await fetch(issuer + path);
+      await response.body?.cancel();
+      assert.equal(response.status, 404, path);
+    }
+    const response = await fetch(`${issuer}/oauth/token`);
+    await response.body?.cancel();
+    assert.deepEqual([response.status, response.headers.get("allow")], [405, "POST"]);
+  });
+
+  await t.step("failed logins are counted with those of authenticate_user", async () => {
+    const browser = createFormBrowser(issuer);
+    let page = await browser.open(client.authorizeUrl());
+    for (let attempt = 0; attempt < 10; attempt++) {
+      page = await browser.submit(page, { username: "nobody", password: "wrong", action: "login" });
+    }
+    const refused = await browser.submit(page, { username: "alice", password, action: "login" });
+    assert.equal(refused.status, 429);
+    assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+  });
+
+  await t.step("an address registers 60 times an hour, and no more", async () => {
+    let status = 201;
+    for (let attempt = 0; attempt < 60 && status !== 429; attempt++) {
+      ({ status } = await post(`${issuer}/oauth/register`, { redirect_uris: [redirectUri] }));
+    }
+    assert.equal(status, 429);
+  });
+});
