@@ -32,7 +32,9 @@ testWithPostgres("a call is one trace from the host's traceparent to PostgreSQL"
   await using database = await createTestDatabase();
   await using collector = createCollector();
   const entry = databaseEntry("main", database.name);
-  await using running = await startConfiguredServer(`databases: [${entry}]\n${traces(collector.url)}`);
+  await using running = await startConfiguredServer(
+    `databases: [${entry}]\nlog: { access: true }\n${traces(collector.url)}`,
+  );
   const { client, server, token } = running;
   const call = async (query: string, id: string, headers: Record<string, string> = {}, meta?: object) => {
     const params = { name: "query_database", arguments: { query }, ...(meta && { _meta: meta }) };
@@ -126,6 +128,10 @@ testWithPostgres("a call is one trace from the host's traceparent to PostgreSQL"
       ),
     );
     assert.match(server.stderr(), new RegExp(`A statement failed request=four trace_id=${host.traceId} `));
+    const answered = () =>
+      server.stderr().split("\n").filter((line) => /Request answered .*request=four/.test(line));
+    await waitUntil("the access log says so too", () => answered().length === 1);
+    assert.match(answered()[0] ?? "", new RegExp(`trace_id=${host.traceId}`));
     await call("DELETE FROM pg_class", "five", { traceparent });
     await collector.traceWith(isOf("five"));
     assert.equal(
