@@ -4,6 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import type { DoctorServer } from "../doctor/doctor.ts";
 import type { DoctorIssuer } from "../doctor/issuer_checks.ts";
 import { serverFiles } from "./start_faults.ts";
+import { opennessWarning } from "./rag/open_to_everyone.ts";
 import { openCompletion } from "./open_completion.ts";
 
 /** What the doctor looks at of the servers besides databases and pipelines. */
@@ -28,14 +29,20 @@ export async function openDoctorServer(
     keyFiles: llm.enabled ? keyFiles : [],
     files: serverFiles(config),
     issuers: await issuersOf(config),
+    openness: config.pipelines.length === 0 ? undefined : opennessWarning(config),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
 /** What loads for issuers is loaded where there is one. */
-async function issuersOf({ http }: Config): Promise<DoctorIssuer[]> {
-  const provider = http.enabled && http.auth.enabled ? http.auth.identity_provider : undefined;
-  if (provider === undefined) return [];
+async function issuersOf({ http, server }: Config): Promise<DoctorIssuer[]> {
+  const sections = [...(http.enabled ? [http.auth] : []), server.auth].filter(({ enabled }) => enabled);
+  // both servers may have the same
+  const providers = new Map(
+    sections.map(({ identity_provider: provider }) => [JSON.stringify(provider), provider]),
+  );
+  const configured = [...providers.values()].filter((provider) => provider !== undefined);
+  if (configured.length === 0) return [];
   const { issuerSettings } = await import("./open_issuer.ts");
-  return [issuerSettings(provider)];
+  return configured.map(issuerSettings);
 }

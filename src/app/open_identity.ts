@@ -5,40 +5,41 @@ import {
   type CredentialWatcher,
 } from "../identity/credentials/credential_watcher.ts";
 import type { CredentialText } from "../identity/credentials/yaml_entries.ts";
+import type { Issuer } from "../identity/issuer/issuer.ts";
 import { createLogin, type Login, type LoginReport } from "../identity/login.ts";
 import { createPasswordHasher } from "../identity/users/password_hashing.ts";
-import { createRateLimiter } from "../identity/rate_limiter.ts";
-import type { Sessions } from "../identity/sessions.ts";
+import { createRateLimiter, type RateLimiter } from "../identity/rate_limiter.ts";
+import { createSessions, type Sessions } from "../identity/sessions.ts";
 import { openTokenDirectory, type TokenDirectory } from "../identity/tokens/token_directory.ts";
 import { openUserDirectory, type UserDirectory } from "../identity/users/user_directory.ts";
-import type { Config } from "../config/mod.ts";
+import type { AuthConfig } from "../config/mod.ts";
 import { openFileWarning } from "../core/files/file_access.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Principal } from "../core/principal.ts";
-
 import type { OpenAuthorizationServer, OpenAuthorizationServerOptions } from "./open_authorization_server.ts";
 
 /** Everything that tells a server who is calling. */
-export interface Identity extends AsyncDisposable {
+export interface Identity {
   readonly authenticator: Authenticator;
-  /** Absent where nobody may log in with `authenticate_user`. */
+  /** Absent where nobody may log in with a password. */
   readonly login?: Login;
   /** The built-in authorization server; absent where there is none. */
   readonly oauth?: OpenAuthorizationServer;
+  readonly sessions: Sessions;
+  /** Tells from now on of each API token, session and grant that ends. */
+  onEnded(listener: (principal: Principal) => void): void;
 }
 
+/** How the built-in authorization server is reached. */
+export type OauthOptions = Pick<
+  OpenAuthorizationServerOptions,
+  "issuer" | "oauth" | "dataDir" | "resource" | "allowedOrigins"
+>;
+
 export interface IdentityOptions {
-  readonly auth: Config["http"]["auth"];
-  /** How the built-in authorization server is reached; absent where there is none. */
-  readonly oauth?:
-    | Pick<OpenAuthorizationServerOptions, "issuer" | "dataDir" | "resource" | "allowedOrigins">
-    | undefined;
-  readonly sessions: Sessions;
   readonly files: FileWatch;
-  /** Told of each API token and each grant that ends. */
-  readonly onEnded: (principal: Principal) => void;
   readonly audit: AuditTrail | undefined;
   /** Told of each attempt to log in. */
   readonly onLogin: (report: LoginReport) => void;
@@ -49,15 +50,108 @@ export interface IdentityOptions {
 const sweepEveryMs = 1_000;
 
 /**
- * Opens the credential files and watches them.
- * @throws {AppError} `invalid`, with the line, for a file that does not parse
+ * The identities of a process. Servers whose settings name the same files share their tokens, accounts, sessions and
+ * counts of failed logins. Which ways in there are, each server says for itself.
  */
-export async function openIdentity(options: IdentityOptions): Promise<Identity> {
-  const { auth, sessions, audit, metrics, logger } = options;
+export interface Identities extends AsyncDisposable {
+  /**
+   * @param oauth where the server has a built-in authorization server, whose tokens are for that server
+   * @throws {AppError} `invalid`, with the line, for a file that does not parse
+   */
+  open(auth: AuthConfig, oauth?: OauthOptions): Promise<Identity>;
+}
+
+export function createIdentities(options: IdentityOptions): Identities {
+  const stack = new AsyncDisposableStack();
+  const opened = new Map<string, Accounts>();
+  const issuers = new Map<string, Issuer>();
+  options.metrics.sessions.collect(() =>
+    [...opened.values()].map(({ sessions }) => ({ labels: [], value: sessions.size }))
+  );
+
+  async function issuerOf({ identity_provider: provider }: AuthConfig, { users }: Accounts, files: string) {
+    if (provider === undefined) return undefined;
+    const key = JSON.stringify([files, provider]);
+    const { openIssuer } = await import("./open_issuer.ts");
+    const issuer = issuers.get(key) ?? stack.use(openIssuer(provider, { ...options, users }));
+    issuers.set(key, issuer);
+    return issuer;
+  }
+
+  async function openOauth(accounts: Accounts, oauth: OauthOptions): Promise<OpenAuthorizationServer> {
+    const { openAuthorizationServer } = await import("./open_authorization_server.ts");
+    const server = stack.use(
+      await openAuthorizationServer({
+        ...options,
+        ...accounts,
+        onEnded: accounts.tellEnded,
+        ...oauth,
+      }),
+    );
+    accounts.onReloaded(() => server.grants.reconcile());
+    return server;
+  }
+
+  return {
+    async open(auth, oauthOptions) {
+      const files = JSON.stringify([auth.token_file, auth.user_file]);
+      const accounts = opened.get(files) ?? stack.use(await openAccounts({ ...options, auth }));
+      opened.set(files, accounts);
+      const { tokens, sessions, login, onEnded } = accounts;
+      const issuer = await issuerOf(auth, accounts, files);
+      const oauth = oauthOptions && await openOauth(accounts, oauthOptions);
+      const { methods } = auth;
+      const own = createAuthenticator({
+        ...(methods.api_tokens ? { tokens } : {}),
+        ...(methods.password_login ? { sessions } : {}),
+        ...(oauth === undefined ? {} : { grants: oauth.grants }),
+        now: Date.now,
+      });
+      return {
+        authenticator: issuer === undefined ? own : withIssuer(own, issuer),
+        ...(methods.password_login ? { login } : {}),
+        ...(oauth === undefined ? {} : { oauth }),
+        sessions,
+        onEnded,
+      };
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+interface OpenOptions extends IdentityOptions {
+  readonly auth: AuthConfig;
+}
+
+/** What servers share that have the same files. */
+interface Accounts extends Pick<Identity, "sessions" | "onEnded"> {
+  readonly tokens: TokenDirectory;
+  readonly users: UserDirectory;
+  readonly login: Login;
+  readonly limiter: RateLimiter;
+  /** Tells those who listen of a principal that has ended. */
+  readonly tellEnded: (principal: Principal) => void;
+  /** Tells from now on when accounts were read that somebody else had changed. */
+  onReloaded(listener: () => void): void;
+}
+
+/** Opens the credential files and watches them. */
+async function openAccounts(options: OpenOptions): Promise<Accounts & AsyncDisposable> {
+  const { auth, logger } = options;
   await using opening = new AsyncDisposableStack();
-  const tokens = await openTokens(options, opening);
-  const late: { oauth?: OpenAuthorizationServer } = {};
-  const users = await openUsers(options, opening, () => late.oauth?.grants.reconcile());
+  const endListeners: ((principal: Principal) => void)[] = [];
+  const tellEnded = (principal: Principal) => endListeners.forEach((listener) => listener(principal));
+  const sessions = opening.use(createSessions({
+    lifetimeMs: auth.session_lifetime,
+    now: Date.now,
+    onEnded: ({ id, username }) => tellEnded({ kind: "session", id, username }),
+  }));
+  const reloadListeners: (() => void)[] = [];
+  const tokens = await openTokens({ ...options, onEnded: tellEnded }, opening);
+  const users = await openUsers(options, opening, () => {
+    sessions.reconcile(users);
+    reloadListeners.forEach((listener) => listener());
+  });
   for (const path of [auth.token_file, auth.user_file]) {
     const warning = await openFileWarning(path, { rootMayShareWithGroup: true });
     if (warning !== undefined) logger.warn(warning);
@@ -89,49 +183,30 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
       });
     },
   });
-  const provider = auth.identity_provider;
-  const issuer = provider &&
-    opening.use((await import("./open_issuer.ts")).openIssuer(provider, { ...options, users }));
-  if (options.oauth !== undefined) {
-    const { openAuthorizationServer } = await import("./open_authorization_server.ts");
-    late.oauth = opening.use(
-      await openAuthorizationServer({
-        ...options.oauth,
-        oauth: auth.oauth,
-        users,
-        login,
-        limiter,
-        onEnded: options.onEnded,
-        audit,
-        metrics,
-        logger,
-      }),
-    );
-  }
-  const { methods } = auth;
-  const { oauth } = late;
   const stack = opening.move();
-  const own = createAuthenticator({
-    ...(methods.api_tokens ? { tokens } : {}),
-    ...(methods.password_login ? { sessions } : {}),
-    ...(oauth === undefined ? {} : { grants: oauth.grants }),
-    now: Date.now,
-  });
   return {
-    authenticator: issuer === undefined ? own : withIssuer(own, issuer),
-    ...(methods.password_login ? { login } : {}),
-    ...(oauth === undefined ? {} : { oauth }),
+    tokens,
+    users,
+    sessions,
+    login,
+    limiter,
+    tellEnded,
+    onEnded: (listener) => void endListeners.push(listener),
+    onReloaded: (listener) => void reloadListeners.push(listener),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-function createLimiter(auth: Config["http"]["auth"], logger: Logger) {
+function createLimiter(auth: AuthConfig, logger: Logger) {
   const { rate_limit_max_attempts: maxAttempts, rate_limit_window_minutes: minutes } = auth;
   logger.info(`[AUTH] Rate limiting enabled: ${maxAttempts} failed attempts per ${minutes} minutes per IP`);
   return createRateLimiter({ windowMs: minutes * 60_000, maxAttempts, now: () => performance.now() });
 }
 
-async function openTokens(options: IdentityOptions, stack: AsyncDisposableStack): Promise<TokenDirectory> {
+async function openTokens(
+  options: OpenOptions & { readonly onEnded: (principal: Principal) => void },
+  stack: AsyncDisposableStack,
+): Promise<TokenDirectory> {
   const { auth: { token_file: path }, logger } = options;
   const late: { watcher?: CredentialWatcher } = {};
   const tokens = await openTokenDirectory({
@@ -154,12 +229,11 @@ async function openTokens(options: IdentityOptions, stack: AsyncDisposableStack)
 }
 
 async function openUsers(
-  options: IdentityOptions,
+  options: OpenOptions,
   stack: AsyncDisposableStack,
   onReloaded: () => void,
 ): Promise<UserDirectory> {
-  const { auth: { user_file: path, max_failed_attempts_before_lockout }, audit, sessions, metrics, logger } =
-    options;
+  const { auth: { user_file: path, max_failed_attempts_before_lockout }, audit, metrics, logger } = options;
   const late: { watcher?: CredentialWatcher } = {};
   const users = await openUserDirectory({
     path,
@@ -167,10 +241,7 @@ async function openUsers(
     now: Date.now,
     logger,
     beforeWrite: (before, after) => late.watcher?.expectWrite(before, after),
-    onReloaded() {
-      sessions.reconcile(users);
-      onReloaded();
-    },
+    onReloaded,
     onLockout(user) {
       logger.warn("An account was locked after too many failed logins", { user });
       audit?.record({ event: "lockout", outcome: "ok", user });

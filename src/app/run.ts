@@ -1,13 +1,13 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
-import { type Config, offersTool } from "../config/mod.ts";
+import { type AuthConfig, type Config, offersTool } from "../config/mod.ts";
 import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { createLogOutput } from "../core/log_output.ts";
-import { createServerMetrics, type ServerMetrics } from "../core/metrics/server_metrics.ts";
+import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { type AccessLog, createAccessLog } from "../http/access_log.ts";
+import type { Authentication } from "../identity/authentication.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
-import { createSessions, type Sessions } from "../identity/sessions.ts";
 import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
 import { builtInIssuer } from "./built_in_issuer.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
@@ -21,6 +21,7 @@ import {
   openDemoDatabase,
   waitBoundsOf,
 } from "./open_databases.ts";
+import type { Identities, Identity, OauthOptions } from "./open_identity.ts";
 import type { HttpServer } from "./serve_http.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
@@ -53,6 +54,10 @@ interface Running extends RunOptions {
   readonly access: AccessLog | undefined;
   /** Absent where the configuration names no collector. */
   readonly tracer: Tracer | undefined;
+  readonly audit: AuditTrail | undefined;
+  readonly incidents: IncidentLog;
+  /** Absent where no server asks who is calling. */
+  readonly identities: Identities | undefined;
   readonly logger: Logger;
 }
 
@@ -96,7 +101,33 @@ export async function run(options: RunOptions): Promise<void> {
   const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
   const access = config.log.access ? createAccessLog(config.log.format, output) : undefined;
-  const running = { ...options, databases, files, onConfig, metrics, access, tracer, logger };
+  await using audit = config.audit.file === undefined
+    ? undefined
+    : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
+  using incidents = createIncidentLog(logger, audit);
+  const asks = (config.http.enabled && config.http.auth.enabled) || (rag && config.server.auth.enabled);
+  await using identities = asks && !demo
+    ? (await import("./open_identity.ts")).createIdentities({
+      files,
+      audit,
+      onLogin: incidents.loggedIn,
+      metrics,
+      logger,
+    })
+    : undefined;
+  const running: Running = {
+    ...options,
+    databases,
+    files,
+    onConfig,
+    metrics,
+    access,
+    tracer,
+    audit,
+    incidents,
+    identities,
+    logger,
+  };
   // before the server listens: without a listener, a signal that comes right then ends the process at once
   const ragStopped = rag ? untilStopped() : undefined;
   await using ragServer = rag ? await startRag(running) : undefined;
@@ -117,10 +148,15 @@ export async function run(options: RunOptions): Promise<void> {
 }
 
 async function startRag(running: Running): Promise<HttpServer> {
-  const { config, demo, databases, files, logger } = running;
+  const { config, demo, databases, files, audit, logger } = running;
   const { startRagServer } = await import("./rag/rag_server.ts");
+  const identity = await openIdentity(running, config.server.auth);
   const server = await startRagServer({
     ...(demo ? await demoPipelines(config, databases) : { config }),
+    ...(identity && {
+      identity: { ...identity, authentication: authenticationBy(identity, running, "rag_server") },
+    }),
+    audit,
     files,
     version: running.serverInfo.version,
     metrics: running.metrics,
@@ -147,24 +183,15 @@ async function demoPipelines(config: Config, { list: [shop] }: OpenDatabases) {
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
 async function runToolServer(running: Running): Promise<void> {
-  const { config, demo, databases, files, metrics, tracer, logger } = running;
-  await using audit = config.audit.file === undefined
-    ? undefined
-    : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
-  using sessions = createSessions({
-    lifetimeMs: config.http.auth.session_lifetime,
-    now: Date.now,
-    onEnded: ({ id, username }) => toolServer.endPrincipal({ kind: "session", id, username }),
-  });
-  metrics.sessions.collect(() => [{ labels: [], value: sessions.size }]);
+  const { config, demo, databases, files, metrics, tracer, audit, incidents, logger } = running;
+  const identity = config.http.enabled
+    ? await openIdentity(running, config.http.auth, oauthOf(config))
+    : undefined;
   await using completion = demo || !config.llm.enabled
     ? undefined
     : await (await import("./open_completion.ts")).openCompletion({ config, files, metrics, logger });
   using history = openHistory(config, logger);
-  // of the built-in authorization server, once there is one
-  const grants = { end: (_id: string): unknown => undefined };
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
-  using incidents = createIncidentLog(logger, audit);
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
@@ -173,8 +200,8 @@ async function runToolServer(running: Running): Promise<void> {
     offers: (tool) => offersTool(config.builtins, tool),
     scopesByTool: scopesByTool(config.http.auth),
     endSession(id) {
-      sessions.end(id);
-      grants.end(id);
+      identity?.sessions.end(id);
+      identity?.oauth?.grants.end(id);
     },
     audit,
     onCall: incidents.called,
@@ -183,6 +210,7 @@ async function runToolServer(running: Running): Promise<void> {
     tracer,
     logger,
   });
+  identity?.onEnded(toolServer.endPrincipal);
   const warned = logStartupWarnings(toolServer.databases, logger);
   let served = databases.list;
   running.onConfig((next) => {
@@ -192,7 +220,7 @@ async function runToolServer(running: Running): Promise<void> {
       void logStartupWarnings(toolServer.replaceDatabases(list), logger);
     });
   });
-  const serving = { ...running, toolServer, sessions, grants, audit, incidents };
+  const serving = { ...running, toolServer, identity };
   if (!config.http.enabled) await runStdio(serving);
   else if (demo) await runDemo(serving);
   else await runHttp(serving);
@@ -209,60 +237,18 @@ function scopesByTool({ identity_provider: provider }: Config["http"]["auth"]): 
 
 interface Serving extends Running {
   readonly toolServer: ToolServer;
-  readonly sessions: Sessions;
-  readonly grants: { end: (id: string) => unknown };
-  readonly audit: AuditTrail | undefined;
-  readonly incidents: IncidentLog;
+  readonly identity: Identity | undefined;
 }
 
 async function runHttp(serving: Serving): Promise<void> {
-  const {
-    config: { http, builtins, data_dir: dataDir },
-    sessions,
-    audit,
-    incidents,
-    toolServer,
-    files,
-    metrics,
-    access,
-    tracer,
-    logger,
-  } = serving;
-  const { openIdentity } = await import("./open_identity.ts");
+  const { config: { http }, identity, toolServer, files, metrics, access, tracer, logger } = serving;
   const { serveHttp } = await import("./serve_http.ts");
-  const issuer = builtInIssuer(http.auth);
-  await using identity = http.auth.enabled
-    ? await openIdentity({
-      auth: http.auth,
-      oauth: issuer === undefined || dataDir === undefined ? undefined : {
-        issuer,
-        dataDir,
-        resource: http.resource_url ?? `${issuer.replace(/\/$/, "")}/mcp/v1`,
-        allowedOrigins: http.allowed_origins,
-      },
-      sessions,
-      files,
-      onEnded: toolServer.endPrincipal,
-      audit,
-      onLogin: incidents.loggedIn,
-      metrics,
-      logger,
-    })
-    : undefined;
-  if (identity?.oauth !== undefined) serving.grants.end = identity.oauth.grants.end;
   await using server = await serveHttp({
     http,
     toolServer,
     files,
     authorizationServer: identity?.oauth?.server,
-    authentication: identity && {
-      authenticator: identity.authenticator,
-      requiredScopes: http.auth.identity_provider?.required_scopes ?? [],
-      ...(identity.login !== undefined && offersTool(builtins, "authenticate_user")
-        ? { login: identity.login }
-        : {}),
-      onRefusal: refusalCounter(serving),
-    },
+    authentication: identity && authenticationBy(identity, serving, "tool_server"),
     metrics,
     access,
     tracer,
@@ -274,9 +260,46 @@ async function runHttp(serving: Serving): Promise<void> {
   await untilStopped();
 }
 
+/** What tells a server's callers apart; undefined where it asks nobody. The demo has no accounts. */
+async function openIdentity(
+  { identities, demo }: Running,
+  auth: AuthConfig,
+  oauth?: OauthOptions,
+): Promise<Identity | undefined> {
+  return auth.enabled && !demo ? await identities?.open(auth, oauth) : undefined;
+}
+
+/** How the built-in authorization server is reached; undefined where there is none. */
+function oauthOf({ http, data_dir: dataDir }: Config): OauthOptions | undefined {
+  const issuer = builtInIssuer(http.auth);
+  return issuer === undefined || dataDir === undefined ? undefined : {
+    issuer,
+    oauth: http.auth.oauth,
+    dataDir,
+    resource: http.resource_url ?? `${issuer.replace(/\/$/, "")}/mcp/v1`,
+    allowedOrigins: http.allowed_origins,
+  };
+}
+
+function authenticationBy(
+  { authenticator, login }: Identity,
+  running: Running,
+  server: ServedBy,
+): Authentication {
+  const { builtins, ...config } = running.config;
+  const { auth } = server === "tool_server" ? config.http : config.server;
+  return {
+    authenticator,
+    requiredScopes: auth.identity_provider?.required_scopes ?? [],
+    // one switch for both servers: sessions of one may be good for the other
+    ...(login !== undefined && offersTool(builtins, "authenticate_user") ? { login } : {}),
+    onRefusal: refusalCounter(running, server),
+  };
+}
+
 /** What is told of requests that were refused for their token. */
-function refusalCounter({ incidents, metrics }: Serving): (address: string) => void {
-  const refused = metrics.refusals.of("tool_server", "unauthorized");
+function refusalCounter({ incidents, metrics }: Running, server: ServedBy): (address: string) => void {
+  const refused = metrics.refusals.of(server, "unauthorized");
   return (address) => {
     refused.add();
     incidents.refused(address);
@@ -294,7 +317,9 @@ async function runDemo(serving: Serving): Promise<void> {
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
     toolServer,
     files,
-    authentication: auth.enabled ? { authenticator, onRefusal: refusalCounter(serving) } : undefined,
+    authentication: auth.enabled
+      ? { authenticator, onRefusal: refusalCounter(serving, "tool_server") }
+      : undefined,
     metrics,
     access,
     tracer,

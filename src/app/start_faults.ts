@@ -1,5 +1,5 @@
 import { checkAuditFile } from "../audit/append_lines.ts";
-import type { Config } from "../config/mod.ts";
+import type { AuthConfig, Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import type { ServerFile } from "../doctor/file_checks.ts";
 import { keyFile } from "../identity/authorization_server/cookie_keys.ts";
@@ -18,12 +18,7 @@ export function serverFiles({ http, server, data_dir, audit, traces }: Config): 
   return [
     ...tlsFiles("http.tls", http.tls),
     ...tlsFiles("server.tls", server.tls),
-    ...(http.auth.enabled
-      ? [
-        { what: "token file", path: http.auth.token_file, read: () => readTokenFile(http.auth.token_file) },
-        { what: "user file", path: http.auth.user_file, read: () => readUserFile(http.auth.user_file) },
-      ]
-      : []),
+    ...credentialFiles([http.auth, server.auth]),
     ...(authorities === undefined ? [] : [{
       what: "certificate of traces.ca_file",
       path: authorities,
@@ -52,6 +47,16 @@ function oauthFiles(oauth: Config["http"]["auth"]["oauth"], dataDir: string): Se
         await checkAuthorizationFiles(oauth, dataDir);
       },
     },
+  ];
+}
+
+function credentialFiles(sections: readonly AuthConfig[]): ServerFile[] {
+  const enabled = sections.filter((auth) => auth.enabled);
+  const tokenFiles = new Set(enabled.map((auth) => auth.token_file));
+  const userFiles = new Set(enabled.map((auth) => auth.user_file));
+  return [
+    ...Array.from(tokenFiles, (path) => ({ what: "token file", path, read: () => readTokenFile(path) })),
+    ...Array.from(userFiles, (path) => ({ what: "user file", path, read: () => readUserFile(path) })),
   ];
 }
 

@@ -7,7 +7,15 @@ import type { LineMembers } from "./line_chain.ts";
 
 /** Something that the audit trail keeps. No field takes a statement's text, a password or a token. */
 export interface AuditEvent {
-  readonly event: "login" | "oauth" | "refusal" | "lockout" | "reload" | "administrator" | "tool_call";
+  readonly event:
+    | "login"
+    | "oauth"
+    | "refusal"
+    | "lockout"
+    | "reload"
+    | "administrator"
+    | "tool_call"
+    | "query";
   /** `ok`, or a word or two on how it ended otherwise. */
   readonly outcome: string;
   /** Who called, as principalKey() names them. */
@@ -18,6 +26,7 @@ export interface AuditEvent {
   readonly address?: string;
   readonly tool?: string;
   readonly database?: string;
+  readonly pipeline?: string;
   /** A hash of a statement: equal for equal statements; the statement cannot be had from it. */
   readonly fingerprint?: string;
   /** SQLSTATE of a statement that PostgreSQL refused or ended. */
@@ -153,6 +162,7 @@ const memberNames = [
   "address",
   "tool",
   "database",
+  "pipeline",
   "fingerprint",
   "sqlstate",
   "rows",

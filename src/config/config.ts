@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
 import { notifySocketFrom, passFileFrom, type Vendors, vendorsFrom } from "./environment_variables.ts";
 import { type PipelineConfig, pipelineSettings } from "./pipeline_settings.ts";
+import type { AuthConfig } from "./schema/auth.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
+import { isMap, valueAt, type ValueMap } from "./value_tree.ts";
 
 type ParsedDatabase = ParsedConfig["databases"][number];
 
@@ -27,31 +29,44 @@ export type Config = Omit<ParsedConfig, "databases" | "pipelines" | "defaults" |
 /**
  * The configuration that a server runs on, from what the file, variables and flags say together. Relative paths are taken
  * from `folder`.
+ *
+ * @param written what `parsed` was made from
  */
 export function createConfig(
   parsed: ParsedConfig,
+  written: ValueMap,
   folder: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Config {
   const { defaults: _defaults, api_keys: _apiKeys, ...rest } = parsed;
-  const { auth } = parsed.http;
   const passFile = passFileFrom(env);
   const notifySocket = notifySocketFrom(env);
   return {
     ...rest,
-    http: {
-      ...parsed.http,
-      auth: {
-        ...auth,
-        token_file: resolve(folder, auth.token_file),
-        user_file: resolve(folder, auth.user_file),
-      },
-    },
+    http: { ...parsed.http, auth: withAbsolutePaths(parsed.http.auth, folder) },
+    server: { ...parsed.server, auth: withAbsolutePaths(serverAuth(parsed, written), folder) },
     databases: parsed.databases.map(databaseConfig),
     pipelines: parsed.pipelines.map((pipeline) => pipelineSettings(pipeline, parsed)),
     vendors: vendorsFrom(env),
     ...(passFile ? { pass_file: passFile } : {}),
     ...(notifySocket ? { notify_socket: notifySocket } : {}),
+  };
+}
+
+/** What `server.auth` leaves out, but for `enabled`, is as in `http.auth`: both servers know the same callers. */
+function serverAuth({ http, server }: ParsedConfig, written: ValueMap): AuthConfig {
+  const own = valueAt(written, ["server", "auth"]);
+  const isOwn = (key: string) => key === "enabled" || (isMap(own) && Object.hasOwn(own, key));
+  // the built-in authorization server is the tool server's
+  const { oauth: _oauth, ...ofTools } = http.auth;
+  return { ...ofTools, ...Object.fromEntries(Object.entries(server.auth).filter(([key]) => isOwn(key))) };
+}
+
+function withAbsolutePaths<Auth extends AuthConfig>(auth: Auth, folder: string): Auth {
+  return {
+    ...auth,
+    token_file: resolve(folder, auth.token_file),
+    user_file: resolve(folder, auth.user_file),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   takeDeprecatedSettings,
   takeLocalRerank,
 } from "./deprecated_settings.ts";
-import { ruleFaults, type RunContext } from "./rule_faults.ts";
+import { ruleFaults, type RunContext, sharedAccountFaults } from "./rule_faults.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
 import { joinAddresses, useOwnNames } from "./schema/pgedge_aliases.ts";
 import { configSchema, type ParsedConfig, unusedPartWarnings } from "./schema/config_schema.ts";
@@ -91,8 +91,14 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     allowInsecure: flags.allowInsecure,
     rag: flags.rag ?? false,
   });
+  const config = createConfig(parsed, tree, folder, env);
+  // -token-file and -user-file lead an administrator's operation to other files than a server's
+  const isElsewhere = !flags.rag &&
+    [...flags.settings.keys()].some((name) => /^http\.auth\..*_file$/.test(name));
+  const shared = isElsewhere ? [] : sharedAccountFaults(config, locator(document, origins));
+  if (shared.length > 0) throw new ConfigError(shared, file?.path, found.warnings);
   return {
-    config: createConfig(parsed, folder, env),
+    config,
     warnings: [
       ...found.warnings,
       ...hintWarnings(hints.filter(({ path }) => !origins.has(path))),

@@ -8,6 +8,7 @@ export { loadConfig, processEnvironment } from "./load_config.ts";
 export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pipeline_settings.ts";
 export { sourcesOfOthers } from "./pipeline_settings.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
+export type { AuthConfig } from "./schema/auth.ts";
 export { offersTool } from "./schema/builtins.ts";
 export { configJsonSchema } from "./schema/config_schema.ts";
 export type { FlagSetting } from "./schema/setting_flags.ts";

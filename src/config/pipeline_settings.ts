@@ -44,6 +44,8 @@ export interface CompletionSettings extends ProviderSettings<CompletionKind> {
 export interface PipelineConfig {
   readonly name: string;
   readonly description: string;
+  /** Usernames, and `group:NAME`; empty: everyone. */
+  readonly available_to_users: readonly string[];
   readonly database: Omit<Parsed["database"], "host" | "port" | "hosts"> & {
     readonly hosts: readonly { readonly host: string; readonly port: number }[];
   };
@@ -77,6 +79,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
   return {
     name: pipeline.name,
     description: pipeline.description ?? "",
+    available_to_users: pipeline.available_to_users ?? [],
     // a RAG server only reads: a standby spares the primary
     database: {
       ...(hosts === undefined ? {} : { target_session_attrs: "prefer-standby" as const }),

@@ -11,6 +11,7 @@ const reloaded = [
   "http.client_ip",
   "http.allowed_origins",
   "http.allowed_hosts",
+  "server.client_ip",
   "server.allowed_hosts",
   "server.cors",
   "api_keys",
@@ -19,7 +20,7 @@ const reloaded = [
 ];
 
 /** Files that are watched, whenever the settings are read that name them. */
-const watched = /^(?:http|server)\.tls\.\w+_file$|^http\.auth\.[\w.]+_file$|^llm\..*api_key_file$/;
+const watched = /^(?:http|server)\.tls\.\w+_file$|^(?:http|server)\.auth\.[\w.]+_file$|^llm\..*api_key_file$/;
 
 /** When the setting with that name is read, for people. */
 export function readWhen(name: string): string {

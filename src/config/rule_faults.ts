@@ -1,6 +1,8 @@
 import { addressesCollide, isLoopback, parseListenAddress } from "../core/address.ts";
+import type { Config } from "./config.ts";
 import type { Fault } from "./fault.ts";
 import { layered } from "./pipeline_settings.ts";
+import type { AuthConfig } from "./schema/auth.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { builtinTools } from "../tool_server/tools/tool_kinds.ts";
 import { checkSources } from "./source_faults.ts";
@@ -12,6 +14,32 @@ export interface RunContext {
   readonly allowInsecure: boolean;
   /** The RAG server runs too. */
   readonly rag: boolean;
+}
+
+/** Settings that count for all who use the same accounts. */
+const accountSettings = [
+  "session_lifetime",
+  "password_min_length",
+  "rate_limit_window_minutes",
+  "rate_limit_max_attempts",
+  "max_failed_attempts_before_lockout",
+] as const;
+
+/**
+ * Faults of two servers with the same accounts, where failed logins count for both together, but with other limits each.
+ * To be looked for in a configuration that is valid otherwise: two paths may mean one file.
+ */
+export function sharedAccountFaults(
+  { http, server }: Pick<Config, "http" | "server">,
+  locate: Locate,
+): Fault[] {
+  const differs = (key: keyof AuthConfig) => server.auth[key] !== http.auth[key];
+  if (!server.auth.enabled || differs("token_file") || differs("user_file")) return [];
+  return accountSettings.filter(differs).map((key) => {
+    const path = ["server", "auth", key];
+    const message = `cannot differ from http.auth.${key} while both have the same token_file and user_file`;
+    return { path: formatPath(path), ...locate(path), message };
+  });
 }
 
 type Report = (path: SettingPath, message: string) => void;

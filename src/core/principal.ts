@@ -35,6 +35,11 @@ export type Principal =
     readonly account?: string;
   };
 
+/** The principal of what a server reads for a caller over connections of its own. */
+export function readerFor(caller: Principal | undefined): Principal {
+  return { kind: "local", ...(caller !== undefined && { onBehalfOf: caller }) };
+}
+
 /** The key under which a principal's connections and choices are kept. No two principals share one. */
 export function principalKey(principal: Principal): string {
   switch (principal.kind) {

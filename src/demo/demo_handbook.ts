@@ -118,6 +118,7 @@ const local = {
 export const demoPipeline: PipelineConfig = {
   name: "handbook",
   description: "The handbook of the sample shop: leave, expenses, shipping, returns and more",
+  available_to_users: [],
   database: { database: "shop", hosts: [] },
   tables: [{
     table: "handbook_pages",

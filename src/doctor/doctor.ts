@@ -4,7 +4,7 @@ import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../l
 import { ProviderError } from "../llm/provider_error.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
-import { type Check, type NamedResult, runChecks } from "../rag_server/checks/check.ts";
+import { type Check, type NamedResult, runChecks, warning } from "../rag_server/checks/check.ts";
 import { tableCheck } from "../rag_server/checks/table_check.ts";
 import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
 import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
@@ -50,6 +50,8 @@ export interface DoctorServer {
   readonly issuers?: readonly DoctorIssuer[];
   /** Credentials, certificates, the history. */
   readonly files: readonly ServerFile[];
+  /** What there is to say of who may ask the pipelines, and how to mend it. */
+  readonly openness?: { readonly message: string; readonly remedy: string } | undefined;
 }
 
 export interface DoctorOptions {
@@ -117,10 +119,11 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
 }
 
 function serverChecks(
-  { completions, keyFiles, files, issuers = [] }: DoctorServer,
+  { completions, keyFiles, files, issuers = [], openness }: DoctorServer,
   now: () => number,
 ): Check[] {
   return [
+    ...(openness === undefined ? [] : [opennessCheck(openness)]),
     ...files.map((file) => serverFileCheck(file, now)),
     ...issuers.flatMap(({ introspection }) =>
       introspection === undefined ? [] : [secretFileCheck(introspection.clientSecretFile, "secret")]
@@ -129,6 +132,10 @@ function serverChecks(
     ...keyFiles.map((path) => secretFileCheck(path, "key")),
     ...completions.map((provider, at) => completionCheck(provider, at > 0)),
   ];
+}
+
+function opennessCheck({ message, remedy }: NonNullable<DoctorServer["openness"]>): Check {
+  return { name: "callers", run: () => Promise.resolve([warning(message, `-- To mend it, ${remedy}`)]) };
 }
 
 function passwordFileChecks({ passwordFile }: DatabaseOptions): Check[] {

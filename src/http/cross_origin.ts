@@ -22,7 +22,7 @@ const rulesOf = {
     methods: "GET, HEAD, POST",
     requestHeaders:
       "Content-Type, Authorization, Accept, Cache-Control, Last-Event-ID, X-Request-Id, X-Requested-With",
-    replyHeaders: "Link, Retry-After, X-Request-Id",
+    replyHeaders: "Link, Retry-After, WWW-Authenticate, X-Request-Id",
     answersOthers: true,
   },
 } as const satisfies Readonly<Record<string, Rules>>;

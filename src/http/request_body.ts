@@ -14,7 +14,7 @@ export type Body =
 /**
  * Reads a body of at most `maxBytes` within the timeout; a larger one is refused by its Content-Length, or as soon as
  * what came exceeds the bound. The sizes are those of each server: `tool_server/endpoint.ts` (before a login and after
- * it) and `rag_server/api/query_endpoint.ts`.
+ * it), `rag_server/api/login_endpoint.ts` and `rag_server/api/query_endpoint.ts`.
  */
 export async function readBody(
   request: Request,

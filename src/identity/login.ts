@@ -144,6 +144,10 @@ export function createLogin(options: LoginOptions) {
   }
 
   return {
+    /** Whether anybody has an account. */
+    get hasAccounts(): boolean {
+      return users.size > 0;
+    },
     /** @throws the signal's reason where it aborts while the login waits */
     authenticate(request: LoginRequest): Promise<LoginResult> {
       return run<LoginResult>(request, {}, ({ username, createdAt }) => {

@@ -3,6 +3,7 @@ import type { Logger } from "../core/logger.ts";
 import { timed } from "../core/metrics/histogram.ts";
 import { createServerMetrics, type QueryStages } from "../core/metrics/server_metrics.ts";
 import { spanned } from "../core/tracing.ts";
+import type { AccessObject } from "../identity/access_rules.ts";
 import {
   type CompletionProvider,
   type EmbeddingProvider,
@@ -20,8 +21,8 @@ import type { Retriever } from "./search/retriever.ts";
 import { searchText } from "./search_text.ts";
 
 /** A named way from a question to an answer out of documents. */
-export interface Pipeline {
-  readonly name: string;
+export interface Pipeline extends AccessObject {
+  readonly kind: "pipeline";
   readonly description: string;
   /** Whether clients may see the documents of an answer: `allow_include_sources` of the configuration. */
   readonly allowsSources: boolean;
@@ -88,6 +89,8 @@ export interface PipelineUsage {
 export interface PipelineOptions {
   readonly name: string;
   readonly description: string;
+  /** As in `AccessObject`. */
+  readonly availableToUsers: readonly string[];
   /** The retriever over the tables as they are now. */
   readonly retriever: (signal: AbortSignal) => Promise<Retriever>;
   readonly database: Pick<Database, "ping">;
@@ -122,11 +125,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   /** The documents for a question. @param usages gets what the embedding used */
   async function retrieve(
-    { topN = options.topN, signal, span, filter, address, disableHybrid }: PipelineQuery,
+    { topN = options.topN, signal, span, filter, caller: asker, disableHybrid }: PipelineQuery,
     question: string,
     usages: Usage[],
   ): Promise<readonly RetrievedDocument[]> {
-    const caller = address === undefined ? {} : { address };
+    const caller = asker === undefined ? {} : { caller: asker };
     const retriever = await options.retriever(signal);
     if (filter !== undefined) await retriever.checkFilter(filter, { ...caller, signal });
     let embedded: Promise<Float32Array> | undefined;
@@ -196,7 +199,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   return {
+    kind: "pipeline",
     name,
+    available_to_users: options.availableToUsers,
     description,
     allowsSources,
     usage: options.usage,

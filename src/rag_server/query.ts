@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
 import { findExcess } from "../http/request_body.ts";
 import type { Message } from "../llm/provider.ts";
@@ -16,8 +17,8 @@ export interface PipelineQuery {
   readonly disableHybrid: boolean;
   /** The conversation so far, oldest first. */
   readonly messages: readonly Message[];
-  /** The client's: statements that PostgreSQL does not stop are counted to it. */
-  readonly address?: string;
+  /** To whom bounds count it: questions at once, and statements that PostgreSQL does not stop. */
+  readonly caller?: Principal;
   /** Absent where it is not traced. */
   readonly span?: Span | undefined;
   /** Aborts where the client leaves or the request's time is over. */

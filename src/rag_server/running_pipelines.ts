@@ -3,6 +3,7 @@ import { longestTimerMs, withDeadline } from "../core/async/deadline.ts";
 import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import { createHistogram, type Histogram, timed } from "../core/metrics/histogram.ts";
+import { callerKey, readerFor } from "../core/principal.ts";
 import { spanned } from "../core/tracing.ts";
 import type { Pipeline, PipelineHealth } from "./pipeline.ts";
 import type { PipelineQuery } from "./query.ts";
@@ -118,10 +119,11 @@ function admitQueries(
     const gate = openGate();
     let toldAt = -Infinity;
 
-    async function begin({ address = "", signal, span }: PipelineQuery): Promise<() => void> {
+    async function begin({ caller, signal, span }: PipelineQuery): Promise<() => void> {
       underWay++;
       try {
-        const leave = await timed(waits, () => spanned(span, "queue", () => gate.enter(address, signal)));
+        const key = callerKey(readerFor(caller));
+        const leave = await timed(waits, () => spanned(span, "queue", () => gate.enter(key, signal)));
         return () => {
           leave();
           end();

@@ -41,6 +41,7 @@ const ledger = createUsageLedger();
 
 /** All that a pipeline needs but tables: an embedding counts 7 tokens, an answer 5. */
 const pipelineSettings = {
+  availableToUsers: [],
   name: "docs",
   description: "",
   embedding: {

@@ -147,7 +147,7 @@ Deno.test("an address that sends all it can leaves another one its share, and an
   const ask = (address: string, name = "slow") => {
     const pipeline = pipelines.find(name);
     assert.ok(pipeline);
-    return pipeline.answer({ ...query, query: `${name} ${address}`, address });
+    return pipeline.answer({ ...query, query: `${name} ${address}`, caller: { kind: "local", address } });
   };
   const flood = Array.from({ length: 6 }, () => ask("many"));
   const quiet = [ask("one"), ask("one"), ask("many", "other")];

@@ -10,6 +10,7 @@ interface MediaType {
 
 export interface ApiOperation {
   readonly operationId: string;
+  readonly security?: readonly unknown[];
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
   readonly requestBody?: {
     readonly required: boolean;
@@ -25,11 +26,23 @@ export interface ApiDocument {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, ApiSchema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, ApiSchema>>;
+    readonly securitySchemes?: Readonly<Record<string, unknown>>;
+  };
+  readonly security: readonly unknown[];
 }
 
 /** The description as clients get it. */
 export const ragApi: ApiDocument = JSON.parse(JSON.stringify(ragOpenApi("1.2.3")));
+/** The same of a server that asks who is calling. */
+export const callersApi = describeCallers(true);
+/** And where nobody can log in. */
+export const tokensApi = describeCallers(false);
+
+function describeCallers(hasLogin: boolean): ApiDocument {
+  return JSON.parse(JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: true, hasLogin })));
+}
 
 const components = ragApi.components.schemas;
 
@@ -38,11 +51,21 @@ const components = ragApi.components.schemas;
  * What is answered to an unknown path, or to a method that a path does not have, is held against what the path's other
  * methods say.
  */
-export function assertMatchesApi(method: string, path: string, status: number, body: unknown): void {
+export function assertMatchesApi(
+  method: string,
+  path: string,
+  status: number,
+  body: unknown,
+  api: ApiDocument = ragApi,
+): void {
   const what = `${method} ${path} ${status}`;
-  const schema = replySchema(method, path, status);
+  const schema = replySchema(api, method, path, status);
   assert.ok(schema, `${what} is not described`);
-  assert.deepEqual(schemaFaults(schema, body, { components, isClosed: true }), [], what);
+  assert.deepEqual(
+    schemaFaults(schema, body, { components: api.components.schemas, isClosed: true }),
+    [],
+    what,
+  );
 }
 
 /** Fails unless the description holds this event of a stream. */
@@ -60,9 +83,14 @@ export function queryFaults(body: unknown): string[] {
   return schemaFaults(schema, body, { components, isClosed: false });
 }
 
-function replySchema(method: string, path: string, status: number): ApiSchema | undefined {
-  const operations = ragApi.paths[/^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : path];
-  if (operations === undefined) return status === 404 ? components.ErrorResponse : undefined;
+function replySchema(
+  { paths, components: { schemas } }: ApiDocument,
+  method: string,
+  path: string,
+  status: number,
+): ApiSchema | undefined {
+  const operations = paths[/^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : path];
+  if (operations === undefined) return [401, 404].includes(status) ? schemas.ErrorResponse : undefined;
   const operation = operations[method === "HEAD" ? "get" : method.toLowerCase()] ??
     Object.values(operations)[0];
   return operation?.responses[String(status)]?.content["application/json"]?.schema;

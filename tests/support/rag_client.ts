@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertEventMatchesApi, assertMatchesApi } from "./rag_api.ts";
+import { assertEventMatchesApi, assertMatchesApi, callersApi, ragApi } from "./rag_api.ts";
 
 export interface AnswerSource {
   readonly id?: string;
@@ -45,16 +45,21 @@ export interface RagClientOptions {
   readonly url: string;
   /** For a server whose certificate the system does not know. */
   readonly httpClient?: Deno.HttpClient;
+  /** Sent with each request, for a server that asks who is calling; empty: none. */
+  readonly token?: string;
 }
 
 export type RagClient = ReturnType<typeof createRagClient>;
 
 /** A client of a running RAG server that holds all it gets against the description of the API. */
-export function createRagClient({ url, httpClient }: RagClientOptions) {
+export function createRagClient({ url, httpClient, token }: RagClientOptions) {
+  const api = token === undefined ? ragApi : callersApi;
+
   function send(path: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers);
     // a pool may open a connection that it then has no use for, which Deno 2.4 waits for when a server stops
     headers.set("connection", "close");
+    if (token && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
     return fetch(`${url}${path}`, {
       ...init,
       headers,
@@ -68,7 +73,7 @@ export function createRagClient({ url, httpClient }: RagClientOptions) {
     assert.equal(response.headers.get("content-type"), "application/json", text);
     assert.equal(response.headers.get("link"), '</v1/openapi.json>; rel="service-desc"');
     const body = JSON.parse(text);
-    if (path !== "/v1/openapi.json") assertMatchesApi(init.method ?? "GET", path, response.status, body);
+    if (path !== "/v1/openapi.json") assertMatchesApi(init.method ?? "GET", path, response.status, body, api);
     return { status: response.status, headers: response.headers, body };
   }
   const post = (body: unknown, signal?: AbortSignal): RequestInit => ({

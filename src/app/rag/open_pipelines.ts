@@ -112,6 +112,7 @@ async function openPipeline(
   const pipeline = createPipeline({
     name: config.name,
     description: config.description,
+    availableToUsers: config.available_to_users,
     retriever: createCurrentRetriever({
       pipeline: config.name,
       async open(signal) {

@@ -1,18 +1,23 @@
+import type { AuditTrail } from "../../audit/audit_trail.ts";
 import type { Config, PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import type { Principal } from "../../core/principal.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { AccessLog } from "../../http/access_log.ts";
+import { createClientAddress } from "../../http/client_address.ts";
 import { countRequests } from "../../http/count_requests.ts";
 import { type RouteBindings, startListener, stopGraceMs } from "../../http/listener.ts";
 import { bodyTimeoutMs } from "../../http/request_body.ts";
 import { traceRequests } from "../../http/trace_requests.ts";
+import type { Authentication } from "../../identity/authentication.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
+import { auditQueries } from "../../rag_server/audit_queries.ts";
 import { createRagRoutes, ragServerRoute } from "../../rag_server/api/rag_routes.ts";
 import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
 import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
@@ -20,12 +25,20 @@ import type { ApplyConfig } from "../config_reload.ts";
 import { logStartupWarnings, waitBoundsOf } from "../open_databases.ts";
 import type { HttpServer } from "../serve_http.ts";
 import { readTls, watchTls } from "../tls_files.ts";
+import { opennessWarning } from "./open_to_everyone.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 
 export interface RagServerOptions {
   readonly config: Config;
   /** For pipelines whose database the configuration does not name. */
   readonly databaseOptions?: (pipeline: PipelineConfig) => DatabaseOptions | undefined;
+  /** Absent where the server asks nobody who is calling. */
+  readonly identity?: {
+    readonly authentication: Authentication;
+    /** Tells of each token and session that ends. */
+    onEnded(listener: (principal: Principal) => void): void;
+  };
+  readonly audit?: AuditTrail | undefined;
   readonly files: FileWatch;
   readonly version: string;
   /** Counted nowhere where absent. */
@@ -77,6 +90,8 @@ export async function startRagServer(
   const server = opening.use(await serve(pipelines, { ...options, metrics }));
   void logStartupWarnings(first.list.map(({ database }) => database), logger);
   warnOfFilters(config, logger);
+  const openness = opennessWarning(config);
+  if (openness !== undefined) logger.warn(`${openness.message}: ${openness.remedy}`);
   if (config.pipelines.length === 0) {
     logger.warn("The configuration has no pipelines: there is nothing to ask");
   }
@@ -119,18 +134,28 @@ function warnOfFilters({ pipelines }: Pick<Config, "pipelines">, logger: Logger)
   );
 }
 
-/** Serves pipelines over HTTP or HTTPS. Everyone who reaches the listener may ask. */
+/** Serves pipelines over HTTP or HTTPS. */
 async function serve(
   pipelines: RunningPipelines,
-  { config: { server }, version, files, metrics, access, tracer, logger }: RagServerOptions & {
-    metrics: ServerMetrics;
-  },
+  { config: { server }, identity, audit, version, files, metrics, access, tracer, logger }:
+    & RagServerOptions
+    & {
+      metrics: ServerMetrics;
+    },
 ) {
   const { address } = server;
   const runningQueries = createRunningQueries();
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
-  const routesOf = ({ allowed_hosts, cors }: Config["server"]) =>
+  const account = audit && auditQueries(audit);
+  identity?.onEnded(runningQueries.endPrincipal);
+  const routesOf = ({ allowed_hosts, cors, client_ip }: Config["server"]) =>
     createRagRoutes({
+      authentication: identity?.authentication,
+      clientAddress: createClientAddress({
+        ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
+        trustedProxies: client_ip.trusted_proxies,
+      }),
+      identityDuration: metrics.stage("rag_server", "identity"),
       pipelines,
       runningQueries,
       requestTimeoutMs: server.request_timeout,
@@ -139,7 +164,10 @@ async function serve(
       cors: { enabled: cors.enabled, allowedOrigins: cors.allowed_origins },
       version,
       onHostRefused: metrics.refusals.of("rag_server", "host").add,
-      onQueryEnded: metrics.queryEnded,
+      onQueryEnded(report) {
+        metrics.queryEnded(report.pipeline, report.result, report.elapsedMs);
+        account?.(report);
+      },
       logger,
     });
   let routes = routesOf(server);

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { longestPasswordBytes } from "../../identity/users/password_limits.ts";
 import { identityProvider } from "./identity_provider.ts";
 import { duration, filePath, integer, section, toggle } from "./field_types.ts";
-import { methods, oauth } from "./oauth.ts";
+import { methods } from "./oauth.ts";
 
 /**
  * How a server tells who is calling: the same settings for both. What `server.auth` leaves out, but for `enabled`, is as
@@ -33,7 +33,6 @@ export const auth = (defaults: { readonly enabled: boolean }) =>
       .describe("Failed logins in a row that lock an account; 0: never"),
     identity_provider: identityProvider.optional(),
     methods: methods.prefault({}),
-    oauth: oauth.prefault({}),
   });
 
 export type AuthConfig = z.output<ReturnType<typeof auth>>;

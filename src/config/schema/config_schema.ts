@@ -28,7 +28,7 @@ import type { ValueMap } from "../value_tree.ts";
 const audit = section({
   file: filePath().optional()
     .describe(
-      "File for the audit trail: a line per login, grant of OAuth, refusal, lockout, reload, administrator's operation and tool call; without it, no trail",
+      "File for the audit trail: a line per login, grant of OAuth, refusal, lockout, reload, administrator's operation, tool call and question to a pipeline; without it, no trail",
     ),
 });
 

@@ -52,7 +52,7 @@ const database = section({
     "Certificate authorities that may have signed the server's certificate, PEM",
   ),
   available_to_users: list(text()).prefault([]).describe(
-    "Users who may use the database; empty: everyone",
+    "Users who may use the database, and group:NAME for groups; empty: everyone",
   ),
   pool_max_conns: integer(1, 1000).prefault(4).describe(
     "Most connections of one token or session, those with a stuck statement included",

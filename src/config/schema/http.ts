@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { clientHeaders } from "../../http/client_header_kinds.ts";
 import { auth } from "./auth.ts";
+import { oauth } from "./oauth.ts";
 import {
   address,
   addressBlock,
@@ -23,7 +24,8 @@ const tls = section({
   ),
 });
 
-const clientIp = section({
+/** Where to find the client's address behind a reverse proxy. */
+export const clientIp = section({
   header: choice(...clientHeaders).optional()
     .describe("Header in which a reverse proxy names the client"),
   trusted_proxies: list(addressBlock()).prefault([])
@@ -40,7 +42,7 @@ export const http = section({
   resource_url: resourceUrl().optional().describe(
     "What clients call, such as https://tools.example.com/mcp/v1; without it, what a request names",
   ),
-  auth: auth({ enabled: true }).prefault({}),
+  auth: auth({ enabled: true }).extend({ oauth: oauth.prefault({}) }).prefault({}),
   client_ip: clientIp.prefault({}),
   allowed_origins: list(origin()).prefault([]).describe(
     "Web origins, besides the server's own, whose pages may call it",

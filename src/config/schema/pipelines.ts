@@ -117,6 +117,9 @@ const rerank = section({
 const pipeline = section({
   name: text().describe("Name of the pipeline in the path of a query"),
   description: text().optional().describe("What the pipeline answers, for people"),
+  available_to_users: list(text()).optional().describe(
+    "Users who may use the pipeline, and group:NAME for groups, where server.auth is on; empty: everyone",
+  ),
   database: pipelineDatabase,
   tables: listOfSome("table", table).describe(
     "Tables that hold the documents",

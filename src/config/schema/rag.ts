@@ -1,5 +1,7 @@
 import { completionKinds, embeddingKinds } from "../../llm/provider_kinds.ts";
 import { queryLimits } from "../../rag_server/query_limits.ts";
+import { auth } from "./auth.ts";
+import { clientIp } from "./http.ts";
 import {
   address,
   choice,
@@ -33,6 +35,8 @@ export const server = section({
     cert_file: filePath().optional().describe("Certificate, PEM"),
     key_file: filePath().optional().describe("Private key of the certificate, PEM"),
   }).prefault({}),
+  auth: auth({ enabled: false }).prefault({}),
+  client_ip: clientIp.prefault({}),
   cors: section({
     enabled: toggle().prefault(false).describe("Let web pages of other origins call the server (CORS)"),
     allowed_origins: list(text()).prefault([]).describe('Those origins; "*" allows all'),

@@ -70,7 +70,12 @@ function resultOf(error: RagError | undefined): string {
 }
 
 /** Before anything was sent, a client hears of these by their status. */
-const hasOwnStatus: readonly RagError["code"][] = ["INVALID_REQUEST", "OVERLOADED", "UNAVAILABLE"];
+const hasOwnStatus: readonly RagError["code"][] = [
+  "INVALID_REQUEST",
+  "UNAUTHORIZED",
+  "OVERLOADED",
+  "UNAVAILABLE",
+];
 
 type Step =
   | { readonly kind: "event"; readonly event: StreamEvent }

@@ -1,12 +1,13 @@
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { Principal } from "../../core/principal.ts";
 import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
-import { addressGroup } from "../../identity/rate_limiter.ts";
+import { accessTo } from "../../identity/access_rules.ts";
 import { readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import { answerAtOnce, answerInParts } from "./answer_query.ts";
-import { errorReply } from "./rag_errors.ts";
+import { bodyError, errorReply } from "./rag_errors.ts";
 import type { RunningQueries } from "./running_queries.ts";
 
 export interface QueryEndpointOptions {
@@ -16,9 +17,26 @@ export interface QueryEndpointOptions {
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
-  /** Told of each question to a pipeline: `ok`, `client_left` or the error's code in small letters. */
-  readonly onQueryEnded?: ((pipeline: string, result: string, elapsedMs: number) => void) | undefined;
+  readonly onQueryEnded?: ((report: QueryReport) => void) | undefined;
   readonly logger: Logger;
+}
+
+/** A question to a pipeline that has ended. */
+export interface QueryReport {
+  readonly pipeline: string;
+  /** `ok`, `client_left` or the error's code in small letters. */
+  readonly result: string;
+  readonly elapsedMs: number;
+  readonly caller: Principal;
+  /** The client's. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** Who sent a request, and from where. */
+export interface QueryCaller {
+  readonly principal: Principal;
+  readonly address: string;
 }
 
 const maxBytes = 1024 * 1024;
@@ -30,21 +48,24 @@ const namedCharacters = 100;
  */
 export function createQueryEndpoint(
   options: QueryEndpointOptions,
-): (request: Request, name: string, bindings: RouteBindings) => Promise<Response> {
+): (request: Request, name: string, caller: QueryCaller, bindings: RouteBindings) => Promise<Response> {
   const { pipelines, runningQueries, requestTimeoutMs, bodyTimeout } = options;
 
-  return async (request, name, bindings) => {
-    if (pipelines.find(name) === undefined) return notFound(name);
+  return async (request, name, { principal, address }, bindings) => {
+    const find = () => {
+      const pipeline = pipelines.find(name);
+      return pipeline !== undefined && accessTo(principal, pipeline).kind === "granted"
+        ? pipeline
+        : undefined;
+    };
+    if (find() === undefined) return notFound(name);
     bindings.logFields = { pipeline: name };
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
-    if (body.kind === "too_large") {
-      return errorReply({ code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" });
-    }
-    if (body.kind !== "text") return invalid(`the body: ${bodyFaults[body.kind]}`);
+    if (body.kind !== "text") return errorReply(bodyError(body.kind, "1 MiB"));
     const read = readQuery(body.text);
     if (read.kind === "fault") return invalid(read.message);
     // a body may take its time, and pipelines that were replaced meanwhile have ended
-    const pipeline = pipelines.find(name);
+    const pipeline = find();
     if (pipeline === undefined) return notFound(name);
 
     const { requestId, span } = bindings;
@@ -56,23 +77,27 @@ export function createQueryEndpoint(
         pipeline: name,
       });
     }
-    const running = runningQueries.begin(request.signal, requestTimeoutMs);
-    const query = { ...read.query, address: addressGroup(bindings.peer), signal: running.signal, span };
+    const running = runningQueries.begin(request.signal, requestTimeoutMs, principal);
+    const query = { ...read.query, caller: principal, signal: running.signal, ...(span && { span }) };
     const answer = read.stream ? answerInParts : answerAtOnce;
     const startedAt = performance.now();
     let hasEnded = false;
     const onEnded = (result: string) => {
-      if (!hasEnded) options.onQueryEnded?.(pipeline.name, result, performance.now() - startedAt);
+      if (!hasEnded) {
+        options.onQueryEnded?.({
+          pipeline: pipeline.name,
+          result,
+          elapsedMs: performance.now() - startedAt,
+          caller: principal,
+          address,
+          requestId: bindings.requestId,
+        });
+      }
       hasEnded = true;
     };
     return await answer({ pipeline, query, includeSources, running, onEnded, logger });
   };
 }
-
-const bodyFaults = {
-  not_utf8: "expected JSON in UTF-8",
-  broken: "it did not arrive completely",
-} as const;
 
 function notFound(name: string): Response {
   const shown = JSON.stringify(name.slice(0, namedCharacters));

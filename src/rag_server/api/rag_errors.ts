@@ -1,5 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { AppError, errorCodes, type ErrorMeaning } from "../../core/app_error.ts";
+import type { Body } from "../../http/request_body.ts";
+import { bearerChallenge } from "../../identity/authentication.ts";
+import type { LoginResult } from "../../identity/login.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import { databaseUnreachable } from "../pipeline.ts";
 import { jsonReply } from "./json_reply.ts";
@@ -12,10 +15,17 @@ export const ragErrors = {
       "The body or a field of it is not as described, or the filter names a column that does not exist or is not for filters",
     remedy: "Correct what the message names; the same request fails again",
   },
+  UNAUTHORIZED: {
+    status: 401,
+    means: "There is no token in the Authorization header, or none that is valid; or a login failed",
+    remedy: "Send `Authorization: Bearer TOKEN`, with an API token or the token of a session",
+  },
   FORBIDDEN: {
     status: 403,
-    means: "The server may not be called by the host that the Host header names",
-    remedy: "For an operator: list the name in `server.allowed_hosts`",
+    means:
+      "The server may not be called by the host that the Host header names, or the token lacks a scope that it needs",
+    remedy:
+      "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in `server.allowed_hosts`",
   },
   NOT_FOUND: {
     status: 404,
@@ -24,7 +34,7 @@ export const ragErrors = {
   },
   PIPELINE_NOT_FOUND: {
     status: 404,
-    means: "No pipeline of that name",
+    means: "No pipeline of that name, or none that the caller may use",
     remedy:
       "Use a name of `GET /v1/pipelines`; for an operator: the log says of a pipeline why it could not start",
   },
@@ -37,6 +47,11 @@ export const ragErrors = {
     status: 413,
     means: "The body is larger than 1 MiB",
     remedy: "Send less: a shorter history, fewer values in the filter",
+  },
+  RATE_LIMITED: {
+    status: 429,
+    means: "Too many logins from the client's address have failed",
+    remedy: "Wait for `Retry-After` seconds, then try again",
   },
   EXECUTION_ERROR: {
     status: 500,
@@ -92,12 +107,65 @@ export const hostError: RagError = {
     "proxy's host name in server.allowed_hosts",
 };
 
+/** One for a missing, a wrong and an expired token: none of them may be told apart. */
+export const unauthorizedError: RagError = {
+  code: "UNAUTHORIZED",
+  message: "a valid token is needed in the header Authorization: Bearer TOKEN",
+};
+/** Of a query whose caller's token or session has ended meanwhile. */
+export const accessEndedError: RagError = {
+  code: "UNAUTHORIZED",
+  message: "the token or session has ended",
+};
+/** Where it cannot be told now whether a token is good. */
+export const identityError: RagError = {
+  code: "UNAVAILABLE",
+  message: "the identity provider could not be reached; retry later",
+};
+export const scopeError: RagError = {
+  code: "FORBIDDEN",
+  message: "the access token does not have the scope that this server needs",
+};
+
+const bodyFaults = {
+  not_utf8: "expected JSON in UTF-8",
+  broken: "it did not arrive completely",
+} as const;
+
+/** For a body that could not be read. @param most how large it may be */
+export function bodyError(kind: Exclude<Body["kind"], "text">, most: string): RagError {
+  return kind === "too_large"
+    ? { code: "REQUEST_TOO_LARGE", message: `the body: expected at most ${most}` }
+    : { code: "INVALID_REQUEST", message: `the body: ${bodyFaults[kind]}` };
+}
+
+/** For a login without success. Every kind of `failed` is the same. */
+export function loginError(result: Exclude<LoginResult, { kind: "success" }>): RagError {
+  switch (result.kind) {
+    case "failed":
+      return { code: "UNAUTHORIZED", message: "authentication failed" };
+    case "rate_limited":
+      return {
+        code: "RATE_LIMITED",
+        message: "too many failed logins; try again later",
+        retryAfterSeconds: result.retryAfterSeconds,
+      };
+    case "busy":
+      return {
+        code: "OVERLOADED",
+        message: "too many logins are waiting; try again later",
+        retryAfterSeconds: result.retryAfterSeconds,
+      };
+  }
+}
+
 /** The reply of an error. */
 export function errorReply(
   { code, message, retryAfterSeconds }: RagError,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   return jsonReply(JSON.stringify({ error: { code, message } }), ragErrors[code].status, {
+    ...(code === "UNAUTHORIZED" && { "www-authenticate": bearerChallenge() }),
     ...headers,
     ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
   });

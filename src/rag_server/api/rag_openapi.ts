@@ -1,14 +1,18 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { bearerChallenge } from "../../identity/authentication.ts";
 import { queryRequest } from "../query.ts";
+import { loginReply, loginRequest } from "./login_endpoint.ts";
 import {
   databaseError,
   errorSchema,
   hostError,
   internalError,
+  loginError,
   overloadedError,
   type RagError,
   ragErrors,
   timeoutError,
+  unauthorizedError,
 } from "./rag_errors.ts";
 
 // What replies hold. The description is made from these schemas, and the tests hold every reply against it.
@@ -53,7 +57,7 @@ const doneEvent = z.object({ type: z.literal("done"), sources, tokens_used: toke
 const errorEvent = z.object({
   type: z.literal("error"),
   error: z.string().openapi({
-    description: "One of nine fixed phrases",
+    description: "One of ten fixed phrases",
     example: "the provider returned an error",
   }),
 }).openapi("ErrorEvent", { description: "The last event of an answer that failed" });
@@ -77,18 +81,27 @@ const reachability = z.object({
   }),
 }).openapi("Reachability");
 
-const healthReply = z.object({
-  status: z.enum(["healthy", "degraded"]).openapi({
-    description: "degraded: a provider or a database is unreachable",
+const pipelinesHealth = z.array(
+  z.object({
+    name: z.string(),
+    embedding: reachability,
+    completion: reachability,
+    database: reachability,
+  }).openapi("PipelineHealth"),
+);
+
+const healthStatus = z.enum(["healthy", "degraded"]).openapi({
+  description: "degraded: a provider or a database is unreachable",
+});
+
+const healthReply = z.object({ status: healthStatus, pipelines: pipelinesHealth }).openapi("HealthResponse");
+
+/** Of a server that asks who is calling. */
+const partialHealthReply = z.object({
+  status: healthStatus,
+  pipelines: pipelinesHealth.optional().openapi({
+    description: "Those that the caller may use; left out for a caller without a valid token",
   }),
-  pipelines: z.array(
-    z.object({
-      name: z.string(),
-      embedding: reachability,
-      completion: reachability,
-      database: reachability,
-    }).openapi("PipelineHealth"),
-  ),
 }).openapi("HealthResponse");
 
 const pipelinesReply = z.object({
@@ -125,7 +138,7 @@ export type QueryReply = z.output<typeof queryReply>;
 export type StreamEvent = z.output<typeof streamEvent>;
 export type LiveReply = z.output<typeof liveReply>;
 export type ReadyReply = z.output<typeof readyReply>;
-export type HealthReply = z.output<typeof healthReply>;
+export type HealthReply = z.output<typeof partialHealthReply>;
 export type PipelinesReply = z.output<typeof pipelinesReply>;
 export type StatsReply = z.output<typeof statsReply>;
 
@@ -154,6 +167,13 @@ const retryAfter = {
   },
 };
 
+const challenge = {
+  "WWW-Authenticate": {
+    description: "RFC 6750, section 3",
+    schema: { type: "string" as const, example: bearerChallenge() },
+  },
+};
+
 function success(description: string, schema: z.ZodType) {
   return { 200: { description, headers: { ...link, ...requestId }, content: json(schema) } };
 }
@@ -161,10 +181,12 @@ function success(description: string, schema: z.ZodType) {
 /** Examples of what can go wrong on the paths that are described. */
 const errors: readonly RagError[] = [
   { code: "INVALID_REQUEST", message: "top_n: expected an integer from 1 to 100" },
+  unauthorizedError,
   hostError,
   { code: "PIPELINE_NOT_FOUND", message: 'there is no pipeline "handbok"' },
   { code: "METHOD_NOT_ALLOWED", message: "DELETE is not for this path: expected GET or HEAD" },
   { code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" },
+  loginError({ kind: "rate_limited", retryAfterSeconds: 60 }),
   { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
   internalError,
   overloadedError,
@@ -183,7 +205,12 @@ function errorResponses(...statuses: number[]) {
     );
     const content = { "application/json": { schema: errorSchema, examples } };
     const isTemporary = ofStatus.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
-    const headers = { ...link, ...requestId, ...(isTemporary && retryAfter) };
+    const headers = {
+      ...link,
+      ...requestId,
+      ...(status === 401 && challenge),
+      ...(isTemporary && retryAfter),
+    };
     return [status, { description, headers, content }];
   }));
 }
@@ -204,6 +231,8 @@ const readings: Readonly<
       tags: string[];
       summary: string;
       description?: string;
+      /** Whether it needs no token. */
+      isOpen?: true;
       reply: z.ZodType;
       /** When the status of the reply is 503. */
       unavailable?: string;
@@ -214,6 +243,7 @@ const readings: Readonly<
     operationId: "getDescription",
     tags: ["Server"],
     summary: "This description",
+    isOpen: true,
     reply: z.record(z.string(), z.unknown()).openapi({ description: "An OpenAPI 3.0.3 document" }),
   },
   "/v1/live": {
@@ -221,6 +251,7 @@ const readings: Readonly<
     tags: ["Server"],
     summary: "Whether the server runs",
     description: "Answers at once and asks nobody",
+    isOpen: true,
     reply: liveReply,
   },
   "/v1/ready": {
@@ -228,6 +259,7 @@ const readings: Readonly<
     tags: ["Server"],
     summary: "Whether the server can reach the pipelines' databases",
     description: "Answers within a second, and asks no provider",
+    isOpen: true,
     reply: readyReply,
     unavailable: "The database of no pipeline can be reached",
   },
@@ -236,6 +268,7 @@ const readings: Readonly<
     tags: ["Server"],
     summary: "Whether every pipeline's providers and database can be reached",
     description: "Asks all of them, which takes up to 5 seconds; the status is 200 either way",
+    isOpen: true,
     reply: healthReply,
   },
   "/v1/pipelines": {
@@ -252,24 +285,64 @@ const readings: Readonly<
   },
 };
 
+export interface DescribedServer {
+  /** Whether it needs a token. */
+  readonly asksWhoCalls: boolean;
+  /** Whether users may log in with a password. */
+  readonly hasLogin: boolean;
+}
+
 /**
  * The description of the RAG server's API, OpenAPI 3.0.3, made from the schemas that check requests.
  *
  * @param version the server's
  */
-export function ragOpenApi(version: string): object {
+export function ragOpenApi(
+  version: string,
+  { asksWhoCalls, hasLogin }: DescribedServer = { asksWhoCalls: false, hasLogin: false },
+): object {
   const app = new OpenAPIHono();
-  for (const [path, { reply, unavailable, ...reading }] of Object.entries(readings)) {
+  const { openAPIRegistry: registry } = app;
+  const whoCalls = asksWhoCalls ? [401] : [];
+  if (asksWhoCalls) {
+    registry.registerComponent("securitySchemes", tokenScheme, {
+      type: "http",
+      scheme: "bearer",
+      description: "An API token, or the token of a session",
+    });
+  }
+  for (const [path, { isOpen, unavailable, ...described }] of Object.entries(readings)) {
+    const { reply, ...reading } = asksWhoCalls && path === "/v1/health"
+      ? { ...described, reply: partialHealthReply }
+      : described;
+    const refusals = isOpen || !asksWhoCalls ? [403, 405, 500] : [401, 403, 405, 500, 503];
     const ok = success(reading.summary, reply);
     const responses = {
       ...ok,
-      ...errorResponses(403, 405, 500),
+      ...errorResponses(...refusals),
       ...(unavailable === undefined ? {} : { 503: { ...ok[200], description: unavailable } }),
     };
-    app.openAPIRegistry.registerPath({ method: "get", path, ...reading, responses });
+    const security = asksWhoCalls && isOpen ? { security: openTo[path] ?? [] } : {};
+    registry.registerPath({ method: "get", path, ...reading, ...security, responses });
+  }
+  if (hasLogin) {
+    registry.registerPath({
+      method: "post",
+      path: "/v1/login",
+      operationId: "logIn",
+      tags: ["Server"],
+      summary: "Begins a session of a user",
+      description: "As long as nobody has an account, there is nothing at this path",
+      security: [],
+      request: { body: { required: true, content: json(loginRequest) } },
+      responses: {
+        ...success("The session", loginReply),
+        ...errorResponses(400, 401, 403, 405, 413, 429, 500, 503),
+      },
+    });
   }
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
-  app.openAPIRegistry.registerPath({
+  registry.registerPath({
     method: "post",
     path: "/v1/pipelines/{name}",
     operationId: "queryPipeline",
@@ -287,19 +360,22 @@ export function ragOpenApi(version: string): object {
     },
     responses: {
       200: { ...answered, content: { ...answered.content, ...events } },
-      ...errorResponses(400, 403, 404, 405, 413, 500, 503, 504),
+      ...errorResponses(400, ...whoCalls, 403, 404, 405, 413, 500, 503, 504),
     },
   });
+  const authentication = asksWhoCalls
+    ? "A request needs the token of a caller, except where its description says otherwise."
+    : "There is no authentication.";
   return app.getOpenAPIDocument({
     openapi: "3.0.3",
     info: {
       title: "Postern RAG server",
       version,
       description:
-        "Answers questions from documents in PostgreSQL. There is no authentication. A path that is not described " +
-        "here is answered with 404 and the code NOT_FOUND.",
+        `Answers questions from documents in PostgreSQL. ${authentication} A path that is not described here is ` +
+        "answered with 404 and the code NOT_FOUND.",
     },
-    security: [],
+    security: asksWhoCalls ? [{ [tokenScheme]: [] }] : [],
     tags: [
       { name: "Pipelines", description: "Questions, and what answers them" },
       { name: "Server", description: "The state of the server" },
@@ -307,3 +383,10 @@ export function ragOpenApi(version: string): object {
     servers: [{ url: "/", description: "The server that serves this description" }],
   });
 }
+
+const tokenScheme = "token";
+
+/** With a token, the health tells more than without. */
+const openTo: Readonly<Record<string, Record<string, string[]>[]>> = {
+  "/v1/health": [{}, { [tokenScheme]: [] }],
+};

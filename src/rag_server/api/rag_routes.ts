@@ -1,16 +1,30 @@
 import { type Context, Hono } from "hono";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { Histogram } from "../../core/metrics/histogram.ts";
+import type { Principal } from "../../core/principal.ts";
+import type { ClientAddress } from "../../http/client_address.ts";
 import { createCrossOrigin } from "../../http/cross_origin.ts";
 import { createHostCheck, type HostOptions } from "../../http/host_and_origin.ts";
 import type { RouteBindings } from "../../http/listener.ts";
 import { createReachability, databaseFreshMs } from "../../http/reachability.ts";
+import { visibleTo } from "../../identity/access_rules.ts";
+import { admit, type Authentication, bearerChallenge } from "../../identity/authentication.ts";
+import { addressGroup } from "../../identity/rate_limiter.ts";
 import type { UsageTotals } from "../../llm/usage_ledger.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import { jsonReply } from "./json_reply.ts";
+import { createLoginEndpoint } from "./login_endpoint.ts";
 import { createQueryEndpoint, type QueryEndpointOptions } from "./query_endpoint.ts";
-import { errorReply, hostError, internalError } from "./rag_errors.ts";
+import {
+  errorReply,
+  hostError,
+  identityError,
+  internalError,
+  scopeError,
+  unauthorizedError,
+} from "./rag_errors.ts";
 import {
   type HealthReply,
   type LiveReply,
@@ -22,6 +36,9 @@ import {
 import type { RunningQueries } from "./running_queries.ts";
 
 export interface RagRoutesOptions {
+  /** Absent where everyone may ask. */
+  readonly authentication?: Authentication | undefined;
+  readonly clientAddress: ClientAddress;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
   readonly runningQueries: RunningQueries;
   /** How long a query may run, its stream included; 0 is for ever. */
@@ -35,19 +52,31 @@ export interface RagRoutesOptions {
   /** Told of each request that is refused for its Host. */
   readonly onHostRefused?: () => void;
   readonly onQueryEnded?: QueryEndpointOptions["onQueryEnded"];
+  /** How long it takes to tell who is calling. */
+  readonly identityDuration?: Histogram;
   readonly logger: Logger;
 }
 
 const livePath = "/v1/live";
 const readyPath = "/v1/ready";
+const loginPath = "/v1/login";
 
 const paths: ReadonlySet<string> = new Set([
   "/v1/openapi.json",
   livePath,
   readyPath,
   "/v1/health",
+  loginPath,
   "/v1/pipelines",
   "/v1/stats",
+]);
+
+/** What a caller needs no token for; of the health, the status alone. */
+const openPaths: ReadonlySet<string> = new Set([
+  "/v1/openapi.json",
+  livePath,
+  readyPath,
+  "/v1/health",
 ]);
 
 /** The route of a path, for counting; `other` where there is none. */
@@ -56,9 +85,17 @@ export function ragServerRoute(path: string): string {
   return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
 }
 
+type RagContext = Context<{ Bindings: RouteBindings }>;
+
 /** The RAG server's routes. */
 export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: RouteBindings }> {
-  const { pipelines, cors, logger } = options;
+  const { authentication, pipelines, cors, logger } = options;
+  const login = authentication?.login;
+  const addressOf = ({ req, env }: RagContext) => options.clientAddress(env.peer, req.raw.headers);
+  const principalOf = (context: RagContext): Principal =>
+    context.env.principal ?? { kind: "local", address: addressGroup(addressOf(context)) };
+  const isOpen = ({ req: { path } }: RagContext) =>
+    openPaths.has(path) || (path === loginPath && login?.hasAccounts === true);
   const app = new Hono<{ Bindings: RouteBindings }>();
   const live = JSON.stringify({ status: "ok" } satisfies LiveReply);
   const reachability = createReachability();
@@ -77,28 +114,76 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     return errorReply(hostError);
   });
   if (cors.enabled) allowOrigins(app, cors.allowedOrigins);
+  if (authentication !== undefined) {
+    app.use(async (context, next) => {
+      const { req, env } = context;
+      const startedAt = performance.now();
+      const identity = env.span?.begin("identity");
+      const admission = await admit(
+        authentication,
+        req.raw.headers.get("authorization"),
+        () => addressOf(context),
+      );
+      identity?.end(admission.kind === "admitted" ? undefined : admission.kind);
+      options.identityDuration?.observe(performance.now() - startedAt);
+      if (admission.kind === "admitted") env.principal = admission.principal;
+      else if (!isOpen(context)) {
+        if (admission.kind === "insufficient_scope") {
+          return errorReply(scopeError, { "www-authenticate": bearerChallenge(admission.scopes) });
+        }
+        if (admission.kind === "unavailable") {
+          return errorReply({ ...identityError, retryAfterSeconds: admission.retryAfterSeconds });
+        }
+        authentication.onRefusal?.(addressOf(context));
+        return errorReply(unauthorizedError);
+      }
+      return await next();
+    });
+  }
 
-  const description = JSON.stringify(ragOpenApi(options.version));
-  const readings: Readonly<Record<string, () => string | Promise<string>>> = {
+  const description = JSON.stringify(
+    ragOpenApi(options.version, {
+      asksWhoCalls: authentication !== undefined,
+      hasLogin: login !== undefined,
+    }),
+  );
+  const visible = (context: RagContext) => visibleTo(principalOf(context), pipelines.list());
+  const readings: Readonly<Record<string, (context: RagContext) => string | Promise<string>>> = {
     "/v1/openapi.json": () => description,
     [livePath]: () => live,
-    "/v1/health": async () => JSON.stringify(await healthOf(pipelines)),
-    "/v1/pipelines": () => JSON.stringify(listOf(pipelines.list())),
-    "/v1/stats": () => JSON.stringify(statsOf(pipelines.list())),
+    "/v1/health": async (context) => {
+      const mayKnow = authentication === undefined || context.env.principal !== undefined;
+      const { status, pipelines: all } = await healthOf(pipelines);
+      if (!mayKnow) return JSON.stringify({ status } satisfies HealthReply);
+      const names = new Set(visible(context).map(({ name }) => name));
+      const shown = all?.filter(({ name }) => names.has(name));
+      return JSON.stringify({ status, pipelines: shown } satisfies HealthReply);
+    },
+    "/v1/pipelines": (context) => JSON.stringify(listOf(visible(context))),
+    "/v1/stats": (context) => JSON.stringify(statsOf(visible(context))),
   };
   for (const [path, read] of Object.entries(readings)) {
-    app.get(path, async () => jsonReply(await read()));
+    app.get(path, async (context) => jsonReply(await read(context)));
     app.all(path, (context) => methodNotAllowed(context, "GET, HEAD"));
   }
 
   app.get(readyPath, answerReady);
   app.all(readyPath, (context) => methodNotAllowed(context, "GET, HEAD"));
+  if (login !== undefined) {
+    const logIn = createLoginEndpoint({ login, bodyTimeout: options.bodyTimeout });
+    app.all(loginPath, async (context, next) => {
+      if (!login.hasAccounts) return await next();
+      if (context.req.method !== "POST") return methodNotAllowed(context, "POST");
+      const { requestId } = context.env;
+      return await logIn(context.req.raw, { address: addressOf(context), requestId });
+    });
+  }
 
   const answer = createQueryEndpoint(options);
-  app.post(
-    "/v1/pipelines/:name",
-    (context) => answer(context.req.raw, context.req.param("name"), context.env),
-  );
+  app.post("/v1/pipelines/:name", (context) => {
+    const caller = { principal: principalOf(context), address: addressOf(context) };
+    return answer(context.req.raw, context.req.param("name"), caller, context.env);
+  });
   app.all("/v1/pipelines/:name", (context) => methodNotAllowed(context, "POST"));
   app.notFound(() => errorReply({ code: "NOT_FOUND", message: "there is nothing at this path" }));
   app.onError((error, { req, env }) => {
@@ -119,7 +204,7 @@ function allowOrigins(app: Hono<{ Bindings: RouteBindings }>, allowedOrigins: re
   });
 }
 
-function methodNotAllowed({ req }: Context, allow: string): Response {
+function methodNotAllowed({ req }: RagContext, allow: string): Response {
   const message = `${req.method} is not for this path: expected ${allow.replace(", ", " or ")}`;
   return errorReply({ code: "METHOD_NOT_ALLOWED", message }, { allow });
 }

@@ -2,11 +2,12 @@ import { AppError } from "../../core/app_error.ts";
 import { startTimer } from "../../core/async/deadline.ts";
 import { CallEnded } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
+import { type Principal, principalKey } from "../../core/principal.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
-import { internalError, pipelineError, type RagError, timeoutError } from "./rag_errors.ts";
+import { accessEndedError, internalError, pipelineError, type RagError, timeoutError } from "./rag_errors.ts";
 
 /** Why a query ended before its answer was complete. */
-export type EarlyEnd = "client_left" | "timeout" | "stopping";
+export type EarlyEnd = "client_left" | "timeout" | "stopping" | "access_ended";
 
 /** A query under way. */
 export interface RunningQuery {
@@ -31,14 +32,15 @@ const reasons: Readonly<Record<EarlyEnd, () => unknown>> = {
   client_left: () => new CallEnded("its caller disconnected", "the client disconnected"),
   timeout: () => new AppError("timeout", "the request took too long"),
   stopping: () => new CallEnded("the server stops"),
+  access_ended: () => new CallEnded("its token or session has ended"),
 };
 
 /** The queries under way: a stop of the server lets them finish for a while, and then cuts them off. */
 export function createRunningQueries() {
-  const enders = new Set<(why: EarlyEnd) => void>();
+  const enders = new Map<(why: EarlyEnd) => void, Principal>();
 
   /** Starts the clock; `clientSignal` aborts when the client leaves. A timeout of 0 is none. */
-  function begin(clientSignal: AbortSignal, timeoutMs: number): RunningQuery {
+  function begin(clientSignal: AbortSignal, timeoutMs: number, caller: Principal): RunningQuery {
     const controller = new AbortController();
     const { signal } = controller;
     let giveUp = (_reason: unknown) => {};
@@ -69,7 +71,7 @@ export function createRunningQueries() {
       finish,
     };
     const stopTimer = startTimer(timeoutMs, () => end("timeout"));
-    enders.add(end);
+    enders.set(end, caller);
     if (clientSignal.aborted) leave();
     else clientSignal.addEventListener("abort", leave);
     return running;
@@ -79,7 +81,12 @@ export function createRunningQueries() {
     begin,
     /** Ends all of them: a stream with an error event, another query with an error. */
     cutOff(): void {
-      for (const end of [...enders]) end("stopping");
+      for (const end of [...enders.keys()]) end("stopping");
+    },
+    /** Ends all of a principal, whose token or session has ended: a stream with an error event, another with an error. */
+    endPrincipal(principal: Principal): void {
+      const key = principalKey(principal);
+      for (const [end, caller] of [...enders]) if (principalKey(caller) === key) end("access_ended");
     },
   };
 }
@@ -101,6 +108,9 @@ export function queryError(
     case "timeout":
       logger.warn("A query took too long", fields);
       return timeoutError;
+    case "access_ended":
+      logger.info("A query was cut off because its token or session has ended", fields);
+      return accessEndedError;
     case "stopping":
       logger.warn("A query was cut off because the server stops", fields);
       return internalError;

@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { readerFor } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { StatementNames } from "../../postgres/guard/statement_names.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
@@ -16,7 +17,7 @@ import type { DocumentTable } from "../search/document_table.ts";
 import { compileFilter, type UncheckedCondition } from "./compile_filter.ts";
 
 /** For whom the database is asked. */
-export type SearchCaller = Pick<PipelineQuery, "address" | "signal">;
+export type SearchCaller = Pick<PipelineQuery, "caller" | "signal">;
 
 type FilteredTable = Pick<DocumentTable, "relation" | "requestColumns">;
 
@@ -62,13 +63,13 @@ async function checkColumns(
   database: Database,
   table: FilteredTable,
   filter: Filter,
-  { signal, ...address }: SearchCaller,
+  { signal, caller }: SearchCaller,
 ): Promise<void> {
   for (const [index, { column, operator }] of filter.conditions.entries()) {
     const type = table.requestColumns.get(column);
     if (type === undefined || builtIn.test(type.sqlType) || operator.endsWith("NULL")) continue;
     const result = await database.read({
-      principal: { kind: "local", ...address },
+      principal: readerFor(caller),
       trusted: true,
       names: namesOf(table.relation, column),
       sql: "SELECT",
@@ -116,10 +117,10 @@ async function checkValues(
 async function isRefused(
   database: Database,
   conditions: readonly UncheckedCondition[],
-  { signal, ...address }: SearchCaller,
+  { signal, caller }: SearchCaller,
 ): Promise<boolean> {
   const result = await database.read({
-    principal: { kind: "local", ...address },
+    principal: readerFor(caller),
     trusted: true,
     signal,
     ...renderSql(overNothing(conditions)),

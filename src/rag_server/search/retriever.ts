@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
+import { readerFor } from "../../core/principal.ts";
 import type { Span } from "../../core/tracing.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
@@ -166,7 +167,7 @@ export function createRetriever(
     signal: AbortSignal,
   ): Promise<Found> {
     const { table, filter, keywordSearch } = planned;
-    const { question, address, span } = request;
+    const { question, caller, span } = request;
     const depth = isThorough ? maxDepth : depthOf(request.limit, fusion);
     const limit = request.limit + spareRows;
     const isKept = filter === undefined && !planned.isPlannedAnew;
@@ -181,7 +182,7 @@ export function createRetriever(
       minSimilarity: search.minSimilarity,
     });
     const result = await database.read({
-      principal: { kind: "local", ...(address !== undefined && { address }) },
+      principal: readerFor(caller),
       trusted: true,
       settings: { ...vectorSettings({ table, limit: depth, filter }), ...(isKept && keptPlan) },
       isKept,

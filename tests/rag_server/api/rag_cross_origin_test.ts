@@ -49,7 +49,7 @@ Deno.test("a page of an allowed origin may read every kind of reply", async () =
   for (const reply of replies) {
     assert.deepEqual(corsHeaders(reply.headers), {
       "access-control-allow-origin": page,
-      "access-control-expose-headers": "Link, Retry-After, X-Request-Id",
+      "access-control-expose-headers": "Link, Retry-After, WWW-Authenticate, X-Request-Id",
       vary: "Origin",
     });
   }

@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../../src/core/logger.ts";
 import { createSharedDeadline } from "../../../src/core/async/deadline.ts";
-import { createRagRoutes } from "../../../src/rag_server/api/rag_routes.ts";
+import type { Authentication } from "../../../src/identity/authentication.ts";
+import { createRagRoutes, type RagRoutesOptions } from "../../../src/rag_server/api/rag_routes.ts";
 import { createRunningQueries, type RunningQueries } from "../../../src/rag_server/api/running_queries.ts";
 import type { RunningPipelines } from "../../../src/rag_server/running_pipelines.ts";
-import { assertEventMatchesApi, assertMatchesApi } from "../../support/rag_api.ts";
+import {
+  type ApiDocument,
+  assertEventMatchesApi,
+  assertMatchesApi,
+  callersApi,
+  ragApi,
+  tokensApi,
+} from "../../support/rag_api.ts";
 
 export interface RagReply {
   readonly status: number;
@@ -32,18 +40,25 @@ export interface RagFixtureOptions {
   /** Where it listens; on every interface where it is absent. */
   readonly listenAddress?: string;
   readonly allowedHosts?: readonly string[];
+  /** Everyone may ask where it is absent. */
+  readonly authentication?: Authentication;
+  readonly onQueryEnded?: RagRoutesOptions["onQueryEnded"];
 }
 
 /** The RAG server's routes over pipelines of a test. */
 export function createRagFixture(options: RagFixtureOptions): RagFixture {
   const { pipelines, requestTimeoutMs = 60_000, allowedOrigins } = options;
   const address = { host: options.listenAddress ?? "0.0.0.0", port: 8080 };
+  const { authentication } = options;
+  const api = authentication === undefined ? ragApi : authentication.login ? callersApi : tokensApi;
   const log: string[] = [];
   const ended: string[] = [];
   const runningQueries = createRunningQueries();
   const bodyTimeout = createSharedDeadline(60_000);
   bodyTimeout.close();
   const app = createRagRoutes({
+    authentication,
+    clientAddress: (peer) => peer,
     pipelines,
     runningQueries,
     requestTimeoutMs,
@@ -51,7 +66,10 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
     host: { address, allowedHosts: options.allowedHosts ?? [] },
     cors: { enabled: allowedOrigins !== undefined, allowedOrigins: allowedOrigins ?? [] },
     version: "1.2.3",
-    onQueryEnded: (_pipeline, result) => ended.push(result),
+    onQueryEnded(report) {
+      ended.push(report.result);
+      options.onQueryEnded?.(report);
+    },
     logger: createLogger({
       level: "debug",
       format: "json",
@@ -63,7 +81,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
   async function exchange(request: Request): Promise<RagReply> {
     const response = await app.fetch(request, { peer: "127.0.0.1", method: request.method, requestId: "1" });
     const reply = { status: response.status, headers: response.headers, text: await response.text() };
-    checkReply(request, reply);
+    checkReply(request, reply, api);
     return reply;
   }
   return {
@@ -83,7 +101,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
   };
 }
 
-function checkReply({ method, url }: Request, { status, headers, text }: RagReply): void {
+function checkReply({ method, url }: Request, { status, headers, text }: RagReply, api: ApiDocument): void {
   if (headers.get("content-type") === "text/event-stream") {
     return readEvents(text).forEach(assertEventMatchesApi);
   }
@@ -91,7 +109,7 @@ function checkReply({ method, url }: Request, { status, headers, text }: RagRepl
   assert.equal(headers.get("content-type"), "application/json");
   assert.equal(headers.get("link"), '</v1/openapi.json>; rel="service-desc"');
   if (method === "HEAD") return assert.equal(text, "");
-  assertMatchesApi(method, new URL(url).pathname, status, JSON.parse(text));
+  assertMatchesApi(method, new URL(url).pathname, status, JSON.parse(text), api);
 }
 
 /** The events of a stream, each of which must be one line of data and a blank one. */

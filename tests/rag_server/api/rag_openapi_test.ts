@@ -1,13 +1,21 @@
 import assert from "node:assert/strict";
-import { ragApi } from "../../support/rag_api.ts";
+import { type ApiDocument, callersApi, ragApi, tokensApi } from "../../support/rag_api.ts";
 import { type ApiSchema, schemaFaults } from "../../support/schema_faults.ts";
 import { createRagFixture } from "./rag_fixture.ts";
 import { scriptedPipelines } from "./scripted_pipelines.ts";
 
-const { paths, components } = ragApi;
-const operations = Object.entries(paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({ path, method, operation }))
-);
+const operationsOf = ({ paths }: ApiDocument) =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation }))
+  );
+const operations = operationsOf(ragApi);
+const { components } = ragApi;
+/** The descriptions of all kinds of servers. */
+const documents = {
+  "of a server that asks nobody": ragApi,
+  "with tokens": tokensApi,
+  "with logins": callersApi,
+};
 
 /** Every object of the document, with its place. */
 function* objectsOf(value: unknown, place = ""): Generator<[string, Record<string, unknown>]> {
@@ -23,6 +31,41 @@ Deno.test("the description is served as it is made", async () => {
   assert.deepEqual(JSON.parse(text), ragApi);
   assert.equal(ragApi.openapi, "3.0.3");
   assert.deepEqual([ragApi.info.title, ragApi.info.version], ["Postern RAG server", "1.2.3"]);
+});
+
+Deno.test("the description says what needs a token, and how to get one", () => {
+  assert.deepEqual(ragApi.security, []);
+  assert.equal(ragApi.components.securitySchemes, undefined);
+  assert.ok(operations.every(({ operation }) => operation.security === undefined));
+  for (const api of [tokensApi, callersApi]) {
+    assert.deepEqual(api.security, [{ token: [] }]);
+    assert.deepEqual(api.components.securitySchemes, {
+      token: {
+        type: "http",
+        scheme: "bearer",
+        description: "An API token, or the token of a session",
+      },
+    });
+    const open = operationsOf(api).filter(({ operation }) => operation.security !== undefined);
+    assert.deepEqual(open.map(({ path, operation }) => [path, operation.security]), [
+      ["/v1/openapi.json", []],
+      ["/v1/live", []],
+      ["/v1/ready", []],
+      ["/v1/health", [{}, { token: [] }]],
+      ...(api === callersApi ? [["/v1/login", []]] : []),
+    ]);
+    for (const { path, operation } of operationsOf(api)) {
+      const isOpen = ["/v1/openapi.json", "/v1/live", "/v1/ready", "/v1/health"].includes(path);
+      assert.equal(Object.hasOwn(operation.responses, "401"), !isOpen, path);
+    }
+    assert.deepEqual(api.components.schemas.HealthResponse?.required, ["status"]);
+  }
+  assert.deepEqual(components.schemas.HealthResponse?.required, ["status", "pipelines"]);
+  const { LoginRequest, LoginResponse } = callersApi.components.schemas;
+  assert.deepEqual(LoginRequest?.required, ["username", "password"]);
+  assert.deepEqual(LoginResponse?.required, ["session_token", "expires_at"]);
+  const statuses = Object.keys(callersApi.paths["/v1/login"]?.post?.responses ?? {});
+  assert.deepEqual(statuses, ["200", "400", "401", "403", "405", "413", "429", "500", "503"]);
 });
 
 Deno.test("every path, status and media type is described", () => {
@@ -60,11 +103,13 @@ Deno.test("every path, status and media type is described", () => {
   ]);
   assert.deepEqual(components.schemas.ErrorResponse?.properties?.error?.properties?.code?.enum, [
     "INVALID_REQUEST",
+    "UNAUTHORIZED",
     "FORBIDDEN",
     "NOT_FOUND",
     "PIPELINE_NOT_FOUND",
     "METHOD_NOT_ALLOWED",
     "REQUEST_TOO_LARGE",
+    "RATE_LIMITED",
     "EXECUTION_ERROR",
     "INTERNAL_ERROR",
     "OVERLOADED",
@@ -100,81 +145,88 @@ Deno.test("the request's limits are described", () => {
   assert.deepEqual(Message?.properties?.role?.enum, ["user", "assistant"]);
 });
 
-Deno.test("operations have names of their own, and parameters that their paths have", () => {
-  const names = operations.map(({ operation }) => operation.operationId);
-  assert.equal(new Set(names).size, names.length);
-  for (const { path, operation } of operations) {
-    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    const parameters = operation.parameters ?? [];
-    assert.deepEqual(parameters.map(({ name }) => name), inPath);
-    for (const parameter of parameters) assert.deepEqual([parameter.in, parameter.required], ["path", true]);
-    for (const { description } of Object.values(operation.responses)) assert.ok(description.length > 0);
-  }
-});
-
-Deno.test("references stand alone, and lead to schemas that are there", () => {
-  const used = new Set<string>();
-  for (const [place, object] of objectsOf(ragApi)) {
-    if (!("$ref" in object)) continue;
-    assert.deepEqual(Object.keys(object), ["$ref"], place);
-    const name = String(object.$ref).replace(/^#\/components\/schemas\//, "");
-    assert.ok(Object.hasOwn(components.schemas, name), `${place}: ${object.$ref}`);
-    used.add(name);
-  }
-  assert.deepEqual([...used].sort(), Object.keys(components.schemas).sort());
-});
-
-Deno.test("schemas have no keyword that OpenAPI 3.0.3 lacks, and none of its traps", () => {
-  const known = new Set([
-    ...[
-      "$ref",
-      "type",
-      "nullable",
-      "enum",
-      "properties",
-      "additionalProperties",
-      "required",
-      "items",
-      "minItems",
-    ],
-    ...["maxItems", "minLength", "maxLength", "pattern", "minimum", "maximum", "oneOf", "discriminator"],
-    ...["default", "description", "example"],
-  ]);
-  const types = ["object", "array", "string", "number", "integer", "boolean", undefined];
-  function check(schema: ApiSchema, place: string): void {
-    for (const keyword of Object.keys(schema)) assert.ok(known.has(keyword), `${place}: ${keyword}`);
-    assert.ok(types.includes(schema.type), place);
-    if (schema.type === "array") assert.ok(schema.items, place);
-    for (const name of schema.required ?? []) assert.ok(schema.properties?.[name], `${place}.${name}`);
-    if (schema.required !== undefined) assert.ok(schema.required.length > 0, place);
-    if (schema.pattern !== undefined) new RegExp(schema.pattern, "u");
-    // null must be in the enumeration of what may be null (OpenAPI 3.0.3, Proposal 2019-10-31)
-    if (schema.nullable === true && schema.enum !== undefined) assert.ok(schema.enum.includes(null), place);
-    const parts = { ...schema.properties, items: schema.items, additional: schema.additionalProperties };
-    for (const [name, part] of Object.entries(parts)) if (part !== undefined) check(part, `${place}.${name}`);
-    schema.oneOf?.forEach((part, index) => check(part, `${place}.oneOf[${index}]`));
-  }
-  for (const [name, schema] of Object.entries(components.schemas)) check(schema, name);
-});
-
-Deno.test("examples fit their schemas", () => {
-  const rules = { components: components.schemas, isClosed: true };
-  let count = 0;
-  for (const [place, { schema, example, examples }] of objectsOf(ragApi)) {
-    if (typeof schema !== "object" || schema === null) continue;
-    const named = Object.values(examples ?? {}).map(({ value }) => value);
-    for (const value of example === undefined ? named : [example, ...named]) {
-      assert.deepEqual(schemaFaults(schema, value, rules), [], place);
-      count++;
+for (const [title, api] of Object.entries(documents)) {
+  const { schemas } = api.components;
+  Deno.test(`operations have names of their own, and parameters that their paths have: ${title}`, () => {
+    const names = operationsOf(api).map(({ operation }) => operation.operationId);
+    assert.equal(new Set(names).size, names.length);
+    for (const { path, operation } of operationsOf(api)) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const parameters = operation.parameters ?? [];
+      assert.deepEqual(parameters.map(({ name }) => name), inPath);
+      for (const parameter of parameters) {
+        assert.deepEqual([parameter.in, parameter.required], ["path", true]);
+      }
+      for (const { description } of Object.values(operation.responses)) assert.ok(description.length > 0);
     }
-  }
-  assert.ok(count >= 16, String(count));
-  for (const [place, object] of objectsOf(components.schemas)) {
-    for (const value of [object.example, object.default]) {
-      if (value !== undefined) assert.deepEqual(schemaFaults(object, value, rules), [], place);
+  });
+
+  Deno.test(`references stand alone, and lead to schemas that are there: ${title}`, () => {
+    const used = new Set<string>();
+    for (const [place, object] of objectsOf(api)) {
+      if (!("$ref" in object)) continue;
+      assert.deepEqual(Object.keys(object), ["$ref"], place);
+      const name = String(object.$ref).replace(/^#\/components\/schemas\//, "");
+      assert.ok(Object.hasOwn(schemas, name), `${place}: ${object.$ref}`);
+      used.add(name);
     }
-  }
-});
+    assert.deepEqual([...used].sort(), Object.keys(schemas).sort());
+  });
+
+  Deno.test(`schemas have no keyword that OpenAPI 3.0.3 lacks, and none of its traps: ${title}`, () => {
+    const known = new Set([
+      ...[
+        "$ref",
+        "type",
+        "nullable",
+        "enum",
+        "properties",
+        "additionalProperties",
+        "required",
+        "items",
+        "minItems",
+      ],
+      ...["maxItems", "minLength", "maxLength", "pattern", "minimum", "maximum", "oneOf", "discriminator"],
+      ...["default", "description", "example"],
+    ]);
+    const types = ["object", "array", "string", "number", "integer", "boolean", undefined];
+    function check(schema: ApiSchema, place: string): void {
+      for (const keyword of Object.keys(schema)) assert.ok(known.has(keyword), `${place}: ${keyword}`);
+      assert.ok(types.includes(schema.type), place);
+      if (schema.type === "array") assert.ok(schema.items, place);
+      for (const name of schema.required ?? []) assert.ok(schema.properties?.[name], `${place}.${name}`);
+      if (schema.required !== undefined) assert.ok(schema.required.length > 0, place);
+      if (schema.pattern !== undefined) new RegExp(schema.pattern, "u");
+      // null must be in the enumeration of what may be null (OpenAPI 3.0.3, Proposal 2019-10-31)
+      if (schema.nullable === true && schema.enum !== undefined) assert.ok(schema.enum.includes(null), place);
+      const parts = { ...schema.properties, items: schema.items, additional: schema.additionalProperties };
+      for (const [name, part] of Object.entries(parts)) {
+        if (part !== undefined) check(part, `${place}.${name}`);
+      }
+      schema.oneOf?.forEach((part, index) => check(part, `${place}.oneOf[${index}]`));
+    }
+    for (const [name, schema] of Object.entries(schemas)) check(schema, name);
+  });
+
+  Deno.test(`examples fit their schemas: ${title}`, () => {
+    const rules = { components: schemas, isClosed: true };
+    let count = 0;
+    for (const [place, { schema, example, examples }] of objectsOf(api)) {
+      if (typeof schema !== "object" || schema === null) continue;
+      const named = Object.values(examples ?? {}).map(({ value }) => value);
+      for (const value of example === undefined ? named : [example, ...named]) {
+        assert.deepEqual(schemaFaults(schema, value, rules), [], place);
+        count++;
+      }
+    }
+    assert.ok(count >= 16, String(count));
+    for (const [place, object] of objectsOf(schemas)) {
+      for (const value of [object.example, object.default]) {
+        if (value !== undefined) assert.deepEqual(schemaFaults(object, value, rules), [], place);
+      }
+    }
+  });
+}
 
 Deno.test("the schemas of the tests tell what fits from what does not", () => {
   const rules = { components: { Name: { type: "string", minLength: 1 } }, isClosed: true } as const;

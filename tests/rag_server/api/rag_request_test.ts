@@ -21,7 +21,7 @@ Deno.test("a query's fields reach the pipeline", async () => {
     query: "How?",
     topN: 100,
     disableHybrid: true,
-    address: "127.0.0.1",
+    caller: { kind: "local", address: "127.0.0.1" },
     messages: [{ role: "user", content: "Hi" }, { role: "assistant", content: "" }],
     filter: {
       conditions: [
@@ -38,7 +38,7 @@ Deno.test("what is left out or null takes its default, and fields that nobody kn
   const defaults = {
     query: "q",
     disableHybrid: false,
-    address: "127.0.0.1",
+    caller: { kind: "local", address: "127.0.0.1" },
     messages: [],
   };
   assert.deepEqual(await accepted({ query: "q" }), defaults);

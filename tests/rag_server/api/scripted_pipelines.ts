@@ -18,9 +18,15 @@ export interface ScriptedPipeline extends Pipeline {
 
 /** A pipeline that answers from a script, whose providers are well and have used nothing. */
 export function scriptedPipeline(
-  options: { name: string; description?: string; allowsSources?: boolean; script: Script },
+  options: {
+    name: string;
+    description?: string;
+    availableToUsers?: readonly string[];
+    allowsSources?: boolean;
+    script: Script;
+  },
 ): ScriptedPipeline {
-  const { name, description = "", allowsSources = true, script } = options;
+  const { name, description = "", availableToUsers = [], allowsSources = true, script } = options;
   const asked: PipelineQuery[] = [];
   function stream(query: PipelineQuery): AsyncIterable<PipelineEvent> {
     asked.push(query);
@@ -29,7 +35,9 @@ export function scriptedPipeline(
   const ledger = createUsageLedger();
   const reachable = { reachable: true } as const;
   return {
+    kind: "pipeline",
     name,
+    available_to_users: availableToUsers,
     description,
     allowsSources,
     asked,

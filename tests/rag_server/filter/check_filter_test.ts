@@ -115,7 +115,7 @@ testWithPgvector("a filter may not name a column whose type runs a VOLATILE func
   await check("period", "[1,2)");
 });
 
-testWithPgvector("whatever the database is asked about a filter counts to the client's address", async () => {
+testWithPgvector("whatever the database is asked about a filter counts to its caller", async () => {
   await using fixture = await createSearchFixture(
     "CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), spot point)",
   );
@@ -129,8 +129,8 @@ testWithPgvector("whatever the database is asked about a filter counts to the cl
     conditions: [{ column: "spot", operator: "IN", value: ["(1,2)"] }],
     logic: "AND",
   } as const;
-  const address = "192.0.2.1";
-  await assert.rejects(checkFilter(watched, [table], filter, { address, signal }), { code: "invalid" });
+  const caller = { kind: "token", id: "t1" } as const;
+  await assert.rejects(checkFilter(watched, [table], filter, { caller, signal }), { code: "invalid" });
   // the type, all values, and then the one that does not fit
-  assert.deepEqual(principals, Array(3).fill({ kind: "local", address }));
+  assert.deepEqual(principals, Array(3).fill({ kind: "local", onBehalfOf: caller }));
 });

@@ -1,0 +1,76 @@
+import { z } from "@hono/zod-openapi";
+import type { SharedDeadline } from "../../core/async/deadline.ts";
+import { findExcess, readBody } from "../../http/request_body.ts";
+import { formatTimestamp } from "../../identity/credentials/timestamp.ts";
+import type { Login } from "../../identity/login.ts";
+import { jsonReply } from "./json_reply.ts";
+import { bodyError, errorReply, loginError, type RagError } from "./rag_errors.ts";
+
+export const loginRequest = z.object({
+  username: z.string({ error: "expected a text" }).openapi({ example: "alice" }),
+  password: z.string({ error: "expected a text" }).openapi({ description: "In UTF-8, as it was set" }),
+}, { error: "expected a JSON object" }).openapi("LoginRequest");
+
+export const loginReply = z.object({
+  session_token: z.string().openapi({
+    description: "For the header Authorization: Bearer TOKEN",
+    example: "b3BlbiBzZXNhbWUgb3BlbiBzZXNhbWUgb3BlbiBzZXM=",
+  }),
+  expires_at: z.string().openapi({ description: "ISO 8601, UTC", example: "2026-01-16T08:30:00Z" }),
+}).openapi("LoginResponse");
+
+/** Of who has not shown a token yet. */
+const maxBytes = 64 * 1024;
+
+/** `POST /v1/login`: a session for a username and a password, under the limits of `authenticate_user`. */
+export function createLoginEndpoint({ login, bodyTimeout }: {
+  readonly login: Login;
+  /** How long a body may take to arrive. */
+  readonly bodyTimeout: SharedDeadline;
+}): (
+  request: Request,
+  caller: { readonly address: string; readonly requestId: string },
+) => Promise<Response> {
+  return async (request, caller) => {
+    const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
+    if (body.kind !== "text") return errorReply(bodyError(body.kind, "64 KiB"));
+    const read = readCredentials(body.text);
+    if ("error" in read) return errorReply(read.error);
+    try {
+      const { signal } = request;
+      const result = await login.authenticate({ ...read.credentials, ...caller, signal });
+      if (result.kind !== "success") return errorReply(loginError(result));
+      const { sessionToken, expiresAt } = result;
+      return jsonReply(
+        JSON.stringify(
+          {
+            session_token: sessionToken,
+            expires_at: formatTimestamp(expiresAt),
+          } satisfies z.output<typeof loginReply>,
+        ),
+      );
+    } catch (error) {
+      if (!request.signal.aborted) throw error;
+      // nobody receives it
+      return new Response(null, { status: 499 });
+    }
+  };
+}
+
+function readCredentials(
+  text: string,
+): { readonly credentials: z.output<typeof loginRequest> } | { readonly error: RagError } {
+  const invalid = (message: string) => ({ error: { code: "INVALID_REQUEST" as const, message } });
+  const excess = findExcess(text);
+  if (excess !== undefined) return invalid(`the body: ${excess}`);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return invalid("the body: expected JSON");
+  }
+  const { data, error } = loginRequest.safeParse(json);
+  if (data !== undefined) return { credentials: data };
+  const faults = error.issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
+  return invalid(faults.join("; "));
+}

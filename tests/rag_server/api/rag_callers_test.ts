@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import type { Principal } from "../../../src/core/principal.ts";
+import type { Login, LoginRequest, LoginResult } from "../../../src/identity/login.ts";
+import type { QueryReport } from "../../../src/rag_server/api/query_endpoint.ts";
+import { waitUntil } from "../../support/wait_until.ts";
+import { createRagFixture, type RagReply } from "./rag_fixture.ts";
+import { chunk, done, stream } from "./rag_handbook.ts";
+import { hanging, script, scriptedPipeline, scriptedPipelines } from "./scripted_pipelines.ts";
+
+const issuer = { kind: "issuer", issuer: "https://idp.example.com", subject: "7", groups: [] } as const;
+
+/** By the tokens that stand for them. */
+const principals: Readonly<Record<string, Principal>> = {
+  free: { kind: "token", id: "free" },
+  bound: { kind: "token", id: "bound", database: "open" },
+  alice: { kind: "session", id: "s1", username: "alice" },
+  narrow: { kind: "session", id: "s2", username: "alice", scopes: ["other"] },
+  stranger: issuer,
+  operator: { ...issuer, groups: ["ops"] },
+};
+
+const pipeline = (name: string, availableToUsers: readonly string[] = []) =>
+  scriptedPipeline({ name, availableToUsers, script: script(chunk("a"), done) });
+
+/** Routes that know the principals, and what was reported of requests. */
+function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScopes?: string[] } = {}) {
+  const refusedAddresses: string[] = [];
+  const reports: QueryReport[] = [];
+  const fixture = createRagFixture({
+    pipelines: scriptedPipelines([
+      pipeline("open"),
+      pipeline("team", ["alice"]),
+      pipeline("ops", ["group:ops"]),
+    ]),
+    authentication: {
+      authenticator: {
+        authenticate: (header) => Promise.resolve(principals[/^Bearer (\w+)$/.exec(header ?? "")?.[1] ?? ""]),
+      },
+      ...(requiredScopes === undefined ? {} : { requiredScopes }),
+      ...(login === undefined ? {} : { login: login as Login }),
+      onRefusal: (address) => refusedAddresses.push(address),
+    },
+    onQueryEnded: (report) => reports.push(report),
+  });
+  const as = (token: string) => (method: string, path: string, body?: BodyInit) =>
+    fixture.send(method, path, {
+      headers: { authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body }),
+    });
+  return { ...fixture, as, refusedAddresses, reports };
+}
+
+const names = ({ text }: RagReply) => JSON.parse(text).pipelines.map(({ name }: { name: string }) => name);
+
+/** What each kind of caller may see and ask. */
+const visible: readonly [token: string, names: string[]][] = [
+  ["free", ["open"]],
+  ["bound", []],
+  ["alice", ["open", "team"]],
+  ["stranger", ["open"]],
+  ["operator", ["open", "ops"]],
+];
+for (const [token, expected] of visible) {
+  Deno.test(`${token} sees and asks ${expected.join(", ") || "no pipeline"}`, async () => {
+    const { as, reports } = setUp();
+    const send = as(token);
+    for (const path of ["/v1/pipelines", "/v1/stats", "/v1/health"]) {
+      assert.deepEqual(names(await send("GET", path)), expected, path);
+    }
+    for (const name of ["open", "team", "ops", "none"]) {
+      const { status, text } = await send("POST", `/v1/pipelines/${name}`, '{"query":"q"}');
+      assert.equal(status, expected.includes(name) ? 200 : 404, name);
+      if (status === 200) continue;
+      const message = `there is no pipeline \\"${name}\\"`;
+      assert.equal(text, `{"error":{"code":"PIPELINE_NOT_FOUND","message":"${message}"}}`);
+    }
+    assert.deepEqual(
+      reports.map(({ pipeline, result, caller }) => [pipeline, result, caller]),
+      expected.map((name) => [name, "ok", principals[token]]),
+    );
+  });
+}
+
+const routes: readonly [method: string, path: string, withoutToken: number, withToken: number][] = [
+  ["GET", "/v1/live", 200, 200],
+  ["HEAD", "/v1/live", 200, 200],
+  ["POST", "/v1/live", 405, 405],
+  ["GET", "/v1/openapi.json", 200, 200],
+  ["GET", "/v1/ready", 200, 200],
+  ["GET", "/v1/health", 200, 200],
+  ["GET", "/v1/pipelines", 401, 200],
+  ["HEAD", "/v1/pipelines", 401, 200],
+  ["POST", "/v1/pipelines", 401, 405],
+  ["OPTIONS", "/v1/pipelines", 401, 405],
+  ["GET", "/v1/stats", 401, 200],
+  ["POST", "/v1/pipelines/open", 401, 400],
+  ["GET", "/v1/pipelines/open", 401, 405],
+  ["POST", "/v1/pipelines/none", 401, 404],
+  ["POST", "/v1/login", 401, 404],
+  ["GET", "/", 401, 404],
+  ["GET", "/v1/live/", 401, 404],
+  ["GET", "/v1/LIVE", 401, 404],
+  ["GET", "/v1/health/../pipelines", 401, 200],
+  ["GET", "/v1//live", 401, 404],
+];
+for (const [method, path, withoutToken, withToken] of routes) {
+  Deno.test(`${method} ${path} answers ${withoutToken} without a token, ${withToken} with one`, async () => {
+    const { send, as, refusedAddresses } = setUp();
+    const refused = [
+      await send(method, path),
+      await as("wrong")(method, path),
+      await send(method, path, { headers: { authorization: "Basic YTpi" } }),
+    ];
+    const [first] = refused;
+    for (const reply of refused) {
+      assert.equal(reply.status, withoutToken);
+      assert.equal(reply.text, first?.text);
+      assert.deepEqual([...reply.headers], [...first?.headers ?? []]);
+      assert.equal(reply.headers.get("www-authenticate"), withoutToken === 401 ? "Bearer" : null);
+      if (withoutToken !== 401 || method === "HEAD") continue;
+      assert.equal(
+        reply.text,
+        '{"error":{"code":"UNAUTHORIZED","message":"a valid token is needed in the header Authorization: Bearer TOKEN"}}',
+      );
+    }
+    assert.deepEqual(refusedAddresses, withoutToken === 401 ? Array(3).fill("127.0.0.1") : []);
+    const { status } = await as("free")(method, path);
+    assert.equal(status, withToken);
+  });
+}
+
+Deno.test("without a token the health is its status alone", async () => {
+  const { send, as } = setUp();
+  assert.equal((await send("GET", "/v1/health")).text, '{"status":"healthy"}');
+  assert.equal((await as("wrong")("GET", "/v1/health")).text, '{"status":"healthy"}');
+});
+
+Deno.test("a token without a scope that the server needs gets 403", async () => {
+  const { as, send, refusedAddresses } = setUp({ requiredScopes: ["ask", "read"] });
+  const { status, text, headers } = await as("narrow")("GET", "/v1/pipelines");
+  assert.equal(status, 403);
+  assert.equal(headers.get("www-authenticate"), 'Bearer error="insufficient_scope", scope="ask read"');
+  assert.equal(
+    text,
+    '{"error":{"code":"FORBIDDEN","message":"the access token does not have the scope that this server needs"}}',
+  );
+  assert.equal((await as("narrow")("GET", "/v1/health")).text, '{"status":"healthy"}');
+  assert.equal((await as("alice")("GET", "/v1/pipelines")).status, 200);
+  assert.equal((await send("GET", "/v1/pipelines")).status, 401);
+  assert.equal(refusedAddresses.length, 1);
+});
+
+Deno.test("a query ends when its caller's token or session does, and no other", async () => {
+  for (const body of [{ query: "q" }, stream]) {
+    const { script, aborted } = hanging(chunk("a"));
+    const waiting = scriptedPipeline({ name: "handbook", script });
+    const fixture = createRagFixture({
+      pipelines: scriptedPipelines([waiting]),
+      authentication: { authenticator: { authenticate: () => principals["alice"] } },
+    });
+    const asked = fixture.ask(body);
+    await waitUntil("the query arrives", () => waiting.asked.length === 1);
+    fixture.runningQueries.endPrincipal({ kind: "session", id: "s2", username: "alice" });
+    fixture.runningQueries.endPrincipal({ kind: "token", id: "s1" });
+    fixture.runningQueries.endPrincipal({ kind: "session", id: "s1", username: "alice" });
+    const { status, text } = await asked;
+    assert.equal(String(await aborted), "AbortError: its token or session has ended");
+    if (body === stream) {
+      assert.equal(status, 200);
+      assert.equal(
+        text,
+        'data: {"type":"chunk","content":"a"}\n\ndata: {"type":"error","error":"the token or session has ended"}\n\n',
+      );
+    } else {
+      assert.equal(status, 401);
+      assert.equal(text, '{"error":{"code":"UNAUTHORIZED","message":"the token or session has ended"}}');
+    }
+  }
+});
+
+const day = Date.UTC(2026, 0, 15);
+
+/** A login that answers so, and what it was asked. */
+function loginOf(result: LoginResult | Error) {
+  const asked: LoginRequest[] = [];
+  return {
+    asked,
+    hasAccounts: true,
+    authenticate(request: LoginRequest) {
+      asked.push(request);
+      return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
+    },
+  };
+}
+
+const logins: readonly [LoginResult, status: number, text: string, retryAfter: string | null][] = [
+  [
+    { kind: "success", sessionToken: "dG9rZW4=", expiresAt: day },
+    200,
+    '{"session_token":"dG9rZW4=","expires_at":"2026-01-15T00:00:00Z"}',
+    null,
+  ],
+  [{ kind: "failed" }, 401, '{"error":{"code":"UNAUTHORIZED","message":"authentication failed"}}', null],
+  [
+    { kind: "rate_limited", retryAfterSeconds: 90 },
+    429,
+    '{"error":{"code":"RATE_LIMITED","message":"too many failed logins; try again later"}}',
+    "90",
+  ],
+  [
+    { kind: "busy", retryAfterSeconds: 1 },
+    503,
+    '{"error":{"code":"OVERLOADED","message":"too many logins are waiting; try again later"}}',
+    "1",
+  ],
+];
+for (const [result, status, text, retryAfter] of logins) {
+  Deno.test(`POST /v1/login answers ${status} where the login is ${result.kind}`, async () => {
+    const login = loginOf(result);
+    const body = JSON.stringify({ username: "alice", password: "pass word", more: 1 });
+    const reply = await setUp({ login }).send("POST", "/v1/login", { body });
+    assert.deepEqual([reply.status, reply.text, reply.headers.get("retry-after")], [
+      status,
+      text,
+      retryAfter,
+    ]);
+    assert.equal(reply.headers.get("cache-control"), "no-store");
+    const [asked] = login.asked;
+    assert.deepEqual(
+      [asked?.username, asked?.password, asked?.address, asked?.requestId],
+      ["alice", "pass word", "127.0.0.1", "1"],
+    );
+  });
+}
+
+const badBodies: readonly [body: string, status: number, message: string][] = [
+  ["", 400, "the body: expected JSON"],
+  ["[]", 400, "the body: expected a JSON object"],
+  ["{}", 400, "username: expected a text; password: expected a text"],
+  ['{"username":"alice","password":7}', 400, "password: expected a text"],
+  [`{"username":"${"x".repeat(70_000)}","password":""}`, 413, "the body: expected at most 64 KiB"],
+  [`{"username":"a","password":"a","x":${"[".repeat(200)}${"]".repeat(200)}}`, 400, "the body: "],
+];
+for (const [body, status, message] of badBodies) {
+  Deno.test(`POST /v1/login refuses a body of ${body.length} characters: ${message}`, async () => {
+    const login = loginOf({ kind: "failed" });
+    const reply = await setUp({ login }).send("POST", "/v1/login", { body });
+    assert.equal(reply.status, status);
+    assert.ok(JSON.parse(reply.text).error.message.startsWith(message), reply.text);
+    assert.deepEqual(login.asked, []);
+  });
+}
+
+Deno.test("POST /v1/login is there as long as somebody has an account", async () => {
+  const login = { ...loginOf({ kind: "failed" }), hasAccounts: false };
+  const { send, as } = setUp({ login });
+  const body = '{"username":"alice","password":"x"}';
+  assert.match((await send("POST", "/v1/login", { body })).text, /a valid token is needed/);
+  login.hasAccounts = true;
+  assert.match((await send("POST", "/v1/login", { body })).text, /authentication failed/);
+  assert.equal((await as("free")("POST", "/v1/login", body)).status, 401);
+  const { status, headers } = await send("GET", "/v1/login");
+  assert.deepEqual([status, headers.get("allow")], [405, "POST"]);
+});
+
+Deno.test("a client that leaves during its login is no error", async () => {
+  const { fetch, log } = setUp({ login: loginOf(new Error("gone")) });
+  const client = new AbortController();
+  client.abort();
+  const request = new Request("http://localhost/v1/login", {
+    method: "POST",
+    body: '{"username":"a","password":"b"}',
+    signal: client.signal,
+  });
+  const { status } = await fetch(request);
+  assert.ok([400, 499].includes(status), String(status));
+  assert.deepEqual(log, []);
+});
