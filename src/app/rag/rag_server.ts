@@ -14,6 +14,7 @@ import { type RouteBindings, startListener, stopGraceMs } from "../../http/liste
 import { bodyTimeoutMs } from "../../http/request_body.ts";
 import { traceRequests } from "../../http/trace_requests.ts";
 import type { Authentication } from "../../identity/authentication.ts";
+import { createProtectedResource } from "../../identity/protected_resource.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
@@ -148,9 +149,17 @@ async function serve(
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const account = audit && auditQueries(audit);
   identity?.onEnded(runningQueries.endPrincipal);
+  const provider = identity && server.auth.identity_provider;
+  const protectedResource = provider && createProtectedResource({
+    resourceUrl: server.resource_url,
+    path: "/v1",
+    issuers: [provider.issuer],
+    requiredScopes: provider.required_scopes ?? [],
+  });
   const routesOf = ({ allowed_hosts, cors, client_ip }: Config["server"]) =>
     createRagRoutes({
       authentication: identity?.authentication,
+      protectedResource,
       clientAddress: createClientAddress({
         ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
         trustedProxies: client_ip.trusted_proxies,

@@ -10,6 +10,7 @@ import type { RouteBindings } from "../../http/listener.ts";
 import { createReachability, databaseFreshMs } from "../../http/reachability.ts";
 import { visibleTo } from "../../identity/access_rules.ts";
 import { admit, type Authentication, bearerChallenge } from "../../identity/authentication.ts";
+import { isMetadataPath, metadataRoute, type ProtectedResource } from "../../identity/protected_resource.ts";
 import { addressGroup } from "../../identity/rate_limiter.ts";
 import type { UsageTotals } from "../../llm/usage_ledger.ts";
 import type { Pipeline } from "../pipeline.ts";
@@ -38,6 +39,8 @@ import type { RunningQueries } from "./running_queries.ts";
 export interface RagRoutesOptions {
   /** Absent where everyone may ask. */
   readonly authentication?: Authentication | undefined;
+  /** Absent where no issuer's tokens let callers in. */
+  readonly protectedResource?: ProtectedResource | undefined;
   readonly clientAddress: ClientAddress;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
   readonly runningQueries: RunningQueries;
@@ -82,6 +85,7 @@ const openPaths: ReadonlySet<string> = new Set([
 /** The route of a path, for counting; `other` where there is none. */
 export function ragServerRoute(path: string): string {
   if (paths.has(path)) return path;
+  if (isMetadataPath(path)) return metadataRoute;
   return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
 }
 
@@ -114,6 +118,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     return errorReply(hostError);
   });
   if (cors.enabled) allowOrigins(app, cors.allowedOrigins);
+  if (options.protectedResource !== undefined) addResourceMetadata(app, options.protectedResource);
   if (authentication !== undefined) {
     app.use(async (context, next) => {
       const { req, env } = context;
@@ -192,6 +197,21 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     return errorReply(internalError);
   });
   return app;
+}
+
+/** Tells where clients log in (RFC 9728 section 3), and leads there who is refused. */
+function addResourceMetadata(
+  app: Hono<{ Bindings: RouteBindings }>,
+  resource: ProtectedResource,
+): void {
+  app.use(async (context, next) => {
+    await next();
+    resource.mark(context.req.raw, context.res);
+  });
+  for (const path of resource.paths) {
+    app.get(path, ({ req }) => jsonReply(resource.metadata(req.url)));
+    app.all(path, (context) => methodNotAllowed(context, "GET, HEAD"));
+  }
 }
 
 function allowOrigins(app: Hono<{ Bindings: RouteBindings }>, allowedOrigins: readonly string[]): void {
