@@ -174,6 +174,10 @@ export function openGrantStore(options: {
     const text = (value: unknown) => typeof value === "string" ? value : null;
     const time = now();
     const grantId = kind === "Grant" ? null : text(rest["grantId"]);
+    // another request may have ended the grant since this one found it: nothing more is given out for it
+    if (grantId !== null && statements.find.get("Grant", grantId) === undefined) {
+      throw new AppError("not_found", "the grant has ended");
+    }
     const key = keyOf(kind, id);
     const isNew = statements.find.get(kind, key) === undefined;
     if (isNew) makeRoom(kind);
@@ -223,7 +227,10 @@ export function openGrantStore(options: {
   }
 
   return {
-    /** @param account of a grant's account, as `accountMark` of `grants.ts` */
+    /**
+     * @param account of a grant's account, as `accountMark` of `grants.ts`
+     * @throws {AppError} `not_found` where the record's grant has ended, `unavailable` where the file cannot be written
+     */
     keep: (kind: RecordKind, id: string, payload: Payload, lifetimeMs: number, account?: string) =>
       change(() => keep(kind, id, payload, lifetimeMs, account)),
     /** Keeps a client that has registered. @throws {AppError} `overloaded` where there are too many that are used */

@@ -67,13 +67,8 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
     return {
       upsert(id: string, payload: Payload, lifetimeSeconds: number | undefined) {
         return settled(() => {
-          if (kind === "Client") {
-            try {
-              store.keepClient(id, payload);
-            } catch (error) {
-              throw error instanceof AppError ? refusal(error, "server_error") : error;
-            }
-          } else {
+          try {
+            if (kind === "Client") return store.keepClient(id, payload);
             store.keep(
               kind,
               id,
@@ -81,6 +76,9 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
               (lifetimeSeconds ?? 0) * 1_000,
               kind === "Grant" ? markOf(payload) : undefined,
             );
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+            throw refusal(error, error.code === "not_found" ? "invalid_grant" : "server_error");
           }
         });
       },

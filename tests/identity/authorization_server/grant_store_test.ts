@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../../src/core/logger.ts";
+import { openGrantStore } from "../../../src/identity/authorization_server/grant_store.ts";
+import { sha256 } from "../../../src/core/sha256.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
+
+const hour = 3_600_000;
+
+async function setUp() {
+  const folder = await temporaryFolder();
+  const clock = { now: Date.UTC(2026, 0, 1) };
+  const path = `${folder.path}/data/oauth.sqlite`;
+  const open = () => openGrantStore({ path, now: () => clock.now, logger: silentLogger });
+  const store = open();
+  const grant = (id: string, clientId = "client") => {
+    store.keep("Grant", id, { jti: id, accountId: "alice", clientId }, 365 * 24 * hour, "mark");
+  };
+  const give = (kind: "AccessToken" | "RefreshToken", id: string, grantId: string, lifetimeMs: number) =>
+    store.keep(kind, id, { jti: id, accountId: "alice", clientId: "client", grantId }, lifetimeMs);
+  return {
+    path,
+    clock,
+    open,
+    store,
+    grant,
+    give,
+    async [Symbol.asyncDispose]() {
+      store[Symbol.dispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test("openGrantStore() finds a token by its hash, and keeps none as it is", async () => {
+  await using set = await setUp();
+  set.grant("g");
+  set.give("AccessToken", "the-secret", "g", hour);
+  const found = set.store.token(sha256("the-secret"), set.clock.now);
+  assert.deepEqual([found?.grantId, found?.username], ["g", "alice"]);
+  assert.equal(set.store.token(sha256("the-secret"), set.clock.now + hour), undefined);
+  assert.equal(set.store.token(sha256("another"), set.clock.now), undefined);
+  assert.equal(set.store.find("AccessToken", "the-secret")?.["jti"], "the-secret");
+  assert.equal(set.store.find("AccessToken", `#${sha256("the-secret")}`), undefined);
+  set.store[Symbol.dispose]();
+  assert.ok(!new TextDecoder("latin1").decode(await Deno.readFile(set.path)).includes("the-secret"));
+});
+
+Deno.test("openGrantStore() gives nothing more for a grant that has ended", async () => {
+  await using set = await setUp();
+  set.grant("g");
+  set.give("AccessToken", "a", "g", hour);
+  assert.equal(set.store.endGrant("g"), true);
+  assert.equal(set.store.token(sha256("a"), set.clock.now), undefined);
+  for (const kind of ["AccessToken", "RefreshToken"] as const) {
+    assert.throws(() => set.give(kind, "late", "g", hour), /the grant has ended/);
+  }
+  assert.equal(set.store.endGrant("g"), false);
+});
+
+Deno.test("openGrantStore() lets what is good for one use be used once, in all processes", async () => {
+  await using set = await setUp();
+  using other = set.open();
+  set.grant("g");
+  set.give("RefreshToken", "r", "g", hour);
+  assert.deepEqual([set.store.use("RefreshToken", "r"), other.use("RefreshToken", "r")], [true, false]);
+  assert.equal(typeof set.store.find("RefreshToken", "r")?.["consumed"], "number");
+});
+
+Deno.test("openGrantStore() keeps a grant as long as something of it is good, and no longer", async () => {
+  await using set = await setUp();
+  set.grant("unused");
+  set.grant("used");
+  set.give("RefreshToken", "r", "used", 24 * hour);
+  set.clock.now += hour;
+  set.store.sweep();
+  assert.deepEqual(set.store.grants().map(({ id }) => id), ["used"]);
+  set.clock.now += 23 * hour;
+  set.store.sweep();
+  assert.deepEqual(set.store.grants(), []);
+});
+
+Deno.test("openGrantStore() keeps clients that are used, and forgets the others", async () => {
+  await using set = await setUp();
+  const register = (id: string) =>
+    set.store.keepClient(id, { client_id: id, redirect_uris: ["https://a.example/"] });
+  register("client");
+  register("idle");
+  set.grant("g");
+  set.give("RefreshToken", "r", "g", hour);
+  set.clock.now += 25 * hour;
+  set.store.sweep();
+  assert.deepEqual(set.store.clients().map(({ id }) => id), ["client"]);
+  for (let count = 0; count < 1_005; count++) register(`flood-${count}`);
+  assert.equal(set.store.clients().length, 1_000);
+  assert.ok(set.store.clients().some(({ id }) => id === "client"));
+  assert.equal(set.store.endClient("client"), 0);
+  assert.equal(set.store.endClient("client"), undefined);
+});
+
+Deno.test("openGrantStore() bounds the grants of a user and the tokens of a grant", async () => {
+  await using set = await setUp();
+  for (let count = 0; count < 102; count++) {
+    set.clock.now += 1;
+    set.grant(`g${count}`);
+  }
+  assert.equal(set.store.grantCount(), 100);
+  assert.equal(set.store.hasGrant("g0"), false);
+  for (let count = 0; count < 21; count++) {
+    set.clock.now += 1;
+    set.give("AccessToken", `a${count}`, "g101", hour);
+  }
+  assert.equal(set.store.token(sha256("a0"), set.clock.now), undefined);
+  assert.notEqual(set.store.token(sha256("a1"), set.clock.now), undefined);
+});
