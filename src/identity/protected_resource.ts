@@ -51,7 +51,8 @@ export function createProtectedResource(options: ProtectedResourceOptions) {
     mark(request: Request, response: Response): Response {
       if (response.status !== 401 && response.status !== 403) return response;
       const challenge = response.headers.get("www-authenticate");
-      if (challenge === null) return response;
+      // the built-in authorization server's own endpoints ask for other things
+      if (challenge === null || !/^Bearer(?: |$)/.test(challenge)) return response;
       const parameters = [
         ...(challenge === "Bearer" ? [] : [challenge.replace("Bearer ", "")]),
         `resource_metadata="${metadataUrl(request.url)}"`,

@@ -32,6 +32,8 @@ Deno.test("the metadata names the resource as it is configured, and stands below
     `Bearer error="insufficient_scope", scope="c", resource_metadata="${address}"`,
   );
   assert.equal(challengeOf(resource, asked, 200), "Bearer");
+  const ofOthers = 'Basic realm="https://mcp.example.com", error="invalid_client"';
+  assert.equal(challengeOf(resource, asked, 401, ofOthers), ofOthers);
   assert.deepEqual(resource.paths, [wellKnown, `${wellKnown}/mcp/v1`, `${wellKnown}/team/mcp/v1`]);
 });
 
