@@ -141,7 +141,7 @@ export function createServerMetrics() {
   });
   const issuerRefusals = createCounters({
     name: "postern_issuer_token_refusals_total",
-    help: "Tokens that an issuer might have written and that let nobody in, by the reason.",
+    help: "Tokens that an issuer might have written and that were refused, by the reason.",
     labels: ["reason"],
   });
   const issuerRequests = createCounters({
