@@ -270,6 +270,34 @@ Deno.test("an opaque token lets in whom the issuer says; the issuer never hears 
   assert.deepEqual(asked, ["opaque"]);
 });
 
+Deno.test("beside the built-in authorization server, the metadata names both, and an issuer's token counts", async () => {
+  await using issuer = await startTokenIssuer();
+  const builtIn = "http://127.0.0.1:9";
+  const identity_provider = { issuer: issuer.issuer, audience: testAudience };
+  await using folder = await createConfigFolder(JSON.stringify({
+    data_dir: "data",
+    http: { auth: { oauth: { issuer: builtIn }, identity_provider } },
+  }));
+  await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+  await waitUntil("the keys were read", () => server.stderr().includes("Read the keys of the issuer"));
+  const metadata = await fetch(`${server.url}/.well-known/oauth-protected-resource`);
+  const { authorization_servers } = await metadata.json();
+  assert.deepEqual(authorization_servers, [builtIn, issuer.issuer]);
+  const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+  const token = await issuer.token();
+  const admitted = await createToolClient({ url: server.url, token }).post(list);
+  await admitted.body?.cancel();
+  assert.equal(admitted.status, 200);
+  // the built-in server's own refusals stay as it words them
+  const client = await fetch(`${server.url}/oauth/token`, {
+    method: "POST",
+    headers: { authorization: `Basic ${btoa("nobody:wrong")}` },
+    body: new URLSearchParams({ grant_type: "authorization_code", code: "x" }),
+  });
+  await client.body?.cancel();
+  assert.ok(!client.headers.get("www-authenticate")?.includes("resource_metadata"));
+});
+
 /** A client that remembers where it would send its user to log in. */
 function createProvider(token: () => string | undefined) {
   const seen: { authorization?: URL } = {};
