@@ -55,7 +55,8 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   for (const [index, database] of listOf(tree["databases"]).entries()) {
     checkConnection(database, ["databases", index], report);
   }
-  checkAuthentication(tree, ["http", "auth"], report);
+  for (const server of ["http", "server"]) checkMethods(tree, [server, "auth"], report);
+  checkOauth(tree, report);
   checkTls(tree, ["http", "tls"], report);
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
@@ -136,19 +137,21 @@ function checkTls(tree: ValueMap, path: SettingPath, report: Report): void {
   }
 }
 
-function checkAuthentication(tree: ValueMap, path: SettingPath, report: Report): void {
+const waysIn = ["api_tokens", "password_login", "oauth"];
+
+function checkMethods(tree: ValueMap, path: SettingPath, report: Report): void {
   const auth = valueAt(tree, path);
   if (valueAt(auth, ["enabled"]) === false) return;
-  const isOn = (name: string) => valueAt(auth, ["methods", name]) !== false;
-  if (!["api_tokens", "password_login", "oauth"].some(isOn)) {
-    report([...path, "methods"], "at least one of api_tokens, password_login and oauth must be true");
-  }
-  if (valueAt(tree, ["http", "enabled"]) !== true) return;
-  if (isOn("oauth") && valueAt(auth, ["oauth", "issuer"]) !== undefined && tree["data_dir"] === undefined) {
-    report(
-      ["data_dir"],
-      `is required where ${formatPath([...path, "oauth", "issuer"])} is given: it keeps clients and grants`,
-    );
+  if (waysIn.some((name) => valueAt(auth, ["methods", name]) !== false)) return;
+  report([...path, "methods"], `at least one of ${waysIn.join(", ")} must be true`);
+}
+
+function checkOauth(tree: ValueMap, report: Report): void {
+  const auth = valueAt(tree, ["http", "auth"]);
+  const isServed = valueAt(tree, ["http", "enabled"]) === true && valueAt(auth, ["enabled"]) !== false &&
+    valueAt(auth, ["methods", "oauth"]) !== false && valueAt(auth, ["oauth", "issuer"]) !== undefined;
+  if (isServed && tree["data_dir"] === undefined) {
+    report(["data_dir"], "is required where http.auth.oauth.issuer is given: it keeps clients and grants");
   }
 }
 
