@@ -34,12 +34,13 @@ export function openIssuer(
 
 /** What is needed to ask an issuer. */
 export function issuerSettings(
-  { issuer, jwks_uri, algorithms, introspection }: ProviderConfig,
-): Pick<IssuerOptions, "issuer" | "jwksUri" | "algorithms" | "introspection"> {
+  { issuer, jwks_uri, algorithms, token_types, introspection }: ProviderConfig,
+): Pick<IssuerOptions, "issuer" | "jwksUri" | "algorithms" | "types" | "introspection"> {
   return {
     issuer,
     jwksUri: jwks_uri,
     algorithms: algorithms ?? tokenAlgorithms,
+    types: token_types ?? ["at+jwt"],
     introspection: introspection && {
       endpoint: introspection.endpoint,
       clientId: introspection.client_id,

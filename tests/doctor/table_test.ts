@@ -72,7 +72,9 @@ testWithPgvector(
     const names = ["docs", '"Odd ""Name"', "odd name; --", "Order", "order", "new one.Table", 'app."Docs"'];
     for (const table of names) {
       const look = () => fixture.look(`table ${table}`, { table });
-      await fixture.apply(assertFault(await look(), "error", `There is no table or view "${table}"`));
+      await fixture.apply(
+        assertFault(await look(), "error", `There is no table or view ${inMessage(table)}`),
+      );
       assertFine(await look());
     }
     assert.deepEqual(
@@ -83,7 +85,7 @@ testWithPgvector(
       const remedy = assertFault(
         await fixture.look(`table ${table}`, { table }),
         "error",
-        `There is no table or view "${table}"`,
+        `There is no table or view ${inMessage(table)}`,
       );
       assert.equal(
         remedy,
@@ -310,3 +312,8 @@ testWithPgvector("the doctor finds documents without an id, or with one that is 
   assertFault(await fixture.look("id of seen", { table: "seen" }), "warning", missing);
   assertFine(await fixture.look("id of seen", { table: "seen", idColumn: "code" }));
 });
+
+/** What has quotes gets no more of them. */
+function inMessage(table: string): string {
+  return table.includes('"') ? table : `"${table}"`;
+}

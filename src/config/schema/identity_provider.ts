@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { tokenAlgorithms } from "../../identity/issuer/issuer_kinds.ts";
+import { tokenAlgorithms, tokenTypes } from "../../identity/issuer/issuer_kinds.ts";
 import {
   choice,
   filePath,
@@ -21,6 +21,9 @@ export const identityProvider = section({
   ),
   algorithms: list(choice(...tokenAlgorithms)).optional().describe(
     "How tokens may be signed: RS256, PS256, ES256, EdDSA; without it, in each of these ways",
+  ),
+  token_types: list(choice(...tokenTypes)).optional().describe(
+    "Types of JWT that are taken: at+jwt; JWT for issuers that write no type of their own; without it, at+jwt alone",
   ),
   username_claim: text().optional().describe(
     "Claim that holds the user's name; without it, `preferred_username`",

@@ -7,16 +7,14 @@ import { sha256 } from "../../core/sha256.ts";
 import type { UserRecord } from "../users/user_file.ts";
 import { fetchJson } from "./fetch_json.ts";
 import { createIntrospection, type IntrospectionOptions } from "./introspection.ts";
-import type { TokenAlgorithm } from "./issuer_kinds.ts";
 import { createMetadata, type MetadataOptions } from "./issuer_metadata.ts";
 import { createKeySet } from "./key_set.ts";
 import { type ClaimNames, type IssuerPrincipal, principalOfClaims } from "./token_claims.ts";
-import { isJwt, refuseUnverified, type TokenRefusal } from "./unverified_token.ts";
+import { type ExpectedToken, isJwt, refuseUnverified, type TokenRefusal } from "./unverified_token.ts";
 
-export interface IssuerOptions extends ClaimNames, MetadataOptions {
+export interface IssuerOptions extends ClaimNames, MetadataOptions, ExpectedToken {
   /** What a token's `aud` must hold. */
   readonly audience: string;
-  readonly algorithms: readonly TokenAlgorithm[];
   /** Absent where opaque tokens let nobody in. */
   readonly introspection?:
     | (
@@ -133,7 +131,6 @@ export function createIssuer(options: IssuerOptions) {
         issuer,
         audience,
         algorithms: [...algorithms],
-        typ: "at+jwt",
         requiredClaims: ["exp", "sub"],
         clockTolerance: clockSkewSeconds,
         currentDate: new Date(now()),

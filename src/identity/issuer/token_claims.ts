@@ -27,15 +27,21 @@ export function principalOfClaims(
   if (!isName(subject)) return undefined;
   const name = ownClaim(claims, usernameClaim);
   const groups = groupsClaim === undefined ? [] : [ownClaim(claims, groupsClaim)].flat();
-  const { scope } = claims;
+  const { scope = claims["scp"] } = claims;
   return {
     kind: "issuer",
     issuer,
     subject,
     ...(isName(name) ? { name } : {}),
     groups: [...new Set(groups.filter(isName).slice(0, mostGroups))],
-    scopes: typeof scope === "string" ? scope.split(" ").filter((each) => each !== "") : [],
+    scopes: scopesOf(scope),
   };
+}
+
+/** Of `scope` (RFC 9068 section 2.2.3), or of `scp`, where Entra ID has a text and Okta a list. */
+function scopesOf(scope: unknown): string[] {
+  const scopes = typeof scope === "string" ? scope.split(" ") : Array.isArray(scope) ? scope : [];
+  return scopes.filter((each) => typeof each === "string" && each !== "");
 }
 
 function ownClaim(claims: Readonly<Record<string, unknown>>, name: string): unknown {

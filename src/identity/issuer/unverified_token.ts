@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { TokenAlgorithm } from "./issuer_kinds.ts";
+import { type TokenAlgorithm, type TokenType, tokenTypes } from "./issuer_kinds.ts";
 
 /** Why an issuer's token lets nobody in: the values of a metric's label. */
 export const tokenRefusals = [
@@ -24,6 +24,13 @@ export function isJwt(token: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
 }
 
+/** What a JWT must say of itself. */
+export interface ExpectedToken {
+  readonly issuer: string;
+  readonly algorithms: readonly TokenAlgorithm[];
+  readonly types: readonly TokenType[];
+}
+
 /**
  * Why a JWT is refused before any key is looked for, undefined where it is not: RFC 9068 section 4 for type and issuer, RFC
  * 8725 section 3.1 for the algorithm. Nothing in it is trusted yet, so nothing else of it is looked at: `jku`, `x5u` and
@@ -31,15 +38,28 @@ export function isJwt(token: string): boolean {
  */
 export function refuseUnverified(
   token: string,
-  { issuer, algorithms }: { readonly issuer: string; readonly algorithms: readonly TokenAlgorithm[] },
+  { issuer, algorithms, types }: ExpectedToken,
 ): TokenRefusal | undefined {
   const [header, claims] = token.split(".", 2).map(readPart);
   // no extension is understood here (RFC 7515 section 4.1.11)
   if (header === undefined || claims === undefined || "crit" in header) return "malformed";
   const { typ, alg } = header;
-  if (typeof typ !== "string" || !/^(?:application\/)?at\+jwt$/i.test(typ)) return "type";
+  const type = typeOf(typ);
+  if (type === undefined || !types.includes(type) || (type === "JWT" && isIdToken(claims))) return "type";
   if (!algorithms.some((algorithm) => algorithm === alg)) return "algorithm";
   return claims["iss"] === issuer ? undefined : "issuer";
+}
+
+function typeOf(typ: unknown): TokenType | undefined {
+  if (typ === undefined) return "JWT";
+  if (typeof typ !== "string") return undefined;
+  const name = typ.toLowerCase().replace(/^application\//, "");
+  return tokenTypes.find((type) => type.toLowerCase() === name);
+}
+
+/** Whether a token has a claim that only ID tokens have (OpenID Connect Core 1.0, sections 2 and 3.3.2.11; Cognito). */
+function isIdToken(claims: Readonly<Record<string, unknown>>): boolean {
+  return ["nonce", "at_hash", "c_hash"].some((name) => name in claims) || claims["token_use"] === "id";
 }
 
 function readPart(part: string): Readonly<Record<string, unknown>> | undefined {

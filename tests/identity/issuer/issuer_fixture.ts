@@ -29,6 +29,7 @@ export async function createIssuerFixture(
     issuer: started.issuer,
     audience: testAudience,
     algorithms: ["RS256", "PS256", "ES256", "EdDSA"],
+    types: ["at+jwt"],
     usernameClaim: "preferred_username",
     onRefusal: (reason) => refusals.push(reason),
     onRequest: () => {},

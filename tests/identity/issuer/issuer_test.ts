@@ -75,6 +75,40 @@ for (const [title, changes] of accepted) {
   });
 }
 
+const types = [["JWT", "JWT"], ["jwt, in small letters", "jwt"], ["none", undefined]] as const;
+for (const [title, typ] of types) {
+  Deno.test(`authenticate() takes a token of the type ${title} where JWT is one of the types`, async () => {
+    await using fixture = await createIssuerFixture({ types: ["JWT"] });
+    assert.equal(await fixture.refusalOf(await fixture.server.token({ header: { typ } })), undefined);
+  });
+}
+
+const idTokenClaims = [{ nonce: "n" }, { at_hash: "h" }, { c_hash: "h" }, { token_use: "id" }];
+for (const claims of idTokenClaims) {
+  Deno.test(`authenticate() takes no ID token with ${Object.keys(claims)[0]} for a JWT`, async () => {
+    await using fixture = await createIssuerFixture({ types: ["at+jwt", "JWT"] });
+    const token = await fixture.server.token({ claims, header: { typ: "JWT" } });
+    assert.equal(await fixture.refusalOf(token), "type");
+    assert.equal(await fixture.refusalOf(await fixture.server.token({ claims })), undefined);
+  });
+}
+
+const scopeClaims: [title: string, claims: Record<string, unknown>, expected: string[]][] = [
+  ["scope", { scope: "db:read db:plan" }, ["db:read", "db:plan"]],
+  ["scp as a text", { scp: "db:read db:plan" }, ["db:read", "db:plan"]],
+  ["scp as a list", { scp: ["db:read", 7, "", "db:plan"] }, ["db:read", "db:plan"]],
+  ["scope, where there is scp too", { scope: "db:read", scp: "db:plan" }, ["db:read"]],
+  ["neither", {}, []],
+];
+for (const [title, claims, expected] of scopeClaims) {
+  Deno.test(`authenticate() reads scopes from ${title}`, async () => {
+    await using fixture = await createIssuerFixture();
+    const token = await fixture.server.token({ claims: { scope: undefined, ...claims } });
+    const principal = await fixture.authenticate(token);
+    assert.deepEqual(principal?.kind === "issuer" ? principal.scopes : principal, expected);
+  });
+}
+
 const refused: [title: string, reason: string, changes: TokenChanges][] = [
   ["the type of an id token", "type", { header: { typ: "JWT" } }],
   ["no type", "type", { header: { typ: undefined } }],
