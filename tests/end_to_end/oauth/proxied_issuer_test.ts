@@ -50,6 +50,7 @@ Deno.test("behind a proxy, every address and cookie is the issuer's; the operato
   for (const base of [`${server.url}/postern`, server.url]) {
     const client = await createOauthClient(base);
     const begun = await fetch(client.authorizeUrl(), { redirect: "manual" });
+    await begun.body?.cancel();
     const location = begun.headers.get("location") ?? "";
     assert.match(location, /^(https:\/\/mcp\.example\.com)?\/postern\/oauth\/interaction\/[\w-]+$/);
     const cookies = begun.headers.getSetCookie();
