@@ -9,7 +9,7 @@ import { createRateLimiter, type RateLimiter } from "../rate_limiter.ts";
 import { createClientDocuments, deviceGrant, readClientMetadata } from "./client_metadata.ts";
 import type { GrantStore } from "./grant_store.ts";
 import type { Accounts } from "./grants.ts";
-import { type Caller, createInteractionPages, shownClient } from "./interaction_pages.ts";
+import { type Caller, createInteractionPages, interactionGone, shownClient } from "./interaction_pages.ts";
 import { type Branding, createPages, type Page } from "./pages.ts";
 import type { KoaContext, OidcModule, OidcProvider } from "./provider_types.ts";
 import { createRedirectRule } from "./redirect_uris.ts";
@@ -76,8 +76,10 @@ const maxBodyBytes = 48 * 1024;
 const interactionSeconds = 15 * 60;
 /** After this a user has to log in again, however often a client refreshed its token. */
 const longestGrantSeconds = 365 * 24 * 3_600;
-/** Registrations, and beginnings of device logins, that an address may make within an hour. */
+/** Registrations, and as many beginnings of device logins, that an address may make within an hour. */
 const mostAnHour = 60;
+/** Logins that an address may begin in a browser within an hour: many people may share it. */
+const mostLoginsAnHour = 600;
 const hourMs = 3_600_000;
 
 const metadataPath = "/.well-known/oauth-authorization-server";
@@ -125,9 +127,15 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     hasFavicon: options.favicon !== undefined,
     staticPath: `${prefix}/oauth/static`,
   });
-  const perHour = () =>
-    createRateLimiter({ windowMs: hourMs, maxAttempts: mostAnHour, now: () => performance.now() });
-  const beginnings = { "/oauth/register": perHour(), "/oauth/device": perHour() };
+  const perHour = (maxAttempts: number) =>
+    createRateLimiter({ windowMs: hourMs, maxAttempts, now: () => performance.now() });
+  const logins = perHour(mostLoginsAnHour);
+  const beginnings = new Map([
+    ["POST /oauth/register", perHour(mostAnHour)],
+    ["POST /oauth/device", perHour(mostAnHour)],
+    ["GET /oauth/authorize", logins],
+    ["GET /oauth/device/verify", logins],
+  ]);
   // what the provider tells of a request comes without our own knowledge of it
   const callers = new Map<string, Caller>();
   let requestCount = 0;
@@ -144,11 +152,17 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     onDenied: (clientId) => onEvent({ event: "deny", clientId }),
   });
   provider.use(async (context, next) => {
-    if (await interactions.answer(context, callerOf)) return;
-    await next();
-    // nobody stays logged in at this server: the next client's request asks for the password again
-    if (/^(?:resume|device_resume)$/.test(context.oidc?.route ?? "") && isFinished(context)) {
-      await context.oidc.session?.destroy();
+    try {
+      if (await interactions.answer(context, callerOf)) return;
+      await next();
+      // nobody stays logged in at this server: the next client's request asks for the password again
+      if (/^(?:resume|device_resume)$/.test(context.oidc?.route ?? "") && isFinished(context)) {
+        await context.oidc.session?.destroy();
+      }
+    } catch (error) {
+      // what gets through the provider's own answers to errors; its framework would print it
+      if (!callers.get(context.get(callerHeader))?.signal.aborted) tellFailure(context, error);
+      show(context, pages.error(500, errorText({ error: "server_error" })));
     }
   });
   listen(provider);
@@ -283,6 +297,12 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         error?: Error & { userCode?: string },
       ) {
         const { address } = callerOf(context);
+        const { route, session } = context.oidc;
+        if (route === "device_resume" && session?.exp === undefined) {
+          // there is nothing yet in which the secret of another form could be kept
+          if (session !== undefined) session.touched = false;
+          return show(context, pages.error(400, interactionGone));
+        }
         if (error?.name === "AbortedError") {
           return show(
             context,
@@ -369,12 +389,15 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         ...from(context),
       });
     });
-    told("server_error", (context, error) =>
-      logger.error("The authorization server failed", {
-        path: context.path,
-        error,
-        request: callers.get(context.get(callerHeader))?.requestId,
-      }));
+    told("server_error", tellFailure);
+  }
+
+  function tellFailure(context: KoaContext, error: unknown): void {
+    logger.error("The authorization server failed", {
+      path: context.path,
+      error,
+      request: callers.get(context.get(callerHeader))?.requestId,
+    });
   }
 
   const metadata = {
@@ -397,13 +420,20 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     ...(documents === undefined ? {} : { client_id_metadata_document_supported: true }),
   };
 
-  /** Limits how much an address may begin; undefined where it may. */
-  function tooMany(path: string, address: string): Response | undefined {
-    if (path !== "/oauth/register" && path !== "/oauth/device") return undefined;
-    const limit = beginnings[path].check(address);
-    if (limit.limited) return slowDown(limit.retryAfterSeconds);
-    beginnings[path].recordFailed(address);
-    return undefined;
+  /** Limits how much an address may begin, since others' beginnings end to make room; undefined where it may. */
+  function tooMany(method: string, path: string, address: string): Response | undefined {
+    const begun = beginnings.get(`${method} ${path}`);
+    const limit = begun?.check(address) ?? { limited: false };
+    if (!limit.limited) {
+      begun?.recordFailed(address);
+      return undefined;
+    }
+    if (method === "POST") return slowDown(limit.retryAfterSeconds);
+    const response = pageResponse(
+      pages.error(429, "Too many logins were begun from your address. Try again later."),
+    );
+    response.headers.set("retry-after", String(limit.retryAfterSeconds));
+    return response;
   }
 
   function readRegistration(body: string): string {
@@ -452,7 +482,15 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       body = read.text;
       if (path === "/oauth/register") body = readRegistration(body);
       else if (path === "/oauth/token" || path === "/oauth/device") {
-        body = rewrite(path, new URLSearchParams(body)).toString();
+        const params = rewrite(path, new URLSearchParams(body));
+        if (path === "/oauth/token") {
+          // before a code or a refresh token is used up; there is but the one that was granted
+          if (params.getAll("resource").some((each) => each !== "" && !isOurs(each))) {
+            return oauthError(400, "invalid_target", "unknown resource");
+          }
+          params.delete("resource");
+        }
+        body = params.toString();
       } else if (path === "/oauth/device/verify" && limiter.check(address).limited) {
         return pageResponse(
           pages.error(429, "Too many attempts from your address have failed. Try again later."),
@@ -516,7 +554,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       if (path === "/oauth/static/favicon") return pictureResponse(options.favicon);
       if (path === "/oauth/register" && !options.allowRegistration) return undefined;
       try {
-        return tooMany(path, call.address) ?? await answer(call, path);
+        return tooMany(method, path, call.address) ?? await answer(call, path);
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "invalid") throw error;
         const isUri = error.data?.["field"] === "redirect_uris";

@@ -38,7 +38,8 @@ const layout: SqliteLayout = {
     CREATE INDEX records_by_user ON records (username) WHERE username IS NOT NULL;
     CREATE INDEX records_by_uid ON records (uid) WHERE uid IS NOT NULL;
     CREATE INDEX records_by_user_code ON records (user_code) WHERE user_code IS NOT NULL;
-    CREATE INDEX records_by_end ON records (expires_at)`,
+    CREATE INDEX records_by_end ON records (expires_at);
+    CREATE INDEX records_by_kind ON records (kind, expires_at)`,
   probes: [
     "SELECT kind, id, payload, grant_id, client_id, username, account, uid, user_code, created_at, used_at, expires_at FROM records LIMIT 0",
   ],

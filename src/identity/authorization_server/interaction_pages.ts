@@ -29,6 +29,10 @@ export interface InteractionOptions {
 /** The part of an address that names an interaction. */
 const interactionPath = /^\/oauth\/interaction\/([\w-]{10,64})$/;
 
+/** Of a browser that has no interaction. */
+export const interactionGone =
+  "This login has expired, or it began in another browser. Start again from your application.";
+
 /** Whom a page names. */
 export function shownClient(client: OidcClient | undefined, redirectUri?: string): ShownClient {
   return {
@@ -132,10 +136,7 @@ export function createInteractionPages(options: InteractionOptions) {
       if (interaction?.uid !== uid) {
         show(
           context,
-          pages.error(
-            400,
-            "This login has expired, or it began in another browser. Start again from your application.",
-          ),
+          pages.error(400, interactionGone),
         );
         return true;
       }

@@ -55,6 +55,10 @@ export interface OidcContext {
     readonly state?: { readonly secret?: string };
     destroy(): Promise<void>;
     readonly new?: boolean;
+    /** Absent as long as it has not been kept. */
+    readonly exp?: number;
+    /** Whether the provider keeps it after the answer. */
+    touched?: boolean;
   };
   readonly entities: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
   urlFor(name: string): string;

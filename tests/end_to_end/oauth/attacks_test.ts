@@ -151,6 +151,30 @@ Deno.test("what an attacker sends to the authorization server leads nowhere", as
     assert.deepEqual([response.status, response.headers.get("allow")], [405, "POST"]);
   });
 
+  await t.step("a token for something else is refused before a refresh token is used up", async () => {
+    const browser = createFormBrowser(issuer);
+    const login = await browser.open(client.authorizeUrl());
+    const consent = await browser.submit(login, { username: "alice", password, action: "login" });
+    const { url } = await browser.submit(consent, { action: "allow" });
+    const tokens = await client.exchange(new URL(url).searchParams.get("code") ?? "");
+    const refresh_token = String(tokens.body["refresh_token"]);
+    const refresh = (resource: string) =>
+      client.token({ grant_type: "refresh_token", refresh_token, resource });
+    assert.deepEqual((await refresh("https://other.example/mcp")).body["error"], "invalid_target");
+    // clients write the same address with and without a slash at its end
+    assert.equal((await refresh(`${issuer}/mcp/v1/`)).status, 200);
+  });
+
+  await t.step("the end of a device's login without its beginning is a page like any other", async () => {
+    for (const cookie of ["", "postern_login=made-up", "postern_resume=made-up-resume"]) {
+      const response = await fetch(`${issuer}/oauth/device/verify/made-up-resume`, { headers: { cookie } });
+      assert.match(await response.text(), /began in another browser/);
+      assert.equal(response.status, 400);
+      assert.match(response.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
+    }
+    assert.doesNotMatch(oauth.server().stderr(), /TypeError|node_modules|oidc-provider/);
+  });
+
   await t.step("failed logins are counted with those of authenticate_user", async () => {
     const browser = createFormBrowser(issuer);
     let page = await browser.open(client.authorizeUrl());
@@ -160,6 +184,19 @@ Deno.test("what an attacker sends to the authorization server leads nowhere", as
     const refused = await browser.submit(page, { username: "alice", password, action: "login" });
     assert.equal(refused.status, 429);
     assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+  });
+
+  await t.step("an address begins 600 logins an hour, and no more", async () => {
+    let last: Response | undefined;
+    for (let attempt = 0; attempt < 600 && last?.status !== 429; attempt++) {
+      last = await fetch(attempt % 2 === 0 ? client.authorizeUrl() : `${issuer}/oauth/device/verify`, {
+        redirect: "manual",
+      });
+      await last.body?.cancel();
+    }
+    assert.equal(last?.status, 429);
+    assert.match(last?.headers.get("retry-after") ?? "", /^\d+$/);
+    assert.match(last?.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
   });
 
   await t.step("an address registers 60 times an hour, and no more", async () => {
