@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { generateKeyPairSync } from "node:crypto";
 import { AppError } from "../../core/app_error.ts";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
@@ -138,6 +139,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   ]);
   // what the provider tells of a request comes without our own knowledge of it
   const callers = new Map<string, Caller>();
+  // a client is looked up without a request, also by our own pages
+  const clientAddress = new AsyncLocalStorage<string>();
   let requestCount = 0;
   const oidc = await loadProvider();
   const provider = new oidc.Provider(issuer, configuration());
@@ -188,6 +191,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         store,
         accounts,
         documents,
+        clientAddress: () => clientAddress.getStore() ?? "",
         oidc,
         onReuse: (_kind, grantId) => onEvent({ event: "reuse", grantId }),
       }),
@@ -503,7 +507,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     }
     callers.set(caller, { address, requestId, signal: request.signal });
     try {
-      return await callNode(callback, {
+      const init = {
         method: request.method,
         url: path + search,
         originalUrl: prefix + path + search,
@@ -511,7 +515,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         body: new TextEncoder().encode(body),
         address,
         encrypted: base.protocol === "https:",
-      });
+      };
+      return await clientAddress.run(address, () => callNode(callback, init));
     } finally {
       callers.delete(caller);
     }

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { fetchPublicDocument, type PublicDocument } from "../../http/public_document.ts";
+import { addressGroup, createRateLimiter } from "../rate_limiter.ts";
 import { isNativeClient, type RedirectRule } from "./redirect_uris.ts";
 
 /** What is kept of what a client says of itself (RFC 7591, section 2); it has no secret. */
@@ -109,7 +110,11 @@ const shortestKeptMs = 60_000;
 const longestKeptMs = 24 * 3_600_000;
 /** How long a document that cannot be used is not asked for again. */
 const refusedMs = 30_000;
-const mostAtOnce = 8;
+const mostAtOnce = 32;
+/** Whoever asks need not have logged in: one address may neither take all the room nor have us fetch for it without end. */
+const mostAtOnceOfAddress = 4;
+const mostAnHourOfAddress = 300;
+const hourMs = 3_600_000;
 
 export type ClientDocuments = ReturnType<typeof createClientDocuments>;
 
@@ -118,30 +123,46 @@ export function createClientDocuments(options: ClientDocumentsOptions) {
   const { isAllowed, elapsedMs = () => performance.now(), fetch = fetchPublicDocument } = options;
   const kept = new Map<string, { readonly until: number; readonly found: Promise<ClientMetadata> }>();
   const stop = new AbortController();
-  let underWay = 0;
+  const limiter = createRateLimiter({ windowMs: hourMs, maxAttempts: mostAnHourOfAddress, now: elapsedMs });
+  const underWay: string[] = [];
 
-  async function read(clientId: string): Promise<{ metadata: ClientMetadata; keptMs: number }> {
-    if (underWay >= mostAtOnce) {
-      throw new AppError("overloaded", "too many documents of clients are being fetched");
+  /** @throws {AppError} `overloaded` where there is no room for a document, or none for that address */
+  function enter(address: string): () => void {
+    const group = addressGroup(address);
+    const own = underWay.filter((each) => each === group).length;
+    const isLimited = limiter.check(address).limited;
+    if (underWay.length >= mostAtOnce || own >= mostAtOnceOfAddress || isLimited) {
+      throw new AppError("overloaded", "too many documents of clients are being fetched; try again later");
     }
-    underWay++;
+    limiter.recordFailed(address);
+    underWay.push(group);
+    return () => void underWay.splice(underWay.indexOf(group), 1);
+  }
+
+  async function read(
+    clientId: string,
+    leave: () => void,
+  ): Promise<{ metadata: ClientMetadata; keptMs: number }> {
     try {
       const document = await fetch(new URL(clientId), maxBytes, stop.signal);
       return { metadata: readDocument(clientId, document, isAllowed), keptMs: keptFor(document) };
     } finally {
-      underWay--;
+      leave();
     }
   }
 
   return {
     /**
      * The client of that ID, which `isDocumentAddress`.
-     * @throws {AppError} `invalid` for a document that does not describe it, `unavailable` where there is none
+     *
+     * @param address of whoever wants to know
+     * @throws {AppError} `invalid` for a document that does not describe it, `unavailable` where there is none, `overloaded`
+     * where it may not be fetched now
      */
-    async find(clientId: string): Promise<ClientMetadata> {
+    async find(clientId: string, address: string): Promise<ClientMetadata> {
       const known = kept.get(clientId);
       if (known !== undefined && known.until > elapsedMs()) return await known.found;
-      const reading = read(clientId);
+      const reading = read(clientId, enter(address));
       const found = reading.then(({ metadata }) => metadata);
       // whoever waits is told; nobody need wait
       found.catch(() => {});

@@ -9,6 +9,8 @@ export interface StoreAdapterOptions {
   readonly accounts: Accounts;
   /** Absent where documents do not describe clients. */
   readonly documents: ClientDocuments | undefined;
+  /** Of the client whose request is being answered. */
+  readonly clientAddress: () => string;
   /** Told when somebody uses for a second time what is good for one use. */
   readonly onReuse: (kind: RecordKind, grantId: string) => void;
   readonly oidc: OidcModule;
@@ -39,7 +41,7 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
   async function findDocument(clientId: string): Promise<Payload | undefined> {
     if (documents === undefined || !isDocumentAddress(clientId)) return undefined;
     try {
-      return { ...await documents.find(clientId) };
+      return { ...await documents.find(clientId, options.clientAddress()) };
     } catch (error) {
       if (error instanceof AppError) throw refusal(error, "invalid_client");
       throw error;

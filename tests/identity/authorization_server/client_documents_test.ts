@@ -57,6 +57,9 @@ Deno.test("isDocumentAddress() takes one way to write an https address with a pa
   ) assert.equal(isDocumentAddress(id), false, id);
 });
 
+/** Of whoever asks. */
+const address = "192.0.2.1";
+
 interface Reply {
   status?: number;
   headers?: Record<string, string>;
@@ -130,8 +133,11 @@ Deno.test("a client's document is fetched once, read and kept; what is not one i
       application_type: "native",
       token_endpoint_auth_method: "none",
     };
-    assert.deepEqual(await Promise.all([documents.find(id), documents.find(id)]), [expected, expected]);
-    assert.deepEqual(await documents.find(id), expected);
+    assert.deepEqual(await Promise.all([documents.find(id, address), documents.find(id, address)]), [
+      expected,
+      expected,
+    ]);
+    assert.deepEqual(await documents.find(id, address), expected);
     assert.deepEqual(server.asked, ["/client.json"]);
   });
 
@@ -156,7 +162,7 @@ Deno.test("a client's document is fetched once, read and kept; what is not one i
         /status 200/,
       ]] as const
     ) {
-      await assert.rejects(documents.find(id), reason, id);
+      await assert.rejects(documents.find(id, address), reason, id);
     }
     assert.equal(server.asked.filter((path) => path === "/client.json").length, 1);
   });
@@ -165,12 +171,15 @@ Deno.test("a client's document is fetched once, read and kept; what is not one i
     const before = server.asked.length;
     const { isAllowed: _any, ...guarded } = server.options;
     using careful = documentsWith(guarded);
-    await assert.rejects(careful.find(`${server.base}/client.json`), /not on the public internet/);
+    await assert.rejects(careful.find(`${server.base}/client.json`, address), /not on the public internet/);
     using mixed = documentsWith({ ...guarded, resolve: () => Promise.resolve(["1.1.1.1", "10.0.0.1"]) });
-    await assert.rejects(mixed.find(`${server.base}/client.json`), /not on the public internet/);
+    await assert.rejects(mixed.find(`${server.base}/client.json`, address), /not on the public internet/);
     using literal = createClientDocuments({ isAllowed });
     for (const host of ["127.0.0.1", "[::1]", "169.254.169.254", "[::ffff:10.0.0.1]"]) {
-      await assert.rejects(literal.find(`https://${host}/client.json`), /not on the public internet/);
+      await assert.rejects(
+        literal.find(`https://${host}/client.json`, address),
+        /not on the public internet/,
+      );
     }
     assert.equal(server.asked.length, before);
   });
@@ -178,6 +187,46 @@ Deno.test("a client's document is fetched once, read and kept; what is not one i
   await t.step("a certificate of somebody else is refused", async () => {
     const { caCerts: _own, ...strict } = server.options;
     using documents = documentsWith(strict);
-    await assert.rejects(documents.find(`${server.base}/client.json`), /Cannot read/);
+    await assert.rejects(documents.find(`${server.base}/client.json`, address), /Cannot read/);
   });
+});
+
+Deno.test("one address has a few documents fetched at once, and so many an hour; others go on", async () => {
+  const waiting: (() => void)[] = [];
+  let elapsed = 0;
+  using documents = createClientDocuments({
+    isAllowed,
+    elapsedMs: () => elapsed,
+    fetch: ({ href }) =>
+      new Promise((resolve) =>
+        waiting.push(() =>
+          resolve({
+            text: JSON.stringify({ client_id: href, redirect_uris: ["https://app.example/callback"] }),
+            maxAgeSeconds: undefined,
+          })
+        )
+      ),
+  });
+  let count = 0;
+  const ask = (of: string) => documents.find(`https://app.example/${++count}`, of);
+  const tooMany = { code: "overloaded" };
+  async function fetchAll(found: readonly Promise<unknown>[]): Promise<void> {
+    for (const answer of waiting.splice(0)) answer();
+    await Promise.all(found);
+  }
+
+  const own = [1, 2, 3, 4].map(() => ask(address));
+  await assert.rejects(ask(address), tooMany);
+  const others = [2, 3, 4, 5, 6, 7, 8].flatMap((last) => [1, 2, 3, 4].map(() => ask(`192.0.2.${last}`)));
+  await assert.rejects(ask("192.0.2.9"), tooMany);
+  assert.equal(waiting.length, 32);
+  await fetchAll([...own, ...others]);
+
+  for (let fetched = 4; fetched < 300; fetched += 4) await fetchAll([1, 2, 3, 4].map(() => ask(address)));
+  await assert.rejects(ask(address), tooMany);
+  await fetchAll([ask("192.0.2.9")]);
+  // what is there is no fetch
+  await documents.find(`https://app.example/${count}`, address);
+  elapsed += 3_600_000;
+  await fetchAll([ask(address)]);
 });
