@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { AppError } from "../../core/app_error.ts";
 import { type Principal, roleNameOf } from "../../core/principal.ts";
 import type { pg } from "../connection.ts";
@@ -45,10 +46,20 @@ export function beginReadOnly(options: TransactionOptions): readonly string[] {
   return ["BEGIN READ ONLY", `SELECT ${calls.join(", ")}`];
 }
 
+/** NAMEDATALEN - 1: what PostgreSQL was built with, as good as everywhere. */
+const longestRoleBytes = 63;
+
 function roleName(username: string): string {
   // to PostgreSQL it means the login's own role, quoted or not
   if (username === "none") {
     throw new AppError("forbidden", 'Cannot take the role "none": PostgreSQL reserves the name');
+  }
+  // PostgreSQL would cut it off, and so give one role to all whose names begin alike
+  if (Buffer.byteLength(username) > longestRoleBytes) {
+    throw new AppError(
+      "forbidden",
+      `Cannot take a role with the caller's name: it is longer than the ${longestRoleBytes} bytes of a role's name`,
+    );
   }
   return username;
 }

@@ -75,5 +75,9 @@ Deno.test("beginReadOnly() refuses names that would mean something else", () => 
       holdsSettings: true,
     });
   assert.throws(() => begin({ roleFromUser: true }, "none"), /reserves the name/);
+  assert.throws(() => begin({ roleFromUser: true }, "x".repeat(64)), /longer than the 63 bytes/);
+  assert.throws(() => begin({ roleFromUser: true }, "é".repeat(32)), /longer than the 63 bytes/);
+  assert.equal(begin({ roleFromUser: true }, "x".repeat(63)).length, 2);
+  assert.equal(begin({}, "x".repeat(64)).length, 1);
   assert.throws(() => begin({ sessionSettings: { "app.username": "{username}" } as never }, "a\0b"), /NUL/);
 });
