@@ -14,7 +14,7 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from "@opentelemetry/sdk-trace";
-import type { Config } from "../config/mod.ts";
+import { type Config, dropCollectorVariables } from "../config/mod.ts";
 import { settlesWithin } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { redactText } from "../core/redact.ts";
@@ -54,9 +54,10 @@ interface ExportTracesOptions extends Omit<Config["traces"], "endpoint"> {
  * @throws {AppError} `invalid`, naming `traces.ca_file` where that cannot be used
  */
 export async function exportTraces(options: ExportTracesOptions): Promise<Tracer & AsyncDisposable> {
-  const { ca_file, sample_ratio, version, logger } = options;
+  const { ca_file, sample_ratio, follow_callers, version, logger } = options;
   const ca = ca_file === undefined ? undefined : await readAuthorities(ca_file, "traces.ca_file");
   const url = tracesUrl(options.endpoint);
+  dropCollectorVariables();
   const exporter = new OTLPTraceExporter({
     url,
     headers: { ...options.headers },
@@ -64,6 +65,8 @@ export async function exportTraces(options: ExportTracesOptions): Promise<Tracer
     ...(ca !== undefined && { httpAgentOptions: { ca, keepAlive: true } }),
   });
   const queue = createQueue(exporter, url, logger);
+  // a variable that is meant for other programs may have asked for it
+  logger.info(`traces are sent to ${url}`);
   const origin: Origin = {
     resource: resourceFromAttributes({
       "service.name": options.service_name,
@@ -75,8 +78,9 @@ export async function exportTraces(options: ExportTracesOptions): Promise<Tracer
     onEnd: queue.add,
   };
   return {
+    followsCallers: follow_callers,
     begin(traceparent, describe) {
-      const parent = readTraceparent(traceparent);
+      const parent = follow_callers ? readTraceparent(traceparent) : undefined;
       if (parent === undefined ? Math.random() >= sample_ratio : !parent.isSampled) return undefined;
       const clockOffsetMs = Date.now() - performance.now();
       return new RecordedSpan(describe(), parent && contextOf(parent), origin, clockOffsetMs);

@@ -35,6 +35,8 @@ export interface NewSpan {
 
 /** Begins what is traced. */
 export interface Tracer {
+  /** Whether `begin` heeds a `traceparent` at all. */
+  readonly followsCallers: boolean;
   /**
    * Undefined where it is not to be traced: its parent decides that where it has one, else chance.
    *

@@ -49,6 +49,7 @@ export function databaseEntry(name: string, database: string, settings = ""): st
 export async function startConfiguredServer(
   config: string,
   flags: readonly string[] = [],
+  env: Record<string, string> = {},
 ): Promise<
   AsyncDisposable & { server: ServerProcess; folder: ConfigFolder; token: string; client: ToolClient }
 > {
@@ -59,7 +60,10 @@ export async function startConfiguredServer(
     expiry: "never",
     now: Date.now(),
   });
-  const server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, ...flags]);
+  const server = await startServer(
+    ["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, ...flags],
+    { env },
+  );
   return {
     server,
     folder,

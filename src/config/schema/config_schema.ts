@@ -74,6 +74,9 @@ const traces = section({
   sample_ratio: fraction().prefault(0.05).describe(
     "Share of the calls to trace, from 0 to 1; a caller that sends `traceparent` decides for its own calls",
   ),
+  follow_callers: toggle().prefault(true).describe(
+    "Heed `traceparent`; without it, `sample_ratio` alone decides what is traced",
+  ),
   include_texts: toggle().prefault(false).describe(
     "Have statements, tools' arguments, prompts and answers in traces",
   ),

@@ -69,7 +69,7 @@ function beginSpan({ registry, tracer }: ToolCalls, call: ToolCall, caller: Call
     "jsonrpc.request.id": typeof id === "number" ? String(id) : undefined,
   };
   const spanName = isKnown ? `tools/call ${name}` : "tools/call";
-  const parent = traceparentOf(call.meta);
+  const parent = tracer?.followsCallers ? traceparentOf(call.meta) : undefined;
   const isOfRequest = parent === undefined && caller.requestId !== undefined;
   const span = isOfRequest
     ? caller.span?.begin(spanName, "server", attributes)

@@ -187,6 +187,53 @@ testWithPostgres("a call is one trace from the host's traceparent to PostgreSQL"
   });
 });
 
+testWithPostgres("a server that does not follow callers leaves traces to chance", async () => {
+  await using database = await createTestDatabase();
+  await using collector = createCollector();
+  const config = (more: string) =>
+    `databases: [${databaseEntry("main", database.name)}]\n` +
+    `traces: { endpoint: "${collector.url}", follow_callers: false, ${more} }`;
+  const call = async (more: string) => {
+    await using running = await startConfiguredServer(config(more));
+    const params = { name: "query_database", arguments: { query: "SELECT 1" }, _meta: { traceparent } };
+    await running.client.request("tools/call", params, { headers: { traceparent } });
+    assert.equal(await running.server.stop(), 0);
+  };
+  await call("sample_ratio: 0");
+  assert.equal(collector.spans.length, 0);
+  await call("sample_ratio: 1");
+  assert.deepEqual(treeOf(collector.spans), [[
+    "POST /mcp/v1",
+    "identity",
+    ["tools/call query_database", "guard", "queue", `SELECT ${database.name}`],
+    "reply",
+  ]]);
+  assert.ok(collector.spans.every(({ traceId }) => traceId !== host.traceId));
+});
+
+testWithPostgres(
+  "a collector that the file names gets nothing of another's from the environment",
+  async () => {
+    await using database = await createTestDatabase();
+    await using collector = createCollector();
+    await using running = await startConfiguredServer(
+      `databases: [${databaseEntry("main", database.name)}]\n${traces(collector.url)}`,
+      [],
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:1",
+        OTEL_EXPORTER_OTLP_HEADERS: "x-key=secret-of-another",
+        OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-other-key=secret-of-another",
+      },
+    );
+    await running.client.call("query_database", { query: "SELECT 1" }, { headers: { traceparent } });
+    assert.equal(await running.server.stop(), 0);
+    const [request] = collector.requests;
+    assert.ok(request);
+    assert.deepEqual([...request.headers.values()].filter((value) => value.includes("another")), []);
+    assert.match(running.server.stderr(), new RegExp(`traces are sent to ${collector.url}/v1/traces`));
+  },
+);
+
 testWithPostgres("traces hold texts only where the configuration says so", async () => {
   await using database = await createTestDatabase();
   await database.query("CREATE TABLE customers (id int PRIMARY KEY, name text)");
