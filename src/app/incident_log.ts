@@ -1,6 +1,6 @@
 import type { AuditTrail } from "../audit/audit_trail.ts";
 import type { LogFields, Logger, LogLevel } from "../core/logger.ts";
-import { principalName } from "../core/principal.ts";
+import { accountOf, callerKey, principalKey } from "../core/principal.ts";
 import type { LoginReport } from "../identity/login.ts";
 import { addressGroup } from "../identity/rate_limiter.ts";
 import type { CallReport } from "../tool_server/tools/registry.ts";
@@ -58,9 +58,14 @@ export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
       // that a database cannot be reached is logged once elsewhere, and not for each call
       if (error === undefined || error.kind === "cancelled" || error.kind === "unavailable") return;
       const { address, principal, logger: ofRequest } = context;
-      const caller = { address: address && addressGroup(address), principal: principalName(principal) };
+      // as the access log and the audit trail name them
+      const caller = {
+        address: address && addressGroup(address),
+        principal: principalKey(principal),
+        user: accountOf(principal),
+      };
       const what = { database: error.database, sqlstate: error.sqlState, outcome: error.kind };
-      counts.calls.add(JSON.stringify([caller, what]), {
+      counts.calls.add(JSON.stringify([caller.address, callerKey(principal), what]), {
         level: isServersOwn(error) ? "warn" : "info",
         message: messageOf(error),
         fields: { tool, ...what, ...caller, elapsed_ms: Math.round(elapsedMs) },
