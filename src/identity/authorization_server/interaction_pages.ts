@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Login } from "../login.ts";
 import { isDocumentAddress } from "./client_metadata.ts";
-import type { Accounts } from "./grants.ts";
+import { accountMark, type Accounts, holds } from "./grants.ts";
 import { type Page, pageHeaders, type Pages, type ShownClient } from "./pages.ts";
 import type {
   Interaction,
@@ -75,7 +75,10 @@ export function createInteractionPages(options: InteractionOptions) {
     const username = fields.get("username") ?? "";
     const result = await login.verify({ username, password: fields.get("password") ?? "", ...caller });
     if (result.kind === "verified") {
-      return await finish(context, { login: { accountId: result.account.username, remember: false } });
+      const { account } = result;
+      return await finish(context, {
+        login: { accountId: account.username, remember: false, amr: [accountMark(account)] },
+      });
     }
     const problems = {
       failed: [200, "User name or password is wrong, or the account is locked."],
@@ -89,10 +92,11 @@ export function createInteractionPages(options: InteractionOptions) {
 
   async function allow(context: KoaContext, interaction: Interaction): Promise<void> {
     const { client_id: clientId } = interaction.params;
-    const username = interaction.session?.accountId;
+    const { accountId: username, amr: [mark] = [] } = interaction.session ?? {};
     const account = username === undefined ? undefined : accounts.find(username);
-    if (account === undefined || !account.enabled) {
-      return await deny(context, interaction, "the account is not enabled");
+    // a login ends as grants do: with another password, or an account that was made anew
+    if (account === undefined || !account.enabled || mark === undefined || !holds(account, mark)) {
+      return await deny(context, interaction, "the login has ended");
     }
     const grant = new provider.Grant({ accountId: account.username, clientId: String(clientId) });
     for (const [resource, scopes] of askedScopes(interaction)) {

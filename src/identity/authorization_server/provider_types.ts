@@ -77,7 +77,12 @@ export interface OidcGrant {
 }
 
 export interface InteractionResult {
-  readonly login?: { readonly accountId: string; readonly remember: false };
+  readonly login?: {
+    readonly accountId: string;
+    readonly remember: false;
+    /** Kept with the login; the provider puts it into ID tokens, of which there are none. */
+    readonly amr: readonly string[];
+  };
   readonly consent?: { readonly grantId: string };
   readonly error?: string;
   readonly error_description?: string;
@@ -90,5 +95,5 @@ export interface Interaction {
     readonly details: { readonly missingResourceScopes?: Readonly<Record<string, readonly string[]>> };
   };
   readonly params: Readonly<Record<string, unknown>>;
-  readonly session?: { readonly accountId?: string };
+  readonly session?: { readonly accountId?: string; readonly amr?: readonly string[] };
 }

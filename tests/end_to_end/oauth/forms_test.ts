@@ -166,6 +166,12 @@ Deno.test("a user logs in by forms, a client calls, refreshes and is revoked", a
   await t.step("another password, and an account that is disabled, end grants", async () => {
     const alice = await tokensOf(oauth, client);
     const bob = await tokensOf(oauth, client, "bob");
+    const browser = createFormBrowser(issuer);
+    const consent = await browser.submit(await browser.open(client.authorizeUrl()), {
+      username: "alice",
+      password,
+      action: "login",
+    });
     await administer(
       oauth.folder,
       "-update-user",
@@ -178,6 +184,8 @@ Deno.test("a user logs in by forms, a client calls, refreshes and is revoked", a
     await waitUntil("the token is refused", async () => await pingStatus(oauth, alice.accessToken) === 401);
     await waitUntil("the token is refused", async () => await pingStatus(oauth, bob.accessToken) === 401);
     assert.equal((await client.refresh(alice.refreshToken)).body["error"], "invalid_grant");
+    const { url } = await browser.submit(consent, { action: "allow" });
+    assert.equal(new URL(url).searchParams.get("error"), "access_denied");
   });
 
   await t.step("an administrator lists clients, and revokes one while the server runs", async () => {
