@@ -13,6 +13,7 @@ import {
   createAuthorizationServer,
   type OauthEvent,
   type Picture,
+  type Resource,
 } from "../identity/authorization_server/authorization_server.ts";
 import { checkCookieKeys, openCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
 import { grantFile, openGrantStore } from "../identity/authorization_server/grant_store.ts";
@@ -27,14 +28,12 @@ export interface OpenAuthorizationServerOptions {
   readonly issuer: string;
   readonly oauth: Oauth;
   readonly dataDir: string;
-  /** What tokens are for: the address of the tool server. */
-  readonly resource: string;
+  /** What tokens are for: the addresses of the tool server and, where it takes them, of the RAG server. */
+  readonly resources: readonly Resource[];
   readonly allowedOrigins: readonly string[];
   readonly users: UserDirectory;
   readonly login: Login;
   readonly limiter: RateLimiter;
-  /** Told of each grant that ends. */
-  readonly onEnded: (principal: Principal) => void;
   readonly audit: AuditTrail | undefined;
   readonly metrics: ServerMetrics;
   readonly logger: Logger;
@@ -43,6 +42,8 @@ export interface OpenAuthorizationServerOptions {
 export interface OpenAuthorizationServer extends Disposable {
   readonly server: AuthorizationServer;
   readonly grants: Grants;
+  /** Tells from now on of each grant that ends. */
+  onEnded(listener: (principal: Principal) => void): void;
 }
 
 /**
@@ -52,13 +53,16 @@ export interface OpenAuthorizationServer extends Disposable {
 export async function openAuthorizationServer(
   options: OpenAuthorizationServerOptions,
 ): Promise<OpenAuthorizationServer> {
-  const { issuer, oauth, dataDir, users, login, limiter, onEnded, metrics, logger } = options;
+  const { issuer, oauth, dataDir, users, login, limiter, metrics, logger } = options;
   using opening = new DisposableStack();
   const keys = await openCookieKeys(dataDir, Date.now());
   const store = opening.use(openGrantStore({ path: grantFile(dataDir), now: Date.now, logger }));
-  const grants = opening.use(
-    createGrants({ store, accounts: users, onEnded: (session) => onEnded({ kind: "session", ...session }) }),
-  );
+  const listeners: ((principal: Principal) => void)[] = [];
+  const grants = opening.use(createGrants({
+    store,
+    accounts: users,
+    onEnded: (session) => listeners.forEach((listener) => listener({ kind: "session", ...session })),
+  }));
   grants.reconcile();
   opening.defer(metrics.oauthGrants.collect(() => [{ labels: [], value: grants.size }]));
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
@@ -67,7 +71,7 @@ export async function openAuthorizationServer(
   const server = opening.use(
     await createAuthorizationServer({
       issuer,
-      resources: [options.resource],
+      resources: options.resources,
       lifetimesMs: {
         accessToken: oauth.access_token_lifetime,
         refreshToken: oauth.refresh_token_lifetime,
@@ -100,7 +104,12 @@ export async function openAuthorizationServer(
   );
   logger.info(`OAuth authorization server enabled, issuer ${issuer}`);
   const stack = opening.move();
-  return { server, grants, [Symbol.dispose]: () => stack.dispose() };
+  return {
+    server,
+    grants,
+    onEnded: (listener) => void listeners.push(listener),
+    [Symbol.dispose]: () => stack.dispose(),
+  };
 }
 
 /** Whether the files that it reads can be used, without making any. @throws {AppError} as openAuthorizationServer */

@@ -25,7 +25,7 @@ export interface Identity {
   readonly authenticator: Authenticator;
   /** Absent where nobody may log in with a password. */
   readonly login?: Login;
-  /** The built-in authorization server; absent where there is none. */
+  /** The built-in authorization server; absent where its tokens let nobody in. */
   readonly oauth?: OpenAuthorizationServer;
   readonly sessions: Sessions;
   /** Tells from now on of each API token, session and grant that ends. */
@@ -33,13 +33,19 @@ export interface Identity {
 }
 
 /** How the built-in authorization server is reached. */
-export type OauthOptions = Pick<
-  OpenAuthorizationServerOptions,
-  "issuer" | "oauth" | "dataDir" | "resource" | "allowedOrigins"
->;
+export interface OauthOptions extends
+  Pick<
+    OpenAuthorizationServerOptions,
+    "issuer" | "oauth" | "dataDir" | "resources" | "allowedOrigins"
+  > {
+  /** Whose users log in. */
+  readonly auth: AuthConfig;
+}
 
 export interface IdentityOptions {
   readonly files: FileWatch;
+  /** Absent where the process has no authorization server of its own. */
+  readonly oauth: OauthOptions | undefined;
   readonly audit: AuditTrail | undefined;
   /** Told of each attempt to log in. */
   readonly onLogin: (report: LoginReport) => void;
@@ -55,10 +61,10 @@ const sweepEveryMs = 1_000;
  */
 export interface Identities extends AsyncDisposable {
   /**
-   * @param oauth where the server has a built-in authorization server, whose tokens are for that server
+   * @param resource let in with those tokens of the built-in authorization server that are for it; undefined where none do
    * @throws {AppError} `invalid`, with the line, for a file that does not parse
    */
-  open(auth: AuthConfig, oauth?: OauthOptions): Promise<Identity>;
+  open(auth: AuthConfig, resource?: string): Promise<Identity>;
 }
 
 export function createIdentities(options: IdentityOptions): Identities {
@@ -78,33 +84,37 @@ export function createIdentities(options: IdentityOptions): Identities {
     return issuer;
   }
 
-  async function openOauth(accounts: Accounts, oauth: OauthOptions): Promise<OpenAuthorizationServer> {
+  const filesOf = ({ token_file, user_file }: AuthConfig) => JSON.stringify([token_file, user_file]);
+
+  async function accountsOf(auth: AuthConfig): Promise<Accounts> {
+    const files = filesOf(auth);
+    const accounts = opened.get(files) ?? stack.use(await openAccounts({ ...options, auth }));
+    opened.set(files, accounts);
+    return accounts;
+  }
+
+  let oauthServer: OpenAuthorizationServer | undefined;
+
+  async function openOauth(): Promise<OpenAuthorizationServer | undefined> {
+    if (oauthServer !== undefined || options.oauth === undefined) return oauthServer;
     const { openAuthorizationServer } = await import("./open_authorization_server.ts");
-    const server = stack.use(
-      await openAuthorizationServer({
-        ...options,
-        ...accounts,
-        onEnded: accounts.tellEnded,
-        ...oauth,
-      }),
-    );
+    const accounts = await accountsOf(options.oauth.auth);
+    const server = stack.use(await openAuthorizationServer({ ...options, ...accounts, ...options.oauth }));
     accounts.onReloaded(() => server.grants.reconcile());
-    return server;
+    return oauthServer = server;
   }
 
   return {
-    async open(auth, oauthOptions) {
-      const files = JSON.stringify([auth.token_file, auth.user_file]);
-      const accounts = opened.get(files) ?? stack.use(await openAccounts({ ...options, auth }));
-      opened.set(files, accounts);
-      const { tokens, sessions, login, onEnded } = accounts;
-      const issuer = await issuerOf(auth, accounts, files);
-      const oauth = oauthOptions && await openOauth(accounts, oauthOptions);
+    async open(auth, resource) {
+      const accounts = await accountsOf(auth);
+      const { tokens, sessions, login } = accounts;
+      const issuer = await issuerOf(auth, accounts, filesOf(auth));
+      const oauth = resource === undefined ? undefined : await openOauth();
       const { methods } = auth;
       const own = createAuthenticator({
         ...(methods.api_tokens ? { tokens } : {}),
         ...(methods.password_login ? { sessions } : {}),
-        ...(oauth === undefined ? {} : { grants: oauth.grants }),
+        ...(oauth === undefined || resource === undefined ? {} : { grants: oauth.grants.of(resource) }),
         now: Date.now,
       });
       return {
@@ -112,7 +122,10 @@ export function createIdentities(options: IdentityOptions): Identities {
         ...(methods.password_login ? { login } : {}),
         ...(oauth === undefined ? {} : { oauth }),
         sessions,
-        onEnded,
+        onEnded(listener) {
+          accounts.onEnded(listener);
+          oauth?.onEnded(listener);
+        },
       };
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -129,8 +142,6 @@ interface Accounts extends Pick<Identity, "sessions" | "onEnded"> {
   readonly users: UserDirectory;
   readonly login: Login;
   readonly limiter: RateLimiter;
-  /** Tells those who listen of a principal that has ended. */
-  readonly tellEnded: (principal: Principal) => void;
   /** Tells from now on when accounts were read that somebody else had changed. */
   onReloaded(listener: () => void): void;
 }
@@ -190,7 +201,6 @@ async function openAccounts(options: OpenOptions): Promise<Accounts & AsyncDispo
     sessions,
     login,
     limiter,
-    tellEnded,
     onEnded: (listener) => void endListeners.push(listener),
     onReloaded: (listener) => void reloadListeners.push(listener),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

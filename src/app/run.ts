@@ -9,7 +9,7 @@ import { type AccessLog, createAccessLog } from "../http/access_log.ts";
 import type { Authentication } from "../identity/authentication.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
 import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
-import { builtInIssuer } from "./built_in_issuer.ts";
+import { builtInIssuer, resourceOf } from "./built_in_issuer.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./give_up_permissions.ts";
 import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
@@ -108,6 +108,7 @@ export async function run(options: RunOptions): Promise<void> {
   const asks = (config.http.enabled && config.http.auth.enabled) || (rag && config.server.auth.enabled);
   await using identities = asks && !demo
     ? (await import("./open_identity.ts")).createIdentities({
+      oauth: oauthOf(config, rag),
       files,
       audit,
       onLogin: incidents.loggedIn,
@@ -150,11 +151,18 @@ export async function run(options: RunOptions): Promise<void> {
 async function startRag(running: Running): Promise<HttpServer> {
   const { config, demo, databases, files, audit, logger } = running;
   const { startRagServer } = await import("./rag/rag_server.ts");
-  const identity = await openIdentity(running, config.server.auth);
+  const resource = resourceOf(config, "rag_server");
+  const identity = await openIdentity(running, config.server.auth, resource);
   const server = await startRagServer({
     ...(demo ? await demoPipelines(config, databases) : { config }),
     ...(identity && {
-      identity: { ...identity, authentication: authenticationBy(identity, running, "rag_server") },
+      identity: {
+        authentication: authenticationBy(identity, running, "rag_server"),
+        oauth: identity.oauth === undefined || resource === undefined
+          ? undefined
+          : { ...identity.oauth.server, resource },
+        onEnded: identity.onEnded,
+      },
     }),
     audit,
     files,
@@ -185,7 +193,7 @@ async function demoPipelines(config: Config, { list: [shop] }: OpenDatabases) {
 async function runToolServer(running: Running): Promise<void> {
   const { config, demo, databases, files, metrics, tracer, audit, incidents, logger } = running;
   const identity = config.http.enabled
-    ? await openIdentity(running, config.http.auth, oauthOf(config))
+    ? await openIdentity(running, config.http.auth, resourceOf(config, "tool_server"))
     : undefined;
   await using completion = demo || !config.llm.enabled
     ? undefined
@@ -248,6 +256,7 @@ async function runHttp(serving: Serving): Promise<void> {
     toolServer,
     files,
     authorizationServer: identity?.oauth?.server,
+    resource: resourceOf(serving.config, "tool_server"),
     authentication: identity && authenticationBy(identity, serving, "tool_server"),
     metrics,
     access,
@@ -264,19 +273,26 @@ async function runHttp(serving: Serving): Promise<void> {
 async function openIdentity(
   { identities, demo }: Running,
   auth: AuthConfig,
-  oauth?: OauthOptions,
+  resource?: string,
 ): Promise<Identity | undefined> {
-  return auth.enabled && !demo ? await identities?.open(auth, oauth) : undefined;
+  return auth.enabled && !demo ? await identities?.open(auth, resource) : undefined;
 }
 
 /** How the built-in authorization server is reached; undefined where there is none. */
-function oauthOf({ http, data_dir: dataDir }: Config): OauthOptions | undefined {
-  const issuer = builtInIssuer(http.auth);
-  return issuer === undefined || dataDir === undefined ? undefined : {
+function oauthOf(config: Config, rag: boolean): OauthOptions | undefined {
+  const { http, data_dir: dataDir } = config;
+  const issuer = http.enabled ? builtInIssuer(http.auth) : undefined;
+  if (issuer === undefined || dataDir === undefined) return undefined;
+  const servers: readonly ServedBy[] = rag ? ["tool_server", "rag_server"] : ["tool_server"];
+  return {
     issuer,
+    auth: http.auth,
     oauth: http.auth.oauth,
     dataDir,
-    resource: http.resource_url ?? `${issuer.replace(/\/$/, "")}/mcp/v1`,
+    resources: servers.flatMap((server) => {
+      const address = resourceOf(config, server);
+      return address === undefined ? [] : [{ address, server }];
+    }),
     allowedOrigins: http.allowed_origins,
   };
 }

@@ -42,6 +42,8 @@ export async function serveHttp(options: {
   authentication: Authentication | undefined;
   /** Answers the paths of the built-in authorization server. */
   authorizationServer?: AuthorizationServer | undefined;
+  /** What its tokens for this server are for; absent where there is none. */
+  resource?: string | undefined;
   files: FileWatch;
   metrics: ServerMetrics;
   /** Told of each request; absent where nobody wants to know. */
@@ -77,7 +79,7 @@ export async function serveHttp(options: {
   const provider = authentication && http.auth.identity_provider;
   const issuers = [authorizationServer?.issuer, provider?.issuer].filter((each) => each !== undefined);
   const protectedResource = issuers.length === 0 ? undefined : createProtectedResource({
-    resourceUrl: authorizationServer?.resource ?? http.resource_url,
+    resourceUrl: options.resource ?? http.resource_url,
     path: "/mcp/v1",
     issuers,
     requiredScopes: provider === undefined

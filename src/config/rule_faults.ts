@@ -56,7 +56,7 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
     checkConnection(database, ["databases", index], report);
   }
   for (const server of ["http", "server"]) checkMethods(tree, [server, "auth"], report);
-  checkOauth(tree, report);
+  checkOauth(tree, context, report);
   checkTls(tree, ["http", "tls"], report);
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
@@ -146,12 +146,39 @@ function checkMethods(tree: ValueMap, path: SettingPath, report: Report): void {
   report([...path, "methods"], `at least one of ${waysIn.join(", ")} must be true`);
 }
 
-function checkOauth(tree: ValueMap, report: Report): void {
+function checkOauth(tree: ValueMap, context: RunContext, report: Report): void {
   const auth = valueAt(tree, ["http", "auth"]);
   const isServed = valueAt(tree, ["http", "enabled"]) === true && valueAt(auth, ["enabled"]) !== false &&
     valueAt(auth, ["methods", "oauth"]) !== false && valueAt(auth, ["oauth", "issuer"]) !== undefined;
   if (isServed && tree["data_dir"] === undefined) {
     report(["data_dir"], "is required where http.auth.oauth.issuer is given: it keeps clients and grants");
+  }
+  if (isServed && context.rag) checkRagResource(tree, report);
+}
+
+/** What tokens of the built-in authorization server are for, where the RAG server takes them. */
+function checkRagResource({ http, server }: ValueMap, report: Report): void {
+  const methods = valueAt(server, ["auth", "methods"]) ?? valueAt(http, ["auth", "methods"]);
+  const userFile = valueAt(server, ["auth", "user_file"]);
+  const isTaken = valueAt(server, ["auth", "enabled"]) === true && valueAt(methods, ["oauth"]) !== false &&
+    (userFile === undefined || userFile === (valueAt(http, ["auth", "user_file"]) ?? "users.yaml"));
+  if (!isTaken) return;
+  const path = ["server", "resource_url"];
+  const resource = valueAt(server, ["resource_url"]);
+  const given = "where http.auth.oauth.issuer is given";
+  if (resource === undefined) {
+    if (valueAt(server, ["client_ip", "header"]) !== undefined) {
+      report(path, `is required behind a proxy ${given}`);
+    } else if (parseListenAddress(String(valueAt(server, ["address"]) ?? ""))?.port === 0) {
+      report(path, `is required ${given} and server.address has port 0`);
+    }
+    return;
+  }
+  const withoutSlash = (url: unknown) => String(url).replace(/\/$/, "");
+  const ofTools = valueAt(http, ["resource_url"]) ??
+    `${withoutSlash(valueAt(http, ["auth", "oauth", "issuer"]))}/mcp/v1`;
+  if (withoutSlash(ofTools) === withoutSlash(resource)) {
+    report(path, "must differ from the tool server's: a token for one server is refused by the other");
   }
 }
 

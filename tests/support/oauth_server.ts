@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { writeUsers } from "./accounts.ts";
 import { type ConfigFolder, createConfigFolder } from "./configured_server.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";
+import { freePort } from "./token_issuer.ts";
 
 /** The address at which the client of these tests waits for its code; nobody listens there. */
 export const redirectUri = "http://127.0.0.1:45678/callback";
@@ -14,9 +16,18 @@ export interface OauthServer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-/** A server with the built-in authorization server and the accounts `alice`, `bob` and `carol`. */
+/**
+ * A server with the built-in authorization server and the accounts `alice`, `bob` and `carol`.
+ *
+ * @param options.flags besides those that let it serve tools
+ */
 export async function startOauthServer(
-  { config = "databases: []", oauth = "" }: { config?: string; oauth?: string } = {},
+  { config = "databases: []", oauth = "", flags = [], files = {} }: {
+    config?: string;
+    oauth?: string;
+    flags?: readonly string[];
+    files?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<OauthServer> {
   const port = freePort();
   const issuer = `http://127.0.0.1:${port}`;
@@ -28,7 +39,11 @@ http:
     oauth: { issuer: "${issuer}", ${oauth} }
 `);
   await writeUsers(folder, ["alice", "bob", "carol"]);
-  const start = () => startServer(["-http", "-addr", `127.0.0.1:${port}`, "-config", folder.configFile]);
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.writeTextFile(join(folder.path, name), text, { mode: 0o600 });
+  }
+  const start = () =>
+    startServer(["-http", "-addr", `127.0.0.1:${port}`, "-config", folder.configFile, ...flags]);
   let server = await start();
   return {
     folder,
@@ -43,11 +58,6 @@ http:
       await folder[Symbol.asyncDispose]();
     },
   };
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 export interface OpenPage {

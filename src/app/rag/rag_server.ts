@@ -36,6 +36,12 @@ export interface RagServerOptions {
   /** Absent where the server asks nobody who is calling. */
   readonly identity?: {
     readonly authentication: Authentication;
+    /** The built-in authorization server, and what its tokens for this server are for; absent where none let anybody in. */
+    readonly oauth?: {
+      readonly issuer: string;
+      readonly scopes: readonly string[];
+      readonly resource: string;
+    } | undefined;
     /** Tells of each token and session that ends. */
     onEnded(listener: (principal: Principal) => void): void;
   };
@@ -149,17 +155,20 @@ async function serve(
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const account = audit && auditQueries(audit);
   identity?.onEnded(runningQueries.endPrincipal);
+  const oauth = identity?.oauth;
   const provider = identity && server.auth.identity_provider;
-  const protectedResource = provider && createProtectedResource({
-    resourceUrl: server.resource_url,
+  const issuers = [oauth?.issuer, provider?.issuer].filter((each) => each !== undefined);
+  const protectedResource = issuers.length === 0 ? undefined : createProtectedResource({
+    resourceUrl: oauth?.resource ?? server.resource_url,
     path: "/v1",
-    issuers: [provider.issuer],
-    requiredScopes: provider.required_scopes ?? [],
+    issuers,
+    requiredScopes: provider === undefined ? oauth?.scopes ?? [] : provider.required_scopes ?? [],
   });
   const routesOf = ({ allowed_hosts, cors, client_ip }: Config["server"]) =>
     createRagRoutes({
       authentication: identity?.authentication,
       protectedResource,
+      issuers,
       clientAddress: createClientAddress({
         ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
         trustedProxies: client_ip.trusted_proxies,

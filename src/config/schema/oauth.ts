@@ -107,7 +107,9 @@ export const oauth = section({
 export const methods = section({
   api_tokens: toggle().prefault(true).describe("Accept API tokens"),
   password_login: toggle().prefault(true).describe("Offer `authenticate_user`"),
-  oauth: toggle().prefault(true).describe("Run the authorization server where `oauth.issuer` is set"),
+  oauth: toggle().prefault(true).describe(
+    "Run the authorization server where `oauth.issuer` is set; on the RAG server, accept its tokens",
+  ),
 });
 
 export type OauthConfig = z.output<typeof oauth>;

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { AppError } from "../../core/app_error.ts";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 import { callNode, type NodeCallback } from "../../http/node_callback.ts";
 import { readBody } from "../../http/request_body.ts";
 import type { Login } from "../login.ts";
@@ -35,7 +36,7 @@ export interface AuthorizationServerOptions {
   /** What clients know this server by (RFC 8414, section 2). */
   readonly issuer: string;
   /** What tokens are for (RFC 8707): the first where a client does not say. */
-  readonly resources: readonly string[];
+  readonly resources: readonly Resource[];
   readonly lifetimesMs: {
     readonly accessToken: number;
     readonly refreshToken: number;
@@ -62,6 +63,13 @@ export interface AuthorizationServerOptions {
   readonly onEvent: (event: OauthEvent) => void;
   readonly logger: Logger;
   readonly documents?: ReturnType<typeof createClientDocuments>;
+}
+
+/** A server of this process that takes tokens. */
+export interface Resource {
+  /** What clients call. */
+  readonly address: string;
+  readonly server: ServedBy;
 }
 
 export interface Picture {
@@ -152,6 +160,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     origin: base.origin,
     prefix,
     lifetime: options.refreshLifetimeText,
+    serverOf: (resource) => ours(resource)?.server,
     onDenied: (clientId) => onEvent({ event: "deny", clientId }),
   });
   provider.use(async (context, next) => {
@@ -223,11 +232,14 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         deviceFlow: { enabled: true, ...devicePages() },
         resourceIndicators: {
           enabled: true,
-          defaultResource: () => resources[0],
+          // of several that were asked for together, the first
+          defaultResource: (_context: KoaContext, _client: unknown, oneOf?: readonly string[]) =>
+            oneOf?.[0] ?? resources[0]?.address,
           useGrantedResource: () => true,
           getResourceServerInfo(_context: KoaContext, resource: string) {
-            if (!isOurs(resource)) throw new InvalidTarget(`unknown resource`);
-            return resourceServer;
+            const audience = ours(resource)?.address;
+            if (audience === undefined) throw new InvalidTarget("unknown resource");
+            return { ...resourceServer, audience };
           },
         },
       },
@@ -281,10 +293,10 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     };
   }
 
-  function isOurs(resource: string): boolean {
-    if (resources.includes(resource)) return true;
+  /** The resource that a client means; undefined where it is none of ours. */
+  function ours(resource: string): Resource | undefined {
     // clients write the same address with and without a slash at its end
-    return resources.some((each) => each.replace(/\/$/, "") === resource.replace(/\/$/, ""));
+    return resources.find(({ address }) => address.replace(/\/$/, "") === resource.replace(/\/$/, ""));
   }
 
   function devicePages() {
@@ -489,7 +501,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         const params = rewrite(path, new URLSearchParams(body));
         if (path === "/oauth/token") {
           // before a code or a refresh token is used up; there is but the one that was granted
-          if (params.getAll("resource").some((each) => each !== "" && !isOurs(each))) {
+          if (params.getAll("resource").some((each) => each !== "" && ours(each) === undefined)) {
             return oauthError(400, "invalid_target", "unknown resource");
           }
           params.delete("resource");
@@ -532,8 +544,6 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
 
   return {
     issuer,
-    /** What tokens are for. */
-    resource: resources[0],
     scopes: [oauthScope],
     /** The route of a path, for counting; undefined where the authorization server has none. */
     routeOf(full: string): string | undefined {

@@ -112,6 +112,8 @@ export interface ClientRecord {
 export interface TokenRecord {
   readonly grantId: string;
   readonly username: string;
+  /** The resource that it is for. */
+  readonly audience: string;
   readonly expiresAt: number;
 }
 
@@ -263,6 +265,7 @@ export function openGrantStore(options: {
       return row && {
         grantId: String(row["grant_id"]),
         username: String(row["username"]),
+        audience: String(row["audience"]),
         expiresAt: Number(row["expires_at"]),
       };
     },
@@ -330,7 +333,7 @@ function prepareStatements(database: DatabaseSync) {
       "SELECT kind, id, payload, used_at FROM records WHERE user_code = ? AND kind = 'DeviceCode'",
     ),
     token: prepare(
-      `SELECT grant_id, username, expires_at FROM records
+      `SELECT grant_id, username, payload ->> 'aud' AS audience, expires_at FROM records
          WHERE kind = 'AccessToken' AND id = ? AND expires_at > ?`,
     ),
     use: prepare("UPDATE records SET used_at = ? WHERE kind = ? AND id = ? AND used_at IS NULL"),

@@ -77,12 +77,15 @@ export function createGrants(options: GrantsOptions) {
   Deno.unrefTimer(timer);
 
   return {
-    /** The session that an access token stands for; undefined where none has it, or its grant has ended. */
-    find(presented: PresentedToken | undefined, nowMs: number): Session | undefined {
-      if (presented === undefined) return undefined;
-      const token = store.token(presented.hash, nowMs);
-      return token && sessionOf(token.grantId, token.username);
-    },
+    /** Those of access tokens that are for one resource; a token for another one stands for nothing there (RFC 8707). */
+    of: (resource: string) => ({
+      /** The session that an access token stands for; undefined where none has it, or its grant has ended. */
+      find(presented: PresentedToken | undefined, nowMs: number): Session | undefined {
+        if (presented === undefined) return undefined;
+        const token = store.token(presented.hash, nowMs);
+        return token?.audience === resource ? sessionOf(token.grantId, token.username) : undefined;
+      },
+    }),
     /** Ends a grant and everything that was given out for it, at once. @returns whether there was one */
     end,
     /** Ends the grants of accounts that are gone, disabled by an administrator, or have another password. */

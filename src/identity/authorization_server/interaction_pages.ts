@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 import type { Login } from "../login.ts";
 import { isDocumentAddress } from "./client_metadata.ts";
 import { accountMark, type Accounts, holds } from "./grants.ts";
@@ -22,6 +23,8 @@ export interface InteractionOptions {
   readonly prefix: string;
   /** How long a grant may be unused, for people. */
   readonly lifetime: string;
+  /** Whose tokens are for a resource. */
+  readonly serverOf: (resource: string) => ServedBy | undefined;
   /** Told when a user does not allow what a client asked for. */
   readonly onDenied: (clientId: string) => void;
 }
@@ -49,7 +52,7 @@ export function shownClient(client: OidcClient | undefined, redirectUri?: string
  * request gave it, and forms only from these pages themselves.
  */
 export function createInteractionPages(options: InteractionOptions) {
-  const { provider, pages, login, accounts, origin, prefix, lifetime, onDenied } = options;
+  const { provider, pages, login, accounts, origin, prefix, lifetime, serverOf, onDenied } = options;
 
   function show(context: KoaContext, page: Page, headers: Record<string, string> = {}): void {
     context.status = page.status;
@@ -124,9 +127,11 @@ export function createInteractionPages(options: InteractionOptions) {
     const action = actionOf(interaction);
     const client = await clientOf(interaction);
     if (interaction.prompt.name === "login") return show(context, pages.login({ action, client }));
-    const scopes = [...new Set(askedScopes(interaction).flatMap(([, names]) => names))];
+    const rights = askedScopes(interaction).flatMap(([resource, scopes]) =>
+      scopes.map((scope) => ({ scope, server: serverOf(resource) }))
+    );
     const username = interaction.session?.accountId ?? "";
-    show(context, pages.consent({ action, client, username, scopes, lifetime }));
+    show(context, pages.consent({ action, client, username, rights, lifetime }));
   }
 
   return {

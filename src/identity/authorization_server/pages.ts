@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 
 /** What an operator decides of the pages' looks: the setting `http.auth.oauth.login_page`. */
 export interface Branding {
@@ -43,8 +44,10 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => escapes[char] ?? char);
 }
 
-const scopeTexts: Readonly<Record<string, string>> = {
-  mcp: "read the databases that you may use, in your name",
+/** What the one scope there is means for each server. */
+const rightTexts: Readonly<Record<ServedBy, string>> = {
+  tool_server: "read the databases that you may use, in your name",
+  rag_server: "ask for answers from the documents that you may use, in your name",
 };
 
 /** The pages of the authorization server: plain HTML without scripts, and with one style sheet of their own. */
@@ -127,18 +130,17 @@ ${alert(problem)}
       readonly action: string;
       readonly client: ShownClient;
       readonly username: string;
-      readonly scopes: readonly string[];
+      readonly rights: readonly { readonly scope: string; readonly server: ServedBy | undefined }[];
       readonly lifetime: string;
     }): Page {
-      const { action, client, username, scopes, lifetime } = options;
-      const rights = scopes.map((scope) => {
-        const meaning = scopeTexts[scope];
-        return `<li><code>${t(scope)}</code>${meaning === undefined ? "" : `: ${t(meaning)}`}</li>`;
-      });
+      const { action, client, username, rights, lifetime } = options;
+      const shown = rights.map(({ scope, server }) =>
+        `<li><code>${t(scope)}</code>${server === undefined ? "" : `: ${t(rightTexts[server])}`}</li>`
+      );
       return page(
         "Allow access?",
         `<p>${whoAsks(client)} asks for access to your account <strong>${t(username)}</strong>. It may:</p>
-<ul>${rights.join("\n")}</ul>
+<ul>${shown.join("\n")}</ul>
 <dl>
 ${
           client.host === undefined

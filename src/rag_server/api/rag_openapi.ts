@@ -290,6 +290,8 @@ export interface DescribedServer {
   readonly asksWhoCalls: boolean;
   /** Whether users may log in with a password. */
   readonly hasLogin: boolean;
+  /** Whose access tokens let callers in. */
+  readonly issuers?: readonly string[] | undefined;
 }
 
 /**
@@ -299,7 +301,7 @@ export interface DescribedServer {
  */
 export function ragOpenApi(
   version: string,
-  { asksWhoCalls, hasLogin }: DescribedServer = { asksWhoCalls: false, hasLogin: false },
+  { asksWhoCalls, hasLogin, issuers = [] }: DescribedServer = { asksWhoCalls: false, hasLogin: false },
 ): object {
   const app = new OpenAPIHono();
   const { openAPIRegistry: registry } = app;
@@ -308,7 +310,10 @@ export function ragOpenApi(
     registry.registerComponent("securitySchemes", tokenScheme, {
       type: "http",
       scheme: "bearer",
-      description: "An API token, or the token of a session",
+      description: issuers.length === 0
+        ? "An API token, or the token of a session"
+        : `An API token, the token of a session, or an OAuth access token of ${issuers.join(" or ")}; ` +
+          "the header WWW-Authenticate of a 401 names the address at which a client finds the rest (RFC 9728)",
     });
   }
   for (const [path, { isOpen, unavailable, ...described }] of Object.entries(readings)) {

@@ -41,6 +41,8 @@ export interface RagRoutesOptions {
   readonly authentication?: Authentication | undefined;
   /** Absent where no issuer's tokens let callers in. */
   readonly protectedResource?: ProtectedResource | undefined;
+  /** Whose access tokens let callers in. */
+  readonly issuers?: readonly string[];
   readonly clientAddress: ClientAddress;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
   readonly runningQueries: RunningQueries;
@@ -150,6 +152,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     ragOpenApi(options.version, {
       asksWhoCalls: authentication !== undefined,
       hasLogin: login !== undefined,
+      issuers: options.issuers,
     }),
   );
   const visible = (context: RagContext) => visibleTo(principalOf(context), pipelines.list());

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ragOpenApi } from "../../../src/rag_server/api/rag_openapi.ts";
 import { type ApiDocument, callersApi, ragApi, tokensApi } from "../../support/rag_api.ts";
 import { type ApiSchema, schemaFaults } from "../../support/schema_faults.ts";
 import { createRagFixture } from "./rag_fixture.ts";
@@ -31,6 +32,12 @@ Deno.test("the description is served as it is made", async () => {
   assert.deepEqual(JSON.parse(text), ragApi);
   assert.equal(ragApi.openapi, "3.0.3");
   assert.deepEqual([ragApi.info.title, ragApi.info.version], ["Postern RAG server", "1.2.3"]);
+});
+
+Deno.test("the description names the issuers whose tokens let callers in", () => {
+  const issuers = ["https://mcp.example.com", "https://login.example.com"];
+  const text = JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: true, hasLogin: true, issuers }));
+  assert.match(text, /access token of https:\/\/mcp\.example\.com or https:\/\/login\.example\.com;/);
 });
 
 Deno.test("the description says what needs a token, and how to get one", () => {
