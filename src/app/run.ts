@@ -144,7 +144,11 @@ export async function run(options: RunOptions): Promise<void> {
   // at the same time: otherwise one would take new requests while the other stops
   await Promise.all([
     servesTools ? runToolServer(running) : undefined,
-    ragStopped?.then(() => ragServer?.[Symbol.asyncDispose]()),
+    ragStopped?.then(() => {
+      // else the tool server says so
+      if (!servesTools) logger.info("stopping");
+      return ragServer?.[Symbol.asyncDispose]();
+    }),
   ]);
 }
 
@@ -219,6 +223,9 @@ async function runToolServer(running: Running): Promise<void> {
     logger,
   });
   identity?.onEnded(toolServer.endPrincipal);
+  if (databases.list.length === 0) {
+    logger.warn("The configuration has no databases: tools have nothing to read");
+  }
   const warned = logStartupWarnings(toolServer.databases, logger);
   let served = databases.list;
   running.onConfig((next) => {

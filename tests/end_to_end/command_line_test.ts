@@ -24,6 +24,21 @@ Deno.test({
   },
 });
 
+Deno.test("either server says at the start that it has nothing to serve, and once that it stops", async () => {
+  for (
+    const [flags, nothing] of [
+      [["-http", "-no-auth", "-addr", "127.0.0.1:0"], "no databases: tools have nothing to read"],
+      [["-rag", "-rag-listen", "127.0.0.1", "-rag-port", "0"], "no pipelines: there is nothing to ask"],
+    ] as const
+  ) {
+    await using folder = await createConfigFolder("databases: []\n");
+    await using server = await startServer(["-config", folder.configFile, ...flags]);
+    await waitUntil("it warns", () => server.stderr().includes(`WARN  The configuration has ${nothing}`));
+    assert.equal(await server.stop(), 0);
+    assert.equal(server.stderr().match(/INFO {2}stopping$/gm)?.length, 1, server.stderr());
+  }
+});
+
 Deno.test("-cert alone names all the flags that it needs", async () => {
   assert.deepEqual(await runProgram(["-cert", "server.crt", "-key", "server.key"]), {
     code: 2,
