@@ -96,14 +96,17 @@ export function createSessions(options: SessionsOptions) {
     /** Ends a session; one that has ended already does no harm. */
     end: (id: string) => end(byId.get(id)),
     /**
-     * Ends the sessions of users who are gone or whom an administrator disabled. A lockout leaves them open, as anyone
-     * who knows a name can cause one.
+     * Ends the sessions of users who are gone, also where another account has their name now, or whom an administrator
+     * disabled. A lockout leaves them open, as anyone who knows a name can cause one.
      */
     reconcile(users: { find(username: string): UserRecord | undefined }): void {
       for (const [username, ofUser] of [...byUser]) {
         const user = users.find(username);
-        if (user !== undefined && (user.enabled || user.disabledReason === "lockout")) continue;
-        for (const open of [...ofUser]) end(open);
+        const mayStay = user !== undefined && (user.enabled || user.disabledReason === "lockout");
+        for (const open of [...ofUser]) {
+          const { accountSince = null } = open.session;
+          if (!mayStay || user.createdAt !== accountSince) end(open);
+        }
       }
     },
     sweep,

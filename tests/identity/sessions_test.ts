@@ -138,6 +138,22 @@ Deno.test("reconcile() ends the sessions of users who are gone or whom an admini
   ]);
 });
 
+Deno.test("reconcile() ends the sessions of an account that was made anew", () => {
+  const { sessions, ended } = setUp();
+  using _ = sessions;
+  const [before, after, undated] = [
+    sessions.start("alice", 1_000),
+    sessions.start("alice", 2_000),
+    sessions.start("bob"),
+  ];
+  assert.ok(before && after && undated);
+  const createdAt: Readonly<Record<string, number | null>> = { alice: 2_000, bob: null };
+  sessions.reconcile({
+    find: (name) => ({ ...userOf(name, true, null), createdAt: createdAt[name] ?? null }),
+  });
+  assert.deepEqual(ended.map(({ id }) => id), [before.id]);
+});
+
 Deno.test("a login beyond the bound ends the user's oldest session", () => {
   const { sessions, clock, ended } = setUp(2);
   using _ = sessions;
