@@ -472,6 +472,24 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     return params;
   }
 
+  /** Puts the resource that was granted, as it was named then, in place of the one that is asked for; whether there is one. */
+  function nameGranted(params: URLSearchParams): boolean {
+    const asked = params.getAll("resource").filter((each) => each !== "");
+    params.delete("resource");
+    const [wanted] = asked.map(ours);
+    if (asked.length === 0) return true;
+    if (asked.length > 1 || wanted === undefined) return false;
+    const granted = grantedBy.flatMap(([parameter, kind]) => {
+      const given = params.get(parameter);
+      const resource = given === null ? undefined : store.find(kind, given)?.["resource"];
+      return resource === undefined ? [] : [resource].flat().map(String);
+    });
+    const named = granted.find((each) => ours(each) === wanted);
+    if (named !== undefined) params.set("resource", named);
+    // what nobody knows is refused as such
+    return named !== undefined || granted.length === 0;
+  }
+
   async function answer({ request, address, requestId }: OauthRequest, path: string): Promise<Response> {
     const url = new URL(request.url);
     const caller = String(++requestCount);
@@ -500,11 +518,10 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       else if (path === "/oauth/token" || path === "/oauth/device") {
         const params = rewrite(path, new URLSearchParams(body));
         if (path === "/oauth/token") {
-          // before a code or a refresh token is used up; there is but the one that was granted
-          if (params.getAll("resource").some((each) => each !== "" && ours(each) === undefined)) {
-            return oauthError(400, "invalid_target", "unknown resource");
+          // before a code or a refresh token is used up
+          if (!nameGranted(params)) {
+            return oauthError(400, "invalid_target", "this grant is not for that resource");
           }
-          params.delete("resource");
         }
         body = params.toString();
       } else if (path === "/oauth/device/verify" && limiter.check(address).limited) {
@@ -581,6 +598,13 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     },
   };
 }
+
+/** What a token is asked for with. */
+const grantedBy = [
+  ["code", "AuthorizationCode"],
+  ["refresh_token", "RefreshToken"],
+  ["device_code", "DeviceCode"],
+] as const;
 
 /** Names a request within the provider. */
 const callerHeader = "x-postern-request";

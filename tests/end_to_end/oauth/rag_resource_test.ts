@@ -44,10 +44,18 @@ async function startBoth(pipelines: readonly unknown[], server: Record<string, u
 type Both = Awaited<ReturnType<typeof startBoth>>;
 
 /** Logs a user in for what the authorization request asks for, and exchanges the code. */
-async function logIn({ oauth: { issuer } }: Both, resource: string | undefined, username = "alice") {
+async function logIn(
+  { oauth: { issuer } }: Both,
+  resource: string | readonly string[] = [],
+  username = "alice",
+) {
   const client = await createOauthClient(issuer);
   const browser = createFormBrowser(issuer);
-  const login = await browser.open(client.authorizeUrl({ resource }));
+  const login = await browser.open(
+    [client.authorizeUrl(), ...[resource].flat().map((each) => `resource=${encodeURIComponent(each)}`)].join(
+      "&",
+    ),
+  );
   const consent = await browser.submit(login, { username, password, action: "login" });
   const { url } = await browser.submit(consent, { action: "allow" });
   const { body, status } = await client.exchange(new URL(url).searchParams.get("code") ?? "");
@@ -93,7 +101,7 @@ testWithPgvector("a token for the RAG server asks its pipelines, and nothing els
 
   // a client may write the address with a slash at its end
   const forRag = await logIn(both, `${both.resource}/`);
-  const forTools = await logIn(both, undefined);
+  const forTools = await logIn(both);
 
   await t.step("each server takes its own tokens alone", async () => {
     assert.match(forRag.consent, /answers from the documents/);
@@ -111,6 +119,22 @@ testWithPgvector("a token for the RAG server asks its pipelines, and nothing els
       resource: both.resource,
     });
     assert.deepEqual([refused.status, refused.body["error"]], [400, "invalid_target"]);
+    // nor does that use anything up
+    assert.equal((await forTools.client.refresh(forTools.refreshToken)).status, 200);
+  });
+
+  await t.step("of a grant for both, each token is for the one that is asked for", async () => {
+    const tools = `${both.oauth.issuer}/mcp/v1`;
+    const { client, token, refreshToken, consent } = await logIn(both, [tools, both.resource]);
+    assert.match(consent, /read the databases[^]*answers from the documents/);
+    assert.deepEqual([await ask(token), await both.statusOfTools(token)], [401, 200]);
+    const { body } = await client.token({
+      grant_type: "refresh_token",
+      refresh_token: refreshToken,
+      resource: `${both.resource}/`,
+    });
+    const other = String(body["access_token"]);
+    assert.deepEqual([await ask(other), await both.statusOfTools(other)], [200, 401]);
   });
 
   await t.step("a refreshed token is for the same server; a revoked one is good for nothing", async () => {
@@ -149,7 +173,7 @@ for (
       client.authorizeUrl({ resource: both.resource }),
     );
     assert.equal(new URL(url).searchParams.get("error"), "invalid_target");
-    const { token } = await logIn(both, undefined);
+    const { token } = await logIn(both);
     assert.equal((await both.asks("/v1/pipelines", token)).status, 401);
   });
 }
