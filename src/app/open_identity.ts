@@ -93,6 +93,9 @@ export function createIdentities(options: IdentityOptions): Identities {
     return accounts;
   }
 
+  // of each server, whatever it takes
+  const all: ReturnType<typeof createAuthenticator>[] = [];
+  const isOurs = (header: string) => all.some((each) => each.authenticate(header) !== undefined);
   let oauthServer: OpenAuthorizationServer | undefined;
 
   async function openOauth(): Promise<OpenAuthorizationServer | undefined> {
@@ -111,14 +114,18 @@ export function createIdentities(options: IdentityOptions): Identities {
       const issuer = await issuerOf(auth, accounts, filesOf(auth));
       const oauth = resource === undefined ? undefined : await openOauth();
       const { methods } = auth;
+      const grants = oauth === undefined || resource === undefined
+        ? {}
+        : { grants: oauth.grants.of(resource) };
       const own = createAuthenticator({
         ...(methods.api_tokens ? { tokens } : {}),
         ...(methods.password_login ? { sessions } : {}),
-        ...(oauth === undefined || resource === undefined ? {} : { grants: oauth.grants.of(resource) }),
+        ...grants,
         now: Date.now,
       });
+      all.push(createAuthenticator({ tokens, sessions, ...grants, now: Date.now }));
       return {
-        authenticator: issuer === undefined ? own : withIssuer(own, issuer),
+        authenticator: issuer === undefined ? own : withIssuer(own, issuer, isOurs),
         ...(methods.password_login ? { login } : {}),
         ...(oauth === undefined ? {} : { oauth }),
         sessions,

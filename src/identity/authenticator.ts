@@ -1,5 +1,6 @@
 import { createLatestByText } from "../core/latest_by_text.ts";
 import type { Principal } from "../core/principal.ts";
+import { isJwt } from "./issuer/unverified_token.ts";
 import { type PresentedToken, presentToken, tokenPrefix } from "./presented_token.ts";
 
 /** Where the API tokens of the moment are found; a reload may change them between two calls. */
@@ -74,7 +75,12 @@ const maxKnownBytes = 1_048_576;
 /** About as much as the engine needs for one. */
 const digestBytes = 400;
 
-/** Lets in with the access tokens of an issuer too; only what nobody here knows gets as far as that. */
+/**
+ * Lets in with the access tokens of an issuer too. Only what nobody here knows gets as far as that: the issuer is asked
+ * about tokens that are no JWT, and must not learn one that lets somebody in.
+ *
+ * @param isOurs whether the token of a header is one of another server's, or of a kind that this server does not take
+ */
 export function withIssuer(
   own: ReturnType<typeof createAuthenticator>,
   issuer: {
@@ -83,15 +89,15 @@ export function withIssuer(
       addressOf: () => string,
     ): Principal | undefined | Promise<Principal | undefined>;
   },
+  isOurs: (authorizationHeader: string) => boolean,
 ): Authenticator {
   return {
     authenticate(authorizationHeader, addressOf) {
       const principal = own.authenticate(authorizationHeader);
       if (principal !== undefined || authorizationHeader === null) return principal;
       const token = bearerToken(authorizationHeader);
-      return token === undefined || token.startsWith(tokenPrefix)
-        ? undefined
-        : issuer.authenticate(token, addressOf);
+      if (token === undefined || token.startsWith(tokenPrefix)) return undefined;
+      return !isJwt(token) && isOurs(authorizationHeader) ? undefined : issuer.authenticate(token, addressOf);
     },
   };
 }

@@ -1,10 +1,21 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import {
   discoverOAuthProtectedResourceMetadata,
   extractWWWAuthenticateParams,
 } from "@modelcontextprotocol/client";
-import { startRagServer } from "../../support/rag_server.ts";
-import { createIssuerKey, freePort, startTokenIssuer, testAudience } from "../../support/token_issuer.ts";
+import { logIn, writeUsers } from "../../support/accounts.ts";
+import { createConfigFolder } from "../../support/configured_server.ts";
+import { configText, startRagServer } from "../../support/rag_server.ts";
+import { startServer } from "../../support/server_process.ts";
+import {
+  clientId,
+  clientSecret,
+  createIssuerKey,
+  freePort,
+  startTokenIssuer,
+  testAudience,
+} from "../../support/token_issuer.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const serverWith = (identity_provider: object, settings: object = {}) => ({
@@ -112,4 +123,36 @@ Deno.test("the RAG server answers 503 to tokens that its issuer would have to te
     await response.body?.cancel();
     return response.status === 200;
   });
+});
+
+Deno.test("an issuer is not asked about a token of the other server in the process", async () => {
+  await using issuer = await startTokenIssuer();
+  const identity_provider = {
+    issuer: issuer.issuer,
+    audience: testAudience,
+    introspection: { client_id: clientId, client_secret_file: "secret" },
+  };
+  const auth = { enabled: true, token_file: "other.yaml", user_file: "others.yaml", identity_provider };
+  const config = { server: { listen_address: "127.0.0.1", port: 0, auth }, databases: [], pipelines: [] };
+  await using folder = await createConfigFolder(configText(config));
+  await Deno.writeTextFile(join(folder.path, "secret"), clientSecret, { mode: 0o600 });
+  await writeUsers(folder, ["alice"]);
+  await using server = await startServer([
+    "-http",
+    "-rag",
+    "-addr",
+    "127.0.0.1:0",
+    "-config",
+    folder.configFile,
+  ]);
+  const urls = () => [...server.stderr().matchAll(/listening on (\S+)/g)].map(([, url = ""]) => url);
+  await waitUntil("both listen", () => urls().length === 2);
+  const [rag = "", tools = ""] = urls();
+  const { session } = await logIn({ ...server, url: tools }, "alice");
+  for (const token of [session.session_token, "nobody's"]) {
+    const response = await get(rag, token);
+    await response.body?.cancel();
+    assert.equal(response.status, 401);
+  }
+  assert.equal(issuer.count("/introspect"), 1);
 });
