@@ -14,7 +14,7 @@ const deprecatedSettings: Readonly<Record<string, string>> = {
   "trace_file": "use log.level: debug and log.format: json instead",
   "knowledgebase": "there is no documentation search; use a pipeline over a table of documents instead",
   "identity":
-    "claims in headers are not read; everyone who can reach a pipeline can ask about all its documents",
+    "claims in headers are not read; server.auth asks who is calling, and pipelines[].available_to_users decides who may ask",
   "http.auth.oauth.login_page.template_file":
     "the login page is Postern's own; http.auth.oauth.login_page sets its texts, logo and colours",
   "http.client_ip.source": "set http.client_ip.header and trusted_proxies to have the header read",
@@ -64,7 +64,8 @@ export function identityFaults(tree: ValueMap, place: PlaceOf): Fault[] {
   return [{
     path: "identity",
     ...place(["identity"]),
-    message: "claims in headers are not read, so they would filter no rows; let a proxy decide who may ask",
+    message:
+      "claims in headers are not read, so they would filter no rows; let server.auth and pipelines[].available_to_users, or a proxy, decide who may ask",
   }];
 }
 

@@ -137,13 +137,21 @@ function checkTls(tree: ValueMap, path: SettingPath, report: Report): void {
   }
 }
 
-const waysIn = ["api_tokens", "password_login", "oauth"];
-
 function checkMethods(tree: ValueMap, path: SettingPath, report: Report): void {
   const auth = valueAt(tree, path);
   if (valueAt(auth, ["enabled"]) === false) return;
-  if (waysIn.some((name) => valueAt(auth, ["methods", name]) !== false)) return;
-  report([...path, "methods"], `at least one of ${waysIn.join(", ")} must be true`);
+  // what server.auth leaves out is as in http.auth
+  const issuers = [["oauth", "issuer"], ["identity_provider"]].map((issuer) =>
+    valueAt(auth, issuer) ?? valueAt(tree, ["http", "auth", ...issuer])
+  );
+  const [builtIn, provider] = issuers;
+  const isOpen = (name: string) => valueAt(auth, ["methods", name]) !== false;
+  if (isOpen("api_tokens") || isOpen("password_login") || provider !== undefined) return;
+  if (isOpen("oauth") && builtIn !== undefined) return;
+  report(
+    [...path, "methods"],
+    "lets nobody in: expected api_tokens or password_login, oauth with http.auth.oauth.issuer, or identity_provider",
+  );
 }
 
 function checkOauth(tree: ValueMap, context: RunContext, report: Report): void {

@@ -272,13 +272,27 @@ img{display:block;max-width:100%;max-height:5rem;margin:0 auto 1rem}
 h1{margin:0 0 .5rem;font-size:1.5rem}
 label{display:block;margin:.75rem 0 .25rem;font-weight:600}
 input{box-sizing:border-box;width:100%;padding:.6rem;font:inherit;border:1px solid #7b8794;border-radius:4px}
-button{width:100%;margin-top:1rem;padding:.7rem;font:inherit;font-weight:600;color:#fff;background:${primaryColour};border:0;border-radius:4px;cursor:pointer}
-button:hover,button:focus-visible{background:${secondaryColour}}
+button{width:100%;margin-top:1rem;padding:.7rem;font:inherit;font-weight:600;color:${
+    textOn(primaryColour)
+  };background:${primaryColour};border:0;border-radius:4px;cursor:pointer}
+button:hover,button:focus-visible{color:${textOn(secondaryColour)};background:${secondaryColour}}
 button.plain{margin-top:.5rem;color:inherit;background:none;border:1px solid #7b8794}
-:focus-visible{outline:3px solid ${secondaryColour};outline-offset:2px}
+:focus-visible{outline:3px solid #1f2933;outline-offset:2px}
 dt{font-weight:600}dd{margin:0 0 .5rem;overflow-wrap:anywhere}
 .alert{padding:.6rem;color:#7a0c0c;background:#fde8e8;border-radius:4px}
 .code{font-size:1.6rem;text-align:center;letter-spacing:.1em}
 footer{margin-top:1.5rem;font-size:.85rem}
-@media (prefers-color-scheme:dark){body{background:#12181f;color:#e4e7eb}main{background:#1f2933}input{color:inherit;background:#12181f}}`;
+@media (prefers-color-scheme:dark){body{background:#12181f;color:#e4e7eb}main{background:#1f2933}input{color:inherit;background:#12181f}:focus-visible{outline-color:#e4e7eb}}`;
+}
+
+/** Black or white, whichever can be read better on a colour (WCAG 2.2, relative luminance). */
+function textOn(colour: string): string {
+  const digits = colour.slice(1);
+  const pairs = digits.length === 3 ? [...digits].map((digit) => digit + digit) : digits.match(/../g) ?? [];
+  const [red = 0, green = 0, blue = 0] = pairs.map((pair) => {
+    const share = parseInt(pair, 16) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  // where both have the same contrast
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000" : "#fff";
 }
