@@ -6,7 +6,8 @@ import { tellReplyEnd } from "./reply_end.ts";
 
 /**
  * Traces requests from their beginning to the end of their replies: HTTP's semantic conventions for servers, without the
- * address and the path that a client chose. The request's bindings note the span for all that works on the reply.
+ * address and the path that a client chose. The request's bindings note the span for all that works on the reply. Probes
+ * are not traced.
  *
  * @param routeOf as countRequests() takes it
  * @param tracer absent where nothing is traced
@@ -26,12 +27,16 @@ export function traceRequests(
     span?.end(status >= 500 ? String(status) : undefined);
   });
   return (request, bindings) => {
+    // they come every few seconds and would fill the traces
+    if (probes.has(pathOf(request.url))) return handle(request, bindings);
     const span = tracer.begin(request.headers.get("traceparent"), () => describe(request, bindings, routeOf));
     if (span === undefined) return handle(request, bindings);
     bindings.span = span;
     return traced(request, bindings);
   };
 }
+
+const probes: ReadonlySet<string> = new Set(["/health", "/ready", "/v1/live", "/v1/ready", "/v1/health"]);
 
 function describe(
   { url }: Request,
