@@ -45,7 +45,9 @@ export function refuseUnverified(
   if (header === undefined || claims === undefined || "crit" in header) return "malformed";
   const { typ, alg } = header;
   const type = typeOf(typ);
-  if (type === undefined || !types.includes(type) || (type === "JWT" && isIdToken(claims))) return "type";
+  if (type === undefined || !types.includes(type) || (type === "JWT" && isForAnotherPurpose(claims))) {
+    return "type";
+  }
   if (!algorithms.some((algorithm) => algorithm === alg)) return "algorithm";
   return claims["iss"] === issuer ? undefined : "issuer";
 }
@@ -57,9 +59,13 @@ function typeOf(typ: unknown): TokenType | undefined {
   return tokenTypes.find((type) => type.toLowerCase() === name);
 }
 
-/** Whether a token has a claim that only ID tokens have (OpenID Connect Core 1.0, sections 2 and 3.3.2.11; Cognito). */
-function isIdToken(claims: Readonly<Record<string, unknown>>): boolean {
-  return ["nonce", "at_hash", "c_hash"].some((name) => name in claims) || claims["token_use"] === "id";
+/**
+ * Whether a token has a claim that only ID tokens have (OpenID Connect Core 1.0, sections 2 and 3.3.2.11; Cognito), or only
+ * security events, logout tokens among them (RFC 8417, section 2.2).
+ */
+function isForAnotherPurpose(claims: Readonly<Record<string, unknown>>): boolean {
+  return ["nonce", "at_hash", "c_hash", "events"].some((name) => name in claims) ||
+    claims["token_use"] === "id";
 }
 
 function readPart(part: string): Readonly<Record<string, unknown>> | undefined {

@@ -83,9 +83,11 @@ for (const [title, typ] of types) {
   });
 }
 
-const idTokenClaims = [{ nonce: "n" }, { at_hash: "h" }, { c_hash: "h" }, { token_use: "id" }];
-for (const claims of idTokenClaims) {
-  Deno.test(`authenticate() takes no ID token with ${Object.keys(claims)[0]} for a JWT`, async () => {
+const otherClaims = [{ nonce: "n" }, { at_hash: "h" }, { c_hash: "h" }, { token_use: "id" }, {
+  events: { "http://schemas.openid.net/event/backchannel-logout": {} },
+}];
+for (const claims of otherClaims) {
+  Deno.test(`authenticate() takes no ID token or logout token with ${Object.keys(claims)[0]} for a JWT`, async () => {
     await using fixture = await createIssuerFixture({ types: ["at+jwt", "JWT"] });
     const token = await fixture.server.token({ claims, header: { typ: "JWT" } });
     assert.equal(await fixture.refusalOf(token), "type");
