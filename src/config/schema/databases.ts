@@ -2,6 +2,7 @@ import { z } from "zod";
 import { targetSessionAttrs } from "../../postgres/connect/session_kinds.ts";
 import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import {
+  callers,
   choice,
   duration,
   filePath,
@@ -51,7 +52,7 @@ const database = section({
   sslrootcert: filePath().optional().describe(
     "Certificate authorities that may have signed the server's certificate, PEM",
   ),
-  available_to_users: list(text()).prefault([]).describe(
+  available_to_users: callers().prefault([]).describe(
     "Users who may use the database, and group:NAME for groups; empty: everyone",
   ),
   pool_max_conns: integer(1, 1000).prefault(4).describe(

@@ -134,6 +134,13 @@ export const sourceName = () =>
 
 export const list = <T extends z.ZodType>(element: T) => z.array(element, { error: "expected a list" });
 
+/** Those who may use something. What only looks like a group would be a user that nobody is. */
+export const callers = () =>
+  list(checked(
+    "a user's name or group:NAME",
+    (value) => /\S/.test(value) && (/^group:\S/.test(value) || !/^\s*groups?\s*:/i.test(value)),
+  ));
+
 /** A list that may not be empty. */
 export const listOfSome = <T extends z.ZodType>(what: string, element: T) => {
   const error = `expected a list of at least one ${what}`;

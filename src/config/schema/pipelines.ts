@@ -5,6 +5,7 @@ import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import { logics, operators } from "../../rag_server/filter/filter_kinds.ts";
 import { fusionKinds } from "../../rag_server/search/fusion_kinds.ts";
 import {
+  callers,
   choice,
   filePath,
   fraction,
@@ -117,7 +118,7 @@ const rerank = section({
 const pipeline = section({
   name: text().describe("Name of the pipeline in the path of a query"),
   description: text().optional().describe("What the pipeline answers, for people"),
-  available_to_users: list(text()).optional().describe(
+  available_to_users: callers().optional().describe(
     "Users who may use the pipeline, and group:NAME for groups, where server.auth is on; empty: everyone",
   ),
   database: pipelineDatabase,
