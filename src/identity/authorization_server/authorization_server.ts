@@ -173,7 +173,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       }
     } catch (error) {
       // what gets through the provider's own answers to errors; its framework would print it
-      if (!callers.get(context.get(callerHeader))?.signal.aborted) tellFailure(context, error);
+      if (!callers.get(context.get(callerHeader))?.signal.aborted) tellFailed(context, error);
       show(context, pages.error(500, errorText({ error: "server_error" })));
     }
   });
@@ -405,10 +405,10 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         ...from(context),
       });
     });
-    told("server_error", tellFailure);
+    told("server_error", tellFailed);
   }
 
-  function tellFailure(context: KoaContext, error: unknown): void {
+  function tellFailed(context: KoaContext, error: unknown): void {
     logger.error("The authorization server failed", {
       path: context.path,
       error,
