@@ -258,6 +258,8 @@ interface Serving extends Running {
 async function runHttp(serving: Serving): Promise<void> {
   const { config: { http }, identity, toolServer, files, metrics, access, tracer, logger } = serving;
   const { serveHttp } = await import("./serve_http.ts");
+  // before it listens: without a listener, a signal that comes right then ends the process at once
+  const stopped = untilStopped();
   await using server = await serveHttp({
     http,
     toolServer,
@@ -273,7 +275,7 @@ async function runHttp(serving: Serving): Promise<void> {
   serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
   // the RAG server answers before this one is started
   void tellServiceManager(serving.config.notify_socket, logger);
-  await untilStopped();
+  await stopped;
 }
 
 /** What tells a server's callers apart; undefined where it asks nobody. The demo has no accounts. */
@@ -335,6 +337,7 @@ async function runDemo(serving: Serving): Promise<void> {
   const { serveHttp } = await import("./serve_http.ts");
   const { demoGreeting } = await import("../demo/demo_greeting.ts");
   const { token, authenticator } = await authenticatorOfOneToken();
+  const stopped = untilStopped();
   await using server = await serveHttp({
     // for one person at one machine, and offered to others only where an address says so
     http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
@@ -350,7 +353,7 @@ async function runDemo(serving: Serving): Promise<void> {
   });
   print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
   void tellServiceManager(config.notify_socket, logger);
-  await untilStopped();
+  await stopped;
 }
 
 /** Lets in one new token, which is in no file. */
