@@ -69,10 +69,14 @@ export async function startServer(
   let stderr = "";
   let stdout = "";
   const listening = Promise.withResolvers<string>();
+  let isListening = false;
   const collectors = [
     collect(child.stderr, (text) => {
       stderr += text;
+      // a log that grows under load is not to be searched anew with each part
+      if (isListening) return;
       const url = /listening on (https?:\/\/[^\s"]+)/.exec(stderr)?.[1];
+      isListening = url !== undefined;
       if (url !== undefined) listening.resolve(url);
     }),
     collect(child.stdout, (text) => stdout += text),
