@@ -5,7 +5,7 @@ import type { LogFields, Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
 import { createRequestIds, requestIdHeader } from "./request_id.ts";
-import { createOpenConnections } from "./open_connections.ts";
+import { createOpenConnections, type OpenConnection } from "./open_connections.ts";
 
 /** A certificate with those that are sent after it, and its private key; PEM. */
 export interface TlsPair {
@@ -222,12 +222,15 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
   }
 
   async function keep(connection: Deno.TcpConn | Deno.TlsConn): Promise<void> {
+    const record = open.add();
     try {
       // the runtime holds a connection until its handshake has ended: closed earlier, it would stay open
       if ("handshake" in connection) await connection.handshake();
-      if (isShut) connection.close();
-      else serveOver(connection);
+      if (!isShut) return serveOver(connection, record);
+      record.leave();
+      connection.close();
     } catch (error) {
+      record.leave();
       logger.debug("A connection failed before it was served", { error });
       try {
         connection.close();
@@ -237,7 +240,7 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
     }
   }
 
-  function serveOver(connection: Deno.Conn): void {
+  function serveOver(connection: Deno.Conn, record: OpenConnection): void {
     let cancel = () => {};
     const peer = hostOf(connection.remoteAddr);
     const answerAndCount: Deno.ServeHandler<Deno.NetAddr> = async (request, info) => {
@@ -250,8 +253,7 @@ function serveOverConnections(serve: ServeConnection, options: HttpServerOptions
     };
     const signal = { addEventListener: (_type: "abort", listener: () => void) => void (cancel = listener) };
     const server = serve(connection, signal, answerAndCount, onError, () => {});
-    // no request comes before this task ends
-    const record = open.add(cancel);
+    record.serve(cancel);
     servers.add(server);
     // a client that breaks its connection off is no fault of ours
     server.finished.catch(() => {}).finally(() => {

@@ -1,6 +1,7 @@
 import type { Logger } from "../core/logger.ts";
 
 export type OpenConnections = ReturnType<typeof createOpenConnections>;
+export type OpenConnection = ReturnType<OpenConnections["add"]>;
 
 const sweepMs = 5_000;
 /** From the accept to the headers of the first request, of TLS with its handshake. */
@@ -99,14 +100,18 @@ export function createOpenConnections(options: {
   }
 
   return {
-    /** A connection, from its accept to its end; `close` breaks it. */
-    add(close: () => void) {
-      const connection: Idle = { since: now(), limitMs: firstRequestMs, isForgotten: false, close };
+    /** A connection, from its accept to its end. */
+    add() {
+      const connection: Idle = { since: now(), limitMs: firstRequestMs, isForgotten: false, close: () => {} };
       let underWay = 0;
       count++;
-      idle.add(connection);
 
       return {
+        /** Its handshake has ended: `close` breaks it from now on. */
+        serve(close: () => void): void {
+          connection.close = close;
+          idle.add(connection);
+        },
         beginRequest(): void {
           replies++;
           if (underWay++ === 0) idle.delete(connection);
@@ -145,7 +150,7 @@ interface Idle {
   since: number;
   limitMs: number;
   isForgotten: boolean;
-  readonly close: () => void;
+  close: () => void;
 }
 
 /** Counts by opening files: the executable has no permission to read what the system allows the process. */

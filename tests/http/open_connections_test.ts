@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../src/core/logger.ts";
-import { createOpenConnections, type OpenConnections } from "../../src/http/open_connections.ts";
-
-type OpenConnection = ReturnType<OpenConnections["add"]>;
+import {
+  createOpenConnections,
+  type OpenConnection,
+  type OpenConnections,
+} from "../../src/http/open_connections.ts";
 
 const logger = createLogger({ level: "error", format: "text" });
 
@@ -20,12 +22,18 @@ function withDescriptors(descriptors: number) {
     open,
     closed,
     pass: (ms: number) => void (time += ms),
-    add(name: string): OpenConnection {
+    /** One whose handshake does not end. */
+    addSilent(): OpenConnection {
       held++;
-      return open.add(() => {
+      return open.add();
+    },
+    add(name: string): OpenConnection {
+      const connection = this.addSilent();
+      connection.serve(() => {
         held--;
         closed.push(name);
       });
+      return connection;
     },
     [Symbol.dispose]: open.close,
   };
@@ -40,6 +48,16 @@ Deno.test("connections that leave the reserve free are left alone", () => {
   many.pass(10_000);
   assert.equal(many.open.makeRoom(), true);
   assert.deepEqual(many.closed, []);
+});
+
+Deno.test("connections in their handshake count, and none is closed", () => {
+  using few = withDescriptors(40);
+  let silent = 0;
+  for (; few.open.makeRoom(); silent++) few.addSilent();
+  assert.ok(silent >= 8 && silent <= 40 - 16, `${silent} let in`);
+  few.pass(40_000);
+  assert.equal(few.open.makeRoom(), false);
+  assert.deepEqual(few.closed, []);
 });
 
 Deno.test("the connection that is idle for the longest is closed first, and none with a request under way", () => {

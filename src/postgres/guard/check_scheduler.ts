@@ -163,26 +163,35 @@ export async function createCheckScheduler(
 }
 
 /**
- * The same, loaded when it is first asked or `loadAfterMs` from now: a server answers its first client sooner. What cannot
- * be loaded then ends the process.
+ * The same, loaded when it is first asked or `loadAfterMs` from now: a server answers its first client sooner. Where that
+ * fails, for example for want of file descriptors, the next check loads anew.
  */
-export function createLateCheckScheduler(
-  { loadAfterMs = 300, ...options }: { readonly loadAfterMs?: number; readonly durations?: Histogram },
-): CheckScheduler & AsyncDisposable {
+export function createLateCheckScheduler(options: {
+  readonly loadAfterMs?: number;
+  readonly durations?: Histogram;
+  /** `createCheckScheduler` where absent. */
+  readonly create?: () => Promise<CheckScheduler & Disposable>;
+}): CheckScheduler & AsyncDisposable {
+  const { loadAfterMs = 300, create = () => createCheckScheduler(options) } = options;
   let loading: Promise<CheckScheduler & Disposable> | undefined;
   let loaded: CheckScheduler | undefined;
   async function load(): Promise<CheckScheduler> {
     clearTimeout(timer);
-    return loaded = await (loading ??= createCheckScheduler(options));
+    loading ??= create().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loaded = await loading;
   }
-  const timer = setTimeout(load, loadAfterMs);
+  // the check that needs it reports what fails
+  const timer = setTimeout(() => load().catch(() => {}), loadAfterMs);
   return {
     check: (sql, by) =>
       loaded === undefined ? load().then(({ check }) => check(sql, by)) : loaded.check(sql, by),
     fingerprint: async (sql, by) => await (loaded ?? await load()).fingerprint(sql, by),
     async [Symbol.asyncDispose]() {
       clearTimeout(timer);
-      (await loading)?.[Symbol.dispose]();
+      (await loading?.catch(() => undefined))?.[Symbol.dispose]();
     },
   };
 }

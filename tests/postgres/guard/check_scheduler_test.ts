@@ -49,6 +49,19 @@ Deno.test("checks that come before the grammar is loaded wait for it", async () 
   assert.deepEqual(checks.check("SELECT 1", by), guard.check("SELECT 1"));
 });
 
+Deno.test("where the grammar cannot be loaded, the next check loads it anew", async () => {
+  let tries = 0;
+  const create = () =>
+    ++tries < 3 ? Promise.reject(new Error("too many open files")) : createCheckScheduler();
+  await using checks = createLateCheckScheduler({ loadAfterMs: 0, create });
+  // the first try is the timer's: nobody waits for it
+  while (tries === 0) await yieldToEventLoop();
+  const both = await Promise.allSettled([checks.check("SELECT 1", by), checks.fingerprint("SELECT 1", by)]);
+  assert.deepEqual(both.map(({ status }) => status), ["rejected", "rejected"]);
+  assert.deepEqual(await checks.check("SELECT 1", by), guard.check("SELECT 1"));
+  assert.equal(tries, 3);
+});
+
 Deno.test("addresses without a token, and users, take turns", async () => {
   const cases: (readonly [Principal, Principal])[] = [
     [{ kind: "local", address: "192.0.2.1" }, { kind: "local", address: "192.0.2.2" }],
