@@ -1,5 +1,5 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
-import { type AuthConfig, type Config, offersTool } from "../config/mod.ts";
+import { type AuthConfig, type Config, offers } from "../config/mod.ts";
 import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { createLogOutput } from "../core/log_output.ts";
@@ -209,7 +209,7 @@ async function runToolServer(running: Running): Promise<void> {
     maxConnections: config.max_connections,
     waitBounds: waitBoundsOf(config),
     words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
-    offers: (tool) => offersTool(config.builtins, tool),
+    offers: (part, name) => offers(config.builtins, part, name),
     scopesByTool: scopesByTool(config.http.auth),
     endSession(id) {
       identity?.sessions.end(id);
@@ -317,7 +317,7 @@ function authenticationBy(
     authenticator,
     requiredScopes: auth.identity_provider?.required_scopes ?? [],
     // one switch for both servers: sessions of one may be good for the other
-    ...(login !== undefined && offersTool(builtins, "authenticate_user") ? { login } : {}),
+    ...(login !== undefined && offers(builtins, "tools", "authenticate_user") ? { login } : {}),
     onRefusal: refusalCounter(running, server),
   };
 }

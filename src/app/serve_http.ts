@@ -54,8 +54,7 @@ export async function serveHttp(options: {
 }): Promise<ReloadingHttpServer> {
   const { http, toolServer, authentication, authorizationServer, files, metrics, access, tracer, logger } =
     options;
-  const { inFlight, registry, serverInfo } = toolServer;
-  const streamableHttp = createStreamableHttp({ registry, inFlight, serverInfo, tracer, logger });
+  const streamableHttp = createStreamableHttp({ ...toolServer, tracer, logger });
   const issuer = authorizationServer && new URL(authorizationServer.issuer);
   const routeOf = (path: string) => authorizationServer?.routeOf(path) ?? toolServerRoute(path);
   const checksOf = ({ allowed_hosts, allowed_origins, client_ip }: Config["http"]) => ({
@@ -90,9 +89,11 @@ export async function serveHttp(options: {
     ...(authentication === undefined ? {} : { authentication }),
     protectedResource,
     clientAddress: (peer, headers) => checks.clientAddress(peer, headers),
-    registry,
-    inFlight,
-    serverInfo,
+    registry: toolServer.registry,
+    resources: toolServer.resources,
+    prompts: toolServer.prompts,
+    inFlight: toolServer.inFlight,
+    serverInfo: toolServer.serverInfo,
     streamableHttp,
     tracer,
     bodyTimeout,
@@ -151,7 +152,7 @@ export async function serveHttp(options: {
     async [Symbol.asyncDispose]() {
       logger.info("stopping");
       void certificate?.end();
-      await Promise.all([listener.stop(stopGraceMs, inFlight.cancelAll), streamableHttp.close()]);
+      await Promise.all([listener.stop(stopGraceMs, toolServer.inFlight.cancelAll), streamableHttp.close()]);
       bodyTimeout.close();
     },
   };

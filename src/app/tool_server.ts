@@ -9,10 +9,13 @@ import { createDatabase, type Database } from "../postgres/database.ts";
 import { createLateCheckScheduler } from "../postgres/guard/check_scheduler.ts";
 import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { auditCalls } from "../tool_server/audit_calls.ts";
+import { createChanges } from "../tool_server/changes.ts";
 import { createInFlight } from "../tool_server/mcp/in_flight.ts";
 import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
+import { createPromptRegistry } from "../tool_server/prompts/prompt_registry.ts";
 import { createMemoryHistory, type History, historyOwner } from "../tool_server/questions/history.ts";
 import { createSqliteHistory, historyFile } from "../tool_server/questions/sqlite_history.ts";
+import { createResourceRegistry } from "../tool_server/resources/resource_registry.ts";
 import { countRows } from "../tool_server/tools/count_rows.ts";
 import {
   createDatabaseDirectory,
@@ -36,8 +39,8 @@ export interface ToolServerOptions {
   readonly waitBounds: WaitBounds;
   /** Absent where requests in words are not answered. */
   readonly words: WordsOptions | undefined;
-  /** Says whether a tool is listed and may be called. */
-  readonly offers: (tool: string) => boolean;
+  /** Says whether a built-in tool, resource or prompt is listed and may be used. */
+  readonly offers: (part: "tools" | "resources" | "prompts", name: string) => boolean;
   /** Scopes that calls of a tool need. */
   readonly scopesByTool: NonNullable<RegistryOptions["scopesByTool"]>;
   /** Ends the session that asks for it. */
@@ -99,7 +102,7 @@ export async function createToolServer(options: ToolServerOptions) {
       // rules remember nothing
       ...(words?.completion === undefined ? [] : [forget({ history: words.history })]),
       logout({ endSession: options.endSession }),
-    ].filter((tool) => options.offers(tool.description.name)),
+    ].filter((tool) => options.offers("tools", tool.description.name)),
     scopesByTool: options.scopesByTool,
     onCall(report) {
       options.onCall(report);
@@ -109,6 +112,9 @@ export async function createToolServer(options: ToolServerOptions) {
   });
   return {
     registry,
+    resources: createResourceRegistry(),
+    prompts: createPromptRegistry(),
+    changes: createChanges(),
     inFlight,
     serverInfo,
     tracer: options.tracer,

@@ -9,7 +9,7 @@ export type { CompletionSettings, PipelineConfig, ProviderSettings } from "./pip
 export { sourcesOfOthers } from "./pipeline_settings.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export type { AuthConfig } from "./schema/auth.ts";
-export { offersTool } from "./schema/builtins.ts";
+export { offers } from "./schema/builtins.ts";
 export { configJsonSchema } from "./schema/config_schema.ts";
 export type { FlagSetting } from "./schema/setting_flags.ts";
 export type { Setting } from "./schema/settings_table.ts";

@@ -1,6 +1,6 @@
 import { addressesCollide, isLoopback, parseListenAddress } from "../core/address.ts";
 import type { Config } from "./config.ts";
-import type { Fault } from "./fault.ts";
+import { type Fault, nearestName } from "./fault.ts";
 import { layered } from "./pipeline_settings.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { Locate } from "./schema/schema_faults.ts";
@@ -112,7 +112,7 @@ function checkIdentityProvider(tree: ValueMap, server: string, report: Report): 
       // one that is misspelt would need no scope
       : builtinTools.some((name) => name === tool)
       ? undefined
-      : `there is no tool of that name: expected one of ${builtinTools.join(", ")}`;
+      : `there is no tool of that name${didYouMean(tool)}`;
     if (fault !== undefined) report([...path, "scopes_by_tool", tool], fault);
   }
 }
@@ -288,4 +288,9 @@ function checkModel(section: unknown, path: SettingPath, report: Report): void {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+function didYouMean(tool: string): string {
+  const nearest = nearestName(tool, builtinTools);
+  return nearest === undefined ? "" : `; did you mean "${nearest}"?`;
 }

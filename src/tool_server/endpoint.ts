@@ -24,8 +24,10 @@ import { createJsonRpc, errorReply, parseError, type ServerInfo } from "./mcp/js
 import { wantsStreamableHttp } from "./mcp/protocol_version.ts";
 import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { ReadyReply } from "./readiness.ts";
+import type { PromptRegistry } from "./prompts/prompt_registry.ts";
+import type { ResourceRegistry } from "./resources/resource_registry.ts";
 import type { Registry } from "./tools/registry.ts";
-import type { CallContext } from "./tools/tool.ts";
+import type { CallContext } from "./call_context.ts";
 
 export interface EndpointOptions {
   /** Absent where authentication is off: then every caller is the local principal. */
@@ -34,6 +36,8 @@ export interface EndpointOptions {
   readonly protectedResource?: ProtectedResource | undefined;
   readonly clientAddress: ClientAddress;
   readonly registry: Registry;
+  readonly resources: ResourceRegistry;
+  readonly prompts: PromptRegistry;
   readonly inFlight: InFlight;
   readonly serverInfo: ServerInfo;
   readonly streamableHttp: StreamableHttp;

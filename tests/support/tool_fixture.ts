@@ -59,6 +59,6 @@ export async function callTool(
     logger: silentLogger,
   });
   const [content] = result.content;
-  assert.ok(content);
+  assert.ok(content?.type === "text");
   return { text: content.text, isError: result.isError ?? false, data: result.structuredContent ?? {} };
 }

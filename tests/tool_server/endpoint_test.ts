@@ -3,6 +3,8 @@ import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
 import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
+import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
+import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
 import { createRegistry } from "../../src/tool_server/tools/registry.ts";
 
@@ -12,6 +14,8 @@ const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
 async function post(message: unknown): Promise<{ status: number; error?: string }> {
   const served = {
     registry: createRegistry({ tools: [] }),
+    resources: createResourceRegistry(),
+    prompts: createPromptRegistry(),
     inFlight: createInFlight(),
     serverInfo: { name: "postern", title: "Postern", version: "1" },
     logger: silentLogger,

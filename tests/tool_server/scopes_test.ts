@@ -4,6 +4,8 @@ import { silentLogger } from "../../src/core/logger.ts";
 import type { Principal } from "../../src/core/principal.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
 import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
+import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
+import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
 import { createDatabaseDirectory, listDatabases } from "../../src/tool_server/tools/database_directory.ts";
 import { logout } from "../../src/tool_server/tools/logout.ts";
@@ -21,6 +23,8 @@ function setUp(principal: Principal, requiredScopes: readonly string[] = []) {
       scopesByTool: { list_databases: ["read", "list"] },
       onEnded: (tool, result) => ended.push(`${tool} ${result}`),
     }),
+    resources: createResourceRegistry(),
+    prompts: createPromptRegistry(),
     inFlight: createInFlight(),
     serverInfo: { name: "postern", title: "Postern", version: "1" },
     logger: silentLogger,

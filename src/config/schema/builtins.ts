@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { accountTools, builtinTools } from "../../tool_server/tools/tool_kinds.ts";
+import { accountTools, builtinTools, toolsOffByDefault } from "../../tool_server/tools/tool_kinds.ts";
+import { builtinPrompts } from "../../tool_server/prompts/prompt_kinds.ts";
+import { builtinResources } from "../../tool_server/resources/resource_kinds.ts";
 import { type PlaceOf, settingAt } from "../setting_place.ts";
 import { nearestName } from "../fault.ts";
 import { isMap, valueAt, type ValueMap } from "../value_tree.ts";
@@ -11,38 +13,47 @@ const switches = (what: string) =>
 
 /** Which built-in tools, resources and prompts are offered; names are free, since the lists grow. */
 export const builtins = section({
-  default: toggle().prefault(true).describe("Offer the built-in tools that `tools` does not name"),
+  default: toggle().prefault(true).describe(
+    "Offer the built-in tools, resources and prompts that the switches do not name",
+  ),
   tools: switches("Tools"),
   resources: switches("Resources"),
   prompts: switches("Prompts"),
 });
 
 /**
- * Whether a tool is offered: as `builtins.tools` says of it, else as `builtins.default` does, which does not switch off those
- * that no model sees.
+ * Whether a built-in tool, resource or prompt is offered: as its own switch says, else as `builtins.default` does, which
+ * switches on none of the tools that look after databases, and off none of those that no model sees.
  */
-export function offersTool(
-  { tools = {}, default: others }: z.output<typeof builtins>,
+export function offers(
+  settings: z.output<typeof builtins>,
+  part: "tools" | "resources" | "prompts",
   name: string,
 ): boolean {
-  const own = Object.hasOwn(tools, name) ? tools[name] : undefined;
-  return own ?? (others || accountTools.some((tool) => tool === name));
+  const switches = settings[part] ?? {};
+  if (Object.hasOwn(switches, name)) return switches[name] ?? false;
+  if (part !== "tools") return settings.default;
+  if (toolsOffByDefault.some((tool) => tool === name)) return false;
+  return settings.default || accountTools.some((tool) => tool === name);
 }
 
-/** One warning for each tool that there is none of, and one for resources and prompts. */
+const names: Readonly<Record<"tools" | "resources" | "prompts", readonly string[]>> = {
+  tools: builtinTools,
+  resources: builtinResources,
+  prompts: builtinPrompts,
+};
+
+/** One warning for each name that there is nothing of. */
 export function builtinWarnings(tree: ValueMap, place: PlaceOf): string[] {
-  const tools = valueAt(tree, ["builtins", "tools"]);
-  const unknown = Object.keys(isMap(tools) ? tools : {})
-    .filter((name) => !builtinTools.some((tool) => tool === name))
-    .map((name) => {
-      const nearest = nearestName(name, builtinTools);
-      return `${settingAt(["builtins", "tools", name], place)} has no effect: there is no tool of that name${
-        nearest === undefined ? "" : `; did you mean "${nearest}"?`
-      }`;
-    });
-  const parts = ["resources", "prompts"].filter((part) => valueAt(tree, ["builtins", part]) !== undefined);
-  const unused = parts.length === 0
-    ? []
-    : [`builtins.${parts.join(" and builtins.")}: no effect yet, since there are tools alone`];
-  return [...unknown, ...unused];
+  return Object.entries(names).flatMap(([part, known]) => {
+    const switches = valueAt(tree, ["builtins", part]);
+    return Object.keys(isMap(switches) ? switches : {}).filter((name) => !known.includes(name)).map(
+      (name) => {
+        const nearest = nearestName(name, known);
+        return `${settingAt(["builtins", part, name], place)} has no effect: there is no ${
+          part.slice(0, -1)
+        } of that name${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+      },
+    );
+  });
 }

@@ -1,6 +1,7 @@
 import { errorType, type Span, type Tracer } from "../../core/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
-import { type CallContext, type ToolResult, withSignal } from "../tools/tool.ts";
+import { type CallClient, type CallContext, withSignal } from "../call_context.ts";
+import type { ToolResult } from "../tools/tool.ts";
 import type { InFlight, RequestId } from "./in_flight.ts";
 
 /** What calls of tools need, and the calls that are under way in all transports. */
@@ -20,6 +21,8 @@ interface ToolCall {
   readonly meta: unknown;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
+  /** As in `CallContext`. */
+  readonly client?: CallClient | undefined;
 }
 
 /** Calls a tool, so that it can be cancelled and is traced. Throws as `Registry.callTool`. */
@@ -30,7 +33,7 @@ export function callTool(calls: ToolCalls, call: ToolCall, caller: CallContext):
 
 function track(
   { registry, inFlight }: ToolCalls,
-  { id, name, args, signal }: ToolCall,
+  { id, name, args, signal, client }: ToolCall,
   caller: CallContext,
   span?: Span,
 ): Promise<ToolResult> {
@@ -38,7 +41,7 @@ function track(
     caller.principal,
     id,
     signal,
-    (signal) => registry.callTool(name, args, withSignal(caller, signal, span)),
+    (signal) => registry.callTool(name, args, withSignal(caller, signal, span, client)),
   );
 }
 

@@ -1,6 +1,9 @@
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
-import type { CallContext, ToolDescription } from "../tools/tool.ts";
+import type { CallContext } from "../call_context.ts";
+import type { PromptRegistry } from "../prompts/prompt_registry.ts";
+import type { ResourceRegistry } from "../resources/resource_registry.ts";
+import type { ToolDescription } from "../tools/tool.ts";
 import { callTool, type ToolCalls } from "./call_tool.ts";
 import { isCancellation, type RequestId } from "./in_flight.ts";
 import { versionFor } from "./protocol_version.ts";
@@ -24,6 +27,8 @@ export type JsonRpcReply =
 
 /** What every transport serves. */
 export interface McpOptions extends ToolCalls {
+  readonly resources: ResourceRegistry;
+  readonly prompts: PromptRegistry;
   readonly serverInfo: ServerInfo;
 }
 
@@ -74,13 +79,16 @@ export function createJsonRpc(options: McpOptions) {
   };
 }
 
+/** What the server offers, in MCP's words. */
+export const capabilities = { tools: {}, resources: {}, prompts: {} } as const;
+
 function createMethods(options: McpOptions): ReadonlyMap<string, Method> {
-  const { registry, serverInfo } = options;
+  const { registry, resources, prompts, serverInfo } = options;
   const prepareList = createListPreparer();
   return new Map<string, Method>([
     ["initialize", ({ protocolVersion }, { principal }) => ({
       protocolVersion: versionFor(protocolVersion),
-      capabilities: { tools: {} },
+      capabilities,
       serverInfo,
       instructions: instructionsFor(registry.listTools(principal)),
     })],
@@ -94,6 +102,26 @@ function createMethods(options: McpOptions): ReadonlyMap<string, Method> {
         throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
       }
       return callTool(options, { id, name, args, meta, signal: caller.signal }, caller);
+    }],
+    ["resources/list", (_params, { principal }) => ({ resources: resources.list(principal) })],
+    ["resources/templates/list", (_params, { principal }) => ({
+      resourceTemplates: resources.templates(principal),
+    })],
+    ["resources/read", async ({ uri }, caller) => {
+      if (typeof uri !== "string") {
+        throw new AppError("invalid", "Cannot read a resource: params.uri must be a string");
+      }
+      return { contents: (await resources.read(uri, caller)).contents };
+    }],
+    ["prompts/list", (_params, { principal }) => ({ prompts: prompts.list(principal) })],
+    ["prompts/get", ({ name, arguments: args = {} }, caller) => {
+      if (typeof name !== "string") {
+        throw new AppError("invalid", "Cannot get a prompt: params.name must be a string");
+      }
+      if (!isObject(args)) {
+        throw new AppError("invalid", "Cannot get a prompt: params.arguments must be an object");
+      }
+      return prompts.get(name, args, caller);
     }],
   ]);
 }

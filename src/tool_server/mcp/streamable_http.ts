@@ -3,7 +3,7 @@ import { settlesWithin } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { principalKey } from "../../core/principal.ts";
 import { answerReply } from "../http_replies.ts";
-import type { CallContext } from "../tools/tool.ts";
+import type { CallContext } from "../call_context.ts";
 import { type JsonRpcReply, type McpOptions, neededScopes, retryAfterSeconds } from "./json_rpc.ts";
 import { createSdkServer } from "./sdk_server.ts";
 

@@ -2,8 +2,8 @@ import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { whyEnded } from "../../core/async/abort.ts";
 import type { Principal } from "../../core/principal.ts";
 import { type AccessObject, accessTo, visibleTo } from "../../identity/access_rules.ts";
+import type { CallContext } from "../call_context.ts";
 import {
-  type CallContext,
   type CallError,
   errorResult,
   type Tool,

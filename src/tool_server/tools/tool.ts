@@ -1,49 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../../core/app_error.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { Principal } from "../../core/principal.ts";
-import type { Span } from "../../core/tracing.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
+import type { CallContext } from "../call_context.ts";
+import type { JsonObject, ResourceLink, ToolContent } from "../content.ts";
 import type { BuiltinTool } from "./tool_kinds.ts";
-
-/** What a call carries besides its arguments. */
-export interface CallContext {
-  readonly principal: Principal;
-  /** Aborts when the client disconnects or cancels. */
-  readonly signal: AbortSignal;
-  /** Names the request; absent over stdio. */
-  readonly requestId?: string | undefined;
-  /** Bound to the request's id. */
-  readonly logger: Logger;
-  /** The client's address; absent where there is no network between. */
-  readonly address?: string | undefined;
-  /** Absent where the call is not traced. */
-  readonly span?: Span | undefined;
-}
-
-/** The same call with another signal, and with its own span where it is traced. The address is not looked at: it may be made only when it is asked for. */
-export function withSignal(caller: CallContext, signal: AbortSignal, span?: Span): CallContext {
-  return new CallWithSignal(caller, signal, span);
-}
-
-// a class, as in endpoint.ts: a literal with getters would be kept for long
-class CallWithSignal implements CallContext {
-  readonly principal: Principal;
-  readonly requestId: string | undefined;
-  readonly logger: Logger;
-  constructor(
-    private readonly caller: CallContext,
-    readonly signal: AbortSignal,
-    readonly span: Span | undefined,
-  ) {
-    this.principal = caller.principal;
-    this.requestId = caller.requestId;
-    this.logger = span === undefined ? caller.logger : caller.logger.with({ trace_id: span.traceId });
-  }
-  get address(): string | undefined {
-    return this.caller.address;
-  }
-}
 
 export interface JsonSchema {
   readonly type?: string;
@@ -66,13 +26,16 @@ export interface ToolDescription {
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   readonly annotations?: ToolAnnotations;
+  /** For hosts, not for models: the view that shows a result, for example. */
+  readonly _meta?: JsonObject;
 }
 
 /** What a tool gives; `isError` marks a result that tells a model what went wrong. */
 export interface ToolResult {
-  readonly content: readonly { readonly type: "text"; readonly text: string }[];
-  readonly structuredContent?: Readonly<Record<string, unknown>>;
+  readonly content: readonly ToolContent[];
+  readonly structuredContent?: JsonObject;
   readonly isError?: boolean;
+  readonly _meta?: JsonObject;
 }
 
 /** A tool with its schemas turned into what the registry needs. */
@@ -115,9 +78,12 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   run(args: z.output<Input>, context: CallContext): Promise<ToolReply<z.input<Output>>>;
 }
 
-/** What a tool answers: a text for a model and the same as data, or a text that says what went wrong. */
+/**
+ * What a tool answers: a text for a model and the same as data, with links to what they tell of, or a text that says what
+ * went wrong.
+ */
 export type ToolReply<Data> =
-  | { readonly text: string; readonly data: Data }
+  | { readonly text: string; readonly data: Data; readonly links?: readonly ResourceLink[] }
   | { readonly errorText: string; readonly error?: CallError };
 
 export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
@@ -154,7 +120,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
         const data = reply.data as Readonly<Record<string, unknown>>;
         const given = untrusted.filter((field) => data[field] !== undefined);
         return {
-          content: [{ type: "text", text: reply.text }],
+          content: [{ type: "text", text: reply.text }, ...reply.links ?? []],
           structuredContent: given.length === 0 ? data : { data_notice: dataNotice(given), ...data },
         };
       };

@@ -4,15 +4,26 @@ const modelTools = [
   "get_schema_info",
   "count_rows",
   "execute_explain",
+  "similarity_search",
+  "search",
+  "fetch",
+  "ask_pipeline",
+  "search_knowledgebase",
+  "generate_embedding",
   "list_databases",
   "select_database",
+  "read_resource",
+  "find_tools",
   "forget",
 ] as const;
+
+/** What looks after databases: off until the configuration names them. */
+export const toolsOffByDefault = ["analyze_health", "top_queries", "recommend_indexes"] as const;
 
 /** How clients log in and out: no model sees them. */
 export const accountTools = ["authenticate_user", "logout"] as const;
 
 /** Every tool there is. */
-export const builtinTools = [...modelTools, ...accountTools] as const;
+export const builtinTools = [...modelTools, ...toolsOffByDefault, ...accountTools] as const;
 
 export type BuiltinTool = (typeof builtinTools)[number];

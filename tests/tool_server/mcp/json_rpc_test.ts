@@ -3,6 +3,8 @@ import { AppError, type ErrorCode } from "../../../src/core/app_error.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createInFlight } from "../../../src/tool_server/mcp/in_flight.ts";
 import { createJsonRpc, errorObject } from "../../../src/tool_server/mcp/json_rpc.ts";
+import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
+import { createResourceRegistry } from "../../../src/tool_server/resources/resource_registry.ts";
 import type { Registry } from "../../../src/tool_server/tools/registry.ts";
 
 const echo = { name: "echo", title: "Echo", description: "Echoes", inputSchema: { type: "object" } };
@@ -21,7 +23,13 @@ const registry: Registry = {
 function setUp() {
   const inFlight = createInFlight();
   const serverInfo = { name: "postern", title: "Postern", version: "1" };
-  const jsonRpc = createJsonRpc({ registry, inFlight, serverInfo });
+  const jsonRpc = createJsonRpc({
+    registry,
+    resources: createResourceRegistry(),
+    prompts: createPromptRegistry(),
+    inFlight,
+    serverInfo,
+  });
   const caller = {
     principal: { kind: "local" } as const,
     signal: new AbortController().signal,

@@ -1,0 +1,71 @@
+import type { Logger } from "../core/logger.ts";
+import type { Principal } from "../core/principal.ts";
+import type { Span } from "../core/tracing.ts";
+import type { JsonObject } from "./content.ts";
+
+/** What a call carries besides its arguments. */
+export interface CallContext {
+  readonly principal: Principal;
+  /** Aborts when the client disconnects or cancels. */
+  readonly signal: AbortSignal;
+  /** Names the request; absent over stdio. */
+  readonly requestId?: string | undefined;
+  /** Bound to the request's id. */
+  readonly logger: Logger;
+  /** The client's address; absent where there is no network between. */
+  readonly address?: string | undefined;
+  /** Absent where the call is not traced. */
+  readonly span?: Span | undefined;
+  /** Absent where the client speaks bare JSON-RPC, which has one answer and no more. */
+  readonly client?: CallClient | undefined;
+}
+
+/** What the client of a call can do while and after it runs. */
+export interface CallClient {
+  /**
+   * Tells how far the call is, where the client asked to know (MCP, Progress): each `progress` is larger than the one
+   * before, `total` absent where unknown. Never throws and never waits.
+   */
+  readonly notifyProgress?:
+    | ((progress: number, total: number | undefined, message: string) => void)
+    | undefined;
+  /** Whether it can put a question to its user and call again with the answer (MCP, Elicitation, "form"). */
+  readonly canAsk: boolean;
+  /** What its user answered to the questions that an earlier call of the same was answered with; from outside. */
+  readonly answers?: JsonObject | undefined;
+  /** Whether it shows views (MCP Apps, `text/html;profile=mcp-app`). */
+  readonly showsViews: boolean;
+}
+
+/**
+ * The same call with another signal, with its own span where it is traced, and with what its client can do. The address is
+ * not looked at: it may be made only when it is asked for.
+ */
+export function withSignal(
+  caller: CallContext,
+  signal: AbortSignal,
+  span?: Span,
+  client: CallClient | undefined = caller.client,
+): CallContext {
+  return new CallWithSignal(caller, signal, span, client);
+}
+
+// a class, as in endpoint.ts: a literal with getters would be kept for long
+class CallWithSignal implements CallContext {
+  readonly principal: Principal;
+  readonly requestId: string | undefined;
+  readonly logger: Logger;
+  constructor(
+    private readonly caller: CallContext,
+    readonly signal: AbortSignal,
+    readonly span: Span | undefined,
+    readonly client: CallClient | undefined,
+  ) {
+    this.principal = caller.principal;
+    this.requestId = caller.requestId;
+    this.logger = span === undefined ? caller.logger : caller.logger.with({ trace_id: span.traceId });
+  }
+  get address(): string | undefined {
+    return this.caller.address;
+  }
+}

@@ -1,0 +1,19 @@
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface TextContent {
+  readonly type: "text";
+  readonly text: string;
+}
+
+/** Where more about a result stands: clients read it with `resources/read`. */
+export interface ResourceLink {
+  readonly type: "resource_link";
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+}
+
+/** What a tool's result is made of, and a prompt's messages (MCP, ContentBlock). */
+export type ToolContent = TextContent | ResourceLink;

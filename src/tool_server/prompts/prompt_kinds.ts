@@ -1,0 +1,7 @@
+/** The built-in prompts. */
+export const builtinPrompts = [
+  "explore-database",
+  "setup-semantic-search",
+  "diagnose-query-issue",
+  "design-schema",
+] as const;

@@ -1,0 +1,63 @@
+import { AppError } from "../../core/app_error.ts";
+import type { Principal } from "../../core/principal.ts";
+import { accessTo, visibleTo } from "../../identity/access_rules.ts";
+import type { CallContext } from "../call_context.ts";
+import type { Prompt, PromptDescription } from "./prompt.ts";
+
+/** Prompts that the server offers, whatever the transport. */
+export type PromptRegistry = ReturnType<typeof createPromptRegistry>;
+
+/** @param prompts looked at in each call */
+export function createPromptRegistry(prompts: () => readonly Prompt[] = () => []) {
+  /** @throws {AppError} `invalid`, the same for a prompt that does not exist and one that is hidden */
+  function find(name: string, principal: Principal): Prompt {
+    const found = prompts().find((prompt) => prompt.name === name);
+    if (found !== undefined && accessTo(principal, found).kind === "granted") return found;
+    throw new AppError(
+      "invalid",
+      `Cannot get prompt ${JSON.stringify(name.slice(0, 100))}: there is no such prompt`,
+    );
+  }
+
+  return {
+    list: (principal: Principal): readonly PromptDescription[] =>
+      visibleTo(principal, prompts()).map(({ description }) => description),
+
+    /** @throws {AppError} `invalid` for an unknown prompt, and for arguments that are missing, unknown or no texts */
+    async get(name: string, args: Readonly<Record<string, unknown>>, context: CallContext) {
+      const prompt = find(name, context.principal);
+      const { description } = prompt;
+      const messages = await prompt.messages(checkedArguments(description, args), context);
+      return {
+        ...(description.description === undefined ? {} : { description: description.description }),
+        messages,
+      };
+    },
+
+    /** @throws {AppError} `invalid` for an unknown prompt */
+    complete: async (name: string, argument: string, value: string, context: CallContext) =>
+      await find(name, context.principal).complete?.(argument, value, context) ?? [],
+  };
+}
+
+function checkedArguments(
+  { name, arguments: known = [] }: PromptDescription,
+  args: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, string>> {
+  const faults: { argument: string; message: string }[] = [];
+  const texts: Record<string, string> = {};
+  for (const [argument, value] of Object.entries(args)) {
+    const shown = argument.slice(0, 100);
+    if (!known.some(({ name }) => name === argument)) {
+      faults.push({ argument: shown, message: "is not an argument of this prompt" });
+    } else if (typeof value !== "string") faults.push({ argument: shown, message: "must be a string" });
+    else texts[argument] = value;
+  }
+  for (const { name: argument, required } of known) {
+    if (required && !Object.hasOwn(args, argument)) faults.push({ argument, message: "is missing" });
+  }
+  if (faults.length === 0) return texts;
+  const shown = faults.slice(0, 20);
+  const list = shown.map(({ argument, message }) => `${argument}: ${message}`).join("; ");
+  throw new AppError("invalid", `Cannot get prompt ${name}: ${list}`, { data: { faults: shown } });
+}
