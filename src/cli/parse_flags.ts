@@ -1,4 +1,4 @@
-import { nearestName } from "../config/fault.ts";
+import { nearestName } from "../core/document/near_name.ts";
 import type { ConfigFlags, FlagSetting } from "../config/mod.ts";
 import { parseDuration } from "../core/duration.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";

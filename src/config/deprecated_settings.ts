@@ -1,8 +1,8 @@
 import { queryLimits } from "../rag_server/query_limits.ts";
-import { type PlaceOf, settingAt } from "./setting_place.ts";
+import { type PlaceOf, settingAt } from "../core/document/place.ts";
 import type { Fault } from "./fault.ts";
 import { toggleFromText } from "./schema/field_types.ts";
-import { isMap, settingsOf, valueAt, type ValueMap } from "./value_tree.ts";
+import { isMap, settingsOf, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 
 /**
  * Settings of pgEdge's two servers that Postern does not need, and what is in their place. `[]` is every element

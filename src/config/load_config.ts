@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type Config, createConfig } from "./config.ts";
-import type { ConfigDocument } from "./config_document.ts";
+import type { YamlDocument } from "../core/document/yaml_document.ts";
 import { readConfigFile } from "./config_file.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
@@ -17,7 +17,13 @@ import { configSchema, type ParsedConfig, unusedPartWarnings } from "./schema/co
 import { normalizeTree } from "./schema/normalize_tree.ts";
 import { type Locate, type Origin, schemaFaults, takeFaultyHalves } from "./schema/schema_faults.ts";
 import type { FlagSetting } from "./schema/setting_flags.ts";
-import { formatPath, putValue, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
+import {
+  formatPath,
+  putValue,
+  type SettingPath,
+  valueAt,
+  type ValueMap,
+} from "../core/document/value_tree.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./unexpanded_variables.ts";
 
 /** What the command line says about the configuration. */
@@ -117,17 +123,17 @@ function defaultAddresses(tree: ValueMap, { demo }: ConfigFlags): { http: string
 }
 
 async function readDocument(text: string) {
-  const { readConfigDocument } = await import("./config_document.ts");
-  return readConfigDocument(text);
+  const { readYamlDocument } = await import("../core/document/yaml_document.ts");
+  return readYamlDocument(text);
 }
 
-function noDocument(): { document: ConfigDocument; faults: Fault[] } {
+function noDocument(): { document: YamlDocument; faults: Fault[] } {
   return { document: { tree: {}, place: () => undefined, sourceText: () => undefined }, faults: [] };
 }
 
 function validate(
   tree: ValueMap,
-  document: ConfigDocument,
+  document: YamlDocument,
   origins: ReadonlyMap<string, Origin>,
   file: {
     readonly faults: readonly Fault[];
@@ -152,7 +158,7 @@ function validate(
 }
 
 /** What a variable or a flag put over the file is theirs, and so is everything inside of it. */
-function locator(document: ConfigDocument, origins: ReadonlyMap<string, Origin>): Locate {
+function locator(document: YamlDocument, origins: ReadonlyMap<string, Origin>): Locate {
   return (path: SettingPath, part) => {
     for (let length = path.length; length > 0; length--) {
       const origin = origins.get(formatPath(path.slice(0, length)));

@@ -1,12 +1,13 @@
 import { addressesCollide, isLoopback, parseListenAddress } from "../core/address.ts";
 import type { Config } from "./config.ts";
-import { type Fault, nearestName } from "./fault.ts";
+import type { Fault } from "./fault.ts";
+import { nearestName } from "../core/document/near_name.ts";
 import { layered } from "./pipeline_settings.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { builtinTools } from "../tool_server/tools/tool_kinds.ts";
 import { checkSources } from "./source_faults.ts";
-import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
+import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 
 /** What the command line says beyond settings. */
 export interface RunContext {

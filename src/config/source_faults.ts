@@ -1,5 +1,5 @@
 import { basename, resolve, sep } from "node:path";
-import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "./value_tree.ts";
+import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 
 interface WrittenSource {
   readonly path: SettingPath;

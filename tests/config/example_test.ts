@@ -1,7 +1,7 @@
 import { loadConfig } from "../../src/config/mod.ts";
 import { configSchema } from "../../src/config/schema/config_schema.ts";
 import { leafSchemas, writtenDefault } from "../../src/config/schema/schema_walk.ts";
-import { formatPath, valueAt } from "../../src/config/value_tree.ts";
+import { formatPath, valueAt } from "../../src/core/document/value_tree.ts";
 import { optionsFor } from "./load_options.ts";
 import assert from "node:assert/strict";
 import { parse } from "yaml";

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { accountTools, builtinTools, toolsOffByDefault } from "../../tool_server/tools/tool_kinds.ts";
 import { builtinPrompts } from "../../tool_server/prompts/prompt_kinds.ts";
 import { builtinResources } from "../../tool_server/resources/resource_kinds.ts";
-import { type PlaceOf, settingAt } from "../setting_place.ts";
-import { nearestName } from "../fault.ts";
-import { isMap, valueAt, type ValueMap } from "../value_tree.ts";
+import { type PlaceOf, settingAt } from "../../core/document/place.ts";
+import { nearestName } from "../../core/document/near_name.ts";
+import { isMap, valueAt, type ValueMap } from "../../core/document/value_tree.ts";
 import { section, toggle } from "./field_types.ts";
 
 const switches = (what: string) =>

@@ -22,7 +22,7 @@ import { http } from "./http.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
 import { apiKeys, defaults, server } from "./rag.ts";
-import type { ValueMap } from "../value_tree.ts";
+import type { ValueMap } from "../../core/document/value_tree.ts";
 
 /** The audit trail. */
 const audit = section({

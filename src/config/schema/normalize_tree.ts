@@ -1,4 +1,4 @@
-import { isMap, type SettingPath, type ValueMap } from "../value_tree.ts";
+import { isMap, type SettingPath, type ValueMap } from "../../core/document/value_tree.ts";
 import { emptyLists, pathFields, toggleFromText } from "./field_types.ts";
 import { listElement, ownField, recordValue, sectionFields, writtenSchema } from "./schema_walk.ts";
 import { isAbsolute, join, resolve } from "node:path";

@@ -1,8 +1,15 @@
 import type { z } from "zod";
 import { parseListenAddress } from "../../core/address.ts";
-import type { ConfigDocument } from "../config_document.ts";
+import type { YamlDocument } from "../../core/document/yaml_document.ts";
 import type { Fault } from "../fault.ts";
-import { formatPath, isMap, type SettingPath, settingsOf, valueAt, type ValueMap } from "../value_tree.ts";
+import {
+  formatPath,
+  isMap,
+  type SettingPath,
+  settingsOf,
+  valueAt,
+  type ValueMap,
+} from "../../core/document/value_tree.ts";
 import { host, integer } from "./field_types.ts";
 import { isEmpty } from "./normalize_tree.ts";
 
@@ -49,7 +56,7 @@ export const aliases: readonly Alias[] = [
  * Gives what stands under an alias its own name. A place, and a scalar's text, are still found where they are written.
  * The halves of addresses stay until variables and flags are laid over them: `joinAddresses`.
  */
-export function useOwnNames(document: ConfigDocument): { document: ConfigDocument; faults: Fault[] } {
+export function useOwnNames(document: YamlDocument): { document: YamlDocument; faults: Fault[] } {
   const writtenPaths = new Map<string, SettingPath>();
   const faults: Fault[] = [];
   for (const { holder, alias, name } of aliases) {

@@ -1,6 +1,13 @@
 import { redactText } from "../../core/redact.ts";
-import { type Fault, nearestName } from "../fault.ts";
-import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../value_tree.ts";
+import type { Fault } from "../fault.ts";
+import { nearestName } from "../../core/document/near_name.ts";
+import {
+  formatPath,
+  isMap,
+  type SettingPath,
+  valueAt,
+  type ValueMap,
+} from "../../core/document/value_tree.ts";
 import { aliases, isGiven, listenerHalves, listeners } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";
 import { schemaAt, sectionFields } from "./schema_walk.ts";

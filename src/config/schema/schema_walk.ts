@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SettingPath } from "../value_tree.ts";
+import type { SettingPath } from "../../core/document/value_tree.ts";
 
 type Schema = z.core.$ZodType;
 

@@ -1,5 +1,5 @@
 import { variableOf } from "../environment_variables.ts";
-import { formatPath, type SettingPath } from "../value_tree.ts";
+import { formatPath, type SettingPath } from "../../core/document/value_tree.ts";
 import { parseListenAddress } from "../../core/address.ts";
 import { aliases } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { parseFlags } from "../../../src/cli/parse_flags.ts";
 import { ConfigError, configJsonSchema, faultText, loadConfig } from "../../../src/config/mod.ts";
 import { aliases } from "../../../src/config/schema/pgedge_aliases.ts";
-import { valueAt } from "../../../src/config/value_tree.ts";
+import { valueAt } from "../../../src/core/document/value_tree.ts";
 import { optionsFor } from "../load_options.ts";
 
 const pipeline = (database: string) =>

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { stringify } from "yaml";
-import { configSchema } from "../../src/config/schema/config_schema.ts";
-import { ConfigError, faultText, loadConfig } from "../../src/config/mod.ts";
-import { readConfigDocument } from "../../src/config/config_document.ts";
-import { leafSchemas } from "../../src/config/schema/schema_walk.ts";
-import { optionsFor } from "./load_options.ts";
+import { configSchema } from "../../../src/config/schema/config_schema.ts";
+import { ConfigError, faultText, loadConfig } from "../../../src/config/mod.ts";
+import { readYamlDocument } from "../../../src/core/document/yaml_document.ts";
+import { leafSchemas } from "../../../src/config/schema/schema_walk.ts";
+import { optionsFor } from "../../config/load_options.ts";
 
-Deno.test("readConfigDocument() says where values and keys are written", () => {
-  const { document } = readConfigDocument(
+Deno.test("readYamlDocument() says where values and keys are written", () => {
+  const { document } = readYamlDocument(
     "http:\n  tls:\n    enabled: true\nlist: [ a, { b: 0123 } ]\nnothing:\n",
   );
   assert.deepEqual(document?.place(["http", "tls", "enabled"]), { line: 3, column: 14 });
@@ -22,7 +22,7 @@ Deno.test("readConfigDocument() says where values and keys are written", () => {
   assert.equal(document?.sourceText(["list", 1, "b"]), "0123");
 });
 
-Deno.test("readConfigDocument() refuses what is no single, finite mapping", () => {
+Deno.test("readYamlDocument() refuses what is no single, finite mapping", () => {
   const cases: [string, RegExp][] = [
     ["a: [1\nb: 2", /^line 2, column 1: /],
     ["a: 1\n---\nb: 2", /^line 2, column 1: a second document starts here; the file may hold only one$/],
@@ -36,14 +36,14 @@ Deno.test("readConfigDocument() refuses what is no single, finite mapping", () =
     ["text", /^line 1, column 1: expected a mapping of settings$/],
   ];
   for (const [text, message] of cases) {
-    const { document, faults } = readConfigDocument(text);
+    const { document, faults } = readYamlDocument(text);
     assert.equal(document, undefined, text);
     assert.match(faultText(faults[0] ?? assert.fail(text)), message);
   }
 });
 
-Deno.test("readConfigDocument() gives up on absurd nesting with a few faults", () => {
-  const { document, faults } = readConfigDocument("a: " + "[".repeat(100_000));
+Deno.test("readYamlDocument() gives up on absurd nesting with a few faults", () => {
+  const { document, faults } = readYamlDocument("a: " + "[".repeat(100_000));
   assert.equal(document, undefined);
   assert.ok(faults.length >= 1 && faults.length <= 5, `${faults.length} faults`);
 });

@@ -1,5 +1,5 @@
-import type { Fault } from "./fault.ts";
-import type { Place, PlaceOf } from "./setting_place.ts";
+import type { Fault } from "./file_fault.ts";
+import type { Place, PlaceOf } from "./place.ts";
 import { formatPath, isMap, type SettingPath, type ValueMap } from "./value_tree.ts";
 import {
   type Document,
@@ -18,8 +18,8 @@ type PlaceAt = (offset: number) => Place;
 /** What an alias stands for; any other node is itself. */
 type Resolve = (node: unknown) => unknown;
 
-/** A configuration file that has been read, and where in it things are written. */
-export interface ConfigDocument {
+/** A file of YAML or JSON that has been read, and where in it things are written. */
+export interface YamlDocument {
   readonly tree: ValueMap;
   readonly place: PlaceOf;
   /** A scalar as it is written, so that a password of digits keeps its leading zeros. */
@@ -30,7 +30,7 @@ export interface ConfigDocument {
 const maxAliasCount = 100;
 
 /** Reads YAML 1.2 with merge keys. With faults there may be no document: then nothing in the text can be relied on. */
-export function readConfigDocument(text: string): { document?: ConfigDocument; faults: Fault[] } {
+export function readYamlDocument(text: string): { document?: YamlDocument; faults: Fault[] } {
   const lineCounter = new LineCounter();
   const yaml = parseDocument(text, {
     lineCounter,
@@ -83,7 +83,7 @@ function findCycle(value: unknown, path: SettingPath, around: Set<unknown>): Set
   return undefined;
 }
 
-function createDocument(tree: ValueMap, yaml: Document.Parsed, placeAt: PlaceAt): ConfigDocument {
+function createDocument(tree: ValueMap, yaml: Document.Parsed, placeAt: PlaceAt): YamlDocument {
   const resolve = (node: unknown): unknown => isAlias(node) ? node.resolve(yaml) : node;
   const find = (path: SettingPath) => findNode(yaml.contents, path, resolve);
   return {

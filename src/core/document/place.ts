@@ -1,6 +1,6 @@
 import { formatPath, type SettingPath } from "./value_tree.ts";
 
-/** Where in the configuration file a setting is written. */
+/** Where in a file a setting is written. */
 export interface Place {
   /** The setting's name there, where it is another than its own. */
   readonly path?: string;

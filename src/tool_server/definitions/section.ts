@@ -1,0 +1,98 @@
+import type { z } from "zod";
+import type { Fault } from "../../core/document/file_fault.ts";
+import { nearestName } from "../../core/document/near_name.ts";
+import type { PlaceOf } from "../../core/document/place.ts";
+import { formatPath, isMap, type SettingPath, valueAt } from "../../core/document/value_tree.ts";
+
+/** One of the lists of a definitions file, as it was read. */
+export interface Section {
+  readonly name: string;
+  /** Undefined where the file has none. */
+  readonly value: unknown;
+  /** Of paths from the file's top: `["tools", 0, "sql"]`. */
+  readonly place: PlaceOf;
+}
+
+/** One definition that fits its schema, and where it stands: `["tools", 0]`. */
+export interface Entry<T> {
+  readonly value: T;
+  readonly path: SettingPath;
+}
+
+/** The definitions of a section. One that does not fit is a fault, and stops no other. */
+export function readEntries<Schema extends z.ZodType>(
+  section: Section,
+  schema: Schema,
+): { entries: Entry<z.output<Schema>>[]; faults: Fault[] } {
+  const { name, value } = section;
+  if (value === undefined || value === null) return { entries: [], faults: [] };
+  if (!Array.isArray(value)) return { entries: [], faults: [faultAt(section, [name], "expected a list")] };
+  const entries: Entry<z.output<Schema>>[] = [];
+  const faults: Fault[] = [];
+  for (const [index, item] of value.entries()) {
+    const path = [name, index];
+    // a schema is used for a few definitions: to generate code for it takes longer
+    const parsed = schema.safeParse(item, { jitless: true });
+    if (parsed.success) entries.push({ value: parsed.data, path });
+    else faults.push(...parsed.error.issues.flatMap((issue) => issueFaults(section, path, issue, schema)));
+  }
+  return { entries, faults };
+}
+
+/** A fault of what stands at a path from the file's top. */
+export function faultAt(
+  { place }: Pick<Section, "place">,
+  path: SettingPath,
+  message: string,
+  part?: "value" | "key",
+): Fault {
+  const found = place(path, part);
+  return {
+    path: formatPath(path),
+    ...(found === undefined ? {} : { line: found.line, column: found.column }),
+    message,
+  };
+}
+
+function issueFaults(
+  section: Section,
+  entry: SettingPath,
+  issue: z.core.$ZodIssue,
+  schema: z.ZodType,
+): Fault[] {
+  const within = issue.path.filter((part) => typeof part !== "symbol");
+  const path = [...entry, ...within];
+  if (issue.code !== "unrecognized_keys") return [faultAt(section, path, withFound(issue, section, path))];
+  const known = within.length === 0 ? knownKeys(schema) : [];
+  return issue.keys.map((key) => {
+    const suggestion = nearestName(key, known);
+    return {
+      ...faultAt(section, [...path, key], "unknown key", "key"),
+      ...(suggestion === undefined ? {} : { suggestion }),
+    };
+  });
+}
+
+function knownKeys(schema: z.ZodType): string[] {
+  return "shape" in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
+}
+
+function withFound(issue: z.core.$ZodIssue, { name, value }: Section, path: SettingPath): string {
+  if (issue.code !== "invalid_type") return lowerFirst(issue.message);
+  const found = valueAt({ [name]: value }, path);
+  return found === undefined ? "is required" : `expected ${typeNames[issue.expected] ?? issue.expected}`;
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a text",
+  boolean: "true or false",
+  number: "a number",
+  int: "an integer",
+  array: "a list",
+  object: "a mapping",
+  record: "a mapping",
+};
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
