@@ -8,8 +8,10 @@ import {
   ProtocolError,
   type ReadResourceResult,
   Server,
+  type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { CallContext } from "../call_context.ts";
+import { type CallContext, withSignal } from "../call_context.ts";
+import { callClient } from "./call_client.ts";
 import { callTool } from "./call_tool.ts";
 import {
   capabilities,
@@ -29,7 +31,7 @@ export function createSdkServer(
   caller: CallContext,
   onCalled: (reply?: JsonRpcReply) => void = () => {},
 ): Server {
-  const { registry, resources, prompts, serverInfo } = options;
+  const { registry, resources, prompts, inFlight, serverInfo } = options;
   const { principal } = caller;
   const server = new Server({ ...serverInfo }, {
     capabilities,
@@ -40,14 +42,17 @@ export function createSdkServer(
     "tools/list",
     () => wire<ListToolsResult>({ tools: registry.listTools(principal) }),
   );
-  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const { mcpReq } = context;
+    let isOver = false;
     try {
       const { name, arguments: args = {} } = params;
       // the SDK's own signal does not see every disconnect
       const signal = AbortSignal.any([mcpReq.signal, caller.signal]);
+      const client = callClient(server, context, () => isOver);
       const result = await callTool(
         options,
-        { id: mcpReq.id, name, args, meta: mcpReq._meta, signal },
+        { id: mcpReq.id, name, args, meta: mcpReq._meta, signal, client },
         caller,
       );
       onCalled();
@@ -56,6 +61,8 @@ export function createSdkServer(
       const error = errorObject(thrown);
       onCalled(errorReply(mcpReq.id, error));
       throw new ProtocolError(error.code, error.message, error.data);
+    } finally {
+      isOver = true;
     }
   });
   server.setRequestHandler(
@@ -66,8 +73,8 @@ export function createSdkServer(
     "resources/templates/list",
     () => wire<ListResourceTemplatesResult>({ resourceTemplates: resources.templates(principal) }),
   );
-  server.setRequestHandler("resources/read", async ({ params }) => {
-    const { contents, freshness } = await answered(() => resources.read(params.uri, caller));
+  server.setRequestHandler("resources/read", async ({ params }, context) => {
+    const { contents, freshness } = await answered(context, (call) => resources.read(params.uri, call));
     return wire<ReadResourceResult>({ contents, ...freshness });
   });
   server.setRequestHandler(
@@ -76,19 +83,31 @@ export function createSdkServer(
   );
   server.setRequestHandler(
     "prompts/get",
-    async ({ params }) =>
-      wire<GetPromptResult>(await answered(() => prompts.get(params.name, params.arguments ?? {}, caller))),
+    async ({ params }, context) =>
+      wire<GetPromptResult>(
+        await answered(context, (call) => prompts.get(params.name, params.arguments ?? {}, call)),
+      ),
   );
-  return server;
-}
 
-async function answered<T>(answer: () => Promise<T>): Promise<T> {
-  try {
-    return await answer();
-  } catch (thrown) {
-    const { code, message, data } = errorObject(thrown);
-    throw new ProtocolError(code, message, data);
+  async function answered<T>(context: ServerContext, answer: (call: CallContext) => Promise<T>): Promise<T> {
+    let isOver = false;
+    try {
+      const { id, signal } = context.mcpReq;
+      const client = callClient(server, context, () => isOver);
+      return await inFlight.track(
+        principal,
+        id,
+        AbortSignal.any([signal, caller.signal]),
+        (signal) => answer(withSignal(caller, signal, caller.span, client)),
+      );
+    } catch (thrown) {
+      const { code, message, data } = errorObject(thrown);
+      throw new ProtocolError(code, message, data);
+    } finally {
+      isOver = true;
+    }
   }
+  return server;
 }
 
 /** The list is the same for as long as the server runs; a client that outlives a restart asks anew after this time. */

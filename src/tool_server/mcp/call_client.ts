@@ -1,0 +1,54 @@
+import { CLIENT_CAPABILITIES_META_KEY, type Server, type ServerContext } from "@modelcontextprotocol/server";
+import type { CallClient } from "../call_context.ts";
+
+/** MCP Apps, "Client Host Capabilities": what a host names that shows views. */
+const viewExtension = "io.modelcontextprotocol/ui";
+const viewMimeType = "text/html;profile=mcp-app";
+
+/**
+ * What the client of a request can do. It says so in each request, before revision 2026-07-28 once for a connection: who
+ * then speaks over HTTP has no connection, is not known, and counts as one that can do neither.
+ * @param isOver says that the request is answered; nothing more is told then (MCP, Progress)
+ */
+export function callClient(server: Server, { mcpReq }: ServerContext, isOver: () => boolean): CallClient {
+  const capabilities = member(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY) ??
+    server.getClientCapabilities();
+  const token = member(mcpReq._meta, "progressToken");
+  const isAsked = typeof token === "string" || typeof token === "number";
+  return {
+    notifyProgress: isAsked ? progressNotifier(mcpReq, token, isOver) : undefined,
+    canAsk: takesForms(member(capabilities, "elicitation")),
+    answers: mcpReq.inputResponses,
+    showsViews: namesViews(member(member(capabilities, "extensions"), viewExtension)),
+  };
+}
+
+function progressNotifier(
+  mcpReq: ServerContext["mcpReq"],
+  progressToken: string | number,
+  isOver: () => boolean,
+): NonNullable<CallClient["notifyProgress"]> {
+  let last = -Infinity;
+  return (progress, total, message) => {
+    if (!(progress > last) || isOver() || mcpReq.signal.aborted) return;
+    last = progress;
+    const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
+    // whoever has gone is told nothing
+    mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+  };
+}
+
+// "form" was the only way before revision 2025-11-25, whose clients name nothing
+function takesForms(elicitation: unknown): boolean {
+  if (typeof elicitation !== "object" || elicitation === null) return false;
+  return "form" in elicitation || !("url" in elicitation);
+}
+
+function namesViews(extension: unknown): boolean {
+  const mimeTypes = member(extension, "mimeTypes");
+  return Array.isArray(mimeTypes) && mimeTypes.includes(viewMimeType);
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
