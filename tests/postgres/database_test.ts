@@ -143,6 +143,23 @@ testWithPostgres("read() refuses what is no read, before and after looking at th
   }
 });
 
+testWithPostgres(
+  "read() binds the values that come with a guarded statement, and nothing in them is SQL",
+  async () => {
+    await using fixture = await createFixture();
+    const value = "x'; DROP TABLE t; --";
+    const read = await fixture.read("SELECT $1 || $2", { parameters: [value, null] });
+    assert.deepEqual(read.ok && read.rows, [[null]]);
+    const bound = await fixture.read("SELECT $1, $2::int + 1", { parameters: [value, "41"] });
+    assert.deepEqual(bound.ok && bound.rows, [[value, "42"]]);
+    const missing = await fixture.read("SELECT $1, $2", { parameters: [value] });
+    assert.deepEqual(!missing.ok && [missing.error.kind, missing.error.message], [
+      "refused",
+      "$2 has no value here; there are values up to $1",
+    ]);
+  },
+);
+
 testWithPostgres("read() runs our own statements with parameters, read-only all the same", async () => {
   await using fixture = await createFixture();
   const read = await fixture.read("SELECT $1::text || $2", { trusted: true, parameters: ["a", "b"] });

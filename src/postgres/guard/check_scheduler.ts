@@ -12,6 +12,8 @@ import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 interface Asker {
   readonly principal: Principal;
   readonly signal: AbortSignal;
+  /** The values that come with the statement, for `$1` and on; none where absent. */
+  readonly parameters?: { readonly length: number };
   /** Absent where it is not traced. A result that is remembered leaves no span. */
   readonly span?: Span | undefined;
 }
@@ -41,7 +43,8 @@ const budgetMs = 3_000;
 
 /**
  * Of the latest results and their statements. Each statement is checked to tell SQL from words, and again before it runs,
- * and programs send the same ones over and over. A result follows from the text alone, unless the time did not suffice.
+ * and programs send the same ones over and over. A result follows from the text and the number of its parameters alone,
+ * unless the time did not suffice.
  */
 const maxRememberedBytes = 4 * 1_048_576;
 
@@ -79,9 +82,9 @@ export async function createCheckScheduler(
   // many short statements at once, such as a batch, take as long as a long one
   let spentMs = 0;
 
-  function remember(sql: string, result: GuardResult, forMs?: number): GuardResult {
+  function remember(sql: string, by: Asker, result: GuardResult, forMs?: number): GuardResult {
     const until = forMs === undefined ? {} : { until: performance.now() + forMs };
-    remembered.set(sql, { result, ...until }, bytesOf(result));
+    remembered.set(keyOf(sql, by), { result, ...until }, bytesOf(result));
     return result;
   }
 
@@ -89,37 +92,40 @@ export async function createCheckScheduler(
   const isQuick = (sql: string) =>
     (sql.length <= maxInlineLength && !/recursive/i.test(sql)) || sql.length > maxStatementLength;
 
-  function checkNow(sql: string, askedAt?: number): GuardResult {
+  function checkNow(sql: string, by: Asker, askedAt?: number): GuardResult {
     const startedAt = performance.now();
-    const result = guard.check(sql);
+    const result = guard.check(sql, by);
     const endedAt = performance.now();
     if (spentMs === 0) setTimeout(() => spentMs = 0, 0);
     spentMs += endedAt - startedAt;
     durations.observe(endedAt - (askedAt ?? startedAt));
-    return sql.length > maxStatementLength ? result : remember(sql, result);
+    return sql.length > maxStatementLength ? result : remember(sql, by, result);
   }
 
-  function checkAfterOthers(sql: string): Promise<GuardResult> {
+  function checkAfterOthers(sql: string, by: Asker): Promise<GuardResult> {
     const askedAt = performance.now();
     return queue.run(async () => {
       await yieldToEventLoop();
-      return checkNow(sql, askedAt);
+      return checkNow(sql, by, askedAt);
     });
   }
 
   async function checkOnThread(sql: string, by: Asker): Promise<GuardResult> {
     const askedAt = performance.now();
-    const reply = await threads.run({ task: "check", sql }, waiterOf(by));
+    const reply = await threads.run(
+      { task: "check", sql, parameters: { length: by.parameters?.length ?? 0 } },
+      waiterOf(by),
+    );
     durations.observe(performance.now() - askedAt);
-    if (reply.task === "check") return remember(sql, reply.result);
+    if (reply.task === "check") return remember(sql, by, reply.result);
     const why = reply.task === "none" ? reply.why : "broken";
     const refused: GuardResult = { ok: false, reason: uncheckedReasons[why] };
-    return why === "overdue" ? remember(sql, refused, overdueMs) : refused;
+    return why === "overdue" ? remember(sql, by, refused, overdueMs) : refused;
   }
 
   function checkAnew(sql: string, by: Asker): GuardResult | Promise<GuardResult> {
     if (!isQuick(sql)) return checkOnThread(sql, by);
-    return spentMs < sliceMs ? checkNow(sql) : checkAfterOthers(sql);
+    return spentMs < sliceMs ? checkNow(sql, by) : checkAfterOthers(sql, by);
   }
 
   async function checkTraced(sql: string, by: Asker, span: Span): Promise<GuardResult> {
@@ -144,7 +150,7 @@ export async function createCheckScheduler(
 
   return {
     check(sql, by) {
-      const known = remembered.get(sql);
+      const known = remembered.get(keyOf(sql, by));
       if (known !== undefined && (known.until === undefined || known.until > performance.now())) {
         return known.result;
       }
@@ -194,6 +200,11 @@ export function createLateCheckScheduler(options: {
       (await loading?.catch(() => undefined))?.[Symbol.dispose]();
     },
   };
+}
+
+/** What a result is remembered by; no statement that is checked holds a NUL. */
+function keyOf(sql: string, { parameters }: Asker): string {
+  return parameters === undefined || parameters.length === 0 ? sql : `${sql}\0${parameters.length}`;
 }
 
 /** About as much as the engine needs for it. */

@@ -4,6 +4,8 @@ import { createStatementGuard, type GuardResult } from "./statement_guard.ts";
 export interface CheckRequest {
   readonly task: "check" | "fingerprint";
   readonly sql: string;
+  /** How many values come with the statement. */
+  readonly parameters?: { readonly length: number };
 }
 
 export type CheckReply =
@@ -19,9 +21,9 @@ addEventListener("message", async (event) => {
   if (port === undefined) return;
   const grammar: WebAssembly.Module = event.data;
   const guard = await createStatementGuard(grammar);
-  port.onmessage = ({ data: { task, sql } }: MessageEvent<CheckRequest>) => {
+  port.onmessage = ({ data: { task, sql, parameters } }: MessageEvent<CheckRequest>) => {
     const reply: CheckReply = task === "check"
-      ? { task, result: guard.check(sql) }
+      ? { task, result: guard.check(sql, { parameters }) }
       : { task, fingerprint: guard.fingerprint(sql) };
     port.postMessage(reply);
   };

@@ -4,7 +4,7 @@ type FieldKind = "scalar" | "node" | { readonly type: string };
 /**
  * Every node, and every field of it, that a read may consist of, by the names of PostgreSQL's `parsenodes.h` and
  * `primnodes.h`. What is not here is refused, so a construct of a later grammar is refused until someone has
- * looked at it. Left out on purpose: `intoClause` and `lockingClause`, which write; `ParamRef`; SetToDefault.
+ * looked at it. Left out on purpose: `intoClause` and `lockingClause`, which write; SetToDefault.
  * `field` holds no node, `field@` nodes of any type, `field@Type` one node of that type.
  */
 const fieldsByType: Readonly<Record<string, string>> = {
@@ -39,6 +39,8 @@ const fieldsByType: Readonly<Record<string, string>> = {
   GroupingSet: "kind content@ location",
   // expressions
   A_Const: "ival fval boolval sval bsval isnull location",
+  // only where the statement comes with a value for it
+  ParamRef: "number location",
   A_Star: "",
   ColumnRef: "fields@ location",
   A_Expr: "kind name@ lexpr@ rexpr@ rexpr_list_start rexpr_list_end location",

@@ -22,12 +22,17 @@ import { whyTooLarge } from "./value_size/query_size.ts";
  */
 export interface StatementGuard {
   /** Takes under a millisecond for ordinary statements, a second for the longest, and never throws. */
-  check(sql: string): GuardResult;
+  check(sql: string, options?: CheckOptions): GuardResult;
   /**
    * A short text, the same for statements that differ only in constants and spelling; undefined where the statement
    * does not parse.
    */
   fingerprint(sql: string): string | undefined;
+}
+
+export interface CheckOptions {
+  /** The values that come with the statement, for `$1` and on; none where absent. */
+  readonly parameters?: { readonly length: number } | undefined;
 }
 
 export type GuardResult =
@@ -63,17 +68,24 @@ const tooDeep = "the statement is nested too deeply; split it with WITH";
 /** @param grammar as `compileGrammar` gives it, where it is there already */
 export async function createStatementGuard(grammar?: WebAssembly.Module): Promise<StatementGuard> {
   const parser = await loadParser({ grammar });
-  return { check: (sql) => checkStatement(parser, sql), fingerprint: parser.fingerprint };
+  return {
+    check: (sql, options = {}) => checkStatement(parser, sql, options),
+    fingerprint: parser.fingerprint,
+  };
 }
 
-function checkStatement(parser: Parser, sql: string): GuardResult {
+function checkStatement(parser: Parser, sql: string, { parameters }: CheckOptions): GuardResult {
   const parsed = parser.parse(sql);
   if (!parsed.ok) return parsed;
-  const result = checkTree(parsed.statements, sql);
+  const result = checkTree(parsed.statements, sql, parameters?.length ?? 0);
   return result.ok ? result : { ...result, parses: true };
 }
 
-function checkTree([statement, second]: readonly SyntaxNode[], sql: string): GuardResult {
+function checkTree(
+  [statement, second]: readonly SyntaxNode[],
+  sql: string,
+  parameterCount: number,
+): GuardResult {
   if (statement === undefined) return { ok: false, reason: "there is no statement; write a SELECT" };
   if (second !== undefined) {
     return { ok: false, reason: "there is more than one statement; send one at a time" };
@@ -86,7 +98,7 @@ function checkTree([statement, second]: readonly SyntaxNode[], sql: string): Gua
   let sleepMs = 0;
   const notARead = visitNodes(statement, (node) => {
     names.add(node);
-    refusal ??= refusalOf(node) ?? located(bounds.add(node), node);
+    refusal ??= refusalOf(node) ?? located(bounds.add(node) ?? whyNoValue(node, parameterCount), node);
     if (node.type === "FuncCall") sleepMs = Math.max(sleepMs, sleepOf(node) ?? 0);
   });
   if (notARead !== undefined) refusal = located(whyNotARead(notARead), notARead.node);
@@ -148,6 +160,16 @@ function checkPlace({ type, fields, depth }: SyntaxNode): Refusal | undefined {
   return explained === "SelectStmt"
     ? undefined
     : { reason: "EXPLAIN is allowed only for a query such as SELECT" };
+}
+
+function whyNoValue({ type, fields }: SyntaxNode, parameterCount: number): string | undefined {
+  if (type !== "ParamRef") return undefined;
+  if (parameterCount === 0) return "parameters such as $1 have no value here; write the value itself";
+  // the parser leaves out a number that is 0
+  const number = Number(fields["number"] ?? 0);
+  return number >= 1 && number <= parameterCount
+    ? undefined
+    : `$${number} has no value here; there are values up to $${parameterCount}`;
 }
 
 function whyNoCall(parts: readonly string[], argumentCount?: number): string | undefined {
@@ -235,7 +257,6 @@ const commands: Readonly<Record<string, string>> = {
 function whyNotARead({ type, field }: Pick<NotARead, "type" | "field">): string {
   if (field === "intoClause") return "SELECT INTO makes a table; leave out INTO and the rows are returned";
   if (field === "lockingClause") return "FOR UPDATE and FOR SHARE lock rows; leave the clause out";
-  if (type === "ParamRef") return "parameters such as $1 have no value here; write the value itself";
   if (field !== undefined) return `the clause "${field}" of ${type} is not known to be a read; leave it out`;
   if (!type.endsWith("Stmt")) return `the construct ${type} is not known to be a read; write it another way`;
   // InsertStmt is INSERT, AlterTableStmt ALTER TABLE

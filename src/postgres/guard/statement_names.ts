@@ -172,6 +172,8 @@ export function createNameCollector() {
         return use("sort", "compare");
       case "A_Const":
         return fields["sval"] === undefined ? undefined : use("coerce");
+      case "ParamRef":
+        return use("coerce");
       case "A_ArrayExpr":
         return use("coerce", "compare", "array");
       case "RowExpr":

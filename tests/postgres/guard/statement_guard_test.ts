@@ -66,6 +66,37 @@ Deno.test("check() gives a reason that tells what to write instead", () => {
   }
 });
 
+Deno.test("check() lets parameters through only where there are values for them", () => {
+  const cases: [string, number, string][] = [
+    ["SELECT name FROM t WHERE id = $1 AND made >= $2::date LIMIT $3", 3, "accepted"],
+    ["SELECT round(avg(total), $1) FROM t WHERE made > now() - make_interval(days => $2)", 2, "accepted"],
+    ["SELECT * FROM t WHERE a = $1 OR b ILIKE '%' || $1 || '%'", 1, "accepted"],
+    ["SELECT $2", 1, "$2 has no value here; there are values up to $1"],
+    ["SELECT $0", 1, "$0 has no value here; there are values up to $1"],
+    ["SELECT $1", 0, "parameters such as $1 have no value here; write the value itself"],
+    [
+      "SELECT pg_sleep($1)",
+      1,
+      "pg_sleep() is not allowed without a plain number of seconds; write pg_sleep(1)",
+    ],
+    [
+      "SELECT repeat('a', $1)",
+      1,
+      "the count of repeat() has no bound, or makes a value longer than 65536 characters; write least(count, 100)",
+    ],
+    ["SELECT repeat('a', least($1, 100))", 1, "accepted"],
+    [
+      "DELETE FROM t WHERE id = $1",
+      1,
+      "DELETE is not a read; only SELECT, VALUES, TABLE, WITH of those, EXPLAIN and SHOW run here",
+    ],
+  ];
+  for (const [sql, length, expected] of cases) {
+    const result = guard.check(sql, { parameters: { length } });
+    assert.equal(result.ok ? "accepted" : result.reason, expected, sql);
+  }
+});
+
 Deno.test("check() counts positions in characters, from 1", () => {
   const places: [string, number][] = [
     ["SELECT frm x FROM FROM", 19],

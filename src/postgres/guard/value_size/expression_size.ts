@@ -22,6 +22,7 @@ import {
   littleOf,
   madeOf,
   nothing,
+  parameter,
   type Refuse,
   type Shape,
   tableColumn,
@@ -93,6 +94,8 @@ export function createExpressionMeter(
     switch (type) {
       case "A_Const":
         return measureConstant(fields);
+      case "ParamRef":
+        return parameter;
       case "ColumnRef":
         return measureColumn(nameParts(fields["fields"]), scope);
       case "A_Expr":

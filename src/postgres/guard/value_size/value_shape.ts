@@ -29,6 +29,9 @@ export type Refuse = (reason: string | undefined) => Shape;
 /** A column of a table. The statement does not decide what it holds, so its length is a nominal one. */
 export const tableColumn: Shape = { size: 16, nodes: 1, data: true, bound: 0, length: "short" };
 
+/** The value of `$1`, which a caller chooses: the planner works with it, and as a count it has no bound. */
+export const parameter: Shape = { size: 1_000, nodes: 1, data: false, bound: Infinity, length: "short" };
+
 export const nothing: Shape = { size: 0, nodes: 0, data: false, bound: 0, length: "short" };
 
 /** One of several values, as of CASE: the worst of each. */
