@@ -30,6 +30,11 @@ export interface Prompt extends AccessObject {
    * @throws {AppError} `invalid` for a value that is not as expected
    */
   messages(args: Readonly<Record<string, string>>, context: CallContext): Promise<readonly PromptMessage[]>;
-  /** Values of an argument that begin with `value`, the best first. */
-  complete?(argument: string, value: string, context: CallContext): Promise<readonly string[]>;
+  /** Values of an argument that begin with `value`, the best first; `given` has the arguments filled in before. */
+  complete?(
+    argument: string,
+    value: string,
+    context: CallContext,
+    given: Readonly<Record<string, string>>,
+  ): Promise<readonly string[]>;
 }

@@ -35,8 +35,13 @@ export function createPromptRegistry(prompts: () => readonly Prompt[] = () => []
     },
 
     /** @throws {AppError} `invalid` for an unknown prompt */
-    complete: async (name: string, argument: string, value: string, context: CallContext) =>
-      await find(name, context.principal).complete?.(argument, value, context) ?? [],
+    complete: async (
+      name: string,
+      argument: string,
+      value: string,
+      context: CallContext,
+      given: Readonly<Record<string, string>> = {},
+    ) => await find(name, context.principal).complete?.(argument, value, context, given) ?? [],
   };
 }
 
