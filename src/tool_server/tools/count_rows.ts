@@ -8,13 +8,13 @@ export function countRows(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({
     name: "count_rows",
     title: "Count rows",
-    description: "Count the rows of a table or view, all of them or those that a condition selects. " +
-      "Cheaper in tokens than a query; use it to learn how much data there is before reading it.",
+    description: "Count the rows of a table or view, or those that a condition selects: " +
+      "to learn how much data there is before reading it.",
     input: z.strictObject({
-      table: z.string().min(1).max(128).describe("Name of the table or view, without its schema."),
-      schema: z.string().min(1).max(128).default("public").describe("Schema of the table."),
+      table: z.string().min(1).max(128).describe("Without its schema."),
+      schema: z.string().min(1).max(128).default("public"),
       where: z.string().max(20_000).optional()
-        .describe("SQL condition without the word WHERE, such as: status = 'pending' and total > 100"),
+        .describe("SQL condition without WHERE, as in: status = 'pending' AND total > 100"),
       database: databaseArgument,
     }),
     output: z.object({

@@ -76,14 +76,13 @@ export type DatabaseDirectory = ReturnType<typeof createDatabaseDirectory>;
 
 /** The optional argument of every tool that touches a database. */
 export const databaseArgument = z.string().min(1).max(128).optional()
-  .describe("Name of the database to use, as list_databases shows it. Default: the current one.");
+  .describe("Default: the current one.");
 
 export function listDatabases(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({
     name: "list_databases",
     title: "List databases",
-    description: "List the databases that you may use and which of them is the current one. " +
-      "Use select_database to change the current one, or pass `database` to a tool for a single call.",
+    description: "List the databases that you may use, and which one tools use where no `database` is given.",
     input: z.strictObject({}),
     output: z.object({
       databases: z.array(z.object({ name: z.string(), current: z.boolean() })),
@@ -107,10 +106,10 @@ export function selectDatabase(options: { directory: DatabaseDirectory }): Tool 
   return defineTool({
     name: "select_database",
     title: "Select database",
-    description: "Make a database the current one, which the other tools use where no `database` is given. " +
-      "list_databases shows those that you may choose. Look at the schema again afterwards: it is another database.",
+    description:
+      "Make a database of list_databases the current one. For a single call, pass `database` instead.",
     input: z.strictObject({
-      name: z.string().min(1).max(128).describe("Name of the database, as list_databases shows it."),
+      name: z.string().min(1).max(128),
     }),
     output: z.object({ current: z.string() }),
     annotations: { readOnlyHint: false, idempotentHint: true },

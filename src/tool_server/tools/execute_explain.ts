@@ -12,14 +12,13 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
     name: "execute_explain",
     title: "Explain a query",
     description:
-      "Show how PostgreSQL runs a SELECT: the plan, and with `analyze` its real times, rows and buffers, which runs " +
-      "the query (in a read-only transaction, under the time limit). Use it to find out why a query is slow and which " +
-      "index would help. Pass the SELECT alone, without EXPLAIN.",
+      "Show the plan of a SELECT, to find out why it is slow and which index would help. `analyze` runs it, for real " +
+      "times and rows.",
     input: z.strictObject({
-      query: z.string().min(1).max(100_000).describe("The SELECT statement to explain."),
-      analyze: z.boolean().default(true).describe("Run the query and show real times and row counts."),
-      buffers: z.boolean().default(true).describe("Show buffer usage; only with analyze."),
-      format: z.enum(["text", "json"]).default("text").describe("Format of the plan."),
+      query: z.string().min(1).max(100_000).describe("The SELECT, without EXPLAIN."),
+      analyze: z.boolean().default(true),
+      buffers: z.boolean().default(true).describe("Only with analyze."),
+      format: z.enum(["text", "json"]).default("text"),
       database: databaseArgument,
     }),
     output: z.object({

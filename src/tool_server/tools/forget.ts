@@ -8,8 +8,8 @@ export function forget({ history }: { readonly history: History }): Tool {
     name: "forget",
     title: "Forget",
     description:
-      "Clear the memory of your earlier requests to query_database, in all databases: the next one " +
-      "cannot refer to them. It does not touch a database and cannot be undone.",
+      "Clear the memory of your earlier requests to query_database, so that the next one cannot refer to them. " +
+      "Cannot be undone.",
     input: z.strictObject({}),
     output: z.object({ forgotten: z.int().describe("How many requests were remembered.") }),
     // the specification's environment holds the server's own memory too, and a removal is more than an addition

@@ -9,10 +9,10 @@ import { defineTool, type Tool } from "./tool.ts";
 const detailedTables = 10;
 
 const input = z.strictObject({
-  schema_name: z.string().min(1).max(128).optional().describe("Only this schema."),
-  table_name: z.string().min(1).max(128).optional().describe("Only this table or view; needs schema_name."),
+  schema_name: z.string().min(1).max(128).optional(),
+  table_name: z.string().min(1).max(128).optional().describe("Needs schema_name."),
   vector_tables_only: z.boolean().default(false).describe("Only tables with a pgvector column."),
-  compact: z.boolean().default(false).describe("Names of tables without their columns."),
+  compact: z.boolean().default(false).describe("Without columns."),
   database: databaseArgument,
 }).refine((args) => args.table_name === undefined || args.schema_name !== undefined, {
   path: ["schema_name"],
@@ -53,9 +53,8 @@ export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
     name: "get_schema_info",
     title: "Get schema information",
     description:
-      "Show the tables and views of the database with their columns, types, keys, references, indexes and comments. " +
-      "Call it before writing SQL. Without a filter, a database of more than ten tables is answered by a summary; " +
-      "name a schema or a table to see the columns.",
+      "Show tables and views with columns, types, keys, references, indexes and comments. Call it before writing SQL. " +
+      "Of more than ten tables it shows a summary; name a schema or table for the columns.",
     input,
     output,
     untrusted: ["tables"],

@@ -3,12 +3,8 @@ import { AppError } from "../../core/app_error.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CallContext } from "../call_context.ts";
 import type { JsonObject, ResourceLink, ToolContent } from "../content.ts";
+import { type JsonSchema, listedInputSchema } from "./listed_schema.ts";
 import type { BuiltinTool } from "./tool_kinds.ts";
-
-export interface JsonSchema {
-  readonly type?: string;
-  readonly [key: string]: unknown;
-}
 
 /** MCP's hints to a client about what a tool does. */
 export interface ToolAnnotations {
@@ -94,7 +90,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   let schemas: { readonly input: JsonSchema; readonly output: JsonSchema } | undefined;
   const jsonSchemas = () =>
     schemas ??= {
-      input: z.toJSONSchema(definition.input, { io: "input" }) as JsonSchema,
+      input: listedInputSchema(definition.input),
       output: withNotice(z.toJSONSchema(definition.output, { io: "input" }) as JsonSchema, untrusted),
     };
   return {

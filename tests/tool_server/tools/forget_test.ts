@@ -46,17 +46,15 @@ Deno.test("forget is listed as what removes and cannot be undone", () => {
     name: "forget",
     title: "Forget",
     description:
-      "Clear the memory of your earlier requests to query_database, in all databases: the next one " +
-      "cannot refer to them. It does not touch a database and cannot be undone.",
+      "Clear the memory of your earlier requests to query_database, so that the next one cannot refer to them. " +
+      "Cannot be undone.",
     inputSchema: undefined,
     outputSchema: undefined,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   });
   assert.deepEqual(listed?.inputSchema, {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "object",
     properties: {},
-    additionalProperties: false,
   });
 });
 
