@@ -8,7 +8,7 @@ import type { Tracer } from "../core/tracing.ts";
 import { type AccessLog, createAccessLog } from "../http/access_log.ts";
 import type { Authentication } from "../identity/authentication.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
-import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
+import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import { builtInIssuer, resourceOf } from "./built_in_issuer.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./give_up_permissions.ts";

@@ -11,7 +11,7 @@ import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { auditCalls } from "../tool_server/audit_calls.ts";
 import { createChanges } from "../tool_server/changes.ts";
 import { createInFlight } from "../tool_server/mcp/in_flight.ts";
-import type { ServerInfo } from "../tool_server/mcp/json_rpc.ts";
+import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import { createPromptRegistry } from "../tool_server/prompts/prompt_registry.ts";
 import { createMemoryHistory, type History, historyOwner } from "../tool_server/questions/history.ts";
 import { createSqliteHistory, historyFile } from "../tool_server/questions/sqlite_history.ts";

@@ -20,7 +20,8 @@ import {
 } from "./http_replies.ts";
 import { answerLogin } from "./login_call.ts";
 import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
-import { createJsonRpc, errorReply, parseError, type ServerInfo } from "./mcp/json_rpc.ts";
+import { createJsonRpc, errorReply, parseError } from "./mcp/json_rpc.ts";
+import type { ServerInfo } from "./mcp/methods.ts";
 import { wantsStreamableHttp } from "./mcp/protocol_version.ts";
 import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { ReadyReply } from "./readiness.ts";

@@ -3,7 +3,7 @@ import { silentLogger } from "../../src/core/logger.ts";
 import type { Principal } from "../../src/core/principal.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
 import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
-import type { McpOptions } from "../../src/tool_server/mcp/json_rpc.ts";
+import type { McpOptions } from "../../src/tool_server/mcp/methods.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
 import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
 import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";

@@ -8,29 +8,33 @@ const viewMimeType = "text/html;profile=mcp-app";
 /**
  * What the client of a request can do. It says so in each request, before revision 2026-07-28 once for a connection: who
  * then speaks over HTTP has no connection, is not known, and counts as one that can do neither.
- * @param isOver says that the request is answered; nothing more is told then (MCP, Progress)
+ * Once it is disposed of, the request is answered, and nothing more is told (MCP, Progress).
  */
-export function callClient(server: Server, { mcpReq }: ServerContext, isOver: () => boolean): CallClient {
+export function callClient(server: Server, { mcpReq }: ServerContext): CallClient & Disposable {
+  let isAnswered = false;
   const capabilities = member(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY) ??
     server.getClientCapabilities();
   const token = member(mcpReq._meta, "progressToken");
   const isAsked = typeof token === "string" || typeof token === "number";
   return {
-    notifyProgress: isAsked ? progressNotifier(mcpReq, token, isOver) : undefined,
+    notifyProgress: isAsked ? progressNotifier(mcpReq, token, () => isAnswered) : undefined,
     canAsk: takesForms(member(capabilities, "elicitation")),
     answers: mcpReq.inputResponses,
     showsViews: namesViews(member(member(capabilities, "extensions"), viewExtension)),
+    [Symbol.dispose]() {
+      isAnswered = true;
+    },
   };
 }
 
 function progressNotifier(
   mcpReq: ServerContext["mcpReq"],
   progressToken: string | number,
-  isOver: () => boolean,
+  isAnswered: () => boolean,
 ): NonNullable<CallClient["notifyProgress"]> {
   let last = -Infinity;
   return (progress, total, message) => {
-    if (!(progress > last) || isOver() || mcpReq.signal.aborted) return;
+    if (!(progress > last) || isAnswered() || mcpReq.signal.aborted) return;
     last = progress;
     const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
     // whoever has gone is told nothing

@@ -1,19 +1,12 @@
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
-import type { CallContext } from "../call_context.ts";
-import type { PromptRegistry } from "../prompts/prompt_registry.ts";
-import type { ResourceRegistry } from "../resources/resource_registry.ts";
+import { type CallContext, withSignal } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
-import { callTool, type ToolCalls } from "./call_tool.ts";
+import { callTool } from "./call_tool.ts";
 import { isCancellation, type RequestId } from "./in_flight.ts";
+import { createMethods, isObject, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
+import { pageOf } from "./list_pages.ts";
 import { versionFor } from "./protocol_version.ts";
-
-/** How the server names itself to MCP clients. */
-export interface ServerInfo {
-  readonly name: string;
-  readonly title: string;
-  readonly version: string;
-}
 
 export interface JsonRpcError {
   readonly code: number;
@@ -25,19 +18,11 @@ export type JsonRpcReply =
   & { readonly jsonrpc: "2.0"; readonly id: RequestId }
   & ({ readonly result: unknown } | { readonly error: JsonRpcError });
 
-/** What every transport serves. */
-export interface McpOptions extends ToolCalls {
-  readonly resources: ResourceRegistry;
-  readonly prompts: PromptRegistry;
-  readonly serverInfo: ServerInfo;
-}
-
-type Params = Readonly<Record<string, unknown>>;
 type Method = (params: Params, caller: CallContext, id: RequestId) => unknown;
 
 /** Bare JSON-RPC 2.0 over the registry: no session, and `initialize` is not needed. */
 export function createJsonRpc(options: McpOptions) {
-  const methods = createMethods(options);
+  const methods = createMethodTable(options);
 
   async function answerOne(message: unknown, caller: CallContext): Promise<JsonRpcReply | undefined> {
     const id = idOf(message);
@@ -80,11 +65,19 @@ export function createJsonRpc(options: McpOptions) {
 }
 
 /** What the server offers, in MCP's words. */
-export const capabilities = { tools: {}, resources: {}, prompts: {} } as const;
+export const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} } as const;
 
-function createMethods(options: McpOptions): ReadonlyMap<string, Method> {
-  const { registry, resources, prompts, serverInfo } = options;
+function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
+  const { registry, inFlight, serverInfo } = options;
+  const methods = createMethods(options);
   const prepareList = createListPreparer();
+  const track = <T>(caller: CallContext, id: RequestId, answer: (call: CallContext) => Promise<T>) =>
+    inFlight.track(
+      caller.principal,
+      id,
+      caller.signal,
+      (signal) => answer(withSignal(caller, signal, caller.span)),
+    );
   return new Map<string, Method>([
     ["initialize", ({ protocolVersion }, { principal }) => ({
       protocolVersion: versionFor(protocolVersion),
@@ -93,36 +86,28 @@ function createMethods(options: McpOptions): ReadonlyMap<string, Method> {
       instructions: instructionsFor(registry.listTools(principal)),
     })],
     ["ping", () => ({})],
-    ["tools/list", (_params, { principal }) => prepareList(registry.listTools(principal))],
-    ["tools/call", ({ name, arguments: args = {}, _meta: meta }, caller, id) => {
-      if (typeof name !== "string") {
-        throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
-      }
-      if (!isObject(args)) {
-        throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
-      }
-      return callTool(options, { id, name, args, meta, signal: caller.signal }, caller);
+    ["tools/list", ({ cursor }, { principal }) => prepareList(registry.listTools(principal), cursor)],
+    ["tools/call", (params, caller, id) => {
+      const call = { ...toolCall(params), id, meta: params["_meta"], signal: caller.signal };
+      return callTool(options, call, caller);
     }],
-    ["resources/list", (_params, { principal }) => ({ resources: resources.list(principal) })],
-    ["resources/templates/list", (_params, { principal }) => ({
-      resourceTemplates: resources.templates(principal),
-    })],
-    ["resources/read", async ({ uri }, caller) => {
-      if (typeof uri !== "string") {
-        throw new AppError("invalid", "Cannot read a resource: params.uri must be a string");
-      }
-      return { contents: (await resources.read(uri, caller)).contents };
-    }],
-    ["prompts/list", (_params, { principal }) => ({ prompts: prompts.list(principal) })],
-    ["prompts/get", ({ name, arguments: args = {} }, caller) => {
-      if (typeof name !== "string") {
-        throw new AppError("invalid", "Cannot get a prompt: params.name must be a string");
-      }
-      if (!isObject(args)) {
-        throw new AppError("invalid", "Cannot get a prompt: params.arguments must be an object");
-      }
-      return prompts.get(name, args, caller);
-    }],
+    ["resources/list", ({ cursor }, { principal }) => methods.listResources(cursor, principal)],
+    ["resources/templates/list", ({ cursor }, { principal }) => methods.listTemplates(cursor, principal)],
+    [
+      "resources/read",
+      (params, caller, id) =>
+        track(
+          caller,
+          id,
+          async (call) => ({ contents: (await methods.readResource(params, call)).contents }),
+        ),
+    ],
+    ["prompts/list", ({ cursor }, { principal }) => methods.listPrompts(cursor, principal)],
+    ["prompts/get", (params, caller, id) => track(caller, id, (call) => methods.getPrompt(params, call))],
+    [
+      "completion/complete",
+      (params, caller, id) => track(caller, id, (call) => methods.complete(params, call)),
+    ],
   ]);
 }
 
@@ -132,13 +117,15 @@ interface PreparedResult {
 }
 
 // the same list is asked for over and over, and is long
-function createListPreparer(): (tools: readonly ToolDescription[]) => PreparedResult {
-  const prepared = new WeakMap<readonly ToolDescription[], PreparedResult>();
-  return (tools) => {
-    const known = prepared.get(tools);
+function createListPreparer() {
+  const prepared = new WeakMap<readonly ToolDescription[], Map<number, PreparedResult>>();
+  return (tools: readonly ToolDescription[], cursor: unknown): PreparedResult => {
+    const { items, number, nextCursor } = pageOf("tools", tools, cursor);
+    const pages = prepared.get(tools) ?? new Map<number, PreparedResult>();
+    const known = pages.get(number);
     if (known !== undefined) return known;
-    const result = { preparedJson: asciiJson(JSON.stringify({ tools })) };
-    prepared.set(tools, result);
+    const result = { preparedJson: asciiJson(JSON.stringify({ tools: items, ...withCursor(nextCursor) })) };
+    prepared.set(tools, pages.set(number, result));
     return result;
   };
 }
@@ -146,10 +133,6 @@ function createListPreparer(): (tools: readonly ToolDescription[]) => PreparedRe
 /** The same JSON in ASCII: the engine holds that in half of the bytes, and has nothing to translate when it goes out. */
 function asciiJson(json: string): string {
   return json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-function isObject(value: unknown): value is Params {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isRequest(message: unknown): message is { method: string; params?: Params } {
@@ -204,7 +187,7 @@ export const messageErrors = {
   },
   [-32601]: {
     means: "There is no such method",
-    remedy: "Use `initialize`, `ping`, `tools/list` or `tools/call`",
+    remedy: "Use `initialize`, `ping` or a method of tools, resources, prompts or `completion/complete`",
   },
 } as const satisfies Readonly<Record<number, ErrorMeaning>>;
 

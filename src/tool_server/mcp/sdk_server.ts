@@ -1,29 +1,13 @@
-import {
-  type CallToolResult,
-  type GetPromptResult,
-  type ListPromptsResult,
-  type ListResourcesResult,
-  type ListResourceTemplatesResult,
-  type ListToolsResult,
-  ProtocolError,
-  type ReadResourceResult,
-  Server,
-  type ServerContext,
-} from "@modelcontextprotocol/server";
+import { ProtocolError, type RequestMethod, Server, type ServerContext } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import { type CallContext, withSignal } from "../call_context.ts";
 import { callClient } from "./call_client.ts";
 import { callTool } from "./call_tool.ts";
-import {
-  capabilities,
-  errorObject,
-  errorReply,
-  instructionsFor,
-  type JsonRpcReply,
-  type McpOptions,
-} from "./json_rpc.ts";
+import { capabilities, errorObject, errorReply, instructionsFor, type JsonRpcReply } from "./json_rpc.ts";
+import { createMethods, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
 
 /**
- * One MCP server object of the official SDK, serving the registry to one caller, whose signal aborts once they are gone.
+ * One MCP server object of the official SDK, serving the registries to one caller, whose signal aborts once they are gone.
  * `onCalled` is told when a call of a tool has ended, and of its error, before the reply is made.
  */
 export function createSdkServer(
@@ -31,89 +15,80 @@ export function createSdkServer(
   caller: CallContext,
   onCalled: (reply?: JsonRpcReply) => void = () => {},
 ): Server {
-  const { registry, resources, prompts, inFlight, serverInfo } = options;
+  const { registry, inFlight, serverInfo } = options;
   const { principal } = caller;
+  const methods = createMethods(options);
   const server = new Server({ ...serverInfo }, {
     capabilities,
     instructions: instructionsFor(registry.listTools(principal)),
     cacheHints: { "tools/list": listCacheHint },
   });
-  server.setRequestHandler(
-    "tools/list",
-    () => wire<ListToolsResult>({ tools: registry.listTools(principal) }),
-  );
-  server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const { mcpReq } = context;
-    let isOver = false;
-    try {
-      const { name, arguments: args = {} } = params;
-      // the SDK's own signal does not see every disconnect
-      const signal = AbortSignal.any([mcpReq.signal, caller.signal]);
-      const client = callClient(server, context, () => isOver);
-      const result = await callTool(
-        options,
-        { id: mcpReq.id, name, args, meta: mcpReq._meta, signal, client },
-        caller,
-      );
-      onCalled();
-      return wire<CallToolResult>(result);
-    } catch (thrown) {
-      const error = errorObject(thrown);
-      onCalled(errorReply(mcpReq.id, error));
-      throw new ProtocolError(error.code, error.message, error.data);
-    } finally {
-      isOver = true;
-    }
-  });
-  server.setRequestHandler(
-    "resources/list",
-    () => wire<ListResourcesResult>({ resources: resources.list(principal) }),
-  );
-  server.setRequestHandler(
-    "resources/templates/list",
-    () => wire<ListResourceTemplatesResult>({ resourceTemplates: resources.templates(principal) }),
-  );
-  server.setRequestHandler("resources/read", async ({ params }, context) => {
-    const { contents, freshness } = await answered(context, (call) => resources.read(params.uri, call));
-    return wire<ReadResourceResult>({ contents, ...freshness });
-  });
-  server.setRequestHandler(
-    "prompts/list",
-    () => wire<ListPromptsResult>({ prompts: prompts.list(principal) }),
-  );
-  server.setRequestHandler(
-    "prompts/get",
-    async ({ params }, context) =>
-      wire<GetPromptResult>(
-        await answered(context, (call) => prompts.get(params.name, params.arguments ?? {}, call)),
-      ),
-  );
 
-  async function answered<T>(context: ServerContext, answer: (call: CallContext) => Promise<T>): Promise<T> {
-    let isOver = false;
-    try {
+  function answer(
+    method: RequestMethod,
+    handle: (params: Params, context: ServerContext) => object | Promise<object>,
+  ): void {
+    // the SDK's own check of params gives an internal error that names no field; `handle` checks them as it does for others
+    server.setRequestHandler(method, { params: anyParams }, async (params, context) => {
+      try {
+        return { ...await handle(params, context) };
+      } catch (thrown) {
+        const { code, message, data } = errorObject(thrown);
+        throw new ProtocolError(code, message, data);
+      }
+    });
+  }
+
+  /** Answers what can be cancelled, and what may tell its client how far it is. */
+  function answerCall(
+    method: RequestMethod,
+    handle: (params: Params, call: CallContext) => Promise<unknown>,
+  ) {
+    answer(method, async (params, context) => {
+      using client = callClient(server, context);
       const { id, signal } = context.mcpReq;
-      const client = callClient(server, context, () => isOver);
+      const untilGone = AbortSignal.any([signal, caller.signal]);
       return await inFlight.track(
         principal,
         id,
-        AbortSignal.any([signal, caller.signal]),
-        (signal) => answer(withSignal(caller, signal, caller.span, client)),
+        untilGone,
+        (signal) => handle(params, withSignal(caller, signal, caller.span, client)),
       );
-    } catch (thrown) {
-      const { code, message, data } = errorObject(thrown);
-      throw new ProtocolError(code, message, data);
-    } finally {
-      isOver = true;
-    }
+    });
   }
+
+  answer("tools/list", ({ cursor }) => {
+    const { items, nextCursor } = methods.listTools(cursor, principal);
+    return { tools: items, ...withCursor(nextCursor) };
+  });
+  answer("tools/call", async (params, context) => {
+    const { mcpReq } = context;
+    using client = callClient(server, context);
+    try {
+      // the SDK's own signal does not see every disconnect
+      const signal = AbortSignal.any([mcpReq.signal, caller.signal]);
+      const call = { ...toolCall(params), id: mcpReq.id, meta: mcpReq._meta, signal, client };
+      const result = await callTool(options, call, caller);
+      onCalled();
+      return result;
+    } catch (thrown) {
+      onCalled(errorReply(mcpReq.id, errorObject(thrown)));
+      throw thrown;
+    }
+  });
+  answer("resources/list", ({ cursor }) => methods.listResources(cursor, principal));
+  answer("resources/templates/list", ({ cursor }) => methods.listTemplates(cursor, principal));
+  answer("prompts/list", ({ cursor }) => methods.listPrompts(cursor, principal));
+  answerCall("resources/read", async (params, call) => {
+    const { contents, freshness } = await methods.readResource(params, call);
+    return { contents, ...freshness };
+  });
+  answerCall("prompts/get", methods.getPrompt);
+  answerCall("completion/complete", methods.complete);
   return server;
 }
 
+const anyParams = z.record(z.string(), z.unknown());
+
 /** The list is the same for as long as the server runs; a client that outlives a restart asks anew after this time. */
 const listCacheHint = { ttlMs: 5 * 60_000, cacheScope: "private" } as const;
-
-// the registry's types are deeply readonly, the SDK's are not
-function wire<T>(value: unknown): T {
-  return value as T;
-}

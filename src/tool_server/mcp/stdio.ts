@@ -1,7 +1,7 @@
 import { serveStdio as serveSdkStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { CallEnded } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { McpOptions } from "./json_rpc.ts";
+import type { McpOptions } from "./methods.ts";
 import { createSdkServer } from "./sdk_server.ts";
 
 /** Serves MCP over standard input and output: the caller is whoever started the process. */

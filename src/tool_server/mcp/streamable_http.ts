@@ -4,7 +4,8 @@ import type { Logger } from "../../core/logger.ts";
 import { principalKey } from "../../core/principal.ts";
 import { answerReply } from "../http_replies.ts";
 import type { CallContext } from "../call_context.ts";
-import { type JsonRpcReply, type McpOptions, neededScopes, retryAfterSeconds } from "./json_rpc.ts";
+import { type JsonRpcReply, neededScopes, retryAfterSeconds } from "./json_rpc.ts";
+import type { McpOptions } from "./methods.ts";
 import { createSdkServer } from "./sdk_server.ts";
 
 /** An event stream's status is sent before the call ends, so it waits this long for a refusal, which is decided at once. */

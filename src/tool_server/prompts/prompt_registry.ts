@@ -34,14 +34,22 @@ export function createPromptRegistry(prompts: () => readonly Prompt[] = () => []
       };
     },
 
-    /** @throws {AppError} `invalid` for an unknown prompt */
-    complete: async (
+    /** @throws {AppError} `invalid` for an unknown prompt and for an argument that it has not */
+    async complete(
       name: string,
       argument: string,
       value: string,
       context: CallContext,
       given: Readonly<Record<string, string>> = {},
-    ) => await find(name, context.principal).complete?.(argument, value, context, given) ?? [],
+    ) {
+      const prompt = find(name, context.principal);
+      const { arguments: known = [] } = prompt.description;
+      if (!known.some(({ name }) => name === argument)) {
+        const shown = JSON.stringify(argument.slice(0, 100));
+        throw new AppError("invalid", `Cannot complete ${shown}: it is not an argument of prompt ${name}`);
+      }
+      return await prompt.complete?.(argument, value, context, given) ?? [];
+    },
   };
 }
 

@@ -26,8 +26,32 @@ export function createResourceRegistry(sources: readonly ResourceSource[] = []) 
       );
     },
 
-    /** Of each source that knows the template, the first one's; an unknown template has no values. */
+    /**
+     * Of each source that knows the template, the first one's. An address in place of a template has no variables, and so
+     * no values.
+     * @throws {AppError} `invalid` for a template that there is not for the caller, and for a variable that it has not
+     */
     async complete(...[completion, context]: Parameters<NonNullable<ResourceSource["complete"]>>) {
+      const { uriTemplate, variable } = completion;
+      const templates = sources.flatMap((source) => source.templates(context.principal));
+      if (!templates.some((template) => template.uriTemplate === uriTemplate)) {
+        const listed = sources.flatMap((source) => source.list(context.principal));
+        if (listed.some(({ uri }) => uri === uriTemplate)) return [];
+        const shown = JSON.stringify(uriTemplate.slice(0, 200));
+        throw new AppError(
+          "invalid",
+          `Cannot complete resource template ${shown}: there is no such template`,
+        );
+      }
+      const known = variablesOf(uriTemplate);
+      if (!known.includes(variable)) {
+        throw new AppError(
+          "invalid",
+          `Cannot complete ${JSON.stringify(variable.slice(0, 100))}: ${uriTemplate} has ${
+            known.join(" and ")
+          }`,
+        );
+      }
       for (const source of sources) {
         const values = await source.complete?.(completion, context);
         if (values !== undefined) return values;
@@ -35,4 +59,11 @@ export function createResourceRegistry(sources: readonly ResourceSource[] = []) 
       return [];
     },
   };
+}
+
+/** The names between the braces of a template (RFC 6570, section 2). */
+function variablesOf(uriTemplate: string): readonly string[] {
+  return [...uriTemplate.matchAll(/\{[+#./;?&]?([^{}]*)\}/g)]
+    .flatMap(([, list = ""]) => list.split(","))
+    .map((name) => name.replace(/\*$|:\d+$/, ""));
 }

@@ -1,0 +1,133 @@
+import { AppError } from "../../core/app_error.ts";
+import type { Principal } from "../../core/principal.ts";
+import type { CallContext } from "../call_context.ts";
+import type { PromptRegistry } from "../prompts/prompt_registry.ts";
+import type { ResourceRegistry } from "../resources/resource_registry.ts";
+import type { ToolDescription } from "../tools/tool.ts";
+import type { ToolCalls } from "./call_tool.ts";
+import { type Page, pageOf } from "./list_pages.ts";
+
+/** How the server names itself to MCP clients. */
+export interface ServerInfo {
+  readonly name: string;
+  readonly title: string;
+  readonly version: string;
+}
+
+/** What every transport serves. */
+export interface McpOptions extends ToolCalls {
+  readonly resources: ResourceRegistry;
+  readonly prompts: PromptRegistry;
+  readonly serverInfo: ServerInfo;
+}
+
+/** Values of one completion (MCP, Completion). */
+const maxCompletions = 100;
+
+/** What the methods besides `tools/call` answer, whatever the transport. All throw `AppError`. */
+export type Methods = ReturnType<typeof createMethods>;
+
+export function createMethods({ registry, resources, prompts }: McpOptions) {
+  return {
+    listTools: (cursor: unknown, principal: Principal): Page<ToolDescription> =>
+      pageOf("tools", registry.listTools(principal), cursor),
+    listResources(cursor: unknown, principal: Principal) {
+      const { items, nextCursor } = pageOf("resources", resources.list(principal), cursor);
+      return { resources: items, ...withCursor(nextCursor) };
+    },
+    listTemplates(cursor: unknown, principal: Principal) {
+      const { items, nextCursor } = pageOf("resource templates", resources.templates(principal), cursor);
+      return { resourceTemplates: items, ...withCursor(nextCursor) };
+    },
+    listPrompts(cursor: unknown, principal: Principal) {
+      const { items, nextCursor } = pageOf("prompts", prompts.list(principal), cursor);
+      return { prompts: items, ...withCursor(nextCursor) };
+    },
+    readResource({ uri }: Params, call: CallContext) {
+      if (typeof uri !== "string") {
+        throw new AppError("invalid", "Cannot read a resource: params.uri must be a string");
+      }
+      return resources.read(uri, call);
+    },
+    getPrompt({ name, arguments: args = {} }: Params, call: CallContext) {
+      if (typeof name !== "string") {
+        throw new AppError("invalid", "Cannot get a prompt: params.name must be a string");
+      }
+      if (!isObject(args)) {
+        throw new AppError("invalid", "Cannot get a prompt: params.arguments must be an object");
+      }
+      return prompts.get(name, args, call);
+    },
+    /** Values for an argument of a prompt or a variable of a resource template that begin with what is there already. */
+    async complete(params: Params, call: CallContext) {
+      const { ref, argument } = params;
+      if (
+        !isObject(argument) || typeof argument["name"] !== "string" || typeof argument["value"] !== "string"
+      ) {
+        throw new AppError(
+          "invalid",
+          "Cannot complete: params.argument must have a name and a value, as strings",
+        );
+      }
+      const { name, value } = argument;
+      const given = givenIn(params["context"]);
+      const values = isObject(ref) && ref["type"] === "ref/prompt" && typeof ref["name"] === "string"
+        ? await prompts.complete(ref["name"], name, value, call, given)
+        : isObject(ref) && ref["type"] === "ref/resource" && typeof ref["uri"] === "string"
+        ? await resources.complete(
+          { uriTemplate: ref["uri"], variable: name, value, given },
+          call,
+        )
+        : noReference();
+      return {
+        completion: {
+          values: values.slice(0, maxCompletions),
+          total: values.length,
+          hasMore: values.length > maxCompletions,
+        },
+      };
+    },
+  };
+}
+
+/**
+ * What a `tools/call` calls.
+ * @throws {AppError} `invalid`
+ */
+export function toolCall(
+  { name, arguments: args = {} }: Params,
+): { readonly name: string; readonly args: Params } {
+  if (typeof name !== "string") {
+    throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
+  }
+  if (!isObject(args)) {
+    throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
+  }
+  return { name, args };
+}
+
+export type Params = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Params {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function withCursor(nextCursor: string | undefined) {
+  return nextCursor === undefined ? {} : { nextCursor };
+}
+
+function noReference(): never {
+  throw new AppError(
+    "invalid",
+    'Cannot complete: params.ref must be a "ref/prompt" with a name or a "ref/resource" with a uri',
+  );
+}
+
+/** What was chosen before, from `params.context.arguments`. */
+function givenIn(context: unknown): Readonly<Record<string, string>> {
+  const given = isObject(context) ? context["arguments"] : undefined;
+  if (!isObject(given)) return {};
+  return Object.fromEntries(
+    Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
