@@ -1,6 +1,15 @@
-import { ProtocolError, type RequestMethod, Server, type ServerContext } from "@modelcontextprotocol/server";
+import {
+  type ElicitInputParams,
+  inputRequired,
+  type InputRequiredResult,
+  ProtocolError,
+  type RequestMethod,
+  Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { type CallContext, withSignal } from "../call_context.ts";
+import type { UserQuestion } from "../questions/ask_user.ts";
 import { callClient } from "./call_client.ts";
 import { callTool } from "./call_tool.ts";
 import { capabilities, errorObject, errorReply, instructionsFor, type JsonRpcReply } from "./json_rpc.ts";
@@ -70,7 +79,7 @@ export function createSdkServer(
       const call = { ...toolCall(params), id: mcpReq.id, meta: mcpReq._meta, signal, client };
       const result = await callTool(options, call, caller);
       onCalled();
-      return result;
+      return result.ask === undefined ? result : inputRequest(result.ask);
     } catch (thrown) {
       onCalled(errorReply(mcpReq.id, errorObject(thrown)));
       throw thrown;
@@ -86,6 +95,13 @@ export function createSdkServer(
   answerCall("prompts/get", methods.getPrompt);
   answerCall("completion/complete", methods.complete);
   return server;
+}
+
+/** Whoever answers sends the whole call again, so there is no state to carry (MCP, Multi Round-Trip Requests). */
+function inputRequest({ key, message, form }: UserQuestion): InputRequiredResult {
+  // ours is deeply readonly, the SDK's is not
+  const requestedSchema = form as ElicitInputParams["requestedSchema"];
+  return inputRequired({ inputRequests: { [key]: inputRequired.elicit({ message, requestedSchema }) } });
 }
 
 const anyParams = z.record(z.string(), z.unknown());

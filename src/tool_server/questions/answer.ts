@@ -3,10 +3,13 @@ import type { Principal } from "../../core/principal.ts";
 import type { Span } from "../../core/tracing.ts";
 import type { Database, ReadResult } from "../../postgres/database.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
+import type { Step } from "../progress.ts";
 
 /** A request in words, and what its rows are bounded by. */
 export interface Question {
   readonly text: string;
+  /** What the caller's user answered to a question back about the same text; from outside. */
+  readonly userAnswer?: string | undefined;
   readonly database: Database;
   readonly principal: Principal;
   readonly maxRows: number;
@@ -15,6 +18,8 @@ export interface Question {
   readonly logger: Logger;
   /** Absent where the call is not traced. */
   readonly span?: Span | undefined;
+  /** Told of each step as it begins. */
+  readonly onStep?: ((step: Step) => void) | undefined;
 }
 
 export type StatementAnswer =
@@ -25,7 +30,8 @@ export type Answer =
   | StatementAnswer
   /** The request can mean several things, or needs what the database does not have. */
   | { readonly kind: "question"; readonly text: string }
-  | { readonly kind: "refused"; readonly reason: string };
+  /** `choices`: names of which the caller's user may choose the one that the request means. */
+  | { readonly kind: "refused"; readonly reason: string; readonly choices?: readonly string[] };
 
 /**
  * Answers a request in words with the rows of a statement.

@@ -9,6 +9,7 @@ import { placeOf, type StatementError } from "../../postgres/read/statement_erro
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { planStatement } from "../../postgres/read/explain.ts";
 import { type Answer, type AnswerQuestion, type Question, runStatement } from "./answer.ts";
+import { withAnswer } from "./ask_user.ts";
 import { buildPrompt, createMarks, type Prompt, repairMessages } from "./build_prompt.ts";
 import { type History, type HistoryEntry, historyOwner } from "./history.ts";
 import { readModelReply } from "./read_model_reply.ts";
@@ -74,7 +75,8 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
   }
 
   async function converse(question: Question, recent: readonly HistoryEntry[]): Promise<Answer> {
-    const { database, principal, signal, logger, span } = question;
+    const { database, principal, signal, logger, span, onStep } = question;
+    onStep?.("catalog");
     const index = await spanned(span, "catalog", () => schemas.get(database, { principal, signal }));
     const prompt = await writePrompt(question, index, recent);
     let { messages } = prompt;
@@ -82,6 +84,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
       new ProviderError("timeout", `the model wrote no statement that runs within ${answerTimeoutMs} ms`);
     using deadline = createDeadline(answerTimeoutMs, { signal, reason });
     for (let repairs = 0;; repairs++) {
+      onStep?.("model");
       const reply = await completion.complete({
         system: prompt.system,
         messages,
@@ -104,7 +107,9 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
     }
   }
 
-  return async (question) => {
+  return async (asked) => {
+    // the question back itself is in the history
+    const question = { ...asked, text: withAnswer(asked.text, asked.userAnswer) };
     const owner = historyOwner(question.principal);
     const { text, database: { name } } = question;
     const generation = history.generation(owner);
@@ -155,7 +160,8 @@ async function tryStatement(
   sql: string,
   { guard, maxPlanCost }: Pick<AnswerByModelOptions, "guard" | "maxPlanCost">,
 ): Promise<Answer> {
-  const { database, principal, signal, span } = question;
+  const { database, principal, signal, span, onStep } = question;
+  onStep?.("plan");
   // before EXPLAIN, because its errors would point into our EXPLAIN statement
   const check = await guard.check(sql, { principal, signal, span });
   if (!check.ok) {
@@ -187,6 +193,7 @@ async function tryStatement(
         } rows. Ask for less, for example for a shorter period or for one customer\n\nSQL Query:\n${sql}`,
     };
   }
+  onStep?.("run");
   return await runStatement(question, sql);
 }
 

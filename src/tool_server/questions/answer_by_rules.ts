@@ -9,9 +9,12 @@ export function createAnswerByRules(
   { schemas }: { readonly schemas: CatalogCache<{ readonly catalog: Catalog }> },
 ): AnswerQuestion {
   return async (question) => {
-    const { text, database, principal, signal, span } = question;
+    const { text, userAnswer, database, principal, signal, span, onStep } = question;
+    onStep?.("catalog");
     const { catalog } = await spanned(span, "catalog", () => schemas.get(database, { principal, signal }));
-    const written = writeStatement(text, catalog);
-    return written.kind === "refused" ? written : await runStatement(question, written.sql);
+    const written = writeStatement(text, catalog, userAnswer);
+    if (written.kind === "refused") return written;
+    onStep?.("run");
+    return await runStatement(question, written.sql);
   };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
+import { tellElapsed } from "../progress.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
 import { statementErrorReply } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
@@ -23,11 +24,12 @@ export function countRows(options: { directory: DatabaseDirectory }): Tool {
       count: z.union([z.int(), z.string()]).describe("Text where a JSON number cannot hold it exactly."),
     }),
     annotations: { idempotentHint: true },
-    async run({ table, schema, where, database: name }, { principal, signal, span }) {
+    async run({ table, schema, where, database: name }, { principal, signal, span, client }) {
       const database = options.directory.resolve(principal, name);
       // the line end keeps a comment in the condition from swallowing the parenthesis
       const condition = where?.trim() ? `\nWHERE (${where.trim()}\n)` : "";
       const sql = `SELECT count(*) FROM ${quoteIdentifier(schema)}.${quoteIdentifier(table)}${condition}`;
+      using _progress = tellElapsed(client?.notifyProgress, "Counting the rows");
       const result = await database.read({ principal, sql, signal, span, maxRows: 1 });
       if (!result.ok) return statementErrorReply(result.error, sql, database.name);
       const text = result.rows[0]?.[0] ?? "0";

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { parseShallowJson } from "../../postgres/read/json_values.ts";
 import { explainStatement } from "../../postgres/read/explain.ts";
 import { createFence } from "../../text/fence.ts";
+import { tellElapsed } from "../progress.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
 import { statementErrorReply } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
@@ -31,9 +32,13 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
       observations: z.array(z.string()),
     }),
     untrusted: ["plan", "observations"],
-    async run({ query, analyze, buffers, format, database: name }, { principal, signal, span }) {
+    async run({ query, analyze, buffers, format, database: name }, { principal, signal, span, client }) {
       const database = options.directory.resolve(principal, name);
       const sql = query.trim();
+      using _progress = tellElapsed(
+        client?.notifyProgress,
+        analyze ? "Running the statement" : "Planning the statement",
+      );
       const result = await explainStatement(database, {
         principal,
         sql,

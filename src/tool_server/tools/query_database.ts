@@ -3,7 +3,16 @@ import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createFence } from "../../text/fence.ts";
-import { type Answer, type AnswerQuestion, type Question, runStatement } from "../questions/answer.ts";
+import type { CallClient } from "../call_context.ts";
+import { tellElapsed, tellSteps } from "../progress.ts";
+import {
+  type Answer,
+  type AnswerQuestion,
+  type Question,
+  runStatement,
+  type StatementAnswer,
+} from "../questions/answer.ts";
+import { askForChoice, askModelsQuestion, readUserAnswer, type UserQuestion } from "../questions/ask_user.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
 import { rowsReply } from "./rows_reply.ts";
@@ -74,11 +83,27 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
     input,
     output,
     untrusted: ["question", "columns", "rows"],
-    async run({ query, limit, offset, database: name }, { principal, signal, logger, span }) {
+    async run({ query, limit, offset, database: name }, { principal, signal, logger, span, client }) {
       const database = directory.resolve(principal, name);
       const text = query.trim();
-      const question = { text, database, principal, maxRows: limit, offset, signal, logger, span };
-      const answer = await answerQuery(question, options);
+      const answered = readUserAnswer(client?.answers);
+      if (answered.kind === "ended") return { errorText: answered.reason };
+      const { text: userAnswer } = answered;
+      const question = {
+        text,
+        userAnswer,
+        database,
+        principal,
+        maxRows: limit,
+        offset,
+        signal,
+        logger,
+        span,
+      };
+      const answer = await answerQuery(question, options, client);
+      // asked only after the answer: a call that has become a task cannot ask any more
+      const ask = client?.canAsk === true ? questionBack(answer, answered) : undefined;
+      if (ask !== undefined) return { ask };
       switch (answer.kind) {
         case "rows":
           return rowsReply(question, answer);
@@ -100,6 +125,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
 async function answerQuery(
   question: Question,
   { guard, answerQuestion }: QueryDatabaseOptions,
+  client: CallClient | undefined,
 ): Promise<Answer> {
   const { text, principal, signal, span } = question;
   if (isEmptyRequest(text)) {
@@ -110,15 +136,20 @@ async function answerQuery(
   }
   const check = await guard.check(text, { principal, signal, span });
   const isSql = looksLikeSql(text, check.ok ? "runs" : check.parses ? "refused" : "none");
-  if (!isSql) return await answerInWords(answerQuestion, question);
-  const answer = await runStatement(question, text);
+  if (!isSql) return await answerInWords(answerQuestion, question, client);
+  const answer = await runSql(question, client);
   // words that PostgreSQL can read as a SELECT are a request after all where it knows none of their names
   const isRequest = answer.kind === "failed" && unknownNames.includes(answer.error.sqlState) &&
     mayBeWords(text);
   if (!isRequest || answerQuestion === undefined) return answer;
-  const inWords = await answerInWords(answerQuestion, question);
+  const inWords = await answerInWords(answerQuestion, question, client);
   if (inWords.kind !== "refused") return inWords;
   return { kind: "refused", reason: `${inWords.reason}\n\nAs SQL: ${errorText(question, answer)}` };
+}
+
+async function runSql(question: Question, client: CallClient | undefined): Promise<StatementAnswer> {
+  using _progress = tellElapsed(client?.notifyProgress, "Running the statement");
+  return await runStatement(question, question.text);
 }
 
 /** SQLSTATE of an undefined table and column. */
@@ -130,6 +161,7 @@ const maxRequestLength = 10_000;
 async function answerInWords(
   answerQuestion: AnswerQuestion | undefined,
   question: Question,
+  client: CallClient | undefined,
 ): Promise<Answer> {
   const { length } = question.text;
   if (length > maxRequestLength) {
@@ -147,8 +179,9 @@ async function answerInWords(
         "and llm.enabled to true where it is false",
     };
   }
+  using progress = tellSteps(client?.notifyProgress);
   try {
-    return await answerQuestion(question);
+    return await answerQuestion({ ...question, onStep: progress.begin });
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     const reason = error.noAnswer === undefined ? error.message : noAnswers[error.noAnswer];
@@ -160,6 +193,14 @@ const noAnswers: Readonly<Record<NoAnswer, string>> = {
   declined: "the model declined to answer it",
   empty: "the provider's answer was empty",
 };
+
+/** What a client that can ask puts to its user; undefined where there is nothing to ask, or enough was asked. */
+function questionBack(answer: Answer, asked: { readonly round: number }): UserQuestion | undefined {
+  if (answer.kind === "question") return askModelsQuestion(answer.text, asked);
+  return answer.kind === "refused" && answer.choices !== undefined
+    ? askForChoice("The request could be about several tables. Which one is meant?", answer.choices, asked)
+    : undefined;
+}
 
 /** The model has read what others wrote, so its words may be theirs. */
 function questionText(words: string): string {

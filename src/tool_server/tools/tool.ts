@@ -3,6 +3,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CallContext } from "../call_context.ts";
 import type { JsonObject, ResourceLink, ToolContent } from "../content.ts";
+import type { UserQuestion } from "../questions/ask_user.ts";
 import { type JsonSchema, listedInputSchema } from "./listed_schema.ts";
 import type { BuiltinTool } from "./tool_kinds.ts";
 
@@ -32,6 +33,8 @@ export interface ToolResult {
   readonly structuredContent?: JsonObject;
   readonly isError?: boolean;
   readonly _meta?: JsonObject;
+  /** What the client's user has to answer first; only for a client that can ask. There is nothing else then. */
+  readonly ask?: UserQuestion;
 }
 
 /** A tool with its schemas turned into what the registry needs. */
@@ -75,12 +78,13 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
 }
 
 /**
- * What a tool answers: a text for a model and the same as data, with links to what they tell of, or a text that says what
- * went wrong.
+ * What a tool answers: a text for a model and the same as data, with links to what they tell of, a text that says what
+ * went wrong, or, to a client that can ask, a question to its user.
  */
 export type ToolReply<Data> =
   | { readonly text: string; readonly data: Data; readonly links?: readonly ResourceLink[] }
-  | { readonly errorText: string; readonly error?: CallError };
+  | { readonly errorText: string; readonly error?: CallError }
+  | { readonly ask: UserQuestion };
 
 export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   definition: ToolDefinition<Input, Output>,
@@ -113,6 +117,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
       return async (context) => {
         const reply = await definition.run(parsed.data, context);
         if ("errorText" in reply) return errorResult(reply.errorText, reply.error);
+        if ("ask" in reply) return { content: [], ask: reply.ask };
         const data = reply.data as Readonly<Record<string, unknown>>;
         const given = untrusted.filter((field) => data[field] !== undefined);
         return {

@@ -8,7 +8,8 @@ import { phraseAt, type Token, tokenise } from "./request_tokens.ts";
 /** A statement and the table that it reads, or why there is none. */
 export type SimpleAnswer =
   | { readonly kind: "statement"; readonly sql: string; readonly table: string }
-  | { readonly kind: "refused"; readonly reason: string };
+  /** `choices`: the tables that it could be about, where it is not clear which. */
+  | { readonly kind: "refused"; readonly reason: string; readonly choices?: readonly string[] };
 
 /** UTF-16 units; longer texts are no simple requests. */
 const maxLength = 1000;
@@ -24,8 +25,12 @@ const ability =
 /**
  * Reads a simple English request over one table and writes the statement for it. Every word has to mean something:
  * a request of which one is not understood, or that can be read in two ways, is refused with the reason.
+ * @param chosen the table that it is about, of those that were offered as `choices` before
  */
-export function writeStatement(request: string, { tables }: Catalog): SimpleAnswer {
+export function writeStatement(request: string, catalog: Catalog, chosen?: string): SimpleAnswer {
+  const tables = chosen === undefined
+    ? catalog.tables
+    : catalog.tables.filter((table) => displayName(table) === chosen);
   if (request.length > maxLength) return refuse(`a simple request has at most ${maxLength} characters`);
   if (request.includes("\0")) return refuse("a request cannot hold a NUL character");
   const tokens = tokenise(request);
@@ -111,12 +116,13 @@ function explain(readings: readonly Reading[], tables: readonly CatalogTable[]):
   return refuse(best.draft.refusals[0] ?? "it names no table and no column to calculate from");
 }
 
-function refuse(why: string): SimpleAnswer {
+function refuse(why: string): SimpleAnswer & { readonly kind: "refused" } {
   return { kind: "refused", reason: `Cannot answer the request: ${why}. ${ability}` };
 }
 
 function refuseAmbiguous(tables: readonly CatalogTable[]): SimpleAnswer {
-  return refuse(`ambiguous: it could be about ${enumerate(tables.map(displayName))}`);
+  const choices = tables.map(displayName);
+  return { ...refuse(`ambiguous: it could be about ${enumerate(choices)}`), choices };
 }
 
 function enumerate(names: readonly string[]): string {
