@@ -6,10 +6,17 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   let best: string | undefined;
   let bestEdits = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const candidate of candidates) {
+    if (Math.abs(candidate.length - name.length) >= bestEdits) continue;
     const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (edits < bestEdits) [best, bestEdits] = [candidate, edits];
   }
   return best;
+}
+
+/** The end of a message that says that there is no such thing: the name that was meant, if one is near. */
+export function didYouMean(name: string, candidates: Iterable<string>): string {
+  const nearest = nearestName(name, candidates);
+  return nearest === undefined ? "" : `; did you mean ${JSON.stringify(nearest)}?`;
 }
 
 /** Optimal string alignment distance: Levenshtein's, with a swap of two neighbours counted as one edit. */

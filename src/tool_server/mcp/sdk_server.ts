@@ -30,7 +30,7 @@ export function createSdkServer(
   const server = new Server({ ...serverInfo }, {
     capabilities,
     instructions: instructionsFor(registry.listTools(principal)),
-    cacheHints: { "tools/list": listCacheHint },
+    cacheHints,
   });
 
   function answer(
@@ -106,5 +106,16 @@ function inputRequest({ key, message, form }: UserQuestion): InputRequiredResult
 
 const anyParams = z.record(z.string(), z.unknown());
 
-/** The list is the same for as long as the server runs; a client that outlives a restart asks anew after this time. */
-const listCacheHint = { ttlMs: 5 * 60_000, cacheScope: "private" } as const;
+/**
+ * What is offered depends on the caller, and a reload may change it. Whoever does not listen (MCP, Subscriptions) asks anew
+ * after this time.
+ */
+const offered = { ttlMs: 60_000, cacheScope: "private" } as const;
+
+const cacheHints = {
+  "server/discover": offered,
+  "tools/list": offered,
+  "resources/list": offered,
+  "resources/templates/list": offered,
+  "prompts/list": offered,
+};

@@ -1,6 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
+import { didYouMean } from "../../core/document/near_name.ts";
 import type { Principal } from "../../core/principal.ts";
-import { accessTo, visibleTo } from "../../identity/access_rules.ts";
+import { accessTo, grantedTo, visibleTo } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Prompt, PromptDescription } from "./prompt.ts";
 
@@ -13,9 +14,11 @@ export function createPromptRegistry(prompts: () => readonly Prompt[] = () => []
   function find(name: string, principal: Principal): Prompt {
     const found = prompts().find((prompt) => prompt.name === name);
     if (found !== undefined && accessTo(principal, found).kind === "granted") return found;
+    const shown = name.slice(0, 100);
+    const hint = didYouMean(shown, grantedTo(principal, prompts()).map(({ name }) => name));
     throw new AppError(
       "invalid",
-      `Cannot get prompt ${JSON.stringify(name.slice(0, 100))}: there is no such prompt`,
+      `Cannot get prompt ${JSON.stringify(shown)}: there is no such prompt${hint}`,
     );
   }
 
@@ -45,8 +48,12 @@ export function createPromptRegistry(prompts: () => readonly Prompt[] = () => []
       const prompt = find(name, context.principal);
       const { arguments: known = [] } = prompt.description;
       if (!known.some(({ name }) => name === argument)) {
-        const shown = JSON.stringify(argument.slice(0, 100));
-        throw new AppError("invalid", `Cannot complete ${shown}: it is not an argument of prompt ${name}`);
+        const shown = argument.slice(0, 100);
+        const hint = didYouMean(shown, known.map(({ name }) => name));
+        throw new AppError(
+          "invalid",
+          `Cannot complete ${JSON.stringify(shown)}: it is not an argument of prompt ${name}${hint}`,
+        );
       }
       return await prompt.complete?.(argument, value, context, given) ?? [];
     },
@@ -62,7 +69,10 @@ function checkedArguments(
   for (const [argument, value] of Object.entries(args)) {
     const shown = argument.slice(0, 100);
     if (!known.some(({ name }) => name === argument)) {
-      faults.push({ argument: shown, message: "is not an argument of this prompt" });
+      {
+        const hint = didYouMean(shown, known.map(({ name }) => name));
+        faults.push({ argument: shown, message: `is not an argument of this prompt${hint}` });
+      }
     } else if (typeof value !== "string") faults.push({ argument: shown, message: "must be a string" });
     else texts[argument] = value;
   }

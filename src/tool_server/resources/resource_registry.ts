@@ -1,16 +1,22 @@
 import { AppError } from "../../core/app_error.ts";
+import { didYouMean } from "../../core/document/near_name.ts";
+import type { Principal } from "../../core/principal.ts";
 import type { ResourceSource } from "./resource.ts";
+
+/** Characters of an address that a client may have made up. */
+const maxShown = 200;
 
 /** Resources that the server offers, whatever the transport. */
 export type ResourceRegistry = ReturnType<typeof createResourceRegistry>;
 
 /** @param sources asked in their order; looked at in each call */
 export function createResourceRegistry(sources: readonly ResourceSource[] = []) {
+  const listOf = (principal: Principal) => sources.flatMap((source) => source.list(principal));
+  const templatesOf = (principal: Principal) => sources.flatMap((source) => source.templates(principal));
+
   return {
-    list: (principal: Parameters<ResourceSource["list"]>[0]) =>
-      sources.flatMap((source) => source.list(principal)),
-    templates: (principal: Parameters<ResourceSource["templates"]>[0]) =>
-      sources.flatMap((source) => source.templates(principal)),
+    list: listOf,
+    templates: templatesOf,
 
     /** @throws {AppError} `not_found`, the same for what does not exist and what the caller may not know of */
     async read(uri: string, context: Parameters<ResourceSource["read"]>[1]) {
@@ -19,10 +25,13 @@ export function createResourceRegistry(sources: readonly ResourceSource[] = []) 
         if (contents === undefined) continue;
         return { contents, freshness: source.freshness?.(uri) };
       }
+      const shown = uri.slice(0, maxShown);
+      const hint = didYouMean(shown, listOf(context.principal).map(({ uri }) => uri));
       throw new AppError(
         "not_found",
-        `Cannot read resource ${JSON.stringify(uri.slice(0, 200))}: there is no such resource`,
-        { data: { uri: uri.slice(0, 200) } },
+        `Cannot read resource ${JSON.stringify(shown)}: there is no such resource${hint}`,
+        // this and nothing else is how clients tell it from other faults (MCP, Resources, Error Handling)
+        { data: { uri: shown } },
       );
     },
 
@@ -33,14 +42,14 @@ export function createResourceRegistry(sources: readonly ResourceSource[] = []) 
      */
     async complete(...[completion, context]: Parameters<NonNullable<ResourceSource["complete"]>>) {
       const { uriTemplate, variable } = completion;
-      const templates = sources.flatMap((source) => source.templates(context.principal));
-      if (!templates.some((template) => template.uriTemplate === uriTemplate)) {
-        const listed = sources.flatMap((source) => source.list(context.principal));
-        if (listed.some(({ uri }) => uri === uriTemplate)) return [];
-        const shown = JSON.stringify(uriTemplate.slice(0, 200));
+      const templates = templatesOf(context.principal).map(({ uriTemplate }) => uriTemplate);
+      if (!templates.includes(uriTemplate)) {
+        if (listOf(context.principal).some(({ uri }) => uri === uriTemplate)) return [];
+        const shown = uriTemplate.slice(0, maxShown);
         throw new AppError(
           "invalid",
-          `Cannot complete resource template ${shown}: there is no such template`,
+          `Cannot complete resource template ${JSON.stringify(shown)}: there is no such template` +
+            didYouMean(shown, templates),
         );
       }
       const known = variablesOf(uriTemplate);

@@ -1,5 +1,6 @@
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { whyEnded } from "../../core/async/abort.ts";
+import { didYouMean } from "../../core/document/near_name.ts";
 import type { Principal } from "../../core/principal.ts";
 import { type AccessObject, accessTo, visibleTo } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
@@ -68,8 +69,12 @@ export function createRegistry(options: RegistryOptions): Registry {
     const access = found && accessTo(principal, found);
     if (found === undefined || access === undefined || access.kind === "hidden") {
       onEnded("", "invalid", 0);
-      const shown = JSON.stringify(name.slice(0, 100));
-      throw new AppError("invalid", `Cannot call tool ${shown}: there is no such tool`);
+      const shown = name.slice(0, 100);
+      const hint = didYouMean(shown, visibleTo(principal, listed).map(({ name }) => name));
+      throw new AppError(
+        "invalid",
+        `Cannot call tool ${JSON.stringify(shown)}: there is no such tool${hint}`,
+      );
     }
     if (access.kind === "granted") return found.tool;
     onEnded(name, "forbidden", 0);

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { AppError } from "../../core/app_error.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CallContext } from "../call_context.ts";
 import type { JsonObject, ResourceLink, ToolContent } from "../content.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
 import { type JsonSchema, listedInputSchema } from "./listed_schema.ts";
+import { invalidArguments } from "./invalid_arguments.ts";
 import type { BuiltinTool } from "./tool_kinds.ts";
 
 /** MCP's hints to a client about what a tool does. */
@@ -113,7 +113,9 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
     },
     prepare(args) {
       const parsed = definition.input.safeParse(args ?? {});
-      if (!parsed.success) throw invalidArguments(name, parsed.error);
+      if (!parsed.success) {
+        throw invalidArguments(name, parsed.error, Object.keys(jsonSchemas().input["properties"] ?? {}));
+      }
       return async (context) => {
         const reply = await definition.run(parsed.data, context);
         if ("errorText" in reply) return errorResult(reply.errorText, reply.error);
@@ -143,22 +145,4 @@ function withNotice(schema: JsonSchema, untrusted: readonly string[]): JsonSchem
 /** A result that tells a model what went wrong. */
 export function errorResult(text: string, error?: CallError): ToolRun {
   return { content: [{ type: "text", text }], isError: true, ...(error === undefined ? {} : { error }) };
-}
-
-const maxFaults = 20;
-/** Of an argument that a fault names; a client may have made it up. */
-const maxNameLength = 100;
-
-function invalidArguments(tool: string, error: z.ZodError): AppError {
-  const faults = error.issues.flatMap((issue) =>
-    issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => ({
-        argument: key.slice(0, maxNameLength),
-        message: "is not an argument of this tool",
-      }))
-      : [{ argument: issue.path.join(".") || "arguments", message: issue.message }]
-  );
-  const shown = faults.slice(0, maxFaults);
-  const list = shown.map(({ argument, message }) => `${argument}: ${message}`).join("; ");
-  return new AppError("invalid", `Cannot call ${tool}: ${list}`, { data: { faults: shown } });
 }
