@@ -28,6 +28,7 @@ import { forget } from "../tool_server/tools/forget.ts";
 import { getSchemaInfo } from "../tool_server/tools/get_schema_info.ts";
 import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
+import { toolsOffByDefault } from "../tool_server/tools/tool_kinds.ts";
 import { type CallReport, createRegistry, type RegistryOptions } from "../tool_server/tools/registry.ts";
 import type { WordsOptions } from "./answer_questions.ts";
 import type { OpenDatabase } from "./open_databases.ts";
@@ -85,6 +86,11 @@ export async function createToolServer(options: ToolServerOptions) {
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
   const answerer = words && (await import("./answer_questions.ts")).answerQuestions(words, guard, logger);
+  // what most servers do not offer is not loaded
+  const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
+  const care = isCareOffered
+    ? (await import("../tool_server/tools/care/care_tools.ts")).careTools({ directory })
+    : [];
   const account = options.audit && auditCalls(options.audit, guard.fingerprint);
   const registry = createRegistry({
     tools: [
@@ -101,6 +107,7 @@ export async function createToolServer(options: ToolServerOptions) {
       selectDatabase({ directory }),
       // rules remember nothing
       ...(words?.completion === undefined ? [] : [forget({ history: words.history })]),
+      ...care,
       logout({ endSession: options.endSession }),
     ].filter((tool) => options.offers("tools", tool.description.name)),
     scopesByTool: options.scopesByTool,

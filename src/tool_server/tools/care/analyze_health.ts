@@ -1,0 +1,167 @@
+import { z } from "zod";
+import { quoteIfNeeded } from "../../../postgres/sql_text.ts";
+import { createFence } from "../../../text/fence.ts";
+import { formatTsv } from "../../../text/tsv.ts";
+import { databaseArgument, type DatabaseDirectory } from "../database_directory.ts";
+import { defineTool, type Tool } from "../tool.ts";
+import { readFacts } from "./server_facts.ts";
+import { blockingCheck, longTransactionsCheck } from "./health/activity_checks.ts";
+import { bloatCheck } from "./health/bloat_check.ts";
+import { cacheCheck } from "./health/cache_check.ts";
+import { connectionCheck } from "./health/connection_check.ts";
+import { constraintCheck } from "./health/constraint_check.ts";
+import {
+  type HealthCheck,
+  type HealthCheckName,
+  healthCheckNames,
+  severities,
+} from "./health/health_check.ts";
+import { duplicateIndexesCheck, invalidIndexesCheck, unusedIndexesCheck } from "./health/index_checks.ts";
+import { replicationCheck } from "./health/replication_check.ts";
+import { sequenceCheck } from "./health/sequence_check.ts";
+import { vacuumCheck } from "./health/vacuum_check.ts";
+import { wraparoundCheck } from "./health/wraparound_check.ts";
+import { readOwn } from "./read_own.ts";
+
+/** Concerns of one check that are told; the rest is counted. */
+const maxConcerns = 20;
+
+const input = z.strictObject({
+  checks: z.array(z.enum(healthCheckNames)).min(1).optional().describe("Default: all."),
+  database: databaseArgument,
+});
+
+const concern = z.object({
+  check: z.enum(healthCheckNames),
+  severity: z.enum(severities),
+  object: z.string(),
+  figure: z.string(),
+  advice: z.string(),
+  sql: z.string().optional().describe("For a person to run."),
+});
+
+const checked = z.object({
+  name: z.enum(healthCheckNames),
+  status: z.enum(["ok", "concerns", "left_out", "failed"]),
+  summary: z.string().describe("The figures at a glance, or why there are none."),
+  unseen: z.string().optional().describe("What the role may not see, and the figures lack."),
+});
+
+const output = z.object({
+  database: z.string(),
+  concerns: z.array(concern),
+  not_shown: z.int().describe("Concerns beyond those listed."),
+  checks: z.array(checked),
+});
+
+type ToldConcern = z.infer<typeof concern>;
+type Checked = z.infer<typeof checked>;
+
+interface AnalyzeHealthOptions {
+  readonly directory: DatabaseDirectory;
+  /** Of transactions, as a part of what it is elsewhere; 1 where absent. */
+  readonly patience?: number;
+}
+
+export function analyzeHealth({ directory, patience }: AnalyzeHealthOptions): Tool {
+  const checks = new Map<HealthCheckName, HealthCheck>(
+    [
+      cacheCheck,
+      bloatCheck,
+      unusedIndexesCheck,
+      duplicateIndexesCheck,
+      invalidIndexesCheck,
+      constraintCheck,
+      wraparoundCheck,
+      longTransactionsCheck(patience),
+      blockingCheck,
+      replicationCheck,
+      sequenceCheck,
+      connectionCheck,
+      vacuumCheck,
+    ].map((check) => [check.name, check]),
+  );
+  return defineTool({
+    name: "analyze_health",
+    title: "Analyze a database's health",
+    description:
+      "Look for what is wrong with the database server itself: cache, bloat, indexes, locks, replication, " +
+      "vacuum and more, with what to do next. Use it when the database is slow or at risk, not for questions about data. " +
+      "Show the SQL that it proposes to a person; it is not run.",
+    input,
+    output,
+    untrusted: ["concerns", "checks"],
+    annotations: { idempotentHint: true },
+    async run({ checks: wanted = healthCheckNames, database: name }, context) {
+      const database = directory.resolve(context.principal, name);
+      const facts = await readFacts(database, context);
+      const concerns: ToldConcern[] = [];
+      const told: Checked[] = [];
+      let notShown = 0;
+      for (const name of healthCheckNames) {
+        const check = checks.get(name);
+        if (check === undefined || !wanted.includes(name)) continue;
+        if (check.needsAllStats && !facts.readsAllStats) {
+          told.push({ name, status: "left_out", summary: missingRights(facts.role) });
+          continue;
+        }
+        const rows = await readOwn(database, context, check.sql(facts));
+        if (!rows.ok) {
+          told.push({ name, status: "failed", summary: rows.reason });
+          continue;
+        }
+        const { summary, concerns: found, unseen } = check.examine(
+          rows.rows.map(([json]) => json ?? "null"),
+          facts,
+        );
+        notShown += Math.max(0, found.length - maxConcerns);
+        concerns.push(...found.slice(0, maxConcerns).map((each) => ({ check: name, ...each })));
+        told.push({
+          name,
+          status: found.length === 0 ? "ok" : "concerns",
+          summary,
+          ...(unseen !== undefined && { unseen }),
+        });
+      }
+      concerns.sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
+      return {
+        text: `Database: ${database.name}\n\n${headline(concerns, notShown)}\n` +
+          `${createFence().wrap(`${concernsTable(concerns)}${checksTable(told)}`)}` +
+          (concerns.some(({ sql }) => sql !== undefined) ? `\n${forPeople}` : ""),
+        data: { database: database.name, concerns, not_shown: notShown, checks: told },
+      };
+    },
+  });
+}
+
+const forPeople = "None of the SQL was run. Show it to a person who may run it, with what it locks.";
+
+function missingRights(role: string): string {
+  return `needs the rights of pg_monitor: GRANT pg_monitor TO ${quoteIfNeeded(role)};`;
+}
+
+function headline(concerns: readonly ToldConcern[], notShown: number): string {
+  const counts = severities.map((severity) =>
+    `${concerns.filter((each) => each.severity === severity).length} ${severity}`
+  );
+  return `Concerns: ${counts.join(", ")}${notShown === 0 ? "" : `; ${notShown} more not shown`}`;
+}
+
+function concernsTable(concerns: readonly ToldConcern[]): string {
+  if (concerns.length === 0) return "";
+  const rows = concerns.map((
+    { severity, check, object, figure, advice, sql = "" },
+  ) => [severity, check, object, figure, advice, sql]);
+  return `${formatTsv(["severity", "check", "object", "figure", "what to do", "sql"], rows)}\n\n`;
+}
+
+function checksTable(checks: readonly Checked[]): string {
+  return formatTsv(
+    ["check", "status", "summary"],
+    checks.map(({ name, status, summary, unseen }) => [
+      name,
+      status,
+      unseen === undefined ? summary : `${summary}; not in it: ${unseen}`,
+    ]),
+  );
+}

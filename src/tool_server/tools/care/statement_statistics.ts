@@ -1,0 +1,138 @@
+import { quoteIdentifier } from "../../../postgres/sql_text.ts";
+import type { Database } from "../../../postgres/database.ts";
+import type { CallContext } from "../../call_context.ts";
+import { readOwn } from "./read_own.ts";
+
+export const statementOrders = ["total_time", "mean_time", "calls", "rows", "io"] as const;
+
+export type StatementOrder = (typeof statementOrders)[number];
+
+/** What pg_stat_statements counts of one statement, in one database. */
+export interface StatementStatistics {
+  /** Absent where the extension does not tell it. */
+  readonly id: string | null;
+  readonly text: string;
+  readonly role: string | null;
+  readonly calls: number;
+  readonly totalMs: number;
+  readonly meanMs: number;
+  readonly rows: number;
+  /** Blocks of 8 kB, all that were asked for, and those of them that were not in the cache. */
+  readonly blocks: number;
+  readonly blocksRead: number;
+  readonly tempBlocks: number;
+  /** Of the time of all statements that the role sees, from 0 to 1. */
+  readonly share: number;
+}
+
+export type StatementsRead =
+  | {
+    readonly ok: true;
+    readonly statements: readonly StatementStatistics[];
+    readonly total: number;
+    /** False where those of other roles are left out, as the role may not read them. */
+    readonly ofAllRoles: boolean;
+    readonly role: string;
+  }
+  | { readonly ok: false; readonly why: "missing" | "not_loaded" | "failed"; readonly reason: string };
+
+// the extension may be older than the server, or newer: its columns tell
+const columnsSql = `
+select quote_ident(n.nspname), array_to_string(array(select a.attname from pg_attribute a
+    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), ' '),
+  current_user, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')::text
+from pg_extension e
+join pg_namespace n on n.oid = e.extnamespace
+join pg_class c on c.relnamespace = n.oid and c.relname = 'pg_stat_statements'
+where e.extname = 'pg_stat_statements'`;
+
+/**
+ * The statements of this database that pg_stat_statements has counted, the first by an order. Those of other databases on
+ * the server are never told: who may use one database need not know of another.
+ *
+ * @param options.isRead whether only what begins like a query is wanted
+ * @throws as {@linkcode readOwn}
+ */
+export async function readStatementStatistics(
+  database: Database,
+  context: CallContext,
+  { order, limit, isRead = false }: {
+    readonly order: StatementOrder;
+    readonly limit: number;
+    readonly isRead?: boolean;
+  },
+): Promise<StatementsRead> {
+  const found = await readOwn(database, context, columnsSql);
+  if (!found.ok) return { ok: false, why: "failed", reason: found.reason };
+  const [schema, columnList, role = "", readsAll] = found.rows[0] ?? [];
+  if (typeof schema !== "string") {
+    return { ok: false, why: "missing", reason: "the extension pg_stat_statements is not in this database" };
+  }
+  const columns = new Set(columnList?.split(" "));
+  const ofAllRoles = readsAll === "true";
+  const sql = statisticsSql(schema, columns, { order, ofAllRoles, isRead });
+  const result = await readOwn(database, context, sql, [String(limit)]);
+  if (!result.ok) {
+    const isUnloaded = result.reason.includes("shared_preload_libraries");
+    return { ok: false, why: isUnloaded ? "not_loaded" : "failed", reason: result.reason };
+  }
+  const rows = result.rows.map(([json]): StatementStatistics & { readonly found: number } =>
+    JSON.parse(json ?? "null")
+  );
+  return {
+    ok: true,
+    statements: rows.map(({ found: _found, ...statement }) => statement),
+    total: rows[0]?.found ?? 0,
+    ofAllRoles,
+    role: role ?? "",
+  };
+}
+
+function statisticsSql(
+  schema: string,
+  columns: ReadonlySet<string>,
+  { order, ofAllRoles, isRead }: {
+    readonly order: StatementOrder;
+    readonly ofAllRoles: boolean;
+    readonly isRead: boolean;
+  },
+): string {
+  const column = (...names: readonly string[]) => {
+    const name = names.find((each) => columns.has(each));
+    return name === undefined ? "0" : `s.${quoteIdentifier(name)}`;
+  };
+  // before 1.8 planning was not told apart
+  const time = column("total_exec_time", "total_time");
+  const read = `${column("shared_blks_read")} + ${column("local_blks_read")}`;
+  const written = `${column("shared_blks_written")} + ${column("local_blks_written")}`;
+  const temp = `${column("temp_blks_read")} + ${column("temp_blks_written")}`;
+  const orders: Readonly<Record<StatementOrder, string>> = {
+    total_time: "total",
+    mean_time: "total / greatest(calls, 1)",
+    calls: "calls",
+    rows: "rows",
+    io: "io",
+  };
+  const mine = ofAllRoles
+    ? ""
+    : "and s.userid = (select oid from pg_roles where rolname = current_user) and s.queryid is not null";
+  const reads = isRead ? "and ltrim(s.query, E' \\t\\n\\r(') ~* '^(select|with|values|table|/[*]|--)'" : "";
+  // one statement counts once, whether it was run at the top or inside of a function, and by whomever
+  return `
+select json_build_object('id', queryid::text, 'text', query, 'role', roles, 'calls', calls, 'totalMs', total,
+  'meanMs', total / greatest(calls, 1), 'rows', rows, 'blocks', blocks, 'blocksRead', blocks_read,
+  'tempBlocks', temp_blocks, 'share', total / greatest(sum(total) over (), 0.001), 'found', count(*) over ())
+from (
+  select s.queryid, min(s.query) as query, string_agg(distinct r.rolname, ', ') as roles, sum(s.calls)::float8 as calls,
+    sum(${time})::float8 as total, sum(s.rows)::float8 as rows,
+    sum(${column("shared_blks_hit")} + ${column("local_blks_hit")} + ${read})::float8 as blocks,
+    sum(${read})::float8 as blocks_read, sum(${temp})::float8 as temp_blocks,
+    sum(${read} + ${written} + ${temp})::float8 as io
+  from ${schema}.pg_stat_statements s
+  left join pg_roles r on r.oid = s.userid
+  where s.dbid = (select oid from pg_database where datname = current_database()) ${mine} ${reads}
+  group by s.queryid, case when s.queryid is null then s.query end
+) each
+order by ${orders[order]} desc, total desc, queryid
+limit $1::int`;
+}
