@@ -27,7 +27,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   llm: ["core", "text"],
   identity: ["core", "text", "postgres", "http", "audit"],
   rag_server: ["core", "text", "postgres", "llm", "identity", "audit", "http"],
-  tool_server: ["core", "text", "postgres", "llm", "identity", "audit", "http"],
+  tool_server: ["core", "text", "postgres", "llm", "identity", "audit", "http", "rag_server"],
   demo: ["core", "text", "config", "postgres", "llm"],
   doctor: belowDoctor,
   app: [...belowDoctor, "doctor"],
@@ -61,6 +61,12 @@ export function roomFault(fromFile: string, specifier: string): string | undefin
   if (allowed === undefined) return `Room "${from}" is not in the table of tools/lint_rooms.ts`;
   const to = roomOf(resolve(fromFile.replaceAll("\\", "/"), specifier));
   if (to === undefined) return `Room "${from}" imports "${specifier}" from outside src/`;
+  if (
+    from === "tool_server" && to === "rag_server" && !/\/mod\.ts$/.test(specifier) &&
+    !leafFile.test(specifier)
+  ) {
+    return 'Room "tool_server" may import from "rag_server" its mod.ts alone';
+  }
   if (to === from || allowed.includes(to)) return undefined;
   if (from === "config" && leafFile.test(specifier)) return undefined;
   return `Room "${from}" may not import from "${to}" (allowed: ${allowed.join(", ") || "nothing"})`;

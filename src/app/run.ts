@@ -22,7 +22,8 @@ import {
   waitBoundsOf,
 } from "./open_databases.ts";
 import type { Identities, Identity, OauthOptions } from "./open_identity.ts";
-import type { HttpServer } from "./serve_http.ts";
+import type { LatePipelines } from "./rag/late_pipelines.ts";
+import type { RunningRagServer } from "./rag/rag_server.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
 
@@ -143,7 +144,7 @@ export async function run(options: RunOptions): Promise<void> {
   if (!servesTools) void tellServiceManager(config.notify_socket, logger);
   // at the same time: otherwise one would take new requests while the other stops
   await Promise.all([
-    servesTools ? runToolServer(running) : undefined,
+    servesTools ? runToolServer(running, ragServer) : undefined,
     ragStopped?.then(() => {
       // else the tool server says so
       if (!servesTools) logger.info("stopping");
@@ -152,7 +153,7 @@ export async function run(options: RunOptions): Promise<void> {
   ]);
 }
 
-async function startRag(running: Running): Promise<HttpServer> {
+async function startRag(running: Running): Promise<RunningRagServer> {
   const { config, demo, databases, files, audit, logger } = running;
   const { startRagServer } = await import("./rag/rag_server.ts");
   const resource = resourceOf(config, "rag_server");
@@ -194,7 +195,7 @@ async function demoPipelines(config: Config, { list: [shop] }: OpenDatabases) {
 }
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
-async function runToolServer(running: Running): Promise<void> {
+async function runToolServer(running: Running, ragServer: RunningRagServer | undefined): Promise<void> {
   const { config, demo, databases, files, metrics, tracer, audit, incidents, logger } = running;
   const identity = config.http.enabled
     ? await openIdentity(running, config.http.auth, resourceOf(config, "tool_server"))
@@ -203,12 +204,15 @@ async function runToolServer(running: Running): Promise<void> {
     ? undefined
     : await (await import("./open_completion.ts")).openCompletion({ config, files, metrics, logger });
   using history = openHistory(config, logger);
+  await using late = ragServer === undefined ? await openLatePipelines(running) : undefined;
+  const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
     waitBounds: waitBoundsOf(config),
     words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
+    documents: pipelines && { pipelines: { ...pipelines, timeoutMs: config.server.request_timeout } },
     offers: (part, name) => offers(config.builtins, part, name),
     scopesByTool: scopesByTool(config.http.auth),
     endSession(id) {
@@ -235,11 +239,46 @@ async function runToolServer(running: Running): Promise<void> {
       void logStartupWarnings(toolServer.replaceDatabases(list), logger);
     });
   });
+  if (late !== undefined) running.onConfig(late.prepare);
+  if (pipelines !== undefined) running.onConfig(tellOfPipelines(config, toolServer));
   const serving = { ...running, toolServer, identity };
   if (!config.http.enabled) await runStdio(serving);
   else if (demo) await runDemo(serving);
   else await runHttp(serving);
   await warned;
+}
+
+/** The pipelines of a tool server that stands alone. */
+async function openLatePipelines(running: Running): Promise<LatePipelines | undefined> {
+  const { config, demo, databases, files, metrics, logger } = running;
+  if (!demo && config.pipelines.length === 0) {
+    running.onConfig(({ pipelines }) => {
+      if (pipelines.length > 0) logger.warn("Restart the server to offer tools for the first pipelines");
+      return Promise.resolve(undefined);
+    });
+    return undefined;
+  }
+  const { createLatePipelines } = await import("./rag/late_pipelines.ts");
+  const settings = demo ? await demoPipelines(config, databases) : { config };
+  return createLatePipelines({ ...settings, files, metrics, logger });
+}
+
+/** Which tools and documents there are for a caller follows from the pipelines. */
+function tellOfPipelines({ pipelines: first }: Config, { changes }: ToolServer): ApplyConfig {
+  let told = JSON.stringify(first);
+  return ({ pipelines }) =>
+    Promise.resolve(() => {
+      const now = JSON.stringify(pipelines);
+      if (now === told) return;
+      told = now;
+      changes.publish({ kind: "tools" });
+      changes.publish({ kind: "resources" });
+    });
+}
+
+/** Those that the RAG server of the process has opened. */
+function servedBy({ pipelines }: RunningRagServer) {
+  return { list: pipelines.list, open: () => Promise.resolve(pipelines) };
 }
 
 /** With those of every request: a refusal names all that a call needs, so that nobody is asked for them one by one. */

@@ -31,6 +31,7 @@ import { queryDatabase } from "../tool_server/tools/query_database.ts";
 import { toolsOffByDefault } from "../tool_server/tools/tool_kinds.ts";
 import { type CallReport, createRegistry, type RegistryOptions } from "../tool_server/tools/registry.ts";
 import type { WordsOptions } from "./answer_questions.ts";
+import type { DocumentsOptions } from "./document_tools.ts";
 import type { OpenDatabase } from "./open_databases.ts";
 import { watchPools } from "./watch_pools.ts";
 
@@ -40,6 +41,8 @@ export interface ToolServerOptions {
   readonly waitBounds: WaitBounds;
   /** Absent where requests in words are not answered. */
   readonly words: WordsOptions | undefined;
+  /** Absent where the configuration has neither pipelines nor an embedding provider. */
+  readonly documents?: DocumentsOptions | undefined;
   /** Says whether a built-in tool, resource or prompt is listed and may be used. */
   readonly offers: (part: "tools" | "resources" | "prompts", name: string) => boolean;
   /** Scopes that calls of a tool need. */
@@ -91,6 +94,8 @@ export async function createToolServer(options: ToolServerOptions) {
   const care = isCareOffered
     ? (await import("../tool_server/tools/care/care_tools.ts")).careTools({ directory })
     : [];
+  const documents = options.documents &&
+    (await import("./document_tools.ts")).documentTools(options.documents, directory);
   const account = options.audit && auditCalls(options.audit, guard.fingerprint);
   const registry = createRegistry({
     tools: [
@@ -108,6 +113,7 @@ export async function createToolServer(options: ToolServerOptions) {
       // rules remember nothing
       ...(words?.completion === undefined ? [] : [forget({ history: words.history })]),
       ...care,
+      ...documents?.tools ?? [],
       logout({ endSession: options.endSession }),
     ].filter((tool) => options.offers("tools", tool.description.name)),
     scopesByTool: options.scopesByTool,
@@ -119,7 +125,9 @@ export async function createToolServer(options: ToolServerOptions) {
   });
   return {
     registry,
-    resources: createResourceRegistry(),
+    resources: createResourceRegistry([
+      ...(documents !== undefined && options.offers("resources", "document") ? [documents.resources] : []),
+    ]),
     prompts: createPromptRegistry(),
     changes: createChanges(),
     inFlight,

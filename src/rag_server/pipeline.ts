@@ -14,10 +14,12 @@ import { ProviderError } from "../llm/provider_error.ts";
 import type { UsageCounter } from "../llm/usage_ledger.ts";
 import type { Database } from "../postgres/database.ts";
 import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
+import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
 import { rerankDocuments } from "./rerank_documents.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
+import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
 import { searchText } from "./search_text.ts";
 
 /** A named way from a question to an answer out of documents. */
@@ -35,6 +37,10 @@ export interface Pipeline extends AccessObject {
   answer(query: PipelineQuery): Promise<PipelineAnswer>;
   /** The same in parts, as `answer` throws. */
   stream(query: PipelineQuery): AsyncIterable<PipelineEvent>;
+  /** The documents for a question, the best first, without an answer. Throws as `answer`. */
+  findDocuments(query: PipelineQuery): Promise<readonly FoundDocument[]>;
+  /** A document by the key that `findDocuments` or an answer's source has; undefined where there is none. Throws as `answer`. */
+  readDocument(key: string, caller: SearchCaller): Promise<StoredDocument | undefined>;
   /** Reads the definitions of its tables, so that their faults show before the first query. Throws as `answer`. */
   check(signal: AbortSignal): Promise<void>;
   /** Pings its providers and its database. */
@@ -45,8 +51,13 @@ export interface Pipeline extends AccessObject {
   readonly usage: PipelineUsage;
 }
 
+/** A document with what its table says of it. */
+export interface FoundDocument extends Source, DocumentDetails {}
+
 /** A document that went into the prompt. */
 export interface Source {
+  /** By which `readDocument` finds it, as long as the configuration stays. */
+  readonly key: string;
   /** Absent where the table has no column for it. */
   readonly id?: string;
   readonly content: string;
@@ -126,11 +137,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   /** The documents for a question. @param usages gets what the embedding used */
   async function retrieve(
     { topN = options.topN, signal, span, filter, caller: asker, disableHybrid }: PipelineQuery,
+    retriever: Retriever,
     question: string,
     usages: Usage[],
   ): Promise<readonly RetrievedDocument[]> {
     const caller = asker === undefined ? {} : { caller: asker };
-    const retriever = await options.retriever(signal);
     if (filter !== undefined) await retriever.checkFilter(filter, { ...caller, signal });
     let embedded: Promise<Float32Array> | undefined;
     let embeddingMs = 0;
@@ -163,39 +174,46 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     return found;
   }
 
-  /** What a question comes to before a model is asked for an answer. */
-  async function prepare(query: PipelineQuery) {
-    const { signal, span, messages } = query;
+  /** The documents for a question, reranked where the pipeline reranks. */
+  async function find(query: PipelineQuery) {
+    const { signal, span, messages, onStage } = query;
     checkQuestionLength(query.query, tokenBudget);
+    onStage?.("retrieving");
     const question = searchText(query.query, messages);
     const usages: Usage[] = [];
-    let documents = await spanned(
-      span,
-      "retrieval",
-      (span) => retrieve({ ...query, span }, question, usages),
-    );
-    if (rerank !== undefined) {
-      const { topN = options.topN } = query;
-      const topK = Math.min(topN, rerank.topK ?? topN);
-      const request = { question, documents, topK, span, signal, logger };
-      const reranked = await timed(durations.rerank, () => rerankDocuments(rerank.provider, request));
-      documents = reranked.documents;
-      usages.push(reranked.usage);
-    }
+    const { documents, stored } = await spanned(span, "retrieval", async (span) => {
+      const retriever = await options.retriever(signal);
+      const documents = await retrieve({ ...query, span }, retriever, question, usages);
+      return { documents, stored: retriever.documents };
+    });
+    if (rerank === undefined) return { documents, stored, usages };
+    onStage?.("reranking");
+    const { topN = options.topN } = query;
+    const topK = Math.min(topN, rerank.topK ?? topN);
+    const request = { question, documents, topK, span, signal, logger };
+    const reranked = await timed(durations.rerank, () => rerankDocuments(rerank.provider, request));
+    usages.push(reranked.usage);
+    return { documents: reranked.documents, stored, usages };
+  }
+
+  /** What a question comes to before a model is asked for an answer. */
+  async function prepare(query: PipelineQuery) {
+    const { documents, stored, usages } = await find(query);
     const { systemPrompt } = options;
     const prompt = buildAnswerPrompt({
       question: query.query,
-      history: messages,
+      history: query.messages,
       documents,
       tokenBudget,
       systemPrompt,
     });
-    return { prompt, usages };
+    if (prompt.shown.length > 0) query.onStage?.("answering");
+    return { prompt, stored, usages };
   }
 
-  function resultOf({ prompt, usages }: Awaited<ReturnType<typeof prepare>>) {
+  function resultOf({ prompt, stored, usages }: Awaited<ReturnType<typeof prepare>>) {
     const tokensUsed = usages.reduce((sum, usage) => sum + usage.promptTokens + usage.completionTokens, 0);
-    return { sources: prompt.shown.map(sourceOf), tokensUsed };
+    return { sources: prompt.shown.map((document) => sourceOf(document, stored)), tokensUsed };
   }
 
   return {
@@ -231,6 +249,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       }
       yield { type: "done", ...resultOf(prepared) };
     },
+    async findDocuments(query) {
+      const { documents, stored } = await find(query);
+      const caller = query.caller === undefined ? {} : { caller: query.caller };
+      const details = await stored.detailsOf(documents, { ...caller, signal: query.signal });
+      return documents.map((document, at) => ({ ...sourceOf(document, stored), ...details[at] }));
+    },
+    async readDocument(key, caller) {
+      const { documents } = await options.retriever(caller.signal);
+      return await documents.read(key, caller);
+    },
     check: async (signal) => void await options.retriever(signal),
     ping: (signal) => options.database.ping(signal),
     async health() {
@@ -244,8 +272,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-function sourceOf({ id, content, score }: RetrievedDocument): Source {
-  return { ...(id !== undefined && { id }), content, score };
+function sourceOf(document: RetrievedDocument, { keyOf }: StoredDocuments): Source {
+  const { id, content, score } = document;
+  return { key: keyOf(document), ...(id !== undefined && { id }), content, score };
 }
 
 const longestPingMs = 5_000;

@@ -23,7 +23,12 @@ export interface PipelineQuery {
   readonly span?: Span | undefined;
   /** Aborts where the client leaves or the request's time is over. */
   readonly signal: AbortSignal;
+  /** Told of each stage as it begins; must not throw. */
+  readonly onStage?: (stage: QueryStage) => void;
 }
+
+/** What is done for a question, in this order; reranking only where the pipeline reranks. */
+export type QueryStage = "retrieving" | "reranking" | "answering";
 
 export interface Condition {
   /** A column's name, or a path into a JSONB column as in `meta->>kind` and `meta.owner.name`. */
@@ -42,7 +47,7 @@ export interface Filter {
 export type QueryRead =
   | {
     readonly kind: "query";
-    readonly query: Omit<PipelineQuery, "signal">;
+    readonly query: Omit<PipelineQuery, "signal" | "onStage">;
     readonly stream: boolean;
     /** Whether sources are asked for. */
     readonly includeSources: boolean;

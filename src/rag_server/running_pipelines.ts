@@ -119,7 +119,9 @@ function admitQueries(
     const gate = openGate();
     let toldAt = -Infinity;
 
-    async function begin({ caller, signal, span }: PipelineQuery): Promise<() => void> {
+    async function begin(
+      { caller, signal, span }: Pick<PipelineQuery, "caller" | "signal" | "span">,
+    ): Promise<() => void> {
       underWay++;
       try {
         const key = callerKey(readerFor(caller));
@@ -144,6 +146,22 @@ function admitQueries(
         const leave = await begin(query);
         try {
           return await pipeline.answer(query);
+        } finally {
+          leave();
+        }
+      },
+      async findDocuments(query) {
+        const leave = await begin(query);
+        try {
+          return await pipeline.findDocuments(query);
+        } finally {
+          leave();
+        }
+      },
+      async readDocument(key, caller) {
+        const leave = await begin(caller);
+        try {
+          return await pipeline.readDocument(key, caller);
         } finally {
           leave();
         }

@@ -18,6 +18,7 @@ export function auditCalls(
     // a call is accounted for whether or not its caller is still there
     const mark = sql === undefined ? undefined : await fingerprint(sql, { principal, signal: never });
     const database = text(data["database"]) ?? error?.database ?? text(given["database"]);
+    const pipeline = text(data["pipeline"]) ?? text(given["pipeline"]);
     const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
     audit.record({
       event: "tool_call",
@@ -27,6 +28,7 @@ export function auditCalls(
       ...(address === undefined ? {} : { address }),
       tool,
       ...(database === undefined ? {} : { database }),
+      ...(pipeline === undefined ? {} : { pipeline }),
       ...(mark === undefined ? {} : { fingerprint: mark }),
       ...(error?.sqlState === undefined ? {} : { sqlstate: error.sqlState }),
       ...(typeof rows === "number" ? { rows } : {}),

@@ -41,6 +41,13 @@ Deno.test("config may import files of kinds and limits from any room, and nothin
   assert.match(roomFault("/x/src/core/a.ts", "../llm/provider_kinds.ts") ?? "", /may not import from "llm"/);
 });
 
+Deno.test("the tool server imports the RAG server's face alone, and its kinds and limits", () => {
+  const tool = "/x/src/tool_server/tools/documents/a.ts";
+  assert.equal(roomFault(tool, "../../../rag_server/mod.ts"), undefined);
+  assert.equal(roomFault(tool, "../../../rag_server/query_limits.ts"), undefined);
+  assert.match(roomFault(tool, "../../../rag_server/pipeline.ts") ?? "", /its mod\.ts alone/);
+});
+
 Deno.test("a file of kinds or limits imports nothing", () => {
   for (const specifier of ["./provider.ts", "../core/app_error.ts", "zod", "node:path"]) {
     assert.match(roomFault("/x/src/llm/provider_kinds.ts", specifier) ?? "", /imports nothing/);

@@ -5,6 +5,7 @@ import { createCurrentRetriever } from "../../src/rag_server/search/current_retr
 import { openSearchedTable } from "../../src/rag_server/search/searched_table.ts";
 import type { Filter } from "../../src/rag_server/query.ts";
 import { createRetriever, type Retriever } from "../../src/rag_server/search/retriever.ts";
+import { noDocuments } from "./no_documents.ts";
 import { testWithPgvector } from "../support/database.ts";
 import { createSearchFixture } from "./search_fixture.ts";
 
@@ -25,6 +26,7 @@ function changing({ columns, look }: { columns: string[]; look?: () => Promise<v
       if (looks > 1) await look?.();
       const seen = [...columns];
       const retriever: Retriever = {
+        documents: noDocuments,
         checkFilter({ conditions: [condition] }) {
           const isKnown = seen.includes(condition?.column ?? "");
           return isKnown ? Promise.resolve() : Promise.reject(new AppError("invalid", "no such column"));

@@ -15,19 +15,16 @@ import { bodyTimeoutMs } from "../../http/request_body.ts";
 import { traceRequests } from "../../http/trace_requests.ts";
 import type { Authentication } from "../../identity/authentication.ts";
 import { createProtectedResource } from "../../identity/protected_resource.ts";
-import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
-import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { auditQueries } from "../../rag_server/audit_queries.ts";
 import { createRagRoutes, ragServerRoute } from "../../rag_server/api/rag_routes.ts";
 import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
-import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
+import type { RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
-import { logStartupWarnings, waitBoundsOf } from "../open_databases.ts";
 import type { HttpServer } from "../serve_http.ts";
 import { readTls, watchTls } from "../tls_files.ts";
 import { opennessWarning } from "./open_to_everyone.ts";
-import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
+import { servePipelines } from "./serve_pipelines.ts";
 
 export interface RagServerOptions {
   readonly config: Config;
@@ -57,8 +54,10 @@ export interface RagServerOptions {
   readonly logger: Logger;
 }
 
-/** A replaced set of pipelines ends so long after the longest time that its queries may take. */
-const retireMarginMs = 1_000;
+export interface RunningRagServer extends HttpServer {
+  readonly pipelines: RunningPipelines;
+  readonly prepare: ApplyConfig;
+}
 
 /**
  * Opens the pipelines, serves them, and replaces them when the configuration changes. The listener stays as it is.
@@ -66,79 +65,35 @@ const retireMarginMs = 1_000;
  */
 export async function startRagServer(
   options: RagServerOptions,
-): Promise<HttpServer & { readonly prepare: ApplyConfig }> {
+): Promise<RunningRagServer> {
   const { config, files, metrics = createServerMetrics(), logger } = options;
   await using opening = new AsyncDisposableStack();
-  const guard = await createStatementGuard();
-  const ledger = createUsageLedger();
-  // read at the start alone, as the log says of a change
-  const { max_connections, traces } = config;
-  const open = (config: Config) =>
-    openPipelines({
-      config: { ...config, max_connections, traces },
-      databaseOptions: options.databaseOptions,
-      guard,
-      ledger,
-      files,
-      metrics,
-      logger,
-    });
-  const first = await open(config);
-  const pipelines = opening.use(
-    createRunningPipelines(first, {
-      longestQueryMs: (config.server.request_timeout || Infinity) + retireMarginMs,
-      maxQueries: config.server.max_queries,
-      waitBounds: waitBoundsOf(config, config.server.request_timeout || Infinity),
-      waits: metrics.stage("rag_server", "queue"),
-      logger,
-    }),
-  );
-
-  const server = opening.use(await serve(pipelines, { ...options, metrics }));
-  void logStartupWarnings(first.list.map(({ database }) => database), logger);
-  warnOfFilters(config, logger);
+  const { databaseOptions } = options;
+  const served = opening.use(await servePipelines({ config, databaseOptions, files, metrics, logger }));
+  const { running } = served;
+  const server = opening.use(await serve(running, { ...options, metrics }));
   const openness = opennessWarning(config);
   if (openness !== undefined) logger.warn(`${openness.message}: ${openness.remedy}`);
   if (config.pipelines.length === 0) {
     logger.warn("The configuration has no pipelines: there is nothing to ask");
   }
-  let served = JSON.stringify([config.pipelines, config.vendors]);
-  // opened for a configuration that was not put in force, since another server could not take it
-  let unused: OpenPipelines | undefined;
-  async function closeUnused(): Promise<void> {
-    const set = unused;
-    unused = undefined;
-    await set?.[Symbol.asyncDispose]();
-  }
-  opening.defer(closeUnused);
   async function prepare(next: Config): Promise<() => void> {
-    await closeUnused();
-    const wanted = JSON.stringify([next.pipelines, next.vendors]);
-    if (wanted === served) return () => server.reload(next.server);
-    if (next.pipelines.length === 0) {
+    if (next.pipelines.length === 0 && running.list().length > 0) {
       throw new AppError("invalid", "Cannot serve a configuration without pipelines");
     }
-    const set = unused = await open(next);
+    const put = await served.prepare(next);
     return () => {
-      unused = undefined;
       server.reload(next.server);
-      pipelines.replace(set);
-      served = wanted;
+      put();
     };
   }
   const stack = opening.move();
-  return { url: server.url, prepare, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-/** A filter tells its caller whether a row meets it, whatever the row's columns are for: once for all pipelines. */
-function warnOfFilters({ pipelines }: Pick<Config, "pipelines">, logger: Logger): void {
-  const open = pipelines.filter(({ tables }) => tables.some((table) => table.filter_columns === undefined));
-  if (open.length === 0) return;
-  logger.warn(
-    "Requests may filter by every column of these pipelines' tables, and so find out values that no answer shows; " +
-      "name the columns for filters in pipelines[].tables[].filter_columns",
-    { pipelines: open.map(({ name }) => name).join(", ") },
-  );
+  return {
+    url: server.url,
+    pipelines: running,
+    prepare,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 /** Serves pipelines over HTTP or HTTPS. */

@@ -122,6 +122,7 @@ export function createCurrentRetriever(
     await untilAborted(look, signal);
     let opened = current ?? await flight.join(signal, reopen);
     return {
+      documents: opened.documents,
       async checkFilter(filter, caller) {
         opened = await fitting(opened, filter, caller);
       },

@@ -15,6 +15,7 @@ import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
 import { defaultFusion, type FusionKind } from "./fusion_kinds.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import type { SearchedTable } from "./searched_table.ts";
+import { createStoredDocuments, maxCharacters, type StoredDocuments } from "./stored_documents.ts";
 import { indexFor } from "./vector_index.ts";
 import { vectorSettings } from "./vector_search.ts";
 
@@ -52,6 +53,8 @@ export interface RetrieveRequest extends SearchCaller {
 }
 
 export interface Retriever {
+  /** Those of its tables. */
+  readonly documents: StoredDocuments;
   /**
    * Says whether a filter fits all tables, so that nothing is spent on a request that cannot be answered: a column that
    * only some of them have would let rows of the others through unseen.
@@ -71,9 +74,6 @@ export interface Retriever {
 
 /** Documents that may turn out to say the same as another, and are read to take its place. */
 const spareRows = 10;
-
-/** The most of each document that is read, from its beginning: sixteen times the characters of a prompt of 4,000 tokens. */
-const maxCharacters = 64_000;
 
 const defaultHybridTimeoutMs = 5_000;
 
@@ -235,6 +235,7 @@ export function createRetriever(
   }
 
   return {
+    documents: createStoredDocuments({ database, tables: tables.map(({ table }) => table), logger }),
     checkFilter: (filter, caller) => checkFilter(database, tables.map(({ table }) => table), filter, caller),
     async retrieve(request) {
       const planned = tables.map((searched) => plan(searched, request));

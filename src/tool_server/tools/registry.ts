@@ -62,15 +62,18 @@ export function createRegistry(options: RegistryOptions): Registry {
   const byName = new Map(offered.map((each) => [each.name, each]));
   const listed = offered.filter(({ tool }) => !tool.hidden);
   const descriptions = listed.map(({ tool }) => tool.description);
+  const lists = new Map<string, readonly ToolDescription[]>();
+  const visible = (principal: Principal) =>
+    visibleTo(principal, listed).filter((tool) => isFor(tool, principal));
 
   /** @throws {AppError} `invalid`, the same for a tool that does not exist and one that is hidden; `forbidden` */
   function find(name: string, principal: Principal): Tool {
     const found = byName.get(name);
     const access = found && accessTo(principal, found);
-    if (found === undefined || access === undefined || access.kind === "hidden") {
+    if (found === undefined || access === undefined || access.kind === "hidden" || !isFor(found, principal)) {
       onEnded("", "invalid", 0);
       const shown = name.slice(0, 100);
-      const hint = didYouMean(shown, visibleTo(principal, listed).map(({ name }) => name));
+      const hint = didYouMean(shown, visible(principal).map(({ name }) => name));
       throw new AppError(
         "invalid",
         `Cannot call tool ${JSON.stringify(shown)}: there is no such tool${hint}`,
@@ -115,9 +118,13 @@ export function createRegistry(options: RegistryOptions): Registry {
 
   return {
     listTools(principal) {
-      const visible = visibleTo(principal, listed);
-      // one and the same list for all who see all of them: its JSON is made once
-      return visible.length === listed.length ? descriptions : visible.map(({ tool }) => tool.description);
+      const tools = visible(principal);
+      if (tools.length === listed.length) return descriptions;
+      // one and the same list for all who see the same: its JSON is made once
+      const key = tools.map(({ name }) => name).join(" ");
+      const known = lists.get(key) ?? tools.map(({ tool }) => tool.description);
+      if (lists.size < maxLists) lists.set(key, known);
+      return known;
     },
 
     async callTool(name, args, context) {
@@ -138,6 +145,13 @@ export function createRegistry(options: RegistryOptions): Registry {
       return result;
     },
   };
+}
+
+/** Rights divide callers into few groups. */
+const maxLists = 100;
+
+function isFor({ tool }: OfferedTool, principal: Principal): boolean {
+  return tool.isFor?.(principal) ?? true;
 }
 
 interface OfferedTool extends AccessObject {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Principal } from "../../core/principal.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CallContext } from "../call_context.ts";
 import type { JsonObject, ResourceLink, ToolContent } from "../content.ts";
@@ -42,6 +43,8 @@ export interface Tool {
   readonly description: ToolDescription;
   /** Left out of the list: for programs, not for models. */
   readonly hidden: boolean;
+  /** Whether there is anything for a principal to use it on; a tool without that does not exist for them. Absent: always. */
+  readonly isFor?: ((principal: Principal) => boolean) | undefined;
   /**
    * Checks the arguments against the input schema and returns the call that is ready to run.
    * @throws {AppError} `invalid`, naming each argument that does not fit.
@@ -74,6 +77,7 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   readonly untrusted?: readonly (keyof z.input<Output> & string)[];
   readonly annotations?: ToolAnnotations;
   readonly hidden?: boolean;
+  readonly isFor?: (principal: Principal) => boolean;
   run(args: z.output<Input>, context: CallContext): Promise<ToolReply<z.input<Output>>>;
 }
 
@@ -82,7 +86,13 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
  * went wrong, or, to a client that can ask, a question to its user.
  */
 export type ToolReply<Data> =
-  | { readonly text: string; readonly data: Data; readonly links?: readonly ResourceLink[] }
+  | {
+    readonly text: string;
+    readonly data: Data;
+    readonly links?: readonly ResourceLink[];
+    /** Texts of their own after the first, for a model, where a shape from elsewhere has no place for them. */
+    readonly notes?: readonly string[];
+  }
   | { readonly errorText: string; readonly error?: CallError }
   | { readonly ask: UserQuestion };
 
@@ -99,6 +109,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
     };
   return {
     hidden: definition.hidden ?? false,
+    isFor: definition.isFor,
     description: {
       name,
       title,
@@ -123,7 +134,11 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
         const data = reply.data as Readonly<Record<string, unknown>>;
         const given = untrusted.filter((field) => data[field] !== undefined);
         return {
-          content: [{ type: "text", text: reply.text }, ...reply.links ?? []],
+          content: [
+            { type: "text", text: reply.text },
+            ...(reply.notes ?? []).map((text) => ({ type: "text" as const, text })),
+            ...reply.links ?? [],
+          ],
           structuredContent: given.length === 0 ? data : { data_notice: dataNotice(given), ...data },
         };
       };

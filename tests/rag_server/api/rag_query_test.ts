@@ -5,7 +5,8 @@ import type { PipelineEvent } from "../../../src/rag_server/pipeline.ts";
 import { chunk, createHandbook, done, stream } from "./rag_handbook.ts";
 import { script } from "./scripted_pipelines.ts";
 
-const sources = [{ id: "42", content: "Rotate the logs.", score: 0.5 }, {
+const sources = [{ key: "1-42", id: "42", content: "Rotate the logs.", score: 0.5 }, {
+  key: "1~0",
   content: "Without an id.",
   score: 0.25,
 }];

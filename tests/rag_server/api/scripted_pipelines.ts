@@ -45,6 +45,8 @@ export function scriptedPipeline(
     check: () => Promise.resolve(),
     ping: () => Promise.resolve(),
     health: () => Promise.resolve({ name, embedding: reachable, completion: reachable, database: reachable }),
+    findDocuments: () => Promise.resolve([]),
+    readDocument: () => Promise.resolve(undefined),
     stream,
     async answer(query) {
       let answer = "";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { AppError } from "../../../src/core/app_error.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
+import { noDocuments } from "../no_documents.ts";
 import { createCurrentRetriever } from "../../../src/rag_server/search/current_retriever.ts";
 import { openSearchedTable } from "../../../src/rag_server/search/searched_table.ts";
 import {
@@ -33,6 +34,7 @@ function numbered(results: readonly ("works" | "fails" | "breaks" | "changed" | 
       if (result === "hangs") return new Promise<never>(() => {});
       if (result === "fails") return Promise.reject(new AppError("unavailable", "Cannot connect"));
       const retriever: Retriever = {
+        documents: noDocuments,
         checkFilter: () => Promise.resolve(),
         retrieve: () =>
           result === "breaks" || result === "changed"
@@ -102,7 +104,11 @@ Deno.test("a provider that fails during a search is no reason to look at the tab
     pipeline: "docs",
     open() {
       opened++;
-      return Promise.resolve({ checkFilter: () => Promise.resolve(), retrieve: () => Promise.reject(error) });
+      return Promise.resolve({
+        documents: noDocuments,
+        checkFilter: () => Promise.resolve(),
+        retrieve: () => Promise.reject(error),
+      });
     },
     now: () => 0,
     logger: silentLogger,

@@ -1,0 +1,100 @@
+import type { Config, PipelineConfig } from "../../config/mod.ts";
+import type { FileWatch } from "../../core/files/watch_files.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import { createUsageLedger } from "../../llm/usage_ledger.ts";
+import type { DatabaseOptions } from "../../postgres/database_options.ts";
+import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
+import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
+import { logStartupWarnings, waitBoundsOf } from "../open_databases.ts";
+import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
+
+export interface ServePipelinesOptions {
+  readonly config: Config;
+  /** For pipelines whose database the configuration does not name. */
+  readonly databaseOptions?: ((pipeline: PipelineConfig) => DatabaseOptions | undefined) | undefined;
+  readonly files: FileWatch;
+  readonly metrics: ServerMetrics;
+  readonly logger: Logger;
+}
+
+/** The pipelines that both servers answer from. */
+export interface ServedPipelines extends AsyncDisposable {
+  readonly running: RunningPipelines;
+  /**
+   * Opens the pipelines of a configuration that has changed; what it returns puts them in force. Those of a call before
+   * that were not put in force are closed.
+   */
+  prepare(next: Config): Promise<() => void>;
+}
+
+/** A replaced set of pipelines ends so long after the longest time that its queries may take. */
+const retireMarginMs = 1_000;
+
+/** Opens the pipelines of a configuration, and replaces them when it changes. */
+export async function servePipelines(options: ServePipelinesOptions): Promise<ServedPipelines> {
+  const { config, files, metrics, logger } = options;
+  await using opening = new AsyncDisposableStack();
+  const guard = await createStatementGuard();
+  const ledger = createUsageLedger();
+  // read at the start alone, as the log says of a change
+  const { max_connections, traces } = config;
+  const open = (config: Config) =>
+    openPipelines({
+      config: { ...config, max_connections, traces },
+      databaseOptions: options.databaseOptions,
+      guard,
+      ledger,
+      files,
+      metrics,
+      logger,
+    });
+  const first = await open(config);
+  const running = opening.use(
+    createRunningPipelines(first, {
+      longestQueryMs: (config.server.request_timeout || Infinity) + retireMarginMs,
+      maxQueries: config.server.max_queries,
+      waitBounds: waitBoundsOf(config, config.server.request_timeout || Infinity),
+      waits: metrics.stage("rag_server", "queue"),
+      logger,
+    }),
+  );
+  void logStartupWarnings(first.list.map(({ database }) => database), logger);
+  warnOfFilters(config, logger);
+  let served = JSON.stringify([config.pipelines, config.vendors]);
+  // opened for a configuration that was not put in force, since another server could not take it
+  let unused: OpenPipelines | undefined;
+  async function closeUnused(): Promise<void> {
+    const set = unused;
+    unused = undefined;
+    await set?.[Symbol.asyncDispose]();
+  }
+  opening.defer(closeUnused);
+  const stack = opening.move();
+  return {
+    running,
+    async prepare(next) {
+      await closeUnused();
+      const wanted = JSON.stringify([next.pipelines, next.vendors]);
+      if (wanted === served) return () => {};
+      const set = unused = await open(next);
+      return () => {
+        unused = undefined;
+        running.replace(set);
+        served = wanted;
+      };
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** A filter tells its caller whether a row meets it, whatever the row's columns are for: once for all pipelines. */
+function warnOfFilters({ pipelines }: Pick<Config, "pipelines">, logger: Logger): void {
+  const open = pipelines.filter(({ tables }) => tables.some((table) => table.filter_columns === undefined));
+  if (open.length === 0) return;
+  logger.warn(
+    "Requests may filter by every column of these pipelines' tables, and so find out values that no answer shows; " +
+      "name the columns for filters in pipelines[].tables[].filter_columns",
+    { pipelines: open.map(({ name }) => name).join(", ") },
+  );
+}

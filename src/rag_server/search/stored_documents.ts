@@ -1,0 +1,234 @@
+import { Buffer } from "node:buffer";
+import { AppError } from "../../core/app_error.ts";
+import type { Logger } from "../../core/logger.ts";
+import { readerFor } from "../../core/principal.ts";
+import { sha256 } from "../../core/sha256.ts";
+import type { Database } from "../../postgres/database.ts";
+import type { Row } from "../../postgres/read/portal.ts";
+import {
+  arrayText,
+  identifierSql,
+  joinSql,
+  nameOf,
+  renderSql,
+  sql,
+  type SqlText,
+  verbatim,
+} from "../../postgres/sql_text.ts";
+import type { SearchCaller } from "../filter/check_filter.ts";
+import type { RetrievedDocument } from "./candidate.ts";
+import type { ColumnType } from "./column_type.ts";
+import type { DocumentTable } from "./document_table.ts";
+import { trimmedSql } from "./vector_search.ts";
+
+/** What a table says of a document besides its text, in the columns that ingested tables have, and `url`. */
+export interface DocumentDetails {
+  readonly title?: string;
+  /** A file's path, for example. */
+  readonly source?: string;
+  /** Where the document itself stands; http or https. */
+  readonly url?: string;
+  /** Of a chunk in its source, from 0. */
+  readonly position?: number;
+}
+
+export interface StoredDocument extends DocumentDetails {
+  /** Cut off where it is longer than a search reads. */
+  readonly text: string;
+}
+
+/** The documents of a pipeline's tables one by one. */
+export interface StoredDocuments {
+  /** A name for a document that `read` finds it by: letters, digits and `-._~` alone. */
+  keyOf(document: Pick<RetrievedDocument, "table" | "id" | "content">): string;
+  /** In the documents' order; empty where a table has nothing to say, or does not let the role read it. */
+  detailsOf(
+    documents: readonly Pick<RetrievedDocument, "table" | "id">[],
+    caller: SearchCaller,
+  ): Promise<readonly DocumentDetails[]>;
+  /**
+   * Undefined where the key names no row that a search could find: the table's own filter holds here too.
+   * @throws {AppError} as a search does, but never `invalid`
+   */
+  read(key: string, caller: SearchCaller): Promise<StoredDocument | undefined>;
+}
+
+/** The most of each document that is read, from its beginning: sixteen times the characters of a prompt of 4,000 tokens. */
+export const maxCharacters = 64_000;
+
+/** Rows that one id may stand for, as those of a view. */
+const maxRows = 50;
+
+/** To look for a text without an id, every row is read. */
+const scanTimeoutMs = 5_000;
+
+export function createStoredDocuments(
+  { database, tables, logger }: {
+    readonly database: Database;
+    /** In the pipeline's order. */
+    readonly tables: readonly DocumentTable[];
+    readonly logger: Logger;
+  },
+): StoredDocuments {
+  async function rowsOf(statement: SqlText, { caller, signal }: SearchCaller, timeoutMs?: number) {
+    const result = await database.read({
+      principal: readerFor(caller),
+      trusted: true,
+      signal,
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...renderSql(statement),
+    });
+    if (result.ok) return result.rows;
+    signal.throwIfAborted();
+    // an id that is none of the column's type
+    if (result.error.sqlState?.startsWith("22")) return [];
+    const { kind, sqlState } = result.error;
+    throw kind === "timeout"
+      ? new AppError("timeout", "Cannot read the document: it took too long")
+      : new AppError("upstream", "Cannot read the document: the database reported an error", {
+        ...(sqlState !== undefined && { data: { sqlState } }),
+      });
+  }
+
+  /** By the ids' texts. */
+  async function detailsIn(table: DocumentTable, ids: readonly string[], caller: SearchCaller) {
+    const names = detailColumns(table);
+    if (!table.key.isId || names.length === 0) return new Map<string, DocumentDetails>();
+    const key = identifierSql(table.key.name);
+    const columns = joinSql(names.map((name) => sql`${identifierSql(name)}::text`), ", ");
+    const statement = sql`SELECT ${key}::text, ${columns} FROM ${verbatim(table.relation)} AS source
+      WHERE ${table.filter ?? verbatim("true")}
+        AND ${key} = ANY(${arrayText(ids)}::${verbatim(table.key.type)}[])`;
+    try {
+      const rows = await rowsOf(statement, caller);
+      return new Map(rows.map(([id, ...values]) => [id ?? "", detailsFrom(names, values)]));
+    } catch (error) {
+      caller.signal.throwIfAborted();
+      // a role may read the text of a table and not its other columns; the text is what was asked for
+      logger.warn("Documents are shown without titles: their columns cannot be read", {
+        table: table.name,
+        error,
+      });
+      return new Map<string, DocumentDetails>();
+    }
+  }
+
+  async function readFrom(table: DocumentTable, reference: Reference, caller: SearchCaller) {
+    const { key, textColumn, relation, filter } = table;
+    if (key.isId !== (reference.kind === "id")) return undefined;
+    const text = `${textColumn}::text`;
+    const isMeant = reference.kind === "id"
+      ? sql`${identifierSql(key.name)} = ${reference.value}::${verbatim(key.type)}`
+      : sql`encode(sha256(convert_to(${
+        verbatim(trimmedSql(`left(${text}, ${maxCharacters})`))
+      }, 'UTF8')), 'hex') = ${reference.value}`;
+    const rows = await rowsOf(
+      sql`SELECT left(${verbatim(text)}, ${verbatim(String(maxCharacters))})
+        FROM ${verbatim(relation)} AS source WHERE ${filter ?? verbatim("true")} AND ${isMeant}
+        ${verbatim(detailColumns(table).includes("position") ? "ORDER BY position" : "")} LIMIT ${
+        reference.kind === "id" ? maxRows : 1
+      }`,
+      caller,
+      reference.kind === "id" ? undefined : scanTimeoutMs,
+    );
+    const texts = rows.flatMap(([text]) => text ?? []).filter((text) => text.trim() !== "");
+    if (texts.length === 0) return undefined;
+    const found = reference.kind === "id" ? await detailsIn(table, [reference.value], caller) : undefined;
+    const [details = {}] = found?.values() ?? [];
+    return { text: texts.join("\n\n").slice(0, maxCharacters), ...details };
+  }
+
+  return {
+    keyOf({ table, id, content }) {
+      const place = tables.findIndex(({ name }) => name === table) + 1;
+      if (id === undefined) return `${place}~${sha256(trimmed(content))}`;
+      return plainId.test(id) ? `${place}-${id}` : `${place}.${Buffer.from(id).toString("base64url")}`;
+    },
+    async detailsOf(documents, caller) {
+      const idsByTable = Map.groupBy(
+        documents.filter(({ id }) => id !== undefined),
+        (document) => document.table,
+      );
+      const found = new Map(
+        await Promise.all([...idsByTable].map(async ([name, members]) => {
+          const table = tables.find((candidate) => candidate.name === name);
+          const ids = members.flatMap(({ id }) => id ?? []);
+          return [name, table && await detailsIn(table, ids, caller)] as const;
+        })),
+      );
+      return documents.map(({ table, id }) => found.get(table)?.get(id ?? "") ?? {});
+    },
+    async read(key, caller) {
+      const reference = readKey(key);
+      const named = reference && tables[reference.place - 1];
+      if (reference === undefined || named === undefined) return undefined;
+      // a pipeline may have a table twice, each time with rows of its own
+      for (const table of tables.filter(({ name }) => name === named.name)) {
+        const found = await readFrom(table, reference, caller);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
+  };
+}
+
+interface Reference {
+  /** Of the table among the pipeline's, from 1. */
+  readonly place: number;
+  /** A document without an id is known by a hash of its text. */
+  readonly kind: "id" | "hash";
+  readonly value: string;
+}
+
+const plainId = /^[A-Za-z0-9_-]{1,200}$/;
+
+function readKey(key: string): Reference | undefined {
+  const [, place, mark, value] = /^([1-9]\d{0,3})([-.~])([A-Za-z0-9_-]{1,4000})$/.exec(key) ?? [];
+  if (place === undefined || value === undefined) return undefined;
+  const decoded = mark === "." ? Buffer.from(value, "base64url").toString() : value;
+  // PostgreSQL has no place for it
+  if (decoded.includes("\0")) return undefined;
+  return { place: Number(place), kind: mark === "~" ? "hash" : "id", value: decoded };
+}
+
+/** As {@linkcode trimmedSql} does. */
+function trimmed(text: string): string {
+  return text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
+}
+
+type DetailName = keyof DocumentDetails;
+
+const textKinds: readonly ColumnType["kind"][] = ["text"];
+const detailKinds: readonly (readonly [DetailName, readonly ColumnType["kind"][]])[] = [
+  ["title", textKinds],
+  ["source", textKinds],
+  ["url", textKinds],
+  ["position", ["smallint", "integer", "bigint"]],
+];
+
+/** The columns for details that a table has. */
+function detailColumns({ columns, textColumn }: DocumentTable): DetailName[] {
+  return detailKinds.flatMap(([name, kinds]) => {
+    const column = columns.get(name);
+    return column !== undefined && kinds.includes(column.kind) && name !== nameOf(textColumn) ? [name] : [];
+  });
+}
+
+function detailsFrom(names: readonly DetailName[], values: Row): DocumentDetails {
+  const valueOf = (name: DetailName) => {
+    const value = values[names.indexOf(name)] ?? "";
+    return value.trim() === "" ? undefined : value;
+  };
+  const [title, source, url, position] = detailKinds.map(([name]) => valueOf(name));
+  const own = [url, source].find((address) => address !== undefined && isWebAddress(address));
+  return {
+    ...(title !== undefined && { title }),
+    ...(source !== undefined && { source }),
+    ...(own !== undefined && { url: own }),
+    ...(position !== undefined && { position: Number(position) }),
+  };
+}
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text) && URL.canParse(text);
+}

@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { AppError } from "../../../core/app_error.ts";
+import type { QueryStage } from "../../../rag_server/mod.ts";
+import { logics, operators } from "../../../rag_server/filter/filter_kinds.ts";
+import { queryLimits } from "../../../rag_server/query_limits.ts";
+import { createFence } from "../../../text/fence.ts";
+import { defineTool, type Tool } from "../tool.ts";
+import { documentId, documentUri } from "./document_address.ts";
+import { questionArgument } from "./document_arguments.ts";
+import { documentTitle } from "./document_title.ts";
+import type { PipelineDirectory } from "./pipeline_directory.ts";
+
+// what JSON Schema says here is for models; the RAG server's own rules check the whole
+const filter = z.strictObject({
+  conditions: z.array(z.strictObject({
+    column: z.string(),
+    operator: z.enum(operators),
+    value: z.unknown().optional(),
+  })).min(1).max(queryLimits.conditions),
+  logic: z.enum(logics).optional(),
+});
+
+const message = z.strictObject({ role: z.enum(["user", "assistant"]), content: z.string() });
+
+const input = z.strictObject({
+  question: questionArgument,
+  pipeline: z.string().min(1).max(1_000).optional().describe(
+    "Name; not needed where there is one. An error lists them.",
+  ),
+  filter: filter.optional().describe("Which documents to use."),
+  top_n: z.int().min(1).max(queryLimits.topN).optional().describe("Documents to read."),
+  messages: z.array(message).max(queryLimits.messages).optional().describe("Earlier turns."),
+});
+
+const output = z.object({
+  pipeline: z.string(),
+  answer: z.string(),
+  sources: z.array(z.object({
+    id: z.string().describe("For fetch."),
+    title: z.string(),
+    url: z.string(),
+    score: z.number(),
+  })).optional().describe("The documents that were read; absent where the pipeline does not show them."),
+  tokens_used: z.int(),
+});
+
+/** How far an answer is where a stage begins, of `stages`. */
+const begunStages: Readonly<Record<QueryStage, number>> = { retrieving: 0, reranking: 1, answering: 2 };
+const stages = 3;
+
+export function askPipeline(pipelines: PipelineDirectory): Tool {
+  return defineTool({
+    name: "ask_pipeline",
+    title: "Ask a pipeline",
+    description:
+      "Have a question answered from the documents of a pipeline, by its own model, with the sources. Use it " +
+      "where texts hold the answer; for rows and figures use query_database.",
+    input,
+    output,
+    untrusted: ["answer", "sources"],
+    annotations: { openWorldHint: true },
+    isFor: (principal) => pipelines.granted(principal).length > 0,
+    async run({ pipeline: name, question, filter, top_n, messages }, context) {
+      const entry = pipelines.resolve(context.principal, name);
+      const { readQuery } = await import("../../../rag_server/mod.ts");
+      const read = readQuery(JSON.stringify({ query: question, filter, top_n, messages }));
+      if (read.kind === "fault") throw new AppError("invalid", `Cannot call ask_pipeline: ${read.message}`);
+      const { principal: caller, span, client } = context;
+      const { answer, sources, tokensUsed, isShown } = await pipelines.use(
+        entry,
+        context,
+        async (pipeline, signal) => ({
+          ...await pipeline.answer({
+            ...read.query,
+            caller,
+            signal,
+            ...(span && { span }),
+            onStage: (stage) => client?.notifyProgress?.(begunStages[stage], stages, stage),
+          }),
+          isShown: pipeline.allowsSources,
+        }),
+      );
+      const shown = sources.map((source) => {
+        const address = { pipeline: entry.name, key: source.key };
+        return {
+          id: documentId(address),
+          title: documentTitle(source),
+          url: documentUri(address),
+          score: source.score,
+        };
+      });
+      const list = shown.map(({ id, title }) => `${id}\t${title}`).join("\n");
+      const listed = isShown && shown.length > 0 ? `\n\nSources (id for fetch, title):\n${list}` : "";
+      return {
+        text: `Pipeline: ${entry.name}\n\n${createFence().wrap(`${answer}${listed}`)}`,
+        data: {
+          pipeline: entry.name,
+          answer,
+          ...(isShown && { sources: shown }),
+          tokens_used: tokensUsed,
+        },
+        links: isShown
+          ? shown.map(({ title, url }) => ({
+            type: "resource_link" as const,
+            uri: url,
+            name: title,
+            mimeType: "text/plain",
+          }))
+          : [],
+      };
+    },
+  });
+}
