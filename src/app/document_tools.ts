@@ -1,22 +1,43 @@
 import { documentResources } from "../tool_server/resources/document_resources.ts";
+import type { ResourceSource } from "../tool_server/resources/resource.ts";
 import type { DatabaseDirectory } from "../tool_server/tools/database_directory.ts";
 import { askPipeline } from "../tool_server/tools/documents/ask_pipeline.ts";
+import type { Embedding } from "../tool_server/tools/documents/embedding.ts";
 import { fetchDocument } from "../tool_server/tools/documents/fetch.ts";
+import { generateEmbedding } from "../tool_server/tools/documents/generate_embedding.ts";
 import {
   createPipelineDirectory,
   type Pipelines,
 } from "../tool_server/tools/documents/pipeline_directory.ts";
 import { searchDocuments } from "../tool_server/tools/documents/search.ts";
+import { searchKnowledgebase } from "../tool_server/tools/documents/search_knowledgebase.ts";
+import type { Tool } from "../tool_server/tools/tool.ts";
 
 export interface DocumentsOptions {
-  readonly pipelines: Pipelines;
+  /** Absent where the configuration has none. */
+  readonly pipelines?: Pipelines | undefined;
+  /** The pipeline that `search_knowledgebase` searches; absent: there is no such tool. */
+  readonly knowledgebase?: string | undefined;
+  /** Absent where no provider is configured. */
+  readonly embedding?: Embedding | undefined;
 }
 
-/** The tools over documents, and the resources that they lead to. */
-export function documentTools(options: DocumentsOptions, _directory: DatabaseDirectory) {
-  const pipelines = createPipelineDirectory(options.pipelines);
+/** The tools over documents and vectors, and the resources that they lead to. */
+export function documentTools(
+  { pipelines, knowledgebase, embedding }: DocumentsOptions,
+  _directory: DatabaseDirectory,
+): { readonly tools: readonly Tool[]; readonly resources: readonly ResourceSource[] } {
+  const ofVectors = embedding === undefined ? [] : [generateEmbedding(embedding)];
+  if (pipelines === undefined) return { tools: ofVectors, resources: [] };
+  const directory = createPipelineDirectory(pipelines);
   return {
-    tools: [askPipeline(pipelines), searchDocuments(pipelines), fetchDocument(pipelines)],
-    resources: documentResources(pipelines),
+    tools: [
+      askPipeline(directory),
+      searchDocuments(directory),
+      fetchDocument(directory),
+      ...(knowledgebase === undefined ? [] : [searchKnowledgebase(directory, knowledgebase)]),
+      ...ofVectors,
+    ],
+    resources: [documentResources(directory)],
   };
 }

@@ -206,13 +206,20 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
   using history = openHistory(config, logger);
   await using late = ragServer === undefined ? await openLatePipelines(running) : undefined;
   const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
+  await using embedding = config.embedding === undefined
+    ? undefined
+    : (await import("./open_embedding.ts")).openEmbedding({ config, files, metrics, logger });
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   await using toolServer = await createToolServer({
     databases: databases.list,
     maxConnections: config.max_connections,
     waitBounds: waitBoundsOf(config),
     words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
-    documents: pipelines && { pipelines: { ...pipelines, timeoutMs: config.server.request_timeout } },
+    documents: pipelines === undefined && embedding === undefined ? undefined : {
+      pipelines: pipelines && { ...pipelines, timeoutMs: config.server.request_timeout },
+      knowledgebase: config.knowledgebase?.enabled === false ? undefined : config.knowledgebase?.pipeline,
+      embedding,
+    },
     offers: (part, name) => offers(config.builtins, part, name),
     scopesByTool: scopesByTool(config.http.auth),
     endSession(id) {

@@ -126,7 +126,7 @@ export async function createToolServer(options: ToolServerOptions) {
   return {
     registry,
     resources: createResourceRegistry([
-      ...(documents !== undefined && options.offers("resources", "document") ? [documents.resources] : []),
+      ...(options.offers("resources", "document") ? documents?.resources ?? [] : []),
     ]),
     prompts: createPromptRegistry(),
     changes: createChanges(),

@@ -12,7 +12,20 @@ const deprecatedSettings: Readonly<Record<string, string>> = {
   "secret_file":
     "Postern encrypts no passwords; give them as databases[].password, POSTERN_DB_PASSWORD or ~/.pgpass",
   "trace_file": "use log.level: debug and log.format: json instead",
-  "knowledgebase": "there is no documentation search; use a pipeline over a table of documents instead",
+  ...Object.fromEntries(
+    [
+      "database_path",
+      "embedding_provider",
+      "embedding_model",
+      ...["voyage", "openai"].flatMap((vendor) =>
+        ["api_key", "api_key_file", "base_url"].map((part) => `embedding_${vendor}_${part}`)
+      ),
+      "embedding_ollama_url",
+    ].map((key) => [
+      `knowledgebase.${key}`,
+      "the knowledgebase is a pipeline, with tables and an embedding_llm of its own; name it in knowledgebase.pipeline",
+    ]),
+  ),
   "identity":
     "claims in headers are not read; server.auth asks who is calling, and pipelines[].available_to_users decides who may ask",
   "http.auth.oauth.login_page.template_file":

@@ -20,7 +20,8 @@ const reloaded = [
 ];
 
 /** Files that are watched, whenever the settings are read that name them. */
-const watched = /^(?:http|server)\.tls\.\w+_file$|^(?:http|server)\.auth\.[\w.]+_file$|^llm\..*api_key_file$/;
+const watched =
+  /^(?:http|server)\.tls\.\w+_file$|^(?:http|server)\.auth\.[\w.]+_file$|^(?:llm|embedding)\..*api_key_file$/;
 
 /** When the setting with that name is read, for people. */
 export function readWhen(name: string): string {

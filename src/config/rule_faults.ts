@@ -64,7 +64,9 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   checkMetricsAddress(tree, context, report);
   for (const server of ["http", "server"]) checkIdentityProvider(tree, server, report);
   checkCompletion(tree["llm"], report);
+  checkEmbedding(tree["embedding"], report);
   checkPipelines(tree, report);
+  checkKnowledgebase(tree, report);
   checkSources(tree["pipelines"], report);
   return faults;
 }
@@ -205,6 +207,28 @@ function checkCompletion(llm: unknown, report: Report): void {
   }
   if (modelIsOptional.includes(provider)) return;
   if (valueAt(llm, ["model"]) === undefined) report(["llm", "model"], `is required for ${provider}`);
+}
+
+function checkEmbedding(embedding: unknown, report: Report): void {
+  const enabled = valueAt(embedding, ["enabled"]);
+  const provider = valueAt(embedding, ["provider"]);
+  if (enabled === false) return;
+  if (provider === undefined) {
+    if (enabled === true) report(["embedding", "provider"], "is required where embedding is enabled");
+  } else if (provider !== "local" && valueAt(embedding, ["model"]) === undefined) {
+    report(["embedding", "model"], `is required for ${provider}`);
+  }
+}
+
+function checkKnowledgebase(tree: ValueMap, report: Report): void {
+  const path = ["knowledgebase", "pipeline"];
+  const name = valueAt(tree, path);
+  if (name === undefined || valueAt(tree, ["knowledgebase", "enabled"]) === false) return;
+  const pipeline = listOf(tree["pipelines"]).find((entry) => valueAt(entry, ["name"]) === name);
+  if (pipeline === undefined) report(path, "there is no pipeline of that name");
+  else if (valueAt(pipeline, ["allow_include_sources"]) !== true) {
+    report(path, "needs a pipeline with allow_include_sources: true, as its documents are shown");
+  }
 }
 
 function checkListeners(tree: ValueMap, context: RunContext, report: Report): void {

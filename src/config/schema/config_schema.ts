@@ -104,6 +104,14 @@ export const configSchema = section({
   ),
   llm: llm.prefault({}),
   embedding: embedding.optional(),
+  knowledgebase: section({
+    enabled: toggle().optional().describe(
+      "Offer search_knowledgebase, if a pipeline is named; without it, true",
+    ),
+    pipeline: text().optional().describe(
+      "Pipeline whose documents search_knowledgebase searches; it needs allow_include_sources",
+    ),
+  }).optional(),
   builtins: builtins.prefault({}),
   server: server.prefault({}),
   api_keys: apiKeys.optional(),
@@ -120,7 +128,7 @@ export function configJsonSchema(): Readonly<Record<string, unknown>> {
 }
 
 /** Parts of the schema that nothing acts upon yet. Take a line out with the change that makes it work. */
-const unusedParts = ["custom_definitions_path", "embedding"];
+const unusedParts = ["custom_definitions_path"];
 
 /** One warning for each such part that a configuration sets, so that nobody believes it works. */
 export function unusedPartWarnings(tree: ValueMap): string[] {

@@ -97,7 +97,9 @@ export const llm = section({
 
 /** Embedding provider of the tool server. */
 export const embedding = section({
-  enabled: toggle().optional().describe("Offer embeddings by this provider; no effect yet"),
+  enabled: toggle().optional().describe(
+    "Offer similarity_search and generate_embedding, if a provider is set; without it, true",
+  ),
   provider: choice(...vectorKinds).optional().describe("Kind of provider"),
   model: text().optional().describe("Name of the model at the provider"),
   voyage_api_key: apiKey().optional().describe("Voyage's key; a file is safer"),

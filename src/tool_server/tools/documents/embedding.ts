@@ -1,0 +1,37 @@
+import { AppError } from "../../../core/app_error.ts";
+import type { EmbeddingProvider } from "../../../llm/provider.ts";
+import { ProviderError } from "../../../llm/provider_error.ts";
+import type { CallContext } from "../../call_context.ts";
+
+/** The embedding provider of the tool server. */
+export interface Embedding {
+  /** As configured; the kind where it has no models. */
+  readonly model: string;
+  /** Opened when it is first asked for. */
+  readonly provider: () => Promise<EmbeddingProvider>;
+}
+
+/**
+ * The vector of one text.
+ * @throws {AppError} with the provider's phrase, after the log has heard the rest; the signal's reason
+ */
+export async function embedText(
+  { provider }: Embedding,
+  text: string,
+  purpose: "query" | "document",
+  { signal, span, logger }: Pick<CallContext, "signal" | "span" | "logger">,
+): Promise<Float32Array> {
+  try {
+    const { vectors: [vector] } = await (await provider()).embed({ texts: [text], purpose, span, signal });
+    if (vector !== undefined) return vector;
+    throw new ProviderError("provider", "the provider returned no vector for the text");
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ProviderError)) throw error;
+    const { detail, message, code } = error;
+    logger.error("A text was not embedded", { error, detail });
+    throw new AppError(code === "internal" ? "upstream" : code, `Cannot embed the text: ${message}`, {
+      cause: error,
+    });
+  }
+}
