@@ -12,6 +12,7 @@ import { auditCalls } from "../tool_server/audit_calls.ts";
 import { createChanges } from "../tool_server/changes.ts";
 import { createInFlight } from "../tool_server/mcp/in_flight.ts";
 import type { ServerInfo } from "../tool_server/mcp/methods.ts";
+import { createTasks } from "../tool_server/mcp/tasks.ts";
 import { createPromptRegistry } from "../tool_server/prompts/prompt_registry.ts";
 import { createMemoryHistory, type History, historyOwner } from "../tool_server/questions/history.ts";
 import { createSqliteHistory, historyFile } from "../tool_server/questions/sqlite_history.ts";
@@ -88,6 +89,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const entries: DirectoryEntry[] = options.databases.map(entryOf);
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
+  const tasks = createTasks();
   const answerer = words && (await import("./answer_questions.ts")).answerQuestions(words, guard, logger);
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
@@ -131,6 +133,7 @@ export async function createToolServer(options: ToolServerOptions) {
     prompts: createPromptRegistry(),
     changes: createChanges(),
     inFlight,
+    tasks,
     serverInfo,
     tracer: options.tracer,
     /** With who may use each, in the configuration's order. */
@@ -152,12 +155,14 @@ export async function createToolServer(options: ToolServerOptions) {
     /** Closes the connections of a token or a session that has ended, and forgets what it chose. */
     endPrincipal(principal: Principal): void {
       inFlight.cancelPrincipal(principal);
+      tasks.endPrincipal(principal);
       directory.end(principal);
       // a user finds the history at the next login; a token that has ended is never used again
       if (principal.kind === "token") words?.history.forget(historyOwner(principal));
       void pools.closePrincipal(principal);
     },
     async [Symbol.asyncDispose](): Promise<void> {
+      await tasks[Symbol.asyncDispose]();
       answerer?.[Symbol.dispose]();
       await guard[Symbol.asyncDispose]();
       watchedPools[Symbol.dispose]();

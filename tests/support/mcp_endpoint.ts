@@ -4,6 +4,7 @@ import type { Principal } from "../../src/core/principal.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
 import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
 import type { McpOptions } from "../../src/tool_server/mcp/methods.ts";
+import type { Tasks } from "../../src/tool_server/mcp/tasks.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
 import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
 import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
@@ -24,8 +25,8 @@ export function mcpOptions(given: Partial<McpOptions> = {}): McpOptions {
 }
 
 /** The tool server's endpoint without authentication, over HTTP. */
-export function serveMcp(given: Partial<McpOptions> = {}) {
-  const options = { ...mcpOptions(given), logger: silentLogger };
+export function serveMcp({ tasks, ...given }: Partial<McpOptions> & { readonly tasks?: Tasks } = {}) {
+  const options = { ...mcpOptions(given), logger: silentLogger, ...(tasks && { tasks }) };
   const streamableHttp = createStreamableHttp(options);
   const bodyTimeout = createSharedDeadline(10_000);
   const endpoint = createEndpoint({

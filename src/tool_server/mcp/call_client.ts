@@ -53,6 +53,7 @@ function namesViews(extension: unknown): boolean {
   return Array.isArray(mimeTypes) && mimeTypes.includes(viewMimeType);
 }
 
-function member(value: unknown, name: string): unknown {
+/** A member of what may be no object; undefined where it is not there. */
+export function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }

@@ -3,6 +3,7 @@ import type { Registry } from "../tools/registry.ts";
 import { type CallClient, type CallContext, withSignal } from "../call_context.ts";
 import type { ToolResult } from "../tools/tool.ts";
 import type { InFlight, RequestId } from "./in_flight.ts";
+import type { Tasks, TaskView } from "./tasks.ts";
 
 /** What calls of tools need, and the calls that are under way in all transports. */
 export interface ToolCalls {
@@ -19,6 +20,8 @@ interface ToolCall {
   readonly args: unknown;
   /** The request's `params._meta`. */
   readonly meta: unknown;
+  /** The name under which it can be cancelled, where that is not the request's id. */
+  readonly trackedAs?: string;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** As in `CallContext`. */
@@ -31,15 +34,50 @@ export function callTool(calls: ToolCalls, call: ToolCall, caller: CallContext):
   return span === undefined ? track(calls, call, caller) : traced(span, track(calls, call, caller, span));
 }
 
+/** The same for a client that takes tasks: a call that takes long becomes one. Throws as `callTool`. */
+export function callToolAsTask(
+  calls: ToolCalls,
+  tasks: Tasks,
+  call: ToolCall & { readonly client: CallClient },
+  caller: CallContext,
+): Promise<ToolResult | TaskView> {
+  const { principal, requestId, logger, address, span } = caller;
+  const { notifyProgress, canAsk } = call.client;
+  return calls.inFlight.track(
+    principal,
+    call.id,
+    call.signal,
+    (signal) =>
+      tasks.run(principal, signal, (work) => {
+        const client: CallClient = {
+          ...call.client,
+          notifyProgress: notifyProgress && ((progress, total, message) => {
+            work.tell(message);
+            notifyProgress(progress, total, message);
+          }),
+          // who has a handle has called already, and does not call again
+          get canAsk() {
+            return canAsk && !work.isTask();
+          },
+        };
+        // the call outlives its request, and with it what knows the address
+        const lasting: CallContext = { principal, requestId, logger, address, span, signal: work.signal };
+        // under a name that no request has: its client's next one may have the same id
+        const trackedAs = `task ${work.id}`;
+        return callTool(calls, { ...call, trackedAs, signal: work.signal, client }, lasting);
+      }),
+  );
+}
+
 function track(
   { registry, inFlight }: ToolCalls,
-  { id, name, args, signal, client }: ToolCall,
+  { id, trackedAs, name, args, signal, client }: ToolCall,
   caller: CallContext,
   span?: Span,
 ): Promise<ToolResult> {
   return inFlight.track(
     caller.principal,
-    id,
+    trackedAs ?? id,
     signal,
     (signal) => registry.callTool(name, args, withSignal(caller, signal, span, client)),
   );

@@ -11,30 +11,34 @@ import { z } from "zod";
 import { type CallContext, withSignal } from "../call_context.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
 import { callClient } from "./call_client.ts";
-import { callTool } from "./call_tool.ts";
+import { callTool, callToolAsTask } from "./call_tool.ts";
 import { capabilities, errorObject, errorReply, instructionsFor, type JsonRpcReply } from "./json_rpc.ts";
 import { createMethods, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
+import { takesTasks, taskMethods, tasksExtension } from "./task_methods.ts";
+import type { Tasks } from "./tasks.ts";
 
 /**
  * One MCP server object of the official SDK, serving the registries to one caller, whose signal aborts once they are gone.
- * `onCalled` is told when a call of a tool has ended, and of its error, before the reply is made.
+ * @param onCalled is told when a call of a tool has been answered, and of its error, before the reply is made
+ * @param tasks absent where no call becomes one: they are for clients of revision 2026-07-28
  */
 export function createSdkServer(
   options: McpOptions,
   caller: CallContext,
   onCalled: (reply?: JsonRpcReply) => void = () => {},
+  tasks?: Tasks,
 ): Server {
   const { registry, inFlight, serverInfo } = options;
   const { principal } = caller;
   const methods = createMethods(options);
   const server = new Server({ ...serverInfo }, {
-    capabilities,
+    capabilities: { ...capabilities, ...(tasks && { extensions: { [tasksExtension]: {} } }) },
     instructions: instructionsFor(registry.listTools(principal)),
     cacheHints,
   });
 
   function answer(
-    method: RequestMethod,
+    method: string,
     handle: (params: Params, context: ServerContext) => object | Promise<object>,
   ): void {
     // the SDK's own check of params gives an internal error that names no field; `handle` checks them as it does for others
@@ -42,6 +46,7 @@ export function createSdkServer(
       try {
         return { ...await handle(params, context) };
       } catch (thrown) {
+        if (thrown instanceof ProtocolError) throw thrown;
         const { code, message, data } = errorObject(thrown);
         throw new ProtocolError(code, message, data);
       }
@@ -77,8 +82,11 @@ export function createSdkServer(
       // the SDK's own signal does not see every disconnect
       const signal = AbortSignal.any([mcpReq.signal, caller.signal]);
       const call = { ...toolCall(params), id: mcpReq.id, meta: mcpReq._meta, signal, client };
-      const result = await callTool(options, call, caller);
+      const result = tasks !== undefined && takesTasks(context) && registry.mayBecomeTask(call.name)
+        ? await callToolAsTask(options, tasks, call, caller)
+        : await callTool(options, call, caller);
       onCalled();
+      if ("taskId" in result) return { resultType: "task", ...result };
       return result.ask === undefined ? result : inputRequest(result.ask);
     } catch (thrown) {
       onCalled(errorReply(mcpReq.id, errorObject(thrown)));
@@ -94,6 +102,9 @@ export function createSdkServer(
   });
   answerCall("prompts/get", methods.getPrompt);
   answerCall("completion/complete", methods.complete);
+  for (const { method, answer: handle } of tasks === undefined ? [] : taskMethods(tasks, principal)) {
+    answer(method, handle);
+  }
   return server;
 }
 

@@ -7,6 +7,7 @@ import type { CallContext } from "../call_context.ts";
 import { type JsonRpcReply, neededScopes, retryAfterSeconds } from "./json_rpc.ts";
 import type { McpOptions } from "./methods.ts";
 import { createSdkServer } from "./sdk_server.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** An event stream's status is sent before the call ends, so it waits this long for a refusal, which is decided at once. */
 const refusalWaitMs = 50;
@@ -18,13 +19,21 @@ interface Exchange {
 }
 
 /** MCP's Streamable HTTP transport, in every revision that the official SDK negotiates. */
-export function createStreamableHttp(options: McpOptions & { logger: Logger }) {
+export function createStreamableHttp(
+  options: McpOptions & { readonly logger: Logger; readonly tasks?: Tasks },
+) {
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
   const exchanges = new WeakMap<AuthInfo, Exchange>();
-  const handler = createMcpHandler(({ authInfo }) => {
+  const handler = createMcpHandler((served) => {
+    const { authInfo } = served;
     const exchange = authInfo && exchanges.get(authInfo);
     if (exchange === undefined) throw new Error("the SDK did not pass on the caller that it was given");
-    return createSdkServer(options, exchange.caller, exchange.called.resolve);
+    return createSdkServer(
+      options,
+      exchange.caller,
+      exchange.called.resolve,
+      served["era"] === "modern" ? options.tasks : undefined,
+    );
   }, {
     onerror: (error) => options.logger.debug("MCP exchange failed", { error }),
   });

@@ -83,6 +83,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
     input,
     output,
     untrusted: ["question", "columns", "rows"],
+    mayBecomeTask: true,
     async run({ query, limit, offset, database: name }, { principal, signal, logger, span, client }) {
       const database = directory.resolve(principal, name);
       const text = query.trim();

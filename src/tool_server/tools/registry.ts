@@ -17,6 +17,8 @@ import {
 export interface Registry {
   /** Those that a principal may know of. */
   listTools(principal: Principal): readonly ToolDescription[];
+  /** Whether a call of the tool may be answered with a task's handle; false where there is no such tool. */
+  mayBecomeTask(name: string): boolean;
   /**
    * Runs a tool. What goes wrong while it runs gives a result with `isError`.
    * @throws {AppError} `invalid` for a tool that does not exist for the caller, or arguments that do not fit its schema;
@@ -126,6 +128,8 @@ export function createRegistry(options: RegistryOptions): Registry {
       if (lists.size < maxLists) lists.set(key, known);
       return known;
     },
+
+    mayBecomeTask: (name) => byName.get(name)?.tool.mayBecomeTask === true,
 
     async callTool(name, args, context) {
       const tool = find(name, context.principal);

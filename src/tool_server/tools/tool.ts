@@ -45,6 +45,8 @@ export interface Tool {
   readonly hidden: boolean;
   /** Whether there is anything for a principal to use it on; a tool without that does not exist for them. Absent: always. */
   readonly isFor?: ((principal: Principal) => boolean) | undefined;
+  /** Whether a call that takes long goes on as a task, for clients that take tasks. */
+  readonly mayBecomeTask?: boolean;
   /**
    * Checks the arguments against the input schema and returns the call that is ready to run.
    * @throws {AppError} `invalid`, naming each argument that does not fit.
@@ -78,6 +80,8 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   readonly annotations?: ToolAnnotations;
   readonly hidden?: boolean;
   readonly isFor?: (principal: Principal) => boolean;
+  /** As in `Tool`. */
+  readonly mayBecomeTask?: boolean;
   run(args: z.output<Input>, context: CallContext): Promise<ToolReply<z.input<Output>>>;
 }
 
@@ -110,6 +114,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   return {
     hidden: definition.hidden ?? false,
     isFor: definition.isFor,
+    mayBecomeTask: definition.mayBecomeTask ?? false,
     description: {
       name,
       title,

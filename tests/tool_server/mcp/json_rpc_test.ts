@@ -10,6 +10,7 @@ import type { Registry } from "../../../src/tool_server/tools/registry.ts";
 const echo = { name: "echo", title: "Echo", description: "Echoes", inputSchema: { type: "object" } };
 
 const registry: Registry = {
+  mayBecomeTask: () => false,
   listTools: () => [echo],
   async callTool(name, args, { signal }) {
     if (name === "wait") {

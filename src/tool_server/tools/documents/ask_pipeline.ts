@@ -60,6 +60,7 @@ export function askPipeline(pipelines: PipelineDirectory): Tool {
     untrusted: ["answer", "sources"],
     annotations: { openWorldHint: true },
     isFor: (principal) => pipelines.granted(principal).length > 0,
+    mayBecomeTask: true,
     async run({ pipeline: name, question, filter, top_n, messages }, context) {
       const entry = pipelines.resolve(context.principal, name);
       const { readQuery } = await import("../../../rag_server/mod.ts");
