@@ -94,6 +94,7 @@ export async function serveHttp(options: {
     prompts: toolServer.prompts,
     inFlight: toolServer.inFlight,
     serverInfo: toolServer.serverInfo,
+    databaseChoice: toolServer.databaseChoice,
     streamableHttp,
     tracer,
     bodyTimeout,

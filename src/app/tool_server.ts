@@ -18,6 +18,12 @@ import { createMemoryHistory, type History, historyOwner } from "../tool_server/
 import { createSqliteHistory, historyFile } from "../tool_server/questions/sqlite_history.ts";
 import { createResourceRegistry } from "../tool_server/resources/resource_registry.ts";
 import { countRows } from "../tool_server/tools/count_rows.ts";
+import { addressOf } from "../tool_server/tools/database_address.ts";
+import {
+  databaseMethods,
+  listDatabaseConnections,
+  selectDatabaseConnection,
+} from "../tool_server/tools/database_connections.ts";
 import {
   createDatabaseDirectory,
   type DirectoryEntry,
@@ -83,6 +89,7 @@ export async function createToolServer(options: ToolServerOptions) {
       name: database.name,
       available_to_users: availableToUsers,
       database: reader,
+      address: addressOf(database),
     };
   };
   // the directory looks at the list in each call
@@ -112,6 +119,8 @@ export async function createToolServer(options: ToolServerOptions) {
       executeExplain({ directory }),
       listDatabases({ directory }),
       selectDatabase({ directory }),
+      listDatabaseConnections({ directory }),
+      selectDatabaseConnection({ directory }),
       // rules remember nothing
       ...(words?.completion === undefined ? [] : [forget({ history: words.history })]),
       ...care,
@@ -134,6 +143,7 @@ export async function createToolServer(options: ToolServerOptions) {
     changes: createChanges(),
     inFlight,
     tasks,
+    databaseChoice: databaseMethods(directory),
     serverInfo,
     tracer: options.tracer,
     /** With who may use each, in the configuration's order. */

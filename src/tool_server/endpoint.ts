@@ -21,7 +21,7 @@ import {
 import { answerLogin } from "./login_call.ts";
 import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
 import { createJsonRpc, errorReply, parseError } from "./mcp/json_rpc.ts";
-import type { ServerInfo } from "./mcp/methods.ts";
+import type { McpOptions, ServerInfo } from "./mcp/methods.ts";
 import { wantsStreamableHttp } from "./mcp/protocol_version.ts";
 import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { ReadyReply } from "./readiness.ts";
@@ -41,6 +41,7 @@ export interface EndpointOptions {
   readonly prompts: PromptRegistry;
   readonly inFlight: InFlight;
   readonly serverInfo: ServerInfo;
+  readonly databaseChoice?: McpOptions["databaseChoice"];
   readonly streamableHttp: StreamableHttp;
   /** Absent where nothing is traced. */
   readonly tracer?: Tracer | undefined;

@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { accountTools, builtinTools, toolsOffByDefault } from "../../tool_server/tools/tool_kinds.ts";
+import {
+  accountTools,
+  builtinTools,
+  connectionSwitch,
+  connectionTools,
+  toolsOffByDefault,
+} from "../../tool_server/tools/tool_kinds.ts";
 import { builtinPrompts } from "../../tool_server/prompts/prompt_kinds.ts";
 import { builtinResources } from "../../tool_server/resources/resource_kinds.ts";
 import { type PlaceOf, settingAt } from "../../core/document/place.ts";
@@ -33,12 +39,20 @@ export function offers(
   const switches = settings[part] ?? {};
   if (Object.hasOwn(switches, name)) return switches[name] ?? false;
   if (part !== "tools") return settings.default;
+  const standsFor = Object.hasOwn(connectionTools, name)
+    ? connectionTools[name as keyof typeof connectionTools]
+    : undefined;
+  const isConnectionTool = standsFor !== undefined || Object.values<string>(connectionTools).includes(name);
+  if (isConnectionTool && Object.hasOwn(switches, connectionSwitch)) {
+    return switches[connectionSwitch] ?? false;
+  }
+  if (standsFor !== undefined) return offers(settings, part, standsFor);
   if (toolsOffByDefault.some((tool) => tool === name)) return false;
   return settings.default || accountTools.some((tool) => tool === name);
 }
 
 const names: Readonly<Record<"tools" | "resources" | "prompts", readonly string[]>> = {
-  tools: builtinTools,
+  tools: [...builtinTools, connectionSwitch],
   resources: builtinResources,
   prompts: builtinPrompts,
 };

@@ -26,6 +26,8 @@ export interface CatalogTable {
   readonly columns: readonly CatalogColumn[];
   readonly indexes: readonly CatalogIndex[];
   readonly foreignKeys: readonly CatalogForeignKey[];
+  /** How many partitions it has on all levels; 0 for what is no partitioned table. */
+  readonly partitions?: number;
 }
 
 /** A foreign key: its columns refer, one by one, to those of the target. */
@@ -70,6 +72,8 @@ export interface CatalogFilter {
   readonly table?: string;
   /** Only tables with a pgvector column. */
   readonly vectorTablesOnly?: boolean;
+  /** Partitions too; only the partitioned tables that they are of where absent. */
+  readonly withPartitions?: boolean;
 }
 
 interface CatalogRequest {
@@ -107,7 +111,8 @@ type Checks = Readonly<Record<string, readonly (string | null)[]>>;
 const timeoutMs = 60_000;
 
 /**
- * Reads the tables, views and columns that the caller's role may select from, system schemas and partitions left out.
+ * Reads the tables, views and columns that the caller's role may select from, system schemas left out, and partitions unless the
+ * filter asks for them.
  * Of a table that another transaction has locked against reading, defaults, CHECK lists and indexes are left out.
  *
  * @throws {AppError} `unavailable` where the database cannot be reached, `timeout` where it takes longer than a minute,
@@ -142,7 +147,12 @@ async function readRows(
     signal,
     span,
     sql: catalogSql(withFingerprint),
-    parameters: [filter.schema ?? null, filter.table ?? null, String(filter.vectorTablesOnly ?? false)],
+    parameters: [
+      filter.schema ?? null,
+      filter.table ?? null,
+      String(filter.vectorTablesOnly ?? false),
+      String(filter.withPartitions ?? false),
+    ],
     trusted: true,
     timeoutMs,
   });
@@ -182,7 +192,7 @@ function parseTable(json: string): CatalogTable {
  * One row a table: it as JSON in the shape of CatalogTable, with the CHECK expressions of each column under `checks`;
  * the catalog's fingerprint; whether all of it could be read; and, as JSON, SessionFacts. A catalog without tables is one
  * row, its JSON NULL.
- * Parameters: a schema, a table, whether only tables with a vector column count.
+ * Parameters: a schema, a table, whether only tables with a vector column count, whether partitions do.
  */
 function catalogSql(withFingerprint: boolean): string {
   // in one statement with what it stands for: another statement may reach another standby, which is further behind
@@ -219,7 +229,7 @@ with recursive locked as materialized (
   from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'v', 'm', 'f', 'p')
-    and not c.relispartition
+    and ($4::pg_catalog.bool or not c.relispartition)
     and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
     and ($1::pg_catalog.text is null or n.nspname = $1)
     and ($2::pg_catalog.text is null or c.relname = $2)
@@ -354,4 +364,10 @@ const tableJson = `case when t.oid is not null then pg_catalog.json_build_object
   'columns', coalesce(c.list, '[]'),
   'indexes', coalesce(i.list, '[]'),
   'foreignKeys', coalesce(f.list, '[]'),
+  'partitions', case when t.relkind = 'p' then (
+    with recursive below(oid) as (
+      select i.inhrelid from pg_catalog.pg_inherits i where i.inhparent = t.oid
+      union all
+      select i.inhrelid from below b join pg_catalog.pg_inherits i on i.inhparent = b.oid
+    ) select count(*) from below) else 0 end,
   'checks', k.by_column) end`;

@@ -1,5 +1,6 @@
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
+import type { Principal } from "../../core/principal.ts";
 import { type CallContext, withSignal } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { callTool } from "./call_tool.ts";
@@ -68,7 +69,7 @@ export function createJsonRpc(options: McpOptions) {
 export const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} } as const;
 
 function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
-  const { registry, inFlight, serverInfo } = options;
+  const { registry, inFlight, serverInfo, databaseChoice } = options;
   const methods = createMethods(options);
   const prepareList = createListPreparer();
   const track = <T>(caller: CallContext, id: RequestId, answer: (call: CallContext) => Promise<T>) =>
@@ -83,7 +84,7 @@ function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
       protocolVersion: versionFor(protocolVersion),
       capabilities,
       serverInfo,
-      instructions: instructionsFor(registry.listTools(principal)),
+      instructions: instructionsFor(registry.listTools(principal), countDatabases(options, principal)),
     })],
     ["ping", () => ({})],
     ["tools/list", ({ cursor }, { principal }) => prepareList(registry.listTools(principal), cursor)],
@@ -107,6 +108,16 @@ function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
     [
       "completion/complete",
       (params, caller, id) => track(caller, id, (call) => methods.complete(params, call)),
+    ],
+    ...databaseChoice === undefined ? [] : [
+      [
+        "pgedge/listDatabases",
+        (_params, { principal }) => databaseChoice.listDatabases(principal),
+      ] satisfies [string, Method],
+      [
+        "pgedge/selectDatabase",
+        (params, { principal }) => databaseChoice.selectDatabase(params, principal),
+      ] satisfies [string, Method],
     ],
   ]);
 }
@@ -159,14 +170,23 @@ function idOf(message: unknown): RequestId | undefined | typeof invalidId {
   return invalidId;
 }
 
-/** What an MCP client is told at the start, for its model: of the tools, those that it may call. */
-export function instructionsFor(tools: readonly ToolDescription[]): string {
+/** How many databases a principal may choose from; 1 where there is no choice. */
+export function countDatabases({ databaseChoice }: McpOptions, principal: Principal): number {
+  return databaseChoice?.count(principal) ?? 1;
+}
+
+/**
+ * What an MCP client is told at the start, for its model: of the tools, those that it may call. Where there are several
+ * databases, a call that names its own does not depend on what another conversation of the same user has selected.
+ */
+export function instructionsFor(tools: readonly ToolDescription[], databases = 1): string {
   const steps = Object.entries(stepWith).filter(([tool]) => tools.some(({ name }) => name === tool));
   const words = steps.map(([tool, purpose], index) =>
     `${index === steps.length - 1 && index > 0 ? "then " : ""}${tool} ${purpose}`
   );
   const how = words.length === 0 ? "" : ` Call ${words.join(", ")}.`;
-  return `Read-only access to PostgreSQL databases.${how} Nothing can be written.`;
+  const which = words.length > 0 && databases > 1 ? " Name `database` in each call." : "";
+  return `Read-only access to PostgreSQL databases.${how}${which} Nothing can be written.`;
 }
 
 const stepWith = {

@@ -4,6 +4,7 @@ import type { CallContext } from "../call_context.ts";
 import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
+import type { databaseMethods } from "../tools/database_connections.ts";
 import type { ToolCalls } from "./call_tool.ts";
 import { type Page, pageOf } from "./list_pages.ts";
 
@@ -19,6 +20,8 @@ export interface McpOptions extends ToolCalls {
   readonly resources: ResourceRegistry;
   readonly prompts: PromptRegistry;
   readonly serverInfo: ServerInfo;
+  /** Absent where there is nothing to choose from. */
+  readonly databaseChoice?: ReturnType<typeof databaseMethods> | undefined;
 }
 
 /** Values of one completion (MCP, Completion). */

@@ -12,7 +12,14 @@ import { type CallContext, withSignal } from "../call_context.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
 import { callClient } from "./call_client.ts";
 import { callTool, callToolAsTask } from "./call_tool.ts";
-import { capabilities, errorObject, errorReply, instructionsFor, type JsonRpcReply } from "./json_rpc.ts";
+import {
+  capabilities,
+  countDatabases,
+  errorObject,
+  errorReply,
+  instructionsFor,
+  type JsonRpcReply,
+} from "./json_rpc.ts";
 import { createMethods, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
 import { takesTasks, taskMethods, tasksExtension } from "./task_methods.ts";
 import type { Tasks } from "./tasks.ts";
@@ -28,12 +35,12 @@ export function createSdkServer(
   onCalled: (reply?: JsonRpcReply) => void = () => {},
   tasks?: Tasks,
 ): Server {
-  const { registry, inFlight, serverInfo } = options;
+  const { registry, inFlight, serverInfo, databaseChoice } = options;
   const { principal } = caller;
   const methods = createMethods(options);
   const server = new Server({ ...serverInfo }, {
     capabilities: { ...capabilities, ...(tasks && { extensions: { [tasksExtension]: {} } }) },
-    instructions: instructionsFor(registry.listTools(principal)),
+    instructions: instructionsFor(registry.listTools(principal), countDatabases(options, principal)),
     cacheHints,
   });
 
@@ -104,6 +111,10 @@ export function createSdkServer(
   answerCall("completion/complete", methods.complete);
   for (const { method, answer: handle } of tasks === undefined ? [] : taskMethods(tasks, principal)) {
     answer(method, handle);
+  }
+  if (databaseChoice !== undefined) {
+    answer("pgedge/listDatabases", () => databaseChoice.listDatabases(principal));
+    answer("pgedge/selectDatabase", (params) => databaseChoice.selectDatabase(params, principal));
   }
   return server;
 }

@@ -4,11 +4,14 @@ import { type Principal, principalKey } from "../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
 import type { Database } from "../../postgres/database.ts";
 import { formatTsv } from "../../text/tsv.ts";
+import type { DatabaseAddress } from "./database_address.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 export interface DirectoryEntry extends AccessObject {
   readonly kind: "database";
   readonly database: Database;
+  /** Absent where it is told to nobody. */
+  readonly address?: DatabaseAddress;
 }
 
 const rememberEndedMs = 60_000;
@@ -54,6 +57,10 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
       const accessible = grantedTo(principal, entries);
       const active = current(principal, accessible);
       return accessible.map((entry) => ({ name: entry.name, current: entry === active }));
+    },
+    /** Where a database is; undefined for one that the principal may not use. */
+    addressOf(principal: Principal, name: string): DatabaseAddress | undefined {
+      return grantedTo(principal, entries).find((entry) => entry.name === name)?.address;
     },
     /** Makes a database the current one of this token or session; throws as `resolve` does. */
     select(principal: Principal, name: string): void {

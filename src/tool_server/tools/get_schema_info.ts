@@ -13,6 +13,7 @@ const input = z.strictObject({
   table_name: z.string().min(1).max(128).optional().describe("Needs schema_name."),
   vector_tables_only: z.boolean().default(false).describe("Only tables with a pgvector column."),
   compact: z.boolean().default(false).describe("Without columns."),
+  include_partitions: z.boolean().default(false),
   database: databaseArgument,
 }).refine((args) => args.table_name === undefined || args.schema_name !== undefined, {
   path: ["schema_name"],
@@ -45,7 +46,9 @@ const output = z.object({
     estimated_rows: z.int().describe("The planner's estimate; -1 where unknown."),
     columns: z.array(column).optional().describe("Absent in a summary or where compact is true."),
     indexes: z.array(z.string()).optional(),
+    partitions: z.int().optional().describe("How many partitions it has, on all levels."),
   })),
+  partitions_left_out: z.int(),
 });
 
 export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
@@ -67,6 +70,7 @@ export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
         span,
         filter: {
           vectorTablesOnly: args.vector_tables_only,
+          withPartitions: args.include_partitions,
           ...(args.schema_name === undefined ? {} : { schema: args.schema_name }),
           ...(args.table_name === undefined ? {} : { table: args.table_name }),
         },
@@ -80,13 +84,25 @@ export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
         : detailed
         ? `${schemaColumns(tables)}${schemaIndexes(tables)}`
         : schemaTables(tables);
+      const leftOut = args.include_partitions
+        ? 0
+        : tables.reduce((sum, { partitions = 0 }) => sum + partitions, 0);
+      const notes = [
+        ...(leftOut === 0
+          ? []
+          : [`Left out: ${leftOut} partitions of these tables. include_partitions=true shows them.`]),
+        ...(summary ? [moreCalls] : []),
+      ];
       return {
         // names and comments were written by whoever may write them
-        text: `Database: ${database.name}\n\n${createFence().wrap(body)}${summary ? `\n\n${moreCalls}` : ""}`,
+        text: `Database: ${database.name}\n\n${createFence().wrap(body)}${
+          notes.map((note) => `\n\n${note}`).join("")
+        }`,
         data: {
           database: database.name,
           table_count: tables.length,
           tables: tables.map((table) => tableData(table, detailed)),
+          partitions_left_out: leftOut,
         },
       };
     },
@@ -101,8 +117,11 @@ function nothingFound(database: string, args: z.output<typeof input>) {
   ].join("");
   return {
     text: `Database: ${database}\n\nNo table or view${where} that you may read. ` +
-      "Names are compared exactly, upper and lower case included.",
-    data: { database, table_count: 0, tables: [] },
+      "Names are compared exactly, upper and lower case included." +
+      (args.table_name === undefined || args.include_partitions
+        ? ""
+        : " Partitions are shown with include_partitions=true."),
+    data: { database, table_count: 0, tables: [], partitions_left_out: 0 },
   };
 }
 
@@ -187,6 +206,7 @@ function tableData(table: CatalogTable, detailed: boolean) {
     type: table.kind,
     description: table.comment,
     estimated_rows: table.estimatedRows,
+    ...(table.partitions ? { partitions: table.partitions } : {}),
     ...(detailed
       ? {
         columns: table.columns.map((column) => ({

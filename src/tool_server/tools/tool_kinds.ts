@@ -23,7 +23,25 @@ export const toolsOffByDefault = ["analyze_health", "top_queries", "recommend_in
 /** How clients log in and out: no model sees them. */
 export const accountTools = ["authenticate_user", "logout"] as const;
 
+/**
+ * Names by which clients of pgEdge's server know two of the tools: each answers like the tool it stands for, and no list
+ * has it.
+ */
+export const connectionTools = {
+  list_database_connections: "list_databases",
+  select_database_connection: "select_database",
+} as const;
+
+/** pgEdge's switch for listing and selecting databases: it stands for each of them that has no switch of its own. */
+export const connectionSwitch = "llm_connection_selection";
+
 /** Every tool there is. */
-export const builtinTools = [...modelTools, ...toolsOffByDefault, ...accountTools] as const;
+export const builtinTools = [
+  ...modelTools,
+  ...toolsOffByDefault,
+  ...accountTools,
+  "list_database_connections",
+  "select_database_connection",
+] as const;
 
 export type BuiltinTool = (typeof builtinTools)[number];

@@ -136,12 +136,38 @@ Deno.test("a client of MCP 2026-07-28 may keep the list of tools for a while", a
     },
   );
   const { result } = await response.json();
-  assert.deepEqual([result.ttlMs, result.cacheScope], [300_000, "private"]);
+  assert.deepEqual([result.ttlMs, result.cacheScope], [60_000, "private"]);
   const names = result.tools.map(({ name }: { name: string }) => name);
   assert.ok(names.includes("query_database"));
   // those for programs are not listed, and rules remember nothing to forget
   assert.deepEqual(
     names.filter((name: string) => ["authenticate_user", "logout", "forget"].includes(name)),
     [],
+  );
+});
+
+Deno.test("llm_connection_selection switches the tools that list and select databases, unless they are named", async () => {
+  const offered = async (switches: string) => {
+    await using running = await startConfiguredServer(`builtins: { tools: { ${switches} } }`);
+    const names = ["list_databases", "select_database", "list_database_connections"];
+    const replies = await Promise.all(
+      names.map(async (name) =>
+        (await running.client.request("tools/call", { name, arguments: {} })).error?.message ?? "answers"
+      ),
+    );
+    const { result } = await running.client.request("tools/list", {});
+    assert.doesNotMatch(JSON.stringify(result), /database_connection/);
+    assert.doesNotMatch(running.server.stderr(), /has no effect/);
+    return names.filter((_, at) => !/no such tool/.test(replies[at] ?? ""));
+  };
+  assert.deepEqual(await offered(""), ["list_databases", "select_database", "list_database_connections"]);
+  assert.deepEqual(await offered("llm_connection_selection: false"), []);
+  assert.deepEqual(await offered("llm_connection_selection: false, list_databases: true"), [
+    "list_databases",
+  ]);
+  assert.deepEqual(await offered("list_databases: false"), ["select_database"]);
+  assert.deepEqual(
+    await offered("list_databases: false, list_database_connections: true"),
+    ["select_database", "list_database_connections"],
   );
 });

@@ -123,3 +123,50 @@ testWithPostgres("get_schema_info hides tables and columns that the role may not
   }
   await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
 });
+
+testWithPostgres("get_schema_info leaves partitions out and counts them, or lists them", async () => {
+  await using database = await createTestDatabase();
+  await database.query(`
+    CREATE TABLE sales (id int, day date, region text, PRIMARY KEY (id, day, region)) PARTITION BY RANGE (day);
+    CREATE TABLE sales_2025 PARTITION OF sales FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
+    CREATE TABLE sales_2026 PARTITION OF sales FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')
+      PARTITION BY LIST (region);
+    CREATE TABLE "sales 2026, north" PARTITION OF sales_2026 FOR VALUES IN ('north');
+    CREATE TABLE plain (id int)`);
+  await using fixture = await createToolFixture({ shop: { database } });
+  const tool = getSchemaInfo(fixture);
+  const names = (tables: unknown) =>
+    (tables as { name: string; partitions?: number }[]).map((table) => [
+      table.name,
+      table.partitions,
+    ]);
+
+  const without = await callTool(tool, {});
+  assert.deepEqual(names(without.data["tables"]), [["plain", undefined], ["sales", 3]]);
+  assert.equal(without.data["partitions_left_out"], 3);
+  assert.match(
+    without.text,
+    /<\/data-[0-9a-f]{32}>\n\nLeft out: 3 partitions of these tables\. include_partitions=true shows them\.$/,
+  );
+  assert.doesNotMatch(without.text, /sales_2025|north/);
+
+  const whole = await callTool(tool, { include_partitions: true });
+  assert.deepEqual(names(whole.data["tables"]), [
+    ["plain", undefined],
+    ["sales", 3],
+    ["sales 2026, north", undefined],
+    ["sales_2025", undefined],
+    ["sales_2026", 1],
+  ]);
+  assert.equal(whole.data["partitions_left_out"], 0);
+  assert.match(whole.text, /\npublic\tsales_2025\tTABLE\t\tid\tinteger\tNO\t/);
+  assert.match(whole.text, /CREATE UNIQUE INDEX sales_2025_pkey /);
+  assert.doesNotMatch(whole.text, /Left out/);
+
+  const one = { schema_name: "public", table_name: "sales_2025" };
+  const hidden = await callTool(tool, one);
+  assert.equal(hidden.data["table_count"], 0);
+  assert.match(hidden.text, /Partitions are shown with include_partitions=true\.$/);
+  const shown = await callTool(tool, { ...one, include_partitions: true });
+  assert.deepEqual(names(shown.data["tables"]), [["sales_2025", undefined]]);
+});
