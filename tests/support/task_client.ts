@@ -1,4 +1,4 @@
-import { Client, type Transport } from "@modelcontextprotocol/client";
+import { Client, type RequestOptions, type Transport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 
 const anyResult = z.looseObject({});
@@ -33,8 +33,12 @@ export async function connectTaskClient(
     client,
     call: (name: string, args: Record<string, unknown> = {}) => client.callTool({ name, arguments: args }),
     /** Calls a tool that takes long. */
-    async begin(name: string, args: Record<string, unknown> = {}): Promise<z.infer<typeof handle>> {
-      return handle.parse(await client.callTool({ name, arguments: args }));
+    async begin(
+      name: string,
+      args: Record<string, unknown> = {},
+      options: RequestOptions = {},
+    ): Promise<z.infer<typeof handle>> {
+      return handle.parse(await client.callTool({ name, arguments: args }, options));
     },
     get: (taskId: unknown) => request("tasks/get", taskId),
     update: (taskId: unknown) => request("tasks/update", taskId),

@@ -12,7 +12,7 @@ export interface TaskView {
   readonly statusMessage: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** Milliseconds from its creation for which it is kept at least. */
+  /** Milliseconds from its creation for which it is kept, where there is room. */
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
 }

@@ -133,6 +133,24 @@ testWithPostgres("a question back reaches the user of a client that can ask", as
     assertHas(result.structuredContent, { question: "Best by what?\n- revenue\n- number of orders" });
   });
 
+  await t.step("a client that asks for it is told of each step", async () => {
+    replies = ["```sql\nSELECT nam FROM customers\n```", statement];
+    const client = createClient("auto");
+    await client.connect(transports["Streamable HTTP"]());
+    const told: unknown[] = [];
+    const onprogress = (step: unknown) => told.push(step);
+    await client.callTool({ name: "query_database", arguments: { query: request } }, { onprogress });
+    await client.close();
+    assert.deepEqual(told, [
+      { progress: 0, total: 4, message: "Reading the catalog" },
+      { progress: 1, total: 4, message: "Asking the model" },
+      { progress: 2, total: 4, message: "Planning the statement" },
+      { progress: 3, total: 6, message: "Asking the model" },
+      { progress: 4, total: 6, message: "Planning the statement" },
+      { progress: 5, total: 6, message: "Running the statement" },
+    ]);
+  });
+
   await t.step("who cannot be asked gets the question as text", async () => {
     const others = [
       ["auto", undefined],

@@ -75,6 +75,15 @@ Deno.test("a task is cancelled by its name, and not by the id of its request", a
   assert.equal(server.reports[0]?.result.isError, true);
 });
 
+Deno.test("a task says what its call does, where its request asked for progress", async () => {
+  await using server = serveSlowTool();
+  await using caller = await connectTaskClient(server.connect());
+  const told: unknown[] = [];
+  const { statusMessage } = await caller.begin("slow", {}, { onprogress: (step) => told.push(step) });
+  assert.equal(statusMessage, "working hard");
+  assert.deepEqual(told, [{ progress: 1, message: "working hard" }]);
+});
+
 Deno.test("a task that is not there is told so, whatever is asked of it", async () => {
   await using server = serveSlowTool();
   await using caller = await connectTaskClient(server.connect());
