@@ -15,7 +15,7 @@ export async function connectTaskClient(
   extensions: Record<string, Record<string, never>> = { "io.modelcontextprotocol/tasks": {} },
 ) {
   const client = new Client({ name: "test", version: "1" }, {
-    capabilities: { extensions },
+    capabilities: { extensions, elicitation: { form: {} } },
     versionNegotiation: { mode: "auto" },
   });
   await client.connect(transport);
