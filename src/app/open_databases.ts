@@ -96,6 +96,21 @@ async function openEmbedded(
   return { openStream: server.openStream, database: embeddedDatabaseName };
 }
 
+/** What tells row-level security who asks, of a database or a pipeline. */
+export function rowSecurityOf(
+  { role_from_user, role_from_claim, allowed_roles, session_settings }: Pick<
+    DatabaseConfig,
+    "role_from_user" | "role_from_claim" | "allowed_roles" | "session_settings"
+  >,
+): Pick<DatabaseOptions, "roleFromUser" | "roleFromClaim" | "allowedRoles" | "sessionSettings"> {
+  return {
+    roleFromUser: role_from_user,
+    ...(role_from_claim === undefined ? {} : { roleFromClaim: role_from_claim }),
+    ...(allowed_roles === undefined ? {} : { allowedRoles: allowed_roles }),
+    sessionSettings: session_settings,
+  };
+}
+
 /** What the adapter needs to know of a configured database. */
 function databaseOptions(database: DatabaseConfig, passFile: string | undefined): DatabaseOptions {
   const { password, password_file: passwordFile, sslrootcert, sslcert, sslkey } = database;
@@ -120,8 +135,7 @@ function databaseOptions(database: DatabaseConfig, passFile: string | undefined)
     maxRows: database.max_rows,
     maxBytes: database.max_bytes,
     allowedFunctions: database.allowed_functions,
-    roleFromUser: database.role_from_user,
-    sessionSettings: database.session_settings,
+    ...rowSecurityOf(database),
   };
 }
 

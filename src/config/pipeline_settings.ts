@@ -40,8 +40,14 @@ export interface CompletionSettings extends ProviderSettings<CompletionKind> {
   readonly temperature?: number;
 }
 
+/** What tells row-level security who asks. */
+type RowSecurity = Pick<
+  ParsedConfig["databases"][number],
+  "role_from_user" | "role_from_claim" | "allowed_roles" | "session_settings"
+>;
+
 /** A pipeline with nothing left to look up elsewhere. */
-export interface PipelineConfig {
+export interface PipelineConfig extends RowSecurity {
   readonly name: string;
   readonly description: string;
   /** Usernames, and `group:NAME`; empty: everyone. */
@@ -86,6 +92,10 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
       ...database,
       hosts: hosts ?? [{ host, port }],
     },
+    role_from_user: pipeline.role_from_user ?? false,
+    ...(pipeline.role_from_claim === undefined ? {} : { role_from_claim: pipeline.role_from_claim }),
+    ...(pipeline.allowed_roles === undefined ? {} : { allowed_roles: pipeline.allowed_roles }),
+    session_settings: pipeline.session_settings ?? {},
     tables: pipeline.tables,
     ...(pipeline.sources === undefined ? {} : {
       sources: pipeline.sources.map(({ name, path }) => ({

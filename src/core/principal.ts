@@ -8,7 +8,9 @@ export type Principal =
     readonly kind: "local";
     /** The client's, where it came over a network: nothing else tells such callers apart. */
     readonly address?: string;
-    /** Whom the server reads for over connections of its own: bounds count the read to that caller. */
+    /** Whether the server reads for itself: it has none of a caller's settings. */
+    readonly isServer?: true;
+    /** Whom the server reads for over connections of its own: bounds count the read to that caller, and it has the rights. */
     readonly onBehalfOf?: Principal;
   }
   | { readonly kind: "token"; readonly id: string; readonly database?: string }
@@ -31,6 +33,8 @@ export type Principal =
     readonly name?: string;
     readonly groups: readonly string[];
     readonly scopes?: readonly string[];
+    /** Of the verified token. */
+    readonly claims?: Readonly<Record<string, unknown>>;
     /** The username of the account whose rights the caller has besides. */
     readonly account?: string;
   };
@@ -38,6 +42,14 @@ export type Principal =
 /** The principal of what a server reads for a caller over connections of its own. */
 export function readerFor(caller: Principal | undefined): Principal {
   return { kind: "local", ...(caller !== undefined && { onBehalfOf: caller }) };
+}
+
+/** Reads what the server has to know of a database, such as the columns of a pipeline's tables. */
+export const serverItself: Principal = { kind: "local", isServer: true };
+
+/** Whose rights a read has. */
+export function identityOf(principal: Principal): Principal {
+  return principal.kind === "local" ? principal.onBehalfOf ?? principal : principal;
 }
 
 /** The key under which a principal's connections and choices are kept. No two principals share one. */

@@ -119,6 +119,8 @@ export const demoPipeline: PipelineConfig = {
   name: "handbook",
   description: "The handbook of the sample shop: leave, expenses, shipping, returns and more",
   available_to_users: [],
+  role_from_user: false,
+  session_settings: {},
   database: { database: "shop", hosts: [] },
   tables: [{
     table: "handbook_pages",

@@ -1,7 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
-import { type Principal, principalKey, roleNameOf } from "../core/principal.ts";
+import { type Principal, principalKey, serverItself } from "../core/principal.ts";
 import { errorType, type Span } from "../core/tracing.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
@@ -15,6 +15,7 @@ import {
   inReadOnlyTransaction,
   type ReadOnlyTransaction,
 } from "./read/read_only_transaction.ts";
+import { callerRights } from "./read/caller_settings.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
 import {
   isConnectionLost,
@@ -182,7 +183,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       return await inReadOnlyTransaction(lease.client, begin, async (transaction) => {
         const reason = await functionGuard.check(
           names,
-          principalKey(principal),
+          `${principalKey(principal)} ${callerRights(options, principal)}`,
           (text, parameters) => lookUp(transaction, text, parameters),
         );
         if (reason !== undefined) return refusal(reason);
@@ -214,26 +215,18 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   }
 
   async function readOwn(sql: string, signal: AbortSignal): Promise<readonly Row[]> {
-    const result = await readAndCount({ principal: { kind: "local" }, sql, signal, trusted: true });
+    const result = await readAndCount({ principal: serverItself, sql, signal, trusted: true });
     if (result.ok) return result.rows;
     throw new AppError("unavailable", `Cannot read from database "${name}": ${result.error.message}`);
   }
 
   return {
     name,
-    rightsKey: (principal) => rightsKey(options, principal),
+    rightsKey: (principal) => callerRights(options, principal),
     read: readAndCount,
     ping: (signal) => pools.probe(options, signal),
     warnings: async (signal) => warningsOf(name, await readOwn(privilegeQuery, signal)),
   };
-}
-
-function rightsKey({ roleFromUser, sessionSettings }: DatabaseOptions, principal: Principal): string {
-  const isPersonal = roleFromUser ||
-    Object.values(sessionSettings).some((value) => value.includes("{username}"));
-  if (!isPersonal) return "";
-  // the local caller has no role of its own, unlike a user who happens to have its name
-  return principal.kind === "local" ? "local" : `user:${roleNameOf(principal)}`;
 }
 
 function refusal(message: string): ReadResult {

@@ -40,7 +40,10 @@ export interface DatabaseOptions {
   readonly allowedFunctions: readonly string[];
   /** Statements run under the role that has the caller's name. */
   readonly roleFromUser: boolean;
-  /** Set for each transaction; a value may hold `{username}`. */
+  /** Statements run under the role that this claim of the caller's names, which must be one of `allowedRoles`. */
+  readonly roleFromClaim?: string;
+  readonly allowedRoles?: readonly string[];
+  /** Set for each transaction; a value may hold `{username}`, `{claim:NAME}` and `{claims}`. */
   readonly sessionSettings: Readonly<Record<string, string>>;
   /** `transaction`: a pooler such as PgBouncer may run each transaction on another connection. */
   readonly pooler: "none" | "transaction";

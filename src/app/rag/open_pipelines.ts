@@ -11,7 +11,7 @@ import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
-import { waitBoundsOf } from "../open_databases.ts";
+import { rowSecurityOf, waitBoundsOf } from "../open_databases.ts";
 import { watchPools } from "../watch_pools.ts";
 import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
 
@@ -157,9 +157,10 @@ const defaultPoolMaxConns = 10;
 
 /** What the adapter needs to know of a pipeline's database. */
 function pipelineDatabaseOptions(
-  { name, database }: PipelineConfig,
+  pipeline: PipelineConfig,
   passFile: string | undefined,
 ): DatabaseOptions {
+  const { name, database } = pipeline;
   const { password, password_file: passwordFile, sslrootcert: root, sslcert: cert, sslkey: key } = database;
   return {
     name,
@@ -182,7 +183,6 @@ function pipelineDatabaseOptions(
     maxRows: 1_000,
     maxBytes: 1_048_576,
     allowedFunctions: [],
-    roleFromUser: false,
-    sessionSettings: {},
+    ...rowSecurityOf(pipeline),
   };
 }

@@ -14,9 +14,8 @@ import {
   section,
   size,
   text,
-  textMap,
-  toggle,
 } from "./field_types.ts";
+import { databaseRowSecurity } from "./row_security.ts";
 
 /** One server of several, tried in order. */
 export const hostEntry = section({
@@ -70,12 +69,7 @@ const database = section({
   max_bytes: size().prefault("1 MiB").describe("Most bytes of an answer"),
   allowed_functions: list(text()).prefault([])
     .describe("Your own VOLATILE functions that statements may call: name or schema.name"),
-  role_from_user: toggle().prefault(false).describe(
-    "Run statements under the PostgreSQL role that has the caller's name",
-  ),
-  session_settings: textMap().prefault({}).describe(
-    "PostgreSQL settings for each statement; {username} stands for the caller's name",
-  ),
+  ...databaseRowSecurity,
 });
 
 export const databases = z.array(database, { error: "expected a list" });

@@ -24,6 +24,7 @@ import {
   webAddress,
 } from "./field_types.ts";
 import { hostEntry } from "./databases.ts";
+import { pipelineRowSecurity } from "./row_security.ts";
 import { apiKeys, completionProvider, embeddingProvider, tokenBudget, topN } from "./rag.ts";
 
 const pipelineDatabase = section({
@@ -122,6 +123,7 @@ const pipeline = section({
     "Users who may use the pipeline, and group:NAME for groups, where server.auth is on; empty: everyone",
   ),
   database: pipelineDatabase,
+  ...pipelineRowSecurity,
   tables: listOfSome("table", table).describe(
     "Tables that hold the documents",
   ),

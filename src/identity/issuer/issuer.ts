@@ -172,17 +172,20 @@ export function createIssuer(options: IssuerOptions) {
     if (nbf !== undefined && !(typeof nbf === "number" && nbf <= seconds + clockSkewSeconds)) {
       return "not_yet_valid";
     }
-    const result = acceptClaims({ exp: Infinity, ...claims });
+    const result = acceptClaims(claims, exp ?? Infinity);
     if (typeof result === "string") return result;
     return { ...result, endsAt: Math.min(result.endsAt, now() + introspectedMs) };
   }
 
-  function acceptClaims(claims: Readonly<Record<string, unknown>>): Accepted | TokenRefusal {
+  function acceptClaims(
+    claims: Readonly<Record<string, unknown>>,
+    exp = claims["exp"],
+  ): Accepted | TokenRefusal {
     // bound to a key that its holder has to show (RFC 9449 section 7.1, RFC 8705 section 3)
     if (claims["cnf"] !== undefined) return "type";
     const principal = principalOfClaims(issuer, claims, options);
     if (principal === undefined) return "claims";
-    return { principal, endsAt: (Number(claims["exp"]) + clockSkewSeconds) * 1_000 };
+    return { principal, endsAt: (Number(exp) + clockSkewSeconds) * 1_000 };
   }
 
   async function decide(

@@ -35,6 +35,7 @@ export function principalOfClaims(
     ...(isName(name) ? { name } : {}),
     groups: [...new Set(groups.filter(isName).slice(0, mostGroups))],
     scopes: scopesOf(scope),
+    claims,
   };
 }
 

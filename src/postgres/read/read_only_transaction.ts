@@ -1,15 +1,14 @@
-import { Buffer } from "node:buffer";
-import { AppError } from "../../core/app_error.ts";
-import { type Principal, roleNameOf } from "../../core/principal.ts";
+import type { Principal } from "../../core/principal.ts";
 import type { pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { sessionSettings } from "../start_settings.ts";
 import { quoteLiteral } from "../sql_text.ts";
+import { type CallerOptions, callerSettings } from "./caller_settings.ts";
 import { openPortal, type Portal, type PortalRequest } from "./portal.ts";
 import { timeoutSettings } from "./statement_timeout.ts";
 
 interface TransactionOptions {
-  readonly database: Pick<DatabaseOptions, "statementTimeoutMs" | "roleFromUser" | "sessionSettings">;
+  readonly database: CallerOptions & Pick<DatabaseOptions, "statementTimeoutMs">;
   readonly principal: Principal;
   /** Whether the connection began with the settings of its database and keeps them. */
   readonly holdsSettings: boolean;
@@ -23,45 +22,24 @@ interface TransactionOptions {
  * The statements that open a principal's read-only transaction. Their settings hold for this transaction alone, and a role
  * comes last: what it may set is not the login's.
  *
- * @throws {AppError} `invalid` for a text that PostgreSQL has no place for, `forbidden` for a name that is no role's
+ * @throws {AppError} `invalid` for a text that PostgreSQL has no place for, `forbidden` as `callerSettings` does
  */
 export function beginReadOnly(options: TransactionOptions): readonly string[] {
   const { database, principal, holdsSettings, timeoutMs = database.statementTimeoutMs, planning } = options;
-  const username = roleNameOf(principal);
+  const caller = callerSettings(database, principal);
   const hasOwnTimeout = timeoutMs !== database.statementTimeoutMs;
   const settings = [
     ...Object.entries(holdsSettings ? {} : sessionSettings(database)),
     ...Object.entries(hasOwnTimeout ? timeoutSettings(timeoutMs) : {}),
-    ...Object.entries(database.sessionSettings).map(([name, value]) =>
-      [name, value.replaceAll("{username}", () => username)] as const
-    ),
+    ...caller.settings,
     ...Object.entries(planning ?? {}),
-    // the local caller has no name of its own
-    ...(database.roleFromUser && principal.kind !== "local" ? [["role", roleName(username)] as const] : []),
+    ...(caller.role === undefined ? [] : [["role", caller.role] as const]),
   ];
   if (settings.length === 0) return ["BEGIN READ ONLY"];
   const calls = settings.map(([name, value]) =>
     `pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`
   );
   return ["BEGIN READ ONLY", `SELECT ${calls.join(", ")}`];
-}
-
-/** NAMEDATALEN - 1: what PostgreSQL was built with, as good as everywhere. */
-const longestRoleBytes = 63;
-
-function roleName(username: string): string {
-  // to PostgreSQL it means the login's own role, quoted or not
-  if (username === "none") {
-    throw new AppError("forbidden", 'Cannot take the role "none": PostgreSQL reserves the name');
-  }
-  // PostgreSQL would cut it off, and so give one role to all whose names begin alike
-  if (Buffer.byteLength(username) > longestRoleBytes) {
-    throw new AppError(
-      "forbidden",
-      `Cannot take a role with the caller's name: it is longer than the ${longestRoleBytes} bytes of a role's name`,
-    );
-  }
-  return username;
 }
 
 export interface ReadOnlyTransaction {

@@ -1,3 +1,4 @@
+import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
@@ -104,7 +105,7 @@ export async function readRows(
   parameters: readonly (string | null)[] = [],
 ): Promise<readonly Row[]> {
   const result = await database.read({
-    principal: { kind: "local" },
+    principal: serverItself,
     trusted: true,
     signal,
     sql,

@@ -1,3 +1,4 @@
+import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import { nameInMessage, quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
@@ -87,7 +88,7 @@ export async function findKeywordIndex(
   const { table, textColumn, idColumn } = options;
   const read = async <T>(sql: string, parameters: readonly (string | null)[]): Promise<T | undefined> => {
     const result = await database.read({
-      principal: { kind: "local" },
+      principal: serverItself,
       signal: options.signal,
       sql,
       parameters,

@@ -1,3 +1,4 @@
+import { serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
@@ -228,7 +229,7 @@ async function planWith(
   const fail = (reason: string) =>
     new AppError("invalid", `Cannot search table ${nameInMessage(table.name)}: its filter fails: ${reason}`);
   const result = await database.read({
-    principal: { kind: "local" },
+    principal: serverItself,
     trusted: true,
     signal,
     ...renderSql(sql`EXPLAIN SELECT FROM ${verbatim(table.relation)} AS source WHERE ${filter}`),
@@ -256,7 +257,7 @@ async function readRows(
   signal: AbortSignal,
 ): Promise<readonly Row[]> {
   const result = await database.read({
-    principal: { kind: "local" },
+    principal: serverItself,
     trusted: true,
     signal,
     sql: text,

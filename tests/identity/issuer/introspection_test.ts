@@ -37,6 +37,7 @@ Deno.test("an opaque token stands for whom the issuer says, and is asked about o
     name: "alice",
     groups: ["staff"],
     scopes: ["a", "b"],
+    claims: { ...active, scope: "a b", preferred_username: "alice", groups: "staff" },
   };
   const all = await Promise.all(Array.from({ length: 10 }, () => fixture.authenticate("opaque")));
   assert.deepEqual(all, Array(10).fill(expected));

@@ -27,6 +27,7 @@ Deno.test("authenticate() tells who an access token stands for", async () => {
     name: "alice",
     groups: ["analysts", "staff"],
     scopes: ["a", "b"],
+    claims: JSON.parse(claimsOf(token)),
   });
 });
 
@@ -40,6 +41,7 @@ Deno.test("authenticate() gives no groups and no account unless they are asked f
     name: "alice",
     groups: [],
     scopes: [],
+    claims: JSON.parse(claimsOf(token)),
   });
 });
 

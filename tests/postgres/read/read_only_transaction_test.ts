@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beginReadOnly } from "../../../src/postgres/read/read_only_transaction.ts";
 
-const database = { statementTimeoutMs: 2_000, roleFromUser: false, sessionSettings: {} };
+const database = { name: "main", statementTimeoutMs: 2_000, roleFromUser: false, sessionSettings: {} };
 const alice = { kind: "session", id: "s", username: "alice" } as const;
 const local = { kind: "local" } as const;
 const set = (name: string, value: string) => `pg_catalog.set_config('${name}', ${value}, true)`;

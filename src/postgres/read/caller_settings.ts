@@ -1,0 +1,111 @@
+import { Buffer } from "node:buffer";
+import { AppError } from "../../core/app_error.ts";
+import { identityOf, type Principal, roleNameOf } from "../../core/principal.ts";
+import type { DatabaseOptions } from "../database_options.ts";
+
+export type CallerOptions = Pick<
+  DatabaseOptions,
+  "name" | "roleFromUser" | "roleFromClaim" | "allowedRoles" | "sessionSettings"
+>;
+
+/** What a value of `session_settings` may hold in place of text: the caller's name, a claim, or all claims as JSON. */
+const placeholder = /\{(?:(username)|(claims)|claim:([^{}]+))\}/g;
+
+/**
+ * What makes a transaction a caller's: PostgreSQL's settings by name, and the role. What the server reads for itself has
+ * neither.
+ *
+ * @throws {AppError} `forbidden` where the caller has no such claim, or one that names no allowed role
+ */
+export function callerSettings(database: CallerOptions, principal: Principal): {
+  readonly settings: readonly (readonly [name: string, value: string])[];
+  readonly role: string | undefined;
+} {
+  if (isServerItself(principal)) return { settings: [], role: undefined };
+  const caller = identityOf(principal);
+  const settings = Object.entries(database.sessionSettings).map(([name, template]) =>
+    [name, filledIn(template, caller, database)] as const
+  );
+  return { settings, role: roleOf(database, caller) };
+}
+
+/** A key that two callers share only if their settings are the same, and so all that they may read. */
+export function callerRights(database: CallerOptions, principal: Principal): string {
+  const { roleFromUser, roleFromClaim, sessionSettings } = database;
+  const isPersonal = roleFromUser || roleFromClaim !== undefined ||
+    Object.values(sessionSettings).some((value) => value.search(placeholder) >= 0);
+  if (!isPersonal) return "";
+  const kind = isServerItself(principal)
+    ? "server"
+    : identityOf(principal).kind === "local"
+    ? "local"
+    : "caller";
+  try {
+    return `${kind}: ${JSON.stringify(callerSettings(database, principal))}`;
+  } catch (error) {
+    // who may read nothing shares nothing
+    if (error instanceof AppError) return `refused: ${error.message}`;
+    throw error;
+  }
+}
+
+function isServerItself(principal: Principal): boolean {
+  return principal.kind === "local" && principal.isServer === true;
+}
+
+function filledIn(template: string, caller: Principal, { name }: CallerOptions): string {
+  return template.replaceAll(placeholder, (_, username, claims, claim) => {
+    if (username !== undefined) return roleNameOf(caller);
+    if (claims === undefined) return claimText(caller, claim, name);
+    if (caller.kind !== "issuer" || caller.claims === undefined) throw missing("claims", name);
+    return JSON.stringify(caller.claims);
+  });
+}
+
+/** Text as it is, anything else as JSON. @throws {AppError} `forbidden` for a claim that is missing, null or empty */
+function claimText(caller: Principal, claim: string, database: string): string {
+  const claims = caller.kind === "issuer" ? caller.claims ?? {} : {};
+  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+  if (value === undefined || value === null || value === "") {
+    throw missing(`the claim ${JSON.stringify(claim)}`, database);
+  }
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function missing(what: string, database: string): AppError {
+  return new AppError(
+    "forbidden",
+    `Cannot read from database "${database}": it asks for ${what} of an identity provider's token, and yours has none`,
+  );
+}
+
+function roleOf(database: CallerOptions, caller: Principal): string | undefined {
+  const { roleFromUser, roleFromClaim, allowedRoles = [] } = database;
+  if (roleFromClaim !== undefined) {
+    const role = claimText(caller, roleFromClaim, database.name);
+    if (allowedRoles.includes(role)) return role;
+    throw new AppError(
+      "forbidden",
+      `Cannot read from database "${database.name}": your token names a role that is not allowed there`,
+    );
+  }
+  return roleFromUser && caller.kind !== "local" ? roleName(roleNameOf(caller)) : undefined;
+}
+
+/** NAMEDATALEN - 1: what PostgreSQL was built with, as good as everywhere. */
+export const longestRoleBytes = 63;
+
+function roleName(username: string): string {
+  // to PostgreSQL it means the login's own role, quoted or not
+  if (username === "none") {
+    throw new AppError("forbidden", 'Cannot take the role "none": PostgreSQL reserves the name');
+  }
+  // PostgreSQL would cut it off, and so give one role to all whose names begin alike
+  if (Buffer.byteLength(username) > longestRoleBytes) {
+    throw new AppError(
+      "forbidden",
+      `Cannot take a role with the caller's name: it is longer than the ${longestRoleBytes} bytes of a role's name`,
+    );
+  }
+  return username;
+}
