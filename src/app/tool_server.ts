@@ -97,6 +97,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const directory = createDatabaseDirectory(entries);
   const inFlight = createInFlight();
   const tasks = createTasks();
+  const changes = createChanges();
   const answerer = words && (await import("./answer_questions.ts")).answerQuestions(words, guard, logger);
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
@@ -140,7 +141,7 @@ export async function createToolServer(options: ToolServerOptions) {
       ...(options.offers("resources", "document") ? documents?.resources ?? [] : []),
     ]),
     prompts: createPromptRegistry(),
-    changes: createChanges(),
+    changes,
     inFlight,
     tasks,
     databaseChoice: databaseMethods(directory),
@@ -159,7 +160,9 @@ export async function createToolServer(options: ToolServerOptions) {
      */
     replaceDatabases(databases: readonly OpenDatabase[]): readonly Database[] {
       const before = new Set(entries.map(({ database }) => database));
+      const listed = accessText(entries);
       entries.splice(0, entries.length, ...databases.map(entryOf));
+      if (accessText(entries) !== listed) changes.publish({ kind: "resources" });
       return entries.map(({ database }) => database).filter((database) => !before.has(database));
     },
     /** Closes the connections of a token or a session that has ended, and forgets what it chose. */
@@ -179,6 +182,11 @@ export async function createToolServer(options: ToolServerOptions) {
       await pools.close();
     },
   };
+}
+
+/** Which databases there are, and for whom: the resources of a caller are those of their databases. */
+function accessText(entries: readonly DirectoryEntry[]): string {
+  return JSON.stringify(entries.map(({ name, available_to_users: users }) => [name, users]));
 }
 
 /**

@@ -173,6 +173,19 @@ function createMcpAnswer(
     return unauthorized();
   }
 
+  /** Whether the caller of a request would still be let in, for as long as the reply to it goes on. */
+  function admittedLater({ headers }: Request, addressOf: () => string): () => Promise<boolean> {
+    // a request whose reply has begun may not be read any more
+    const authorization = headers.get("authorization");
+    const address = addressOf();
+    return async () => {
+      if (authentication === undefined) return true;
+      const { kind } = await admit(authentication, authorization, () => address);
+      // that an issuer does not answer ends nothing
+      return kind === "admitted" || kind === "unavailable";
+    };
+  }
+
   return async (request, bindings) => {
     const { peer, requestId, span } = bindings;
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
@@ -215,7 +228,7 @@ function createMcpAnswer(
     const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
     const caller = new HttpCall(principal, requestId, logger, span, request, addressOf);
     if (wantsStreamableHttp(request.headers)) {
-      return await streamableHttp.serve(request, message.value, caller);
+      return await streamableHttp.serve(request, message.value, caller, admittedLater(request, addressOf));
     }
     const reply = await jsonRpc.answer(message.value, caller);
     if (reply === undefined) return new Response(null, { status: 202 });

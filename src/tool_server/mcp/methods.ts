@@ -1,6 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
+import type { Changes } from "../changes.ts";
 import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
@@ -22,6 +23,8 @@ export interface McpOptions extends ToolCalls {
   readonly serverInfo: ServerInfo;
   /** Absent where there is nothing to choose from. */
   readonly databaseChoice?: ReturnType<typeof databaseMethods> | undefined;
+  /** Absent where what is offered stays as it is. */
+  readonly changes?: Changes | undefined;
 }
 
 /** Values of one completion (MCP, Completion). */
@@ -46,12 +49,7 @@ export function createMethods({ registry, resources, prompts }: McpOptions) {
       const { items, nextCursor } = pageOf("prompts", prompts.list(principal), cursor);
       return { prompts: items, ...withCursor(nextCursor) };
     },
-    readResource({ uri }: Params, call: CallContext) {
-      if (typeof uri !== "string") {
-        throw new AppError("invalid", "Cannot read a resource: params.uri must be a string");
-      }
-      return resources.read(uri, call);
-    },
+    readResource: (params: Params, call: CallContext) => resources.read(addressIn(params), call),
     getPrompt({ name, arguments: args = {} }: Params, call: CallContext) {
       if (typeof name !== "string") {
         throw new AppError("invalid", "Cannot get a prompt: params.name must be a string");
@@ -91,6 +89,15 @@ export function createMethods({ registry, resources, prompts }: McpOptions) {
       };
     },
   };
+}
+
+/**
+ * The resource that a request is about.
+ * @throws {AppError} `invalid`
+ */
+export function addressIn({ uri }: Params): string {
+  if (typeof uri === "string") return uri;
+  throw new AppError("invalid", "Cannot read a resource: params.uri must be a string");
 }
 
 /**

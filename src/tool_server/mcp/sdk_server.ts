@@ -12,6 +12,7 @@ import { type CallContext, withSignal } from "../call_context.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
 import { callClient } from "./call_client.ts";
 import { callTool, callToolAsTask } from "./call_tool.ts";
+import type { ConnectionChanges } from "./connection_changes.ts";
 import {
   capabilities,
   countDatabases,
@@ -20,26 +21,33 @@ import {
   instructionsFor,
   type JsonRpcReply,
 } from "./json_rpc.ts";
-import { createMethods, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
+import { addressIn, createMethods, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
 import { takesTasks, taskMethods, tasksExtension } from "./task_methods.ts";
 import type { Tasks } from "./tasks.ts";
 
-/**
- * One MCP server object of the official SDK, serving the registries to one caller, whose signal aborts once they are gone.
- * @param onCalled is told when a call of a tool has been answered, and of its error, before the reply is made
- * @param tasks absent where no call becomes one: they are for clients of revision 2026-07-28
- */
+interface SdkServerOptions {
+  /** Told when a call of a tool has been answered, and of its error, before the reply is made. */
+  readonly onCalled?: (reply?: JsonRpcReply) => void;
+  /** How the client can be told of changes; absent: not at all. */
+  readonly tells?: "in a stream" | ConnectionChanges | undefined;
+  /** Absent where no call becomes one: they are for clients of revision 2026-07-28. */
+  readonly tasks?: Tasks | undefined;
+}
+
+/** One MCP server object of the official SDK, serving the registries to one caller, whose signal aborts once they are gone. */
 export function createSdkServer(
   options: McpOptions,
   caller: CallContext,
-  onCalled: (reply?: JsonRpcReply) => void = () => {},
-  tasks?: Tasks,
+  { onCalled = () => {}, tells, tasks }: SdkServerOptions = {},
 ): Server {
   const { registry, inFlight, serverInfo, databaseChoice } = options;
   const { principal } = caller;
   const methods = createMethods(options);
   const server = new Server({ ...serverInfo }, {
-    capabilities: { ...capabilities, ...(tasks && { extensions: { [tasksExtension]: {} } }) },
+    capabilities: {
+      ...(tells === undefined ? capabilities : capabilitiesWithChanges),
+      ...(tasks && { extensions: { [tasksExtension]: {} } }),
+    },
     instructions: instructionsFor(registry.listTools(principal), countDatabases(options, principal)),
     cacheHints,
   });
@@ -116,6 +124,17 @@ export function createSdkServer(
     answer("pgedge/listDatabases", () => databaseChoice.listDatabases(principal));
     answer("pgedge/selectDatabase", (params) => databaseChoice.selectDatabase(params, principal));
   }
+  if (typeof tells === "object") {
+    // before 2026-07-28, over a connection
+    answer("resources/subscribe", (params) => {
+      tells.subscribe(addressIn(params));
+      return {};
+    });
+    answer("resources/unsubscribe", (params) => {
+      tells.unsubscribe(addressIn(params));
+      return {};
+    });
+  }
   return server;
 }
 
@@ -125,6 +144,13 @@ function inputRequest({ key, message, form }: UserQuestion): InputRequiredResult
   const requestedSchema = form as ElicitInputParams["requestedSchema"];
   return inputRequired({ inputRequests: { [key]: inputRequired.elicit({ message, requestedSchema }) } });
 }
+
+const capabilitiesWithChanges = {
+  ...capabilities,
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+} as const;
 
 const anyParams = z.record(z.string(), z.unknown());
 

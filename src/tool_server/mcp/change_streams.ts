@@ -1,0 +1,148 @@
+import {
+  type AuthInfo,
+  createMcpHandler,
+  type McpServerFactory,
+  type ServerEvent,
+} from "@modelcontextprotocol/server";
+import { AppError } from "../../core/app_error.ts";
+import type { Logger } from "../../core/logger.ts";
+import { callerKey } from "../../core/principal.ts";
+import type { CallContext } from "../call_context.ts";
+import type { Change, Changes } from "../changes.ts";
+import type { InFlight, RequestId } from "./in_flight.ts";
+
+/** Streams that may be open at once, in all and of one caller. */
+const maxStreams = 1000;
+const maxStreamsOfCaller = 20;
+/** Addresses of resources that one stream may be about, and characters of one. */
+const maxUris = 1000;
+const maxUriLength = 2000;
+/** How often it is asked whether a stream's caller is still let in. Most ends of tokens are told of sooner. */
+const admissionCheckMs = 30_000;
+
+interface OpenStream {
+  readonly of: string;
+  readonly isStillAdmitted: () => Promise<boolean>;
+  readonly end: () => Promise<void>;
+}
+
+/** A request to listen, whose body was parsed. */
+export interface ListenRequest {
+  readonly request: Request;
+  readonly message: { readonly id: RequestId; readonly params?: unknown };
+  readonly authInfo: AuthInfo;
+  readonly caller: CallContext;
+  readonly isStillAdmitted: () => Promise<boolean>;
+}
+
+/**
+ * The event streams that tell clients of changes (MCP, Subscriptions). One ends when its client leaves or cancels it, when
+ * its token or session ends, and when the server stops; a stream is no call, and counts as none.
+ */
+export function createChangeStreams(
+  { changes, inFlight, serverOf, logger, checkEveryMs = admissionCheckMs }: {
+    readonly changes: Changes;
+    readonly inFlight: InFlight;
+    readonly serverOf: McpServerFactory;
+    readonly logger: Logger;
+    readonly checkEveryMs?: number;
+  },
+) {
+  const streams = new Set<OpenStream>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  async function endThoseNotAdmitted(): Promise<void> {
+    for (const stream of [...streams]) {
+      if (await stream.isStillAdmitted()) continue;
+      await stream.end();
+    }
+  }
+
+  function keep(stream: OpenStream): () => void {
+    streams.add(stream);
+    timer ??= setInterval(
+      () =>
+        endThoseNotAdmitted().catch((error) => logger.warn("Event streams could not be checked", { error })),
+      checkEveryMs,
+    );
+    return () => {
+      streams.delete(stream);
+      if (streams.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+  }
+
+  /** @throws {AppError} `overloaded` where there is no room */
+  function checkRoom(of: string): void {
+    const ofCaller = [...streams].filter((stream) => stream.of === of).length;
+    if (ofCaller < maxStreamsOfCaller && streams.size < maxStreams) return;
+    const reason = ofCaller < maxStreamsOfCaller
+      ? "the server has no room for more event streams"
+      : `the caller has ${ofCaller} event streams open; end one of them`;
+    throw new AppError("overloaded", `Cannot listen: ${reason}`, { data: { retryAfterSeconds: 30 } });
+  }
+
+  return {
+    /** @throws {AppError} `overloaded` where there is no room, `invalid` where it asks for too much */
+    async listen({ request, message, authInfo, caller, isStillAdmitted }: ListenRequest): Promise<Response> {
+      const of = callerKey(caller.principal);
+      const uris = urisOf(message.params);
+      if (uris.length > maxUris || uris.some((uri) => uri.length > maxUriLength)) {
+        throw new AppError(
+          "invalid",
+          `Cannot listen: notifications.resourceSubscriptions: at most ${maxUris} resources, whose addresses have at ` +
+            `most ${maxUriLength} characters`,
+        );
+      }
+      checkRoom(of);
+      const ended = Promise.withResolvers<void>();
+      // the SDK's handler tells all its streams the same, so each caller has one of its own
+      const handler = createMcpHandler(serverOf, {
+        bus: {
+          publish() {},
+          subscribe(listener) {
+            const stream = { of, isStillAdmitted, end: handler.close };
+            const forget = keep(stream);
+            const unsubscribe = changes.subscribe((change) => listener(eventOf(change)), {
+              principal: caller.principal,
+              uris,
+            });
+            void inFlight.track(caller.principal, message.id, request.signal, async (signal) => {
+              signal.addEventListener("abort", () => void handler.close(), { once: true });
+              await ended.promise;
+            });
+            return () => {
+              unsubscribe();
+              forget();
+              ended.resolve();
+            };
+          },
+        },
+        onerror: (error) => logger.debug("MCP exchange failed", { error }),
+      });
+      return await handler.fetch(request, { parsedBody: message, authInfo });
+    },
+
+    async close(): Promise<void> {
+      await Promise.all([...streams].map(({ end }) => end()));
+    },
+  };
+}
+
+function eventOf(change: Change): ServerEvent {
+  return change.kind === "resource"
+    ? { kind: "resource_updated", uri: change.uri }
+    : { kind: `${change.kind}_list_changed` };
+}
+
+/** The resources that a `subscriptions/listen` asks for; the SDK refuses what is not as expected. */
+export function urisOf(params: unknown): readonly string[] {
+  const notifications = member(params, "notifications");
+  const uris = member(notifications, "resourceSubscriptions");
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
