@@ -6,36 +6,41 @@ const viewExtension = "io.modelcontextprotocol/ui";
 const viewMimeType = "text/html;profile=mcp-app";
 
 /**
- * What the client of a request can do. It says so in each request, before revision 2026-07-28 once for a connection: who
+ * What the clients of a server object's requests can do. A client says so in each request, before revision 2026-07-28 once for a connection: who
  * then speaks over HTTP has no connection, is not known, and counts as one that can do neither.
- * Once it is disposed of, the request is answered, and nothing more is told (MCP, Progress).
+ * Once one is disposed of, the request is answered, and nothing more is told (MCP, Progress).
  */
-export function callClient(server: Server, { mcpReq }: ServerContext): CallClient & Disposable {
-  let isAnswered = false;
-  const capabilities = member(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY) ??
-    server.getClientCapabilities();
-  const token = member(mcpReq._meta, "progressToken");
-  const isAsked = typeof token === "string" || typeof token === "number";
-  return {
-    notifyProgress: isAsked ? progressNotifier(mcpReq, token, () => isAnswered) : undefined,
-    canAsk: takesForms(member(capabilities, "elicitation")),
-    answers: mcpReq.inputResponses,
-    showsViews: namesViews(member(member(capabilities, "extensions"), viewExtension)),
-    [Symbol.dispose]() {
-      isAnswered = true;
-    },
+export function createCallClients(server: Server): (context: ServerContext) => CallClient & Disposable {
+  // a request that the SDK asks back for, before 2026-07-28, is handled again, and its progress goes on
+  const lastTold = new WeakMap<AbortSignal, number>();
+  return ({ mcpReq }) => {
+    let isAnswered = false;
+    const capabilities = member(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY) ??
+      server.getClientCapabilities();
+    const token = member(mcpReq._meta, "progressToken");
+    const isAsked = typeof token === "string" || typeof token === "number";
+    return {
+      notifyProgress: isAsked ? progressNotifier(mcpReq, token, lastTold, () => isAnswered) : undefined,
+      canAsk: takesForms(member(capabilities, "elicitation")),
+      answers: mcpReq.inputResponses,
+      showsViews: namesViews(member(member(capabilities, "extensions"), viewExtension)),
+      [Symbol.dispose]() {
+        isAnswered = true;
+      },
+    };
   };
 }
 
 function progressNotifier(
   mcpReq: ServerContext["mcpReq"],
   progressToken: string | number,
+  lastTold: WeakMap<AbortSignal, number>,
   isAnswered: () => boolean,
 ): NonNullable<CallClient["notifyProgress"]> {
-  let last = -Infinity;
+  const { signal } = mcpReq;
   return (progress, total, message) => {
-    if (!(progress > last) || isAnswered() || mcpReq.signal.aborted) return;
-    last = progress;
+    if (!(progress > (lastTold.get(signal) ?? -Infinity)) || isAnswered() || signal.aborted) return;
+    lastTold.set(signal, progress);
     const params = { progressToken, progress, ...(total === undefined ? {} : { total }), message };
     // whoever has gone is told nothing
     mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});

@@ -10,7 +10,7 @@ import {
 import { z } from "zod";
 import { type CallContext, withSignal } from "../call_context.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
-import { callClient } from "./call_client.ts";
+import { createCallClients } from "./call_client.ts";
 import { callTool, callToolAsTask } from "./call_tool.ts";
 import type { ConnectionChanges } from "./connection_changes.ts";
 import {
@@ -51,6 +51,7 @@ export function createSdkServer(
     instructions: instructionsFor(registry.listTools(principal), countDatabases(options, principal)),
     cacheHints,
   });
+  const callClient = createCallClients(server);
 
   function answer(
     method: string,
@@ -74,7 +75,7 @@ export function createSdkServer(
     handle: (params: Params, call: CallContext) => Promise<unknown>,
   ) {
     answer(method, async (params, context) => {
-      using client = callClient(server, context);
+      using client = callClient(context);
       const { id, signal } = context.mcpReq;
       const untilGone = AbortSignal.any([signal, caller.signal]);
       return await inFlight.track(
@@ -92,7 +93,7 @@ export function createSdkServer(
   });
   answer("tools/call", async (params, context) => {
     const { mcpReq } = context;
-    using client = callClient(server, context);
+    using client = callClient(context);
     try {
       // the SDK's own signal does not see every disconnect
       const signal = AbortSignal.any([mcpReq.signal, caller.signal]);

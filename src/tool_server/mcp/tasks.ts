@@ -279,6 +279,8 @@ const messages = {
 /** Of a call that asked at the moment in which it became a task. */
 const askedTooLate = "The call needs an answer from its user, and a task cannot ask: send the call again";
 
+// a token for less is somebody else's, though it is the same user's
 function ownerKey(principal: Principal): string {
-  return JSON.stringify([principalKey(principal), callerKey(principal)]);
+  const scopes = "scopes" in principal ? principal.scopes : undefined;
+  return JSON.stringify([principalKey(principal), callerKey(principal), scopes?.toSorted()]);
 }

@@ -77,6 +77,32 @@ Deno.test("on a connection an earlier client has said at its start what it can d
   assert.deepEqual(told, steps);
 });
 
+Deno.test("on a connection the progress of an earlier client's call goes on after a question to its user", async () => {
+  const ask = { key: "q", message: "Sure?", form: { type: "object", properties: {}, required: [] } } as const;
+  const tool = plainTool("watch", ({ client }) => {
+    const isAnswered = client?.answers !== undefined;
+    for (let step = 1; step <= (isAnswered ? 3 : 2); step++) {
+      client?.notifyProgress?.(step, 3, `${isAnswered}`);
+    }
+    return isAnswered ? { content: [{ type: "text", text: "done" }] } : { content: [], ask };
+  });
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await createSdkServer(mcpOptions({ registry: createRegistry({ tools: [tool] }) }), plainCall()).connect(
+    ours,
+  );
+  const client = new Client({ name: "test", version: "1" }, { capabilities: { elicitation: {} } });
+  client.setRequestHandler("elicitation/create", () => ({ action: "accept", content: {} }));
+  await client.connect(theirs);
+  const told: unknown[] = [];
+  await client.callTool({ name: "watch" }, { onprogress: (step) => told.push(step) });
+  await client.close();
+  assert.deepEqual(told, [
+    { progress: 1, total: 3, message: "false" },
+    { progress: 2, total: 3, message: "false" },
+    { progress: 3, total: 3, message: "true" },
+  ]);
+});
+
 Deno.test("what a user answered comes with the call that is made again", async () => {
   const { seen, registry } = watchingRegistry();
   await using served = serveMcp({ registry });

@@ -118,6 +118,17 @@ Deno.test("a task is there for its owner alone", async () => {
   assert.ok(!isThere(tasks, ann, "786512e2-9e0d-44bd-8f29-789f320fe840"));
   assert.throws(() => tasks.cancel(bo, task.id), /Cannot find the task/);
   assert.equal(task.work.given.signal.aborted, false);
+  // a token of the same user's that is good for less
+  const issuer = {
+    kind: "issuer",
+    issuer: "https://i",
+    subject: "s",
+    groups: [],
+    scopes: ["b", "a"],
+  } as const;
+  const { id } = await begin(tasks, issuer);
+  assert.ok(isThere(tasks, { ...issuer, scopes: ["a", "b"] }, id));
+  assert.ok(!isThere(tasks, { ...issuer, scopes: ["a"] }, id));
   // without authentication an address is all that tells callers apart
   const local = await begin(tasks, { kind: "local", address: "10.0.0.1" });
   assert.ok(isThere(tasks, { kind: "local", address: "10.0.0.1" }, local.id));
