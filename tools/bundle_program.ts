@@ -108,10 +108,13 @@ async function findWorkers(folder: string): Promise<string[]> {
   return (await Promise.all(found)).flat().sort();
 }
 
+/** What runs the Deno whose bundler is used: a command and its first arguments. */
+export function bundlerCommand(): readonly [string, ...string[]] {
+  return Deno.version.deno === bundlerVersion ? [Deno.execPath()] : ["npx", "-y", `deno@${bundlerVersion}`];
+}
+
 async function runBundler(entries: readonly string[], folder: string): Promise<void> {
-  const [command = "", ...args] = Deno.version.deno === bundlerVersion
-    ? [Deno.execPath()]
-    : ["npx", "-y", `deno@${bundlerVersion}`];
+  const [command, ...args] = bundlerCommand();
   const options = ["--quiet", "--config", join(root, "deno.json"), "--platform", "deno"];
   // not minified: a stack in the log is to say where, and to keep names alone takes time at each call of a function
   const output = ["--code-splitting", "--sourcemap=external", "--outdir", folder];

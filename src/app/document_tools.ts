@@ -1,3 +1,4 @@
+import type { JsonObject } from "../tool_server/content.ts";
 import { documentResources } from "../tool_server/resources/document_resources.ts";
 import type { ResourceSource } from "../tool_server/resources/resource.ts";
 import type { DatabaseDirectory } from "../tool_server/tools/database_directory.ts";
@@ -26,13 +27,14 @@ export interface DocumentsOptions {
 export function documentTools(
   { pipelines, knowledgebase, embedding }: DocumentsOptions,
   _directory: DatabaseDirectory,
+  view: JsonObject | undefined,
 ): { readonly tools: readonly Tool[]; readonly resources: readonly ResourceSource[] } {
   const ofVectors = embedding === undefined ? [] : [generateEmbedding(embedding)];
   if (pipelines === undefined) return { tools: ofVectors, resources: [] };
   const directory = createPipelineDirectory(pipelines);
   return {
     tools: [
-      askPipeline(directory),
+      askPipeline(directory, view),
       searchDocuments(directory),
       fetchDocument(directory),
       ...(knowledgebase === undefined ? [] : [searchKnowledgebase(directory, knowledgebase)]),

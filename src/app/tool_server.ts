@@ -37,6 +37,7 @@ import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
 import { toolsOffByDefault } from "../tool_server/tools/tool_kinds.ts";
 import { type CallReport, createRegistry, type RegistryOptions } from "../tool_server/tools/registry.ts";
+import { viewOfTool, viewResource } from "../tool_server/view/view_resource.ts";
 import type { WordsOptions } from "./answer_questions.ts";
 import type { DocumentsOptions } from "./document_tools.ts";
 import type { OpenDatabase } from "./open_databases.ts";
@@ -104,8 +105,9 @@ export async function createToolServer(options: ToolServerOptions) {
   const care = isCareOffered
     ? (await import("../tool_server/tools/care/care_tools.ts")).careTools({ directory })
     : [];
+  const view = options.offers("resources", "view") ? viewOfTool : undefined;
   const documents = options.documents &&
-    (await import("./document_tools.ts")).documentTools(options.documents, directory);
+    (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
   const account = options.audit && auditCalls(options.audit, guard.fingerprint);
   const registry = createRegistry({
     tools: [
@@ -114,6 +116,7 @@ export async function createToolServer(options: ToolServerOptions) {
         guard,
         ...(answerer === undefined ? {} : { answerQuestion: answerer.answerQuestion }),
         byRules: words?.completion === undefined,
+        view,
       }),
       getSchemaInfo({ directory }),
       countRows({ directory }),
@@ -139,6 +142,7 @@ export async function createToolServer(options: ToolServerOptions) {
     registry,
     resources: createResourceRegistry([
       ...(options.offers("resources", "document") ? documents?.resources ?? [] : []),
+      ...(view === undefined ? [] : [viewResource()]),
     ]),
     prompts: createPromptRegistry(),
     changes,

@@ -1,9 +1,6 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import type { CallClient } from "../call_context.ts";
-
-/** MCP Apps, "Client Host Capabilities": what a host names that shows views. */
-const viewExtension = "io.modelcontextprotocol/ui";
-const viewMimeType = "text/html;profile=mcp-app";
+import { viewExtension, viewMimeType } from "../view/view_resource.ts";
 
 /**
  * What the clients of a server object's requests can do. A client says so in each request, before revision 2026-07-28 once for a connection: who

@@ -3,6 +3,7 @@ import { forEachInSlices } from "../../core/async/yield.ts";
 import type { Principal } from "../../core/principal.ts";
 import { type CallContext, withSignal } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
+import { viewExtension } from "../view/view_resource.ts";
 import { callTool } from "./call_tool.ts";
 import { isCancellation, type RequestId } from "./in_flight.ts";
 import { createMethods, isObject, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
@@ -66,7 +67,13 @@ export function createJsonRpc(options: McpOptions) {
 }
 
 /** What the server offers, in MCP's words. */
-export const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} } as const;
+export const capabilities = {
+  tools: {},
+  resources: {},
+  prompts: {},
+  completions: {},
+  extensions: { [viewExtension]: {} },
+} as const;
 
 function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
   const { registry, inFlight, serverInfo, databaseChoice } = options;

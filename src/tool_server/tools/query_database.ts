@@ -4,6 +4,7 @@ import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createFence } from "../../text/fence.ts";
 import type { CallClient } from "../call_context.ts";
+import type { JsonObject } from "../content.ts";
 import { tellElapsed, tellSteps } from "../progress.ts";
 import {
   type Answer,
@@ -26,6 +27,8 @@ export interface QueryDatabaseOptions {
   readonly answerQuestion?: AnswerQuestion;
   /** Whether it goes by rules: then it reads simple requests alone, asks nothing back and remembers nothing. */
   readonly byRules?: boolean;
+  /** Names the view that shows the rows; absent where views are switched off. */
+  readonly view?: JsonObject | undefined;
 }
 
 const inWords =
@@ -84,6 +87,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
     output,
     untrusted: ["question", "columns", "rows"],
     mayBecomeTask: true,
+    meta: options.view,
     async run({ query, limit, offset, database: name }, { principal, signal, logger, span, client }) {
       const database = directory.resolve(principal, name);
       const text = query.trim();

@@ -78,6 +78,8 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   /** Fields of `output` with what a database holds or a model says, which a `data_notice` before them names. */
   readonly untrusted?: readonly (keyof z.input<Output> & string)[];
   readonly annotations?: ToolAnnotations;
+  /** As in `ToolDescription`. */
+  readonly meta?: JsonObject | undefined;
   readonly hidden?: boolean;
   readonly isFor?: (principal: Principal) => boolean;
   /** As in `Tool`. */
@@ -103,7 +105,7 @@ export type ToolReply<Data> =
 export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   definition: ToolDefinition<Input, Output>,
 ): Tool {
-  const { name, title, description, annotations, untrusted = [] } = definition;
+  const { name, title, description, annotations, meta, untrusted = [] } = definition;
   // made when the list is first asked for: a server starts sooner without
   let schemas: { readonly input: JsonSchema; readonly output: JsonSchema } | undefined;
   const jsonSchemas = () =>
@@ -126,6 +128,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
         return jsonSchemas().output;
       },
       annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false, ...annotations },
+      ...(meta === undefined ? {} : { _meta: meta }),
     },
     prepare(args) {
       const parsed = definition.input.safeParse(args ?? {});

@@ -25,7 +25,10 @@ export interface DocumentFolder extends AsyncDisposable {
  * `handbook` (pages without titles), `manuals` (titles, sources and addresses; alice's alone), `closed` (shows no
  * documents) and `broken` (no such database), and the database itself as `shop`.
  */
-export async function createDocumentFolder(more: RagConfig = {}): Promise<DocumentFolder> {
+export async function createDocumentFolder(
+  more: RagConfig = {},
+  answer = "25 days [1].",
+): Promise<DocumentFolder> {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await createHandbookDatabase());
   await database.query(`
@@ -36,7 +39,7 @@ export async function createDocumentFolder(more: RagConfig = {}): Promise<Docume
       ('kb-2', 'Gold', 'https://example.com/gold', NULL, 1, 's3cret', 'Gold leave is for gold staff.', '[1,0,0,0,2,0,0,0.1]'),
       ('kb-3', NULL, NULL, 'https://example.com/hidden', 2, 's3cret', 'Hidden leave.', '[1,0,0,0,0,0,0,0.1]')`);
   const openai = opening.use(createVendor("openai", { embed: topicVector }));
-  const anthropic = opening.use(createVendor("anthropic", { answer: "25 days [1]." }));
+  const anthropic = opening.use(createVendor("anthropic", { answer }));
   const parts = { database, openai, anthropic };
   const { hostname, port, username } = new URL(requireTestDatabaseUrl());
   const config: RagConfig = {

@@ -8,8 +8,8 @@ import {
   type OAuthTokens,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { chromium } from "playwright-core";
 import { administer, password } from "../../support/accounts.ts";
+import { testWithChromium } from "../../support/chromium.ts";
 import { databaseEntry } from "../../support/configured_server.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { createFormBrowser, type OauthServer, startOauthServer } from "../../support/oauth_server.ts";
@@ -122,53 +122,34 @@ testWithPostgres(
   },
 );
 
-const chromiumPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-  .find((path) => {
-    try {
-      return Deno.statSync(path).isFile;
-    } catch {
-      return false;
-    }
+testWithChromium("the official client logs its user in with a browser", async (browser) => {
+  await using database = await createTestDatabase();
+  await using oauth = await startOauthServer({
+    config: `databases: [${databaseEntry("main", database.name)}]`,
   });
-
-const name = "the official client logs its user in with a browser";
-if (chromiumPath === undefined) {
-  Deno.test({ name: `${name} (needs chromium, which is not installed)`, ignore: true, fn: () => {} });
-} else {
-  testWithPostgres(name, async () => {
-    await using database = await createTestDatabase();
-    await using oauth = await startOauthServer({
-      config: `databases: [${databaseEntry("main", database.name)}]`,
-    });
-    const browser = await chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox"] });
-    let logins = 0;
-    try {
-      await drive(oauth, async (url) => {
-        if (logins++ > 0) return;
-        const page = await browser.newPage();
-        const complaints: string[] = [];
-        page.on("console", (message) => complaints.push(message.text()));
-        await page.goto(url.href);
-        await page.getByLabel("User name").fill("alice");
-        await page.getByLabel("Password").fill("not the password");
-        await page.getByRole("button", { name: "Sign in" }).click();
-        await page.getByRole("alert").waitFor();
-        await page.getByLabel("User name").fill("alice");
-        await page.getByLabel("Password").fill(password);
-        await page.getByRole("button", { name: "Sign in" }).click();
-        await page.getByRole("heading", { name: "Allow access?" }).waitFor();
-        assert.match(await page.locator("main").innerText(), /Official client/);
-        // the page's own style is in force: nothing of it was refused
-        const colour = await page.evaluate(
-          "getComputedStyle(document.querySelector('button')).backgroundColor",
-        );
-        assert.equal(colour, "rgb(11, 114, 133)");
-        await page.getByRole("button", { name: "Allow" }).click();
-        await page.waitForURL(/\/callback\?/);
-        assert.deepEqual(complaints.filter((text) => /refused|violates|blocked/i.test(text)), []);
-      });
-    } finally {
-      await browser.close();
-    }
+  let logins = 0;
+  await drive(oauth, async (url) => {
+    if (logins++ > 0) return;
+    const page = await browser.newPage();
+    const complaints: string[] = [];
+    page.on("console", (message) => complaints.push(message.text()));
+    await page.goto(url.href);
+    await page.getByLabel("User name").fill("alice");
+    await page.getByLabel("Password").fill("not the password");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+    await page.getByLabel("User name").fill("alice");
+    await page.getByLabel("Password").fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Allow access?" }).waitFor();
+    assert.match(await page.locator("main").innerText(), /Official client/);
+    // the page's own style is in force: nothing of it was refused
+    const colour = await page.evaluate(
+      "getComputedStyle(document.querySelector('button')).backgroundColor",
+    );
+    assert.equal(colour, "rgb(11, 114, 133)");
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.waitForURL(/\/callback\?/);
+    assert.deepEqual(complaints.filter((text) => /refused|violates|blocked/i.test(text)), []);
   });
-}
+});

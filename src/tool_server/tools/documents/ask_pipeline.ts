@@ -4,6 +4,7 @@ import type { QueryStage } from "../../../rag_server/mod.ts";
 import { logics, operators } from "../../../rag_server/filter/filter_kinds.ts";
 import { queryLimits } from "../../../rag_server/query_limits.ts";
 import { createFence } from "../../../text/fence.ts";
+import type { JsonObject } from "../../content.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { documentId, documentUri } from "./document_address.ts";
 import { questionArgument } from "./document_arguments.ts";
@@ -48,7 +49,8 @@ const output = z.object({
 const begunStages: Readonly<Record<QueryStage, number>> = { retrieving: 0, reranking: 1, answering: 2 };
 const stages = 3;
 
-export function askPipeline(pipelines: PipelineDirectory): Tool {
+/** @param view as of `queryDatabase` */
+export function askPipeline(pipelines: PipelineDirectory, view?: JsonObject): Tool {
   return defineTool({
     name: "ask_pipeline",
     title: "Ask a pipeline",
@@ -59,6 +61,7 @@ export function askPipeline(pipelines: PipelineDirectory): Tool {
     output,
     untrusted: ["answer", "sources"],
     annotations: { openWorldHint: true },
+    meta: view,
     isFor: (principal) => pipelines.granted(principal).length > 0,
     mayBecomeTask: true,
     async run({ pipeline: name, question, filter, top_n, messages }, context) {

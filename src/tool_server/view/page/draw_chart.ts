@@ -1,0 +1,203 @@
+import { moment, valueText } from "./cell_values.ts";
+import { type Chart, drawnNumber } from "./choose_chart.ts";
+import { browser, element, type PageElement, shape } from "./page_dom.ts";
+import { shortName } from "./rows_table.ts";
+import { shownText } from "./shown_text.ts";
+import type { Column, Row } from "./tool_result.ts";
+
+/** A figure of the rows, with a choice of the column where several can be drawn. */
+export function drawChart(
+  chart: Chart,
+  columns: readonly Column[],
+  rows: readonly Row[],
+  locale: string | undefined,
+): PageElement {
+  const [first = 0] = chart.measures;
+  const nameOf = (column: number) => shortName(columns[column]?.name ?? "");
+  const place = element("div", { class: "plot" });
+  const caption = element("span", { class: "title" });
+  const readout = element("span", { class: "readout", "aria-hidden": "true" });
+  const draw = (measure: number) => {
+    caption.replaceChildren(shownText(nameOf(measure)), " by ", shownText(nameOf(chart.label)));
+    readout.textContent = "";
+    const drawing = chart.kind === "bars"
+      ? bars(rows, chart.label, measure)
+      : line(rows, { ...chart, measure, locale, readout });
+    drawing.setAttribute(
+      "aria-label",
+      `${chart.kind === "bars" ? "Bar" : "Line"} chart of ${nameOf(measure)} by ${nameOf(chart.label)}, ` +
+        `${rows.length} values; the table below has them`,
+    );
+    place.replaceChildren(drawing);
+  };
+  const choice = chart.measures.length > 1 ? choose(chart.measures, nameOf, draw) : "";
+  draw(first);
+  return element("figure", {}, element("figcaption", {}, caption, readout, choice), place);
+}
+
+function choose(
+  measures: readonly number[],
+  nameOf: (column: number) => string,
+  draw: (measure: number) => void,
+): PageElement {
+  const options = measures.map((column) => element("option", { value: column }, nameOf(column)));
+  const select = element("select", { "aria-label": "Column to draw" }, ...options);
+  select.addEventListener("change", () => {
+    const column = Number(select.value);
+    if (measures.includes(column)) draw(column);
+  });
+  return select;
+}
+
+function bars(rows: readonly Row[], label: number, measure: number): PageElement {
+  const values = rows.map((row) => drawnNumber(row[measure]));
+  const known = values.filter((value) => value !== undefined);
+  const [low, high] = [Math.min(0, ...known), Math.max(0, ...known)];
+  const percent = (value: number) => `${(value / (high - low || 1)) * 100}%`;
+  return element(
+    "div",
+    { class: "bars", role: "img" },
+    ...rows.flatMap((row, index) => {
+      const value = values[index];
+      const bar = element("span", { class: "bar" });
+      bar.style.left = percent(Math.min(0, value ?? 0) - low);
+      bar.style.width = percent(Math.abs(value ?? 0));
+      return [
+        element("span", { class: "label" }, row[label] === null ? "NULL" : shownText(valueText(row[label]))),
+        element("span", { class: "track" }, bar),
+        element(
+          "span",
+          { class: "value" },
+          row[measure] === null ? "NULL" : shownText(valueText(row[measure])),
+        ),
+      ];
+    }),
+  );
+}
+
+interface LineOptions {
+  readonly label: number;
+  readonly measure: number;
+  readonly locale: string | undefined;
+  readonly readout: PageElement;
+}
+
+const height = 200;
+const margin = { top: 10, right: 14, bottom: 26, left: 56 };
+
+function line(rows: readonly Row[], options: LineOptions): PageElement {
+  const points = rows.flatMap((row) => {
+    const at = moment(row[options.label]);
+    return at === undefined ? [] : [{ ...at, row, value: drawnNumber(row[options.measure]) }];
+  }).sort((a, b) => a.timeMs - b.timeMs);
+  const known = points.flatMap(({ value }) => value ?? []);
+  const ticks = niceTicks(known);
+  const [low, high] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
+  const [start, end] = [points[0]?.timeMs ?? 0, points.at(-1)?.timeMs ?? 1];
+  const holder = element("div", { class: "line", role: "img" });
+  const formats = labelFormats(options.locale, end - start);
+  let x = (_timeMs: number) => 0;
+
+  function draw(width: number): void {
+    const inner = Math.max(1, width - margin.left - margin.right);
+    x = (timeMs) => margin.left + ((timeMs - start) / (end - start || 1)) * inner;
+    const y = (value: number) =>
+      margin.top + (1 - (value - low) / (high - low || 1)) * (height - margin.top - margin.bottom);
+    const place = ({ timeMs, value }: typeof points[number]) =>
+      value === undefined ? undefined : `${x(timeMs).toFixed(1)} ${y(value).toFixed(1)}`;
+    // a value that is missing is a gap, not a line through nothing
+    const path = points.map((point, index) => {
+      const [at, before] = [place(point), points[index - 1]];
+      return at === undefined ? "" : `${before?.value === undefined ? "M" : "L"}${at}`;
+    }).join("");
+    const alone = points.filter(({ value }, index) =>
+      value !== undefined && points[index - 1]?.value === undefined && points[index + 1]?.value === undefined
+    );
+    const dots = points.length <= 40 ? points : alone;
+    holder.replaceChildren(
+      shape(
+        "svg",
+        { width, height, viewBox: `0 0 ${width} ${height}` },
+        ...ticks.flatMap((tick) => [
+          shape("line", {
+            class: "grid",
+            x1: margin.left,
+            x2: width - margin.right,
+            y1: y(tick),
+            y2: y(tick),
+          }),
+          shape("text", { x: margin.left - 8, y: y(tick) + 4, "text-anchor": "end" }, formats.number(tick)),
+        ]),
+        ...labelled(points, inner).map(({ timeMs, clockMs }, index, all) =>
+          shape("text", {
+            x: x(timeMs),
+            y: height - 8,
+            "text-anchor": index === 0 ? "start" : index === all.length - 1 ? "end" : "middle",
+          }, formats.time(clockMs))
+        ),
+        shape("path", { class: "curve", d: path }),
+        ...dots.flatMap((point) =>
+          point.value === undefined
+            ? []
+            : [shape("circle", { cx: x(point.timeMs), cy: y(point.value), r: 2.5 })]
+        ),
+      ),
+    );
+  }
+
+  holder.addEventListener("pointermove", ({ clientX }) => {
+    const at = clientX - holder.getBoundingClientRect().left;
+    const [nearest] = points.toSorted((a, b) => Math.abs(x(a.timeMs) - at) - Math.abs(x(b.timeMs) - at));
+    if (nearest === undefined) return;
+    const [time, value] = [nearest.row[options.label], nearest.row[options.measure]];
+    options.readout.replaceChildren(
+      shownText(valueText(time)),
+      ": ",
+      value === null ? "NULL" : shownText(valueText(value)),
+    );
+  });
+  holder.addEventListener("pointerleave", () => options.readout.replaceChildren());
+  new browser.ResizeObserver(() => draw(holder.clientWidth)).observe(holder);
+  return holder;
+}
+
+/** Round numbers around the values: 0 among them where they are not all far from it. */
+export function niceTicks(values: readonly number[]): number[] {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const isFar = least > 0 ? (most - least) < most / 3 : most < 0 && (most - least) < -least / 3;
+  const [from, to] = isFar ? [least, most] : [Math.min(0, least), Math.max(0, most)];
+  const rough = (to - from || Math.abs(to) || 1) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  const first = Math.floor(from / step);
+  const last = Math.max(first + 1, Math.ceil(to / step));
+  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
+}
+
+/** Points whose times are written below the line, as many as there is room for. */
+function labelled<P extends { readonly timeMs: number }>(points: readonly P[], width: number): P[] {
+  const count = Math.min(points.length, Math.max(2, Math.floor(width / 110)));
+  const [start, end] = [points[0]?.timeMs ?? 0, points.at(-1)?.timeMs ?? 0];
+  const chosen = Array.from({ length: count }, (_, index) => {
+    const wanted = start + (end - start) * (index / (count - 1));
+    return points.reduce((best, point) =>
+      Math.abs(point.timeMs - wanted) < Math.abs(best.timeMs - wanted) ? point : best
+    );
+  });
+  return [...new Set(chosen)];
+}
+
+const dayMs = 86_400_000;
+
+function labelFormats(locale: string | undefined, spanMs: number) {
+  const number = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 4 });
+  const time = new Intl.DateTimeFormat(locale, {
+    timeZone: "UTC",
+    ...(spanMs > 500 * dayMs
+      ? { year: "numeric", month: "short" }
+      : spanMs >= 3 * dayMs
+      ? { month: "short", day: "numeric" }
+      : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" }),
+  });
+  return { number: (value: number) => number.format(value), time: (clockMs: number) => time.format(clockMs) };
+}
