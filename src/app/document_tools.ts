@@ -12,6 +12,7 @@ import {
 } from "../tool_server/tools/documents/pipeline_directory.ts";
 import { searchDocuments } from "../tool_server/tools/documents/search.ts";
 import { searchKnowledgebase } from "../tool_server/tools/documents/search_knowledgebase.ts";
+import { similaritySearch } from "../tool_server/tools/documents/similarity_search.ts";
 import type { Tool } from "../tool_server/tools/tool.ts";
 
 export interface DocumentsOptions {
@@ -26,10 +27,13 @@ export interface DocumentsOptions {
 /** The tools over documents and vectors, and the resources that they lead to. */
 export function documentTools(
   { pipelines, knowledgebase, embedding }: DocumentsOptions,
-  _directory: DatabaseDirectory,
+  databases: DatabaseDirectory,
   view: JsonObject | undefined,
 ): { readonly tools: readonly Tool[]; readonly resources: readonly ResourceSource[] } {
-  const ofVectors = embedding === undefined ? [] : [generateEmbedding(embedding)];
+  const ofVectors = embedding === undefined ? [] : [
+    similaritySearch({ directory: databases, embedding }),
+    generateEmbedding(embedding),
+  ];
   if (pipelines === undefined) return { tools: ofVectors, resources: [] };
   const directory = createPipelineDirectory(pipelines);
   return {

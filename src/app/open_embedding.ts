@@ -1,4 +1,4 @@
-import type { Config } from "../config/mod.ts";
+import { type Config, defaultVectorWeight } from "../config/mod.ts";
 import type { FileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
@@ -48,6 +48,7 @@ export function openEmbedding(options: OpenEmbeddingOptions): (Embedding & Async
   let provider: ReturnType<typeof open> | undefined;
   return {
     model: model === "" ? kind : model,
+    vectorWeight: defaultVectorWeight(kind),
     provider: () => provider ??= open(),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

@@ -140,6 +140,11 @@ function tableOf({ database, tables: [first] }: Pick<PipelineConfig, "database" 
  */
 const localVectorWeights: Readonly<Record<FusionKind, number>> = { zscore: 0.1, rrf: 0.01 };
 
+/** How much vectors count against words where the configuration does not say. */
+export function defaultVectorWeight(embedding: EmbeddingKind, fusion: FusionKind = defaultFusion): number {
+  return embedding === "local" ? localVectorWeights[fusion] : 0.5;
+}
+
 function searchSettings(
   { hybrid_enabled = true, vector_weight, fusion = defaultFusion, min_similarity }: NonNullable<
     Parsed["search"]
@@ -148,7 +153,7 @@ function searchSettings(
 ): PipelineConfig["search"] {
   return {
     hybrid_enabled,
-    vector_weight: vector_weight ?? (embedding === "local" ? localVectorWeights[fusion] : 0.5),
+    vector_weight: vector_weight ?? defaultVectorWeight(embedding, fusion),
     fusion,
     ...(min_similarity === undefined ? {} : { min_similarity }),
   };

@@ -3,4 +3,5 @@ export { pipelineError } from "./api/rag_errors.ts";
 export type { FoundDocument, Pipeline, Source } from "./pipeline.ts";
 export { type PipelineQuery, type QueryStage, readQuery } from "./query.ts";
 export type { RunningPipelines } from "./running_pipelines.ts";
+export { createTableSearch, type TableSearchRequest } from "./search_table.ts";
 export type { DocumentDetails, StoredDocument } from "./search/stored_documents.ts";

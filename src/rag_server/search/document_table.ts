@@ -39,6 +39,8 @@ export interface DocumentTable extends VectorTable {
   /** Quoted. */
   readonly textColumn: string;
   readonly key: RowKey;
+  /** The column that has a document's title, not quoted; `title` where absent. */
+  readonly titleColumn?: string;
   /** As it was at the look. */
   readonly volume: TableVolume;
   /** Whether the condition of a view or a row-level policy may hide rows from every question. */

@@ -16,7 +16,7 @@ import { defaultFusion, type FusionKind } from "./fusion_kinds.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
 import type { SearchedTable } from "./searched_table.ts";
 import { createStoredDocuments, maxCharacters, type StoredDocuments } from "./stored_documents.ts";
-import { indexFor } from "./vector_index.ts";
+import { distanceOf } from "./vector_index.ts";
 import { vectorSettings } from "./vector_search.ts";
 
 export interface SearchSettings {
@@ -279,7 +279,7 @@ function searchOf(rows: readonly Row[], { table, embedding }: TablePlan, depth: 
     candidates: rows.map((row) => candidateOf(row, table)).filter(({ content }) => content.trim() !== ""),
     nearestScores: nearest?.flatMap((score) => score ?? []) ?? [],
     matchingScores: matching?.flatMap((score) => score ?? []) ?? [],
-    distance: indexFor(table, embedding?.length)?.distance ?? "cosine",
+    distance: distanceOf(table, embedding?.length),
     depth,
   };
 }

@@ -95,7 +95,7 @@ export function createStoredDocuments(
     const names = detailColumns(table);
     if (!table.key.isId || names.length === 0) return new Map<string, DocumentDetails>();
     const key = identifierSql(table.key.name);
-    const columns = joinSql(names.map((name) => sql`${identifierSql(name)}::text`), ", ");
+    const columns = joinSql(names.map((name) => sql`${identifierSql(columnOf(name, table))}::text`), ", ");
     const statement = sql`SELECT ${key}::text, ${columns} FROM ${verbatim(table.relation)} AS source
       WHERE ${table.filter ?? verbatim("true")}
         AND ${key} = ANY(${arrayText(ids)}::${verbatim(table.key.type)}[])`;
@@ -207,11 +207,15 @@ const detailKinds: readonly (readonly [DetailName, readonly ColumnType["kind"][]
 ];
 
 /** The columns for details that a table has. */
-function detailColumns({ columns, textColumn }: DocumentTable): DetailName[] {
+function detailColumns({ columns, textColumn, titleColumn = "title" }: DocumentTable): DetailName[] {
   return detailKinds.flatMap(([name, kinds]) => {
-    const column = columns.get(name);
+    const column = columns.get(columnOf(name, { titleColumn }));
     return column !== undefined && kinds.includes(column.kind) && name !== nameOf(textColumn) ? [name] : [];
   });
+}
+
+function columnOf(name: DetailName, { titleColumn = "title" }: Pick<DocumentTable, "titleColumn">): string {
+  return name === "title" ? titleColumn : name;
 }
 
 function detailsFrom(names: readonly DetailName[], values: Row): DocumentDetails {

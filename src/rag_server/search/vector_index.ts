@@ -32,6 +32,8 @@ export interface VectorColumn {
   readonly type: string;
   /** Absent where the column takes any number. */
   readonly dimensions?: number;
+  /** Where no index says another; cosine where absent. */
+  readonly distance?: Distance;
   /** The best first; of those for vectors of one length the best alone. */
   readonly indexes: readonly VectorIndex[];
 }
@@ -60,6 +62,11 @@ export function indexFor(
   return indexes.find(({ castTo }) =>
     castTo === undefined || dimensions === undefined || castTo.endsWith(`(${dimensions})`)
   );
+}
+
+/** What a search by vectors orders a table by. */
+export function distanceOf(table: VectorTable, dimensions: number | undefined): Distance {
+  return indexFor(table, dimensions)?.distance ?? table.vector.distance ?? "cosine";
 }
 
 /**

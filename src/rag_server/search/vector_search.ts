@@ -1,6 +1,6 @@
 import { quoteIdentifier, sql, type SqlText, verbatim, verbatimSql } from "../../postgres/sql_text.ts";
 import type { DocumentTable } from "./document_table.ts";
-import { type Distance, indexFor, type VectorIndex } from "./vector_index.ts";
+import { type Distance, distanceOf, indexFor } from "./vector_index.ts";
 
 interface VectorSearch {
   readonly table: DocumentTable;
@@ -30,7 +30,7 @@ export const rowsToCompare = 2_000;
 
 /**
  * One statement for the rows nearest to an embedding: `id text`, `distance float8` by the index's operator (cosine
- * without an index), lower is nearer, as many as asked for where there are that many. The rows of a small table are
+ * without an index, or what the column is said to have), lower is nearer, as many as asked for where there are that many. The rows of a small table are
  * compared one by one, and so are the few that a narrow filter, a view's condition or a row-level policy leaves; else the
  * index is asked. It may come back short where these hide most of what it visits; then, and only then, all rows are
  * compared. Needs {@linkcode vectorSettings}.
@@ -40,7 +40,8 @@ export function vectorSearch(search: VectorSearch): SqlText {
   const { relation, vector: { column } } = table;
   const index = indexFor(table, dimensions);
   const key = quoteIdentifier(table.key.name);
-  const distance = distanceSql(table, index, column, embedding);
+  const orderedBy = { castTo: index?.castTo, distance: distanceOf(table, dimensions) };
+  const distance = distanceSql(table, orderedBy, column, embedding);
   const source = verbatimSql`FROM ${relation} AS source
     WHERE ${filter ?? "true"} AND ${column} IS NOT NULL AND ${hasLengthSql(table, dimensions) ?? "true"}
       AND ${saysSomethingSql(table)}`;
@@ -63,7 +64,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
     SELECT id, distance FROM postern_indexed WHERE ${found} >= ${limit}
     UNION ALL SELECT id, distance FROM postern_compared`;
   if (!isProbed) return all;
-  const few = sql`SELECT id::text, ${distanceSql(table, index, "embedding", embedding)} AS distance
+  const few = sql`SELECT id::text, ${distanceSql(table, orderedBy, "embedding", embedding)} AS distance
     FROM postern_probe WHERE ${areFew} ORDER BY distance LIMIT ${most}`;
   const probe = verbatimSql`SELECT ${key} AS id, ${column} AS embedding ${source}`;
   return sql`WITH postern_probe AS MATERIALIZED (
@@ -115,11 +116,10 @@ export function lengthSql({ vector: { column, type }, extension }: DocumentTable
 
 function distanceSql(
   { extension }: DocumentTable,
-  index: VectorIndex | undefined,
+  { castTo, distance }: { readonly castTo?: string | undefined; readonly distance: Distance },
   column: string,
   embedding: SqlText,
 ): SqlText {
-  const { castTo, distance = "cosine" } = index ?? {};
   const cast = castTo === undefined ? "" : `::${castTo}`;
   const operator = `OPERATOR(${extension.schema}.${operators[distance]})`;
   return verbatimSql`(${column}${cast} ${operator} ${embedding}${cast})`;
@@ -134,7 +134,7 @@ export function similaritySql(table: DocumentTable, embedding: SqlText, dimensio
   const { column } = table.vector;
   const hasLength = hasLengthSql(table, dimensions);
   const operand = hasLength === undefined ? column : `CASE WHEN ${hasLength} THEN ${column} END`;
-  return sql`(1 - nullif(${distanceSql(table, undefined, operand, embedding)}, 'NaN'))`;
+  return sql`(1 - nullif(${distanceSql(table, { distance: "cosine" }, operand, embedding)}, 'NaN'))`;
 }
 
 /** An embedding as SQL of the column's type. */

@@ -7,6 +7,15 @@ import { startConfiguredServer } from "../../support/configured_server.ts";
 /** What a configuration can switch on besides: each tool that there may be is listed. */
 const everything = `
 llm: { provider: openai, model: test, openai_api_key: sk-test }
+embedding: { provider: local }
+knowledgebase: { pipeline: manuals }
+pipelines:
+  - name: manuals
+    database: { host: 127.0.0.1, port: 1, database: none }
+    tables: [{ table: manuals, text_column: body, vector_column: embedding }]
+    embedding_llm: { provider: local }
+    rag_llm: { provider: local }
+    allow_include_sources: true
 `;
 
 /** What a model reads of a list of tools, in tokens of o200k; hosts send it anew with every turn. */

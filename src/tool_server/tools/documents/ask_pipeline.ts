@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
 import type { QueryStage } from "../../../rag_server/mod.ts";
-import { logics, operators } from "../../../rag_server/filter/filter_kinds.ts";
-import { queryLimits } from "../../../rag_server/query_limits.ts";
 import { createFence } from "../../../text/fence.ts";
 import type { JsonObject } from "../../content.ts";
 import { defineTool, type Tool } from "../tool.ts";
@@ -11,14 +9,14 @@ import { questionArgument } from "./document_arguments.ts";
 import { documentTitle } from "./document_title.ts";
 import type { PipelineDirectory } from "./pipeline_directory.ts";
 
-// what JSON Schema says here is for models; the RAG server's own rules check the whole
+// short, as models read it on every turn: the RAG server's own rules check the whole, and name what does not fit
 const filter = z.strictObject({
   conditions: z.array(z.strictObject({
     column: z.string(),
-    operator: z.enum(operators),
+    operator: z.string().describe("=, <, LIKE, IN, IS NULL, …"),
     value: z.unknown().optional(),
-  })).min(1).max(queryLimits.conditions),
-  logic: z.enum(logics).optional(),
+  })),
+  logic: z.string().optional().describe("AND or OR."),
 });
 
 const message = z.strictObject({ role: z.enum(["user", "assistant"]), content: z.string() });
@@ -26,11 +24,11 @@ const message = z.strictObject({ role: z.enum(["user", "assistant"]), content: z
 const input = z.strictObject({
   question: questionArgument,
   pipeline: z.string().min(1).max(1_000).optional().describe(
-    "Name; not needed where there is one. An error lists them.",
+    "Only where there are several; an error lists them.",
   ),
-  filter: filter.optional().describe("Which documents to use."),
-  top_n: z.int().min(1).max(queryLimits.topN).optional().describe("Documents to read."),
-  messages: z.array(message).max(queryLimits.messages).optional().describe("Earlier turns."),
+  filter: filter.optional(),
+  top_n: z.int().optional().describe("Documents to read."),
+  messages: z.array(message).optional().describe("Earlier conversation."),
 });
 
 const output = z.object({

@@ -7,6 +7,8 @@ import type { CallContext } from "../../call_context.ts";
 export interface Embedding {
   /** As configured; the kind where it has no models. */
   readonly model: string;
+  /** Of its vectors against words, in a search by both; from 0 to 1. */
+  readonly vectorWeight: number;
   /** Opened when it is first asked for. */
   readonly provider: () => Promise<EmbeddingProvider>;
 }
