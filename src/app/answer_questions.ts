@@ -9,6 +9,7 @@ import { createAnswerByModel } from "../tool_server/questions/answer_by_model.ts
 import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
 import type { History } from "../tool_server/questions/history.ts";
 import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
+import type { WatchedCatalogs } from "../tool_server/resources/watched_catalogs.ts";
 
 export interface WordsOptions {
   readonly llm: Config["llm"];
@@ -19,16 +20,16 @@ export interface WordsOptions {
   readonly history: History;
 }
 
-/** What answers requests in words, by a model or by rules. Disposing of it stops reading catalogs. */
+/** What answers requests in words, by a model or by rules. Disposing of it stops reading catalogs of its own. */
 export function answerQuestions(
   { llm, completion, history }: WordsOptions,
   guard: CheckScheduler,
+  watched: Pick<WatchedCatalogs, "catalogs" | "look">,
   logger: Logger,
 ): Disposable & { readonly answerQuestion: AnswerQuestion } {
   const now = Date.now;
   if (completion === undefined) {
-    const schemas = createCatalogCache({ prepare: ({ catalog }) => ({ catalog }), now, logger });
-    return { answerQuestion: createAnswerByRules({ schemas }), [Symbol.dispose]: schemas[Symbol.dispose] };
+    return { answerQuestion: createAnswerByRules({ schemas: watched.catalogs }), [Symbol.dispose]() {} };
   }
   const isExcluded = createColumnPatterns(llm.excluded_columns);
   const schemas = createCatalogCache({
@@ -37,6 +38,7 @@ export function answerQuestions(
     ...(llm.sample_values ? { samples: { excludedColumns: llm.excluded_columns } } : {}),
     now,
     logger,
+    onChange: watched.look,
   });
   const answerQuestion = createAnswerByModel({
     completion,

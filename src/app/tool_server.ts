@@ -35,10 +35,12 @@ import { forget } from "../tool_server/tools/forget.ts";
 import { getSchemaInfo } from "../tool_server/tools/get_schema_info.ts";
 import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
+import { readResource } from "../tool_server/tools/read_resource.ts";
 import { toolsOffByDefault } from "../tool_server/tools/tool_kinds.ts";
 import { type CallReport, createRegistry, type RegistryOptions } from "../tool_server/tools/registry.ts";
 import { viewOfTool, viewResource } from "../tool_server/view/view_resource.ts";
 import type { WordsOptions } from "./answer_questions.ts";
+import { createBuiltinResources } from "./builtin_resources.ts";
 import type { DocumentsOptions } from "./document_tools.ts";
 import type { OpenDatabase } from "./open_databases.ts";
 import { watchPools } from "./watch_pools.ts";
@@ -95,11 +97,13 @@ export async function createToolServer(options: ToolServerOptions) {
   };
   // the directory looks at the list in each call
   const entries: DirectoryEntry[] = options.databases.map(entryOf);
-  const directory = createDatabaseDirectory(entries);
+  const directory = createDatabaseDirectory(entries, (principal) => builtin.watched.selected(principal));
+  const changes = createChanges();
+  const builtin = createBuiltinResources({ ...options, directory, changes });
   const inFlight = createInFlight();
   const tasks = createTasks();
-  const changes = createChanges();
-  const answerer = words && (await import("./answer_questions.ts")).answerQuestions(words, guard, logger);
+  const answerer = words &&
+    (await import("./answer_questions.ts")).answerQuestions(words, guard, builtin.watched, logger);
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
   const care = isCareOffered
@@ -108,6 +112,11 @@ export async function createToolServer(options: ToolServerOptions) {
   const view = options.offers("resources", "view") ? viewOfTool : undefined;
   const documents = options.documents &&
     (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
+  const resources = createResourceRegistry([
+    ...builtin.sources,
+    ...(options.offers("resources", "document") ? documents?.resources ?? [] : []),
+    ...(view === undefined ? [] : [viewResource()]),
+  ]);
   const account = options.audit && auditCalls(options.audit, guard.fingerprint);
   const registry = createRegistry({
     tools: [
@@ -118,13 +127,14 @@ export async function createToolServer(options: ToolServerOptions) {
         byRules: words?.completion === undefined,
         view,
       }),
-      getSchemaInfo({ directory }),
+      getSchemaInfo({ directory, linksToTables: options.offers("resources", "table") }),
       countRows({ directory }),
       executeExplain({ directory }),
-      listDatabases({ directory }),
+      listDatabases({ directory, linksToSchemas: options.offers("resources", "schema") }),
       selectDatabase({ directory }),
       listDatabaseConnections({ directory }),
       selectDatabaseConnection({ directory }),
+      readResource({ resources }),
       // rules remember nothing
       ...(words?.completion === undefined ? [] : [forget({ history: words.history })]),
       ...care,
@@ -138,13 +148,11 @@ export async function createToolServer(options: ToolServerOptions) {
     },
     onEnded: metrics.toolCalled,
   });
+  const prompts = builtin.prompts((principal) => registry.listTools(principal).map(({ name }) => name));
   return {
     registry,
-    resources: createResourceRegistry([
-      ...(options.offers("resources", "document") ? documents?.resources ?? [] : []),
-      ...(view === undefined ? [] : [viewResource()]),
-    ]),
-    prompts: createPromptRegistry(),
+    resources,
+    prompts: createPromptRegistry(() => prompts),
     changes,
     inFlight,
     tasks,
@@ -165,7 +173,7 @@ export async function createToolServer(options: ToolServerOptions) {
     replaceDatabases(databases: readonly OpenDatabase[]): readonly Database[] {
       const before = new Set(entries.map(({ database }) => database));
       const listed = accessText(entries);
-      entries.splice(0, entries.length, ...databases.map(entryOf));
+      builtin.watched.replacing(() => entries.splice(0, entries.length, ...databases.map(entryOf)));
       if (accessText(entries) !== listed) changes.publish({ kind: "resources" });
       return entries.map(({ database }) => database).filter((database) => !before.has(database));
     },
@@ -181,6 +189,7 @@ export async function createToolServer(options: ToolServerOptions) {
     async [Symbol.asyncDispose](): Promise<void> {
       await tasks[Symbol.asyncDispose]();
       answerer?.[Symbol.dispose]();
+      builtin.watched[Symbol.dispose]();
       await guard[Symbol.asyncDispose]();
       watchedPools[Symbol.dispose]();
       await pools.close();

@@ -35,6 +35,8 @@ export interface CallClient {
   readonly answers?: JsonObject | undefined;
   /** Whether it shows views (MCP Apps, `text/html;profile=mcp-app`). */
   readonly showsViews: boolean;
+  /** Whether it knows links to resources in results (since revision 2025-06-18): others refuse the whole result. */
+  readonly takesLinks?: boolean;
 }
 
 /**

@@ -46,6 +46,15 @@ export interface CatalogSnapshot {
   readonly session: SessionFacts;
 }
 
+/** Two readings of a catalog, by what `prepare` made of them. */
+export interface CatalogChange<T> {
+  readonly database: Database;
+  /** As `Database.rightsKey` gives it. */
+  readonly rightsKey: string;
+  readonly before: T;
+  readonly after: T;
+}
+
 export interface CatalogCacheOptions<T> {
   /** Called once for each catalog that is read. */
   readonly prepare: (snapshot: CatalogSnapshot) => T | Promise<T>;
@@ -54,6 +63,8 @@ export interface CatalogCacheOptions<T> {
   /** Milliseconds since any fixed moment. */
   readonly now: () => number;
   readonly logger: Logger;
+  /** Told where what was read differs from what was read before by the same rights. */
+  readonly onChange?: (change: CatalogChange<T>) => void;
   /** 2,000 where absent. */
   readonly checkEveryMs?: number;
   /** 64 where absent; the one used longest ago goes first. */
@@ -80,7 +91,7 @@ const maxAgeMs = 30 * 60_000;
 const maxIncompleteAgeMs = 30_000;
 
 export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogCache<T> {
-  const { prepare, samples, now, logger, checkEveryMs = 2_000, maxEntries = 64 } = options;
+  const { prepare, samples, now, logger, onChange, checkEveryMs = 2_000, maxEntries = 64 } = options;
   // least recently used first
   const places = new Map<string, Place<T>>();
   const databaseNumbers = new WeakMap<Database, number>();
@@ -136,12 +147,21 @@ export function createCatalogCache<T>(options: CatalogCacheOptions<T>): CatalogC
     // rights may change while a statement runs, and two statements may reach two standbys: where the fingerprints
     // differ, neither is known to be the catalog's
     const maxAge = fingerprint !== before ? 0 : isWhole ? maxAgeMs : maxIncompleteAgeMs;
+    const known = place.entry;
     place.entry = { value, fingerprint, readAgainAt: startedAt + maxAge, checkedAt: startedAt };
     logger.debug("read the catalog", {
       database: database.name,
       tables: catalog.tables.length,
       elapsed_ms: Math.round(now() - startedAt),
     });
+    if (known !== undefined && known.fingerprint !== fingerprint) {
+      onChange?.({
+        database,
+        rightsKey: database.rightsKey(request.principal),
+        before: known.value,
+        after: value,
+      });
+    }
     return value;
   }
 

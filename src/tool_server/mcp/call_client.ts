@@ -10,7 +10,7 @@ import { viewExtension, viewMimeType } from "../view/view_resource.ts";
 export function createCallClients(server: Server): (context: ServerContext) => CallClient & Disposable {
   // a request that the SDK asks back for, before 2026-07-28, is handled again, and its progress goes on
   const lastTold = new WeakMap<AbortSignal, number>();
-  return ({ mcpReq }) => {
+  return ({ mcpReq, http }) => {
     let isAnswered = false;
     const capabilities = member(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY) ??
       server.getClientCapabilities();
@@ -21,6 +21,9 @@ export function createCallClients(server: Server): (context: ServerContext) => C
       canAsk: takesForms(member(capabilities, "elicitation")),
       answers: mcpReq.inputResponses,
       showsViews: namesViews(member(member(capabilities, "extensions"), viewExtension)),
+      takesLinks: mcpReq.envelope !== undefined || knowsLinks(
+        server.getNegotiatedProtocolVersion() ?? http?.req?.headers.get("mcp-protocol-version"),
+      ),
       [Symbol.dispose]() {
         isAnswered = true;
       },
@@ -48,6 +51,11 @@ function progressNotifier(
 function takesForms(elicitation: unknown): boolean {
   if (typeof elicitation !== "object" || elicitation === null) return false;
   return "form" in elicitation || !("url" in elicitation);
+}
+
+// who names no revision over HTTP speaks the one before (MCP 2025-06-18, Protocol Version Header)
+function knowsLinks(revision: string | null | undefined): boolean {
+  return revision !== null && revision !== undefined && revision >= "2025-06-18";
 }
 
 function namesViews(extension: unknown): boolean {

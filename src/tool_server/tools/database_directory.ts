@@ -4,6 +4,7 @@ import { type Principal, principalKey } from "../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
 import type { Database } from "../../postgres/database.ts";
 import { formatTsv } from "../../text/tsv.ts";
+import { linkToSchema } from "../resources/resource_address.ts";
 import type { DatabaseAddress } from "./database_address.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
@@ -16,8 +17,14 @@ export interface DirectoryEntry extends AccessObject {
 
 const rememberEndedMs = 60_000;
 
-/** The databases that each principal may use and the one that they chose. `entries` is looked at in each call. */
-export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
+/**
+ * The databases that each principal may use and the one that they chose. `entries` is looked at in each call.
+ * @param onSelect is told of whoever has another current database than before
+ */
+export function createDatabaseDirectory(
+  entries: readonly DirectoryEntry[],
+  onSelect: (principal: Principal) => void = () => {},
+) {
   const chosen = new Map<string, string>();
   // other calls of the request that ended a session may still be about to start
   const ended = new Set<string>();
@@ -64,8 +71,10 @@ export function createDatabaseDirectory(entries: readonly DirectoryEntry[]) {
     },
     /** Makes a database the current one of this token or session; throws as `resolve` does. */
     select(principal: Principal, name: string): void {
-      resolve(principal, name);
+      const selected = resolve(principal, name);
+      const before = resolve(principal, undefined);
       chosen.set(principalKey(principal), name);
+      if (selected !== before) onSelect(principal);
     },
     /** Forgets what a principal chose, once its token or session has ended; a session gets no database any more. */
     end(principal: Principal): void {
@@ -85,7 +94,14 @@ export type DatabaseDirectory = ReturnType<typeof createDatabaseDirectory>;
 export const databaseArgument = z.string().min(1).max(128).optional()
   .describe("Default: the current one.");
 
-export function listDatabases(options: { directory: DatabaseDirectory }): Tool {
+/** Of databases whose schema a list leads to: links are for a reader with little to choose from. */
+const maxLinks = 5;
+
+export function listDatabases(options: {
+  directory: DatabaseDirectory;
+  /** Whether the resource of a schema can be read. */
+  linksToSchemas?: boolean;
+}): Tool {
   return defineTool({
     name: "list_databases",
     title: "List databases",
@@ -104,6 +120,9 @@ export function listDatabases(options: { directory: DatabaseDirectory }): Tool {
           databases.map(({ name, current }) => [name, current ? "yes" : "no"]),
         ),
         data: { databases, current: databases.find(({ current }) => current)?.name ?? null },
+        ...(options.linksToSchemas && databases.length <= maxLinks
+          ? { links: databases.map(({ name }) => linkToSchema(name)) }
+          : {}),
       });
     },
   });

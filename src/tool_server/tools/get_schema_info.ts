@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type CatalogColumn, type CatalogTable, readCatalog } from "../../postgres/catalog/catalog.ts";
 import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
+import { linkToTable } from "../resources/resource_address.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
@@ -51,7 +52,11 @@ const output = z.object({
   partitions_left_out: z.int(),
 });
 
-export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
+export function getSchemaInfo(options: {
+  directory: DatabaseDirectory;
+  /** Whether a table's resource can be read. */
+  linksToTables?: boolean;
+}): Tool {
   return defineTool({
     name: "get_schema_info",
     title: "Get schema information",
@@ -79,6 +84,7 @@ export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
       const filtered = args.schema_name !== undefined || args.vector_tables_only;
       const summary = !filtered && !args.compact && tables.length > detailedTables;
       const detailed = !summary && !args.compact;
+      const only = args.table_name === undefined ? undefined : tables[0];
       const body = summary
         ? schemaSummary(tables)
         : detailed
@@ -104,6 +110,9 @@ export function getSchemaInfo(options: { directory: DatabaseDirectory }): Tool {
           tables: tables.map((table) => tableData(table, detailed)),
           partitions_left_out: leftOut,
         },
+        ...(options.linksToTables && only !== undefined
+          ? { links: [linkToTable(database.name, only.schema, only.name)] }
+          : {}),
       };
     },
   });
@@ -198,7 +207,8 @@ const moreCalls = 'Next: get_schema_info(schema_name="…") for the columns of a
   'get_schema_info(schema_name="…", table_name="…") for one table, ' +
   "get_schema_info(compact=true) for a line on every table.";
 
-function tableData(table: CatalogTable, detailed: boolean) {
+/** A table as data; `detailed` with its columns and indexes. */
+export function tableData(table: CatalogTable, detailed: boolean) {
   const { schema, name } = table;
   return {
     schema,

@@ -14,7 +14,7 @@ const config = "llm: { provider: local }\n" +
 async function driveSdk(client: Client): Promise<void> {
   const { tools } = await client.listTools();
   assert.deepEqual(tools.map(({ name }) => name).filter((name) => off.includes(name)), []);
-  assert.equal(tools.length, 4);
+  assert.equal(tools.length, 5);
   for (const name of [...off, "nope"]) {
     await assert.rejects(client.callTool({ name, arguments: {} }), unknownTool(name));
   }
@@ -31,7 +31,7 @@ Deno.test("a tool that builtins switches off is neither listed nor callable, ove
   const { result } = await client.request("tools/list", {});
   assert.deepEqual(
     result.tools.map(({ name }: { name: string }) => name).toSorted(),
-    ["get_schema_info", "list_databases", "query_database", "select_database"],
+    ["get_schema_info", "list_databases", "query_database", "read_resource", "select_database"],
   );
   for (const name of [...off, "nope"]) {
     const { error } = await client.request("tools/call", { name, arguments: {} });

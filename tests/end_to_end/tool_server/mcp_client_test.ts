@@ -14,6 +14,7 @@ async function drive(client: Client): Promise<void> {
     "get_schema_info",
     "list_databases",
     "query_database",
+    "read_resource",
     "select_database",
   ]);
   const result = await client.callTool({
