@@ -4,7 +4,7 @@ import { expandableText, shownText, wholeCharacters } from "./shown_text.ts";
 import type { Column, Row } from "./tool_result.ts";
 
 /** A browser lays out no more in good time. */
-const mostCells = 30_000;
+const mostCells = 12_000;
 const mostColumns = 100;
 
 type Direction = "ascending" | "descending";
