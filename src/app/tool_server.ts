@@ -107,7 +107,7 @@ export async function createToolServer(options: ToolServerOptions) {
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
   const care = isCareOffered
-    ? (await import("../tool_server/tools/care/care_tools.ts")).careTools({ directory })
+    ? (await import("../tool_server/tools/care/care_tools.ts")).careTools({ directory, guard })
     : [];
   const view = options.offers("resources", "view") ? viewOfTool : undefined;
   const documents = options.documents &&

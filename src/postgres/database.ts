@@ -7,6 +7,7 @@ import type { DatabaseOptions } from "./database_options.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
 import type { CheckScheduler } from "./guard/check_scheduler.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
+import { createIndexTrials, type TryIndexes } from "./index_trials.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
 import type { Lease } from "./pool/lease.ts";
 import type { Row } from "./read/portal.ts";
@@ -49,6 +50,8 @@ export interface Database {
    * @throws {AppError} `unavailable`; the signal's reason where that aborts
    */
   ping(signal: AbortSignal): Promise<void>;
+  /** Plans callers' queries as if there were indexes that are not. */
+  readonly tryIndexes: TryIndexes;
   /** Rights of the role that a reader need not have, one sentence each, with what to do about it. */
   warnings(signal: AbortSignal): Promise<string[]>;
 }
@@ -225,6 +228,14 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
     rightsKey: (principal) => callerRights(options, principal),
     read: readAndCount,
     ping: (signal) => pools.probe(options, signal),
+    tryIndexes: createIndexTrials({
+      options,
+      pools,
+      guard,
+      functionGuard,
+      onStop: metrics.stopped.add,
+      logger,
+    }),
     warnings: async (signal) => warningsOf(name, await readOwn(privilegeQuery, signal)),
   };
 }

@@ -21,6 +21,7 @@ const database = (name: string, ping: Database["ping"] = () => Promise.resolve()
   rightsKey: () => "",
   read: unused,
   ping,
+  tryIndexes: unused,
   warnings: unused,
 });
 

@@ -14,6 +14,7 @@ const database = (name: string): Database => ({
   rightsKey: () => "",
   read: unused,
   ping: unused,
+  tryIndexes: unused,
   warnings: unused,
 });
 const entry = (name: string, users: string[] = []) => ({
