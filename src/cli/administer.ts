@@ -97,6 +97,14 @@ async function perform(
         ? await listClients(clients, print)
         : await revokeClient({ ...clients, clientId: flags.clientId ?? "" }, print);
     }
+    case "setup-role":
+    case "check-role": {
+      const { checkRole, setupRole } = await import("./role_operations.ts");
+      const { signal } = new AbortController();
+      return flags.operation === "check-role"
+        ? await checkRole(config, { json: flags.json, signal }, print)
+        : await setupRole(config, { role: flags.role ?? "", signal }, print);
+    }
     case "ingest":
     case "index-pipeline":
     case "drop-index":

@@ -32,6 +32,8 @@ export type Operation =
   | "drop-index"
   | "ingest"
   | "evaluate"
+  | "setup-role"
+  | "check-role"
   | "doctor";
 
 /** A flag that selects an operation; with a placeholder it takes a value. */
@@ -158,6 +160,22 @@ export const flagGroups: readonly FlagGroup[] = [
     ],
   },
   { title: "First database", flags: databaseFlags },
+  {
+    title: "PostgreSQL roles",
+    flags: [
+      {
+        flag: "setup-role",
+        operation: "setup-role",
+        placeholder: "ROLE",
+        help: "Print the SQL that makes a role which may only read the databases; Postern runs none of it",
+      },
+      {
+        flag: "check-role",
+        operation: "check-role",
+        help: "Tell what the configured role of each database may do beyond reading",
+      },
+    ],
+  },
   { title: "Credential files", flags: credentialFlags },
   {
     title: "Administrator's operations",
@@ -280,6 +298,7 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
     "ingest",
     "evaluate",
     "doctor",
+    "check-role",
     "check-config",
   ],
   "source": ["ingest"],

@@ -25,6 +25,7 @@ export interface ParsedFlags extends ConfigFlags {
   readonly auditFile?: string;
   /** `-probe`'s value. */
   readonly probeUrl?: string;
+  readonly role?: string;
   /** The one that an operation on a pipeline is about. */
   readonly pipeline?: string;
   readonly queriesFile?: string;
@@ -83,6 +84,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     ...optional("userNote", option("user-note")),
     ...optional("auditFile", given.get("verify-audit")?.text),
     ...optional("probeUrl", given.get("probe")?.text),
+    ...optional("role", given.get("setup-role")?.text),
     ...optional("pipeline", pipeline),
     ...optional("source", option("source")),
     isDryRun: option("dry-run") === "true",

@@ -23,6 +23,7 @@ Deno.test("helpText() groups flags by mode, with default and environment variabl
     "Tool server over HTTP",
     "RAG server",
     "First database",
+    "PostgreSQL roles",
     "Credential files",
     "Administrator's operations",
     "About the program",

@@ -1,0 +1,151 @@
+import type { Database } from "../database.ts";
+import { quoteIfNeeded } from "../sql_text.ts";
+import { type ReadableRelation, readOwn } from "./readable_relations.ts";
+
+/** Something that a role may do and a reader need not, with what takes it away. */
+export interface ExcessRight {
+  readonly right: string;
+  /** SQL for a person to run, or what to do. */
+  readonly remedy: string;
+}
+
+const own = `n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'`;
+
+/** Each gives rows of what the right is over, and perhaps a detail of it. */
+const questions: readonly {
+  readonly sql: string;
+  readonly right: (what: string, detail: string) => string;
+  readonly remedy: (what: string, role: string, detail: string) => string;
+}[] = [
+  {
+    sql: `SELECT attribute FROM pg_catalog.pg_roles, LATERAL (VALUES
+      ('SUPERUSER', rolsuper), ('CREATEROLE', rolcreaterole), ('CREATEDB', rolcreatedb),
+      ('REPLICATION', rolreplication), ('BYPASSRLS', rolbypassrls)) AS a (attribute, has)
+      WHERE rolname = current_user AND has`,
+    right: (what) => `has the attribute ${what}`,
+    remedy: (what, role) => `ALTER ROLE ${role} NO${what};`,
+  },
+  {
+    sql: `SELECT rolname FROM pg_catalog.pg_roles
+      WHERE rolname <> current_user AND pg_has_role(oid, 'MEMBER')
+        AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)
+        AND rolname NOT IN ('pg_read_all_data', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables',
+          'pg_monitor', 'pg_database_owner')`,
+    right: (what) => `is a member of the role ${what}, and may do what that may`,
+    remedy: (what, role) => `REVOKE ${quoteIfNeeded(what)} FROM ${role};`,
+  },
+  {
+    sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname),
+        concat_ws(', ', CASE WHEN has_table_privilege(c.oid, 'INSERT') THEN 'INSERT' END,
+          CASE WHEN has_table_privilege(c.oid, 'UPDATE') THEN 'UPDATE' END,
+          CASE WHEN has_table_privilege(c.oid, 'DELETE') THEN 'DELETE' END,
+          CASE WHEN has_table_privilege(c.oid, 'TRUNCATE') THEN 'TRUNCATE' END,
+          CASE WHEN has_table_privilege(c.oid, 'REFERENCES') THEN 'REFERENCES' END,
+          CASE WHEN has_table_privilege(c.oid, 'TRIGGER') THEN 'TRIGGER' END)
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${own} AND c.relowner <> current_user::regrole
+        AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')`,
+    right: (what, detail) => `may ${detail} on ${what}`,
+    remedy: (what, role, detail) => `REVOKE ${detail} ON ${what} FROM ${role};`,
+  },
+  {
+    sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND ${own} AND c.relowner = current_user::regrole`,
+    right: (what) => `owns ${what}: it may change and drop it, and row-level security does not hold for it`,
+    remedy: (what) => `ALTER TABLE ${what} OWNER TO …;`,
+  },
+  {
+    sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      -- PostgreSQL may ask in any order, and refuses what is no sequence
+      WHERE CASE WHEN c.relkind = 'S' AND ${own} AND c.relowner <> current_user::regrole
+        THEN has_sequence_privilege(c.oid, 'USAGE, UPDATE') END`,
+    right: (what) => `may advance the sequence ${what}`,
+    remedy: (what, role) => `REVOKE USAGE, UPDATE ON SEQUENCE ${what} FROM ${role};`,
+  },
+  {
+    sql: `SELECT quote_ident(n.nspname) FROM pg_catalog.pg_namespace n
+      WHERE ${own} AND has_schema_privilege(n.oid, 'CREATE')`,
+    right: (what) => `may create objects in the schema ${what}`,
+    remedy: (what, role) => `REVOKE CREATE ON SCHEMA ${what} FROM ${role}, PUBLIC;`,
+  },
+  {
+    sql:
+      `SELECT quote_ident(current_database()), privilege FROM (VALUES ('CREATE'), ('TEMPORARY')) AS p (privilege)
+      WHERE has_database_privilege(current_database(), privilege)`,
+    right: (what, detail) =>
+      detail === "CREATE"
+        ? `may create schemas in the database ${what}`
+        : `may create temporary tables in the database ${what}`,
+    remedy: (what, role, detail) => `REVOKE ${detail} ON DATABASE ${what} FROM ${role}, PUBLIC;`,
+  },
+  {
+    sql: `SELECT p.oid::regprocedure::text FROM pg_catalog.pg_proc p
+      JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+      WHERE p.prosecdef AND ${own} AND has_function_privilege(p.oid, 'EXECUTE')
+        AND has_schema_privilege(n.oid, 'USAGE') AND p.proowner <> current_user::regrole`,
+    right: (what) => `may call ${what}, which runs with its owner's rights`,
+    remedy: (what, role) => `REVOKE EXECUTE ON FUNCTION ${what} FROM ${role}, PUBLIC;`,
+  },
+  {
+    sql: `SELECT DISTINCT p.oid::regprocedure::text FROM pg_catalog.pg_proc p
+      WHERE p.pronamespace = 'pg_catalog'::regnamespace AND has_function_privilege(p.oid, 'EXECUTE')
+        AND p.proname IN ('pg_read_file', 'pg_read_binary_file', 'pg_ls_dir', 'pg_stat_file', 'lo_import', 'lo_export',
+          'pg_reload_conf', 'pg_rotate_logfile', 'pg_switch_wal', 'pg_promote')
+        AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)`,
+    right: (what) => `may call ${what}`,
+    remedy: (what, role) => `REVOKE EXECUTE ON FUNCTION ${what} FROM ${role}, PUBLIC;`,
+  },
+  {
+    sql: `SELECT quote_ident(srvname) FROM pg_catalog.pg_foreign_server
+      WHERE has_server_privilege(oid, 'USAGE')`,
+    right: (what) => `may use the foreign server ${what}`,
+    remedy: (what, role) => `REVOKE USAGE ON FOREIGN SERVER ${what} FROM ${role};`,
+  },
+];
+
+/**
+ * What the role of a database may do beyond reading, and which excluded columns it may read; empty for a role as it should be.
+ * @param relations as `readRelations` gives them for that role
+ * @throws {AppError} as `readRelations` does
+ */
+export async function findExcessRights(
+  database: Database,
+  relations: readonly ReadableRelation[],
+  signal: AbortSignal,
+): Promise<{ readonly role: string; readonly excess: readonly ExcessRight[] }> {
+  const [[name] = []] = await readOwn(database, "SELECT current_user", signal);
+  const role = quoteIfNeeded(name ?? "");
+  const excess: ExcessRight[] = [];
+  for (const { sql, right, remedy } of questions) {
+    for (const [what, detail] of await readOwn(database, `${sql} ORDER BY 1`, signal)) {
+      const [object, more] = [what ?? "", detail ?? ""];
+      excess.push({ right: right(object, more), remedy: remedy(object, role, more) });
+    }
+  }
+  return {
+    role: name ?? "",
+    excess: [...excess, ...relations.flatMap((each) => readableSecrets(each, role))],
+  };
+}
+
+function readableSecrets(relation: ReadableRelation, role: string): ExcessRight[] {
+  const { schema, name, excluded, shows, mayRead } = relation;
+  const path = `${quoteIfNeeded(schema)}.${quoteIfNeeded(name)}`;
+  const revoke = `REVOKE SELECT ON ${path} FROM ${role};`;
+  const direct = excluded.filter((column) => mayRead.includes(column));
+  const left = relation.columns.filter((column) => !excluded.includes(column));
+  return [
+    ...direct.map((column) => ({
+      right: `may read the excluded column ${path}.${quoteIfNeeded(column)}`,
+      remedy: left.length === 0
+        ? revoke
+        : `${revoke} GRANT SELECT (${left.map(quoteIfNeeded).join(", ")}) ON ${path} TO ${role};`,
+    })),
+    ...(mayRead.length === 0 ? [] : shows.map((column) => ({
+      right: `may read the excluded column ${column} through the view ${path}`,
+      remedy: revoke,
+    }))),
+  ];
+}

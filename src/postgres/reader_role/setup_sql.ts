@@ -1,0 +1,82 @@
+import type { DatabaseOptions } from "../database_options.ts";
+import { quoteIdentifier, quoteIfNeeded, quoteLiteral } from "../sql_text.ts";
+import { timeoutSettings } from "../read/statement_timeout.ts";
+import type { ReadableRelation } from "./readable_relations.ts";
+
+/** What sorts and joins of one session may write to temporary files: a reader that wants more has asked for too much. */
+const tempFileLimit = "1GB";
+
+interface SetupOptions {
+  readonly role: string;
+  readonly options: Pick<DatabaseOptions, "name" | "database" | "hosts" | "statementTimeoutMs">;
+  readonly relations: readonly ReadableRelation[];
+  /** Whether the SQL before this made the role, on the same server. */
+  readonly isMade: boolean;
+}
+
+/** SQL that makes a role which may only read a database, for a person to look at and run with psql. */
+export function setupSql({ role, options, relations, isMade }: SetupOptions): string {
+  const name = quoteIfNeeded(role);
+  const servers = options.hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
+  const schemas = Map.groupBy(relations, ({ schema }) => schema);
+  return [
+    `-- Database ${comment(options.name)}: ${comment(options.database)} on ${comment(servers)}.`,
+    `\\connect ${quoteIdentifier(options.database)}`,
+    "",
+    ...(isMade ? [] : roleSql(role, options.statementTimeoutMs)),
+    `GRANT CONNECT ON DATABASE ${quoteIfNeeded(options.database)} TO ${name};`,
+    ...[...schemas].flatMap(([schema, members]) => ["", ...schemaSql(schema, members, name)]),
+    "",
+  ].join("\n");
+}
+
+function roleSql(role: string, statementTimeoutMs: number): string[] {
+  const name = quoteIfNeeded(role);
+  const settings = {
+    default_transaction_read_only: "on",
+    ...timeoutSettings(statementTimeoutMs),
+  };
+  return [
+    `CREATE ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;`,
+    `-- Give it a password, which psql asks for:  \\password ${name}`,
+    ...Object.entries(settings).map(([setting, value]) =>
+      `ALTER ROLE ${name} SET ${setting} = ${quoteLiteral(value)};`
+    ),
+    "-- Only a superuser may set this one:",
+    `ALTER ROLE ${name} SET temp_file_limit = '${tempFileLimit}';`,
+    "",
+  ];
+}
+
+function schemaSql(schema: string, relations: readonly ReadableRelation[], role: string): string[] {
+  const inSchema = `IN SCHEMA ${quoteIfNeeded(schema)}`;
+  const usage = `GRANT USAGE ON SCHEMA ${quoteIfNeeded(schema)} TO ${role};`;
+  const isWhole = relations.every(({ excluded, shows }) => excluded.length === 0 && shows.length === 0);
+  if (isWhole) {
+    return [
+      usage,
+      `GRANT SELECT ON ALL TABLES ${inSchema} TO ${role};`,
+      "-- For the tables that whoever runs this makes later:",
+      `ALTER DEFAULT PRIVILEGES ${inSchema} GRANT SELECT ON TABLES TO ${role};`,
+    ];
+  }
+  return [
+    usage,
+    "-- Columns are left out here, so tables that are made later need grants of their own.",
+    ...relations.map((relation) => relationSql(relation, role)),
+  ];
+}
+
+function relationSql({ schema, name, columns, excluded, shows }: ReadableRelation, role: string): string {
+  const relation = `${quoteIfNeeded(schema)}.${quoteIfNeeded(name)}`;
+  if (shows.length > 0) return `-- Not granted: ${comment(relation)} shows ${comment(shows.join(", "))}.`;
+  const left = columns.filter((column) => !excluded.includes(column));
+  if (left.length === 0) return `-- Not granted: all columns of ${comment(relation)} are left out.`;
+  const some = excluded.length === 0 ? "" : ` (${left.map(quoteIfNeeded).join(", ")})`;
+  return `GRANT SELECT${some} ON ${relation} TO ${role};`;
+}
+
+/** A name may hold a line end, which would end a comment. */
+function comment(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " ");
+}
