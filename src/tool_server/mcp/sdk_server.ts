@@ -46,7 +46,7 @@ export function createSdkServer(
   const server = new Server({ ...serverInfo }, {
     capabilities: {
       ...(tells === undefined ? capabilities : capabilitiesWithChanges),
-      ...(tasks && { extensions: { [tasksExtension]: {} } }),
+      ...(tasks && { extensions: { ...capabilities.extensions, [tasksExtension]: {} } }),
     },
     instructions: instructionsFor(registry.listTools(principal), countDatabases(options, principal)),
     cacheHints,

@@ -135,8 +135,10 @@ Deno.test("what a client may listen to is what the server says that it can", asy
     resources: { listChanged: true, subscribe: true },
     prompts: { listChanged: true },
     completions: {},
+    extensions: { "io.modelcontextprotocol/ui": {} },
   };
-  const untold = { tools: {}, resources: {}, prompts: {}, completions: {} };
+  const { extensions } = told;
+  const untold = { tools: {}, resources: {}, prompts: {}, completions: {}, extensions };
   const discovered = await askMcp(tells.url, "modern", "server/discover");
   assert.deepEqual(discovered.result?.["capabilities"], told);
   assert.deepEqual((await askMcp(silent.url, "modern", "server/discover")).result?.["capabilities"], untold);

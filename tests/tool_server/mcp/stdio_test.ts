@@ -72,6 +72,7 @@ Deno.test("over stdio a client of an earlier revision is told of lists unasked, 
     resources: { listChanged: true, subscribe: true },
     prompts: { listChanged: true },
     completions: {},
+    extensions: { "io.modelcontextprotocol/ui": {} },
   });
   server.send({ method: "notifications/initialized" });
   server.send({ id: 2, method: "resources/subscribe", params: { uri: "pg://a" } });

@@ -41,7 +41,10 @@ function serveSlowTool() {
 Deno.test("a client that takes tasks gets a handle and polls for the result", async () => {
   await using server = serveSlowTool();
   await using caller = await connectTaskClient(server.connect());
-  assertHas(caller.client.getServerCapabilities(), { extensions: { "io.modelcontextprotocol/tasks": {} } });
+  assert.deepEqual(caller.client.getServerCapabilities()?.extensions, {
+    "io.modelcontextprotocol/ui": {},
+    "io.modelcontextprotocol/tasks": {},
+  });
   const { taskId, ...handle } = await caller.begin("slow");
   assertHas(handle, { status: "working", statusMessage: "The call goes on", pollIntervalMs: 2_000 });
   assert.match(taskId, /^[0-9a-f-]{36}$/);
@@ -109,7 +112,7 @@ Deno.test("who does not declare the extension waits, and has no tasks", async ()
   const plain = taker.call("plain");
   const earlier = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "legacy" } });
   await earlier.connect(server.connect());
-  assert.equal(earlier.getServerCapabilities()?.["extensions"], undefined);
+  assert.deepEqual(earlier.getServerCapabilities()?.extensions, { "io.modelcontextprotocol/ui": {} });
   const before = earlier.callTool({ name: "slow" });
   const bare = fetch(server.url, {
     method: "POST",
