@@ -3,6 +3,7 @@ import type { Principal } from "../../core/principal.ts";
 import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
+import { viewMimeType } from "../view/view_resource.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 /** For clients that know tools alone: reads what `resources/read` reads, by the same rights. */
@@ -53,7 +54,9 @@ function listOf(registry: ResourceRegistry, principal: Principal) {
     description,
   });
   const resources = [
-    ...registry.list(principal).map(({ uri, ...rest }) => ({ uri, ...named(rest) })),
+    // a view is for hosts: much HTML, and nothing in it
+    ...registry.list(principal).filter(({ mimeType }) => mimeType !== viewMimeType)
+      .map(({ uri, ...rest }) => ({ uri, ...named(rest) })),
     ...registry.templates(principal).map(({ uriTemplate, ...rest }) => ({
       uri: uriTemplate,
       ...named(rest),

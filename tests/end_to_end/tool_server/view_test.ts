@@ -105,6 +105,13 @@ Deno.test("the view is a resource of its own, which query_database names, over a
   }
 });
 
+Deno.test("models are not told of the view", async () => {
+  await using running = await startConfiguredServer("databases: []");
+  const { data, text } = await running.client.call("read_resource", {});
+  assert.match(text, /pg:\/\/databases/);
+  assert.doesNotMatch(JSON.stringify([data, text]), /ui:\/\//);
+});
+
 Deno.test("builtins switch the view off", async () => {
   await using running = await startConfiguredServer("builtins: { resources: { view: false } }");
   const { result } = await running.client.request("tools/list", {});
