@@ -1,11 +1,13 @@
 import type { Config } from "../config/mod.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
+import { createServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { DoctorServer } from "../doctor/doctor.ts";
 import type { DoctorIssuer } from "../doctor/issuer_checks.ts";
 import { serverFiles } from "./start_faults.ts";
 import { opennessWarning } from "./rag/open_to_everyone.ts";
 import { openCompletion } from "./open_completion.ts";
+import { openEmbedding } from "./open_embedding.ts";
 
 /** What the doctor looks at of the servers besides databases and pipelines. */
 export async function openDoctorServer(
@@ -16,6 +18,8 @@ export async function openDoctorServer(
   const files = opening.use(createFileWatch());
   const completion = await openCompletion({ config, files, logger });
   if (completion !== undefined) opening.use(completion);
+  const embedding = openEmbedding({ config, files, metrics: createServerMetrics(), logger });
+  if (embedding !== undefined) opening.use(embedding);
   const { llm } = config;
   const keyFiles = [
     llm.anthropic_api_key_file,
@@ -23,10 +27,12 @@ export async function openDoctorServer(
     llm.gemini_api_key_file,
     ...(llm.fallback ?? []).map(({ api_key_file }) => api_key_file),
   ].filter((path) => path !== undefined);
+  const ofEmbedding = await embedding?.provider();
   const stack = opening.move();
   return {
     completions: completion?.providers ?? [],
-    keyFiles: llm.enabled ? keyFiles : [],
+    embedding: ofEmbedding,
+    keyFiles: [...(llm.enabled ? keyFiles : []), ...(embedding?.keyFiles ?? [])],
     files: serverFiles(config),
     issuers: await issuersOf(config),
     openness: config.pipelines.length === 0 ? undefined : opennessWarning(config),

@@ -19,8 +19,13 @@ type EmbeddingKind = NonNullable<NonNullable<Config["embedding"]>["provider"]>;
 /** All attempts together, of calls that somebody waits for. */
 const requestTimeoutMs = 55_000;
 
+interface OpenEmbedding extends Embedding, AsyncDisposable {
+  /** Named by the configuration. */
+  readonly keyFiles: readonly string[];
+}
+
 /** What the tool server embeds with, opened when it is first used; undefined where `embedding` names no provider. */
-export function openEmbedding(options: OpenEmbeddingOptions): (Embedding & AsyncDisposable) | undefined {
+export function openEmbedding(options: OpenEmbeddingOptions): OpenEmbedding | undefined {
   const { config, files, metrics, logger } = options;
   const { embedding: settings } = config;
   const kind = settings?.provider;
@@ -49,6 +54,9 @@ export function openEmbedding(options: OpenEmbeddingOptions): (Embedding & Async
   return {
     model: model === "" ? kind : model,
     vectorWeight: defaultVectorWeight(kind),
+    keyFiles: kind === "local" || kind === "ollama"
+      ? []
+      : [settings[`${kind}_api_key_file`]].filter((path) => path !== undefined),
     provider: () => provider ??= open(),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

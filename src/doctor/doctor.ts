@@ -44,6 +44,8 @@ export interface DoctorDatabase {
 export interface DoctorServer {
   /** Those of `llm`: the one that is asked, then those that take its place. */
   readonly completions: readonly CompletionProvider[];
+  /** That of the section `embedding`; absent where it names none. */
+  readonly embedding?: EmbeddingProvider | undefined;
   /** Files that the configuration says hold the providers' keys. */
   readonly keyFiles: readonly string[];
   /** Those whose access tokens let callers in. */
@@ -119,7 +121,7 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
 }
 
 function serverChecks(
-  { completions, keyFiles, files, issuers = [], openness }: DoctorServer,
+  { completions, embedding, keyFiles, files, issuers = [], openness }: DoctorServer,
   now: () => number,
 ): Check[] {
   return [
@@ -131,7 +133,16 @@ function serverChecks(
     ...issuers.map(issuerCheck),
     ...keyFiles.map((path) => secretFileCheck(path, "key")),
     ...completions.map((provider, at) => completionCheck(provider, at > 0)),
+    ...(embedding === undefined ? [] : [serverEmbeddingCheck(embedding)]),
   ];
+}
+
+function serverEmbeddingCheck(embedding: EmbeddingProvider): Check {
+  return embeddingCheck(embedding, async (signal) => {
+    const { vectors: [vector] } = await embedding.embed({ texts: ["ping"], purpose: "query", signal });
+    if (vector === undefined) throw new ProviderError("provider", "the provider returned no vector");
+    return vector;
+  });
 }
 
 function opennessCheck({ message, remedy }: NonNullable<DoctorServer["openness"]>): Check {

@@ -9,11 +9,12 @@ import { type Check, type CheckResult, note } from "../rag_server/checks/check.t
  */
 export function embeddingCheck(
   provider: EmbeddingProvider,
-  embed: () => Promise<Float32Array>,
+  embed: (signal: AbortSignal) => Promise<Float32Array>,
 ): Check {
   return {
     name: `embedding by ${provider.name}`,
-    run: () => ask(provider.name, "error", async () => [note(`${(await embed()).length} dimensions`)]),
+    run: (signal) =>
+      ask(provider.name, "error", async () => [note(`${(await embed(signal)).length} dimensions`)]),
   };
 }
 

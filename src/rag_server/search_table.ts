@@ -86,9 +86,11 @@ export function createTableSearch(now: () => number = () => performance.now()) {
    */
   return async (request: TableSearchRequest): Promise<TableSearchResult> => {
     const { question, embedding, vectorWeight, limit, signal, span, logger } = request;
-    const database = asCaller(request);
-    const searched = await open(request, database);
+    const { textColumn, vectorColumn, titleColumn = "title" } = request;
+    const searched = await open(request, asCaller(request, [textColumn, vectorColumn]));
     const table = adapted(searched.table, request);
+    const columns = [textColumn, vectorColumn, titleColumn, table.key.name, "source", "url", "position"];
+    const database = asCaller(request, columns);
     const retriever = createRetriever({
       database,
       tables: [{ ...searched, table }],
@@ -124,14 +126,16 @@ function adapted(table: DocumentTable, { titleColumn, distance }: TableSearchReq
 /**
  * The same database, read as the caller. The statements are ours, but the relation is the caller's choice: a view may call
  * functions that the caller may not.
+ *
+ * @param columns whose values the statements work with
  */
 function asCaller(
-  { database, principal, schema, table, textColumn, vectorColumn }: TableSearchRequest,
+  { database, principal, schema, table }: TableSearchRequest,
+  columns: readonly string[],
 ): Database {
   const names: StatementNames = [
     { kind: "relation", schema, name: table },
-    { kind: "column", name: textColumn },
-    { kind: "column", name: vectorColumn },
+    ...columns.map((name) => ({ kind: "column" as const, name })),
     { kind: "use", name: "coerce" },
     { kind: "use", name: "compare" },
   ];

@@ -144,6 +144,19 @@ const reranker = (rerank: RerankProvider["rerank"]): RerankProvider => ({
   rerank,
 });
 
+Deno.test("the doctor asks the tool server's embedding provider for a vector", async () => {
+  const [server] = await doctor({
+    pipelines: [],
+    databases: [],
+    server: { completions: [], embedding: localEmbedding(), keyFiles: [], files: [] },
+    signal,
+    logger: silentLogger,
+  });
+  assert.deepEqual(server?.results, [
+    { check: "embedding by local/hashed-256", ok: true, note: "256 dimensions" },
+  ]);
+});
+
 Deno.test("the doctor finds providers that fail, and says which and why", async () => {
   const failing = (name: string, error: Error): CompletionProvider => scriptedProvider(name, [error]);
   const results = await examineDown({

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { logIn, writeUsers } from "../../support/accounts.ts";
@@ -23,7 +24,7 @@ async function toolNames({ request }: Client_): Promise<string[]> {
 testWithPgvector(
   "documents are tools of a server without -rag, for whoever may use their pipelines",
   async (t) => {
-    await using fixture = await createDocumentFolder();
+    await using fixture = await createDocumentFolder({ audit: { file: "audit.jsonl" } });
     const { folder, openai, anthropic, database } = fixture;
     await writeUsers(folder, ["alice", "bob"]);
     const { token } = await folder.addToken();
@@ -206,6 +207,16 @@ testWithPgvector(
       const other = "postern://pipelines/manuals/1-kb-2";
       assert.equal((await bob.request("resources/read", { uri: other })).error.code, -32602);
       assert.equal((await alice.request("resources/read", { uri: other })).result.contents.length, 1);
+    });
+
+    await t.step("the audit trail names what was asked, and not the question", async () => {
+      const lines = (await Deno.readTextFile(join(folder.path, "audit.jsonl"))).trim().split("\n");
+      const calls = lines.map((line) => JSON.parse(line)).filter(({ tool }) => tool === "ask_pipeline");
+      assert.deepEqual(
+        calls.slice(0, 2).map((line) => [line.event, line["outcome"], line.pipeline]),
+        [["tool_call", "ok", "handbook"], ["tool_call", "ok", "closed"]],
+      );
+      assert.doesNotMatch(lines.join("\n"), /How much leave/);
     });
 
     await t.step("a reload opens and closes pipelines to callers", async () => {

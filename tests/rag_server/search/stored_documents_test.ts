@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { silentLogger } from "../../../src/core/logger.ts";
+import { createStoredDocuments } from "../../../src/rag_server/search/stored_documents.ts";
+import { testWithPgvector } from "../../support/database.ts";
+import { createSearchFixture } from "../search_fixture.ts";
+
+const caller = { signal: new AbortController().signal };
+
+testWithPgvector("documents are read by keys that every kind of id has", async (t) => {
+  await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id text PRIMARY KEY, title text, source text, url text, position smallint, body text, embedding vector(2));
+    INSERT INTO docs VALUES
+      ('a-1', 'One', 'a.md', NULL, 3, 'first', '[1,0]'),
+      ('ü/ 2', '  ', 'https://example.com/2', NULL, NULL, 'second', '[1,0]'),
+      ('hidden', 'H', NULL, NULL, NULL, 'hidden', '[1,0]'),
+      ('blank', 'B', NULL, NULL, NULL, '  ', '[1,0]');
+    CREATE TABLE bare (body text, embedding vector(2));
+    INSERT INTO bare VALUES (E' \\tloose leaf\\n', '[1,0]');
+    CREATE TABLE numbers (n int PRIMARY KEY, body text, embedding vector(2));
+    INSERT INTO numbers VALUES (7, 'seven', '[1,0]');
+    CREATE VIEW parts AS SELECT 'x' AS id, v AS position, 'part ' || v AS body, '[1,0]'::vector(2) AS embedding
+      FROM generate_series(3, 1, -1) v`);
+  const tables = await Promise.all([
+    fixture.readTable({ table: "docs", filter: "id <> 'hidden'" }),
+    fixture.readTable({ table: "bare" }),
+    fixture.readTable({ table: "numbers" }),
+    fixture.readTable({ table: "parts", idColumn: "id" }),
+  ]);
+  const documents = createStoredDocuments({ database: fixture.database, tables, logger: silentLogger });
+  const read = (table: string, id: string | undefined, content = "") =>
+    documents.read(documents.keyOf({ table, content, ...(id !== undefined && { id }) }), caller);
+
+  await t.step("with what the table says of them", async () => {
+    assert.deepEqual(documents.keyOf({ table: "docs", id: "a-1", content: "" }), "1-a-1");
+    assert.deepEqual(await read("docs", "a-1"), { title: "One", source: "a.md", position: 3, text: "first" });
+    assert.deepEqual(await read("docs", "ü/ 2"), {
+      source: "https://example.com/2",
+      url: "https://example.com/2",
+      text: "second",
+    });
+    assert.deepEqual(await read("numbers", "7"), { text: "seven" });
+    assert.deepEqual(
+      await documents.detailsOf([{ table: "numbers", id: "7" }, { table: "docs", id: "a-1" }, {
+        table: "bare",
+      }], caller),
+      [{}, { title: "One", source: "a.md", position: 3 }, {}],
+    );
+  });
+
+  await t.step("a text without an id by its hash, rows of one id in their order", async () => {
+    assert.deepEqual(await read("bare", undefined, "loose leaf"), { text: " \tloose leaf\n" });
+    assert.equal(await read("bare", undefined, "another"), undefined);
+    assert.deepEqual((await read("parts", "x"))?.text, "part 1\n\npart 2\n\npart 3");
+  });
+
+  await t.step("nothing that a search would not find", async () => {
+    for (
+      const key of [
+        "1-hidden",
+        "1-blank",
+        "1-none",
+        "3-x",
+        "2-1",
+        "5-1",
+        "0-1",
+        "1-",
+        "a",
+        "1-a'--",
+        "3-99999999999",
+      ]
+    ) {
+      assert.equal(await documents.read(key, caller), undefined, key);
+    }
+  });
+});
