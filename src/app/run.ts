@@ -221,6 +221,7 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
       embedding,
     },
     offers: (part, name) => offers(config.builtins, part, name),
+    listsCustom: config.builtins.list === "all",
     scopesByTool: scopesByTool(config.http.auth),
     endSession(id) {
       identity?.sessions.end(id);
@@ -237,6 +238,7 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
   if (databases.list.length === 0) {
     logger.warn("The configuration has no databases: tools have nothing to read");
   }
+  await using definitions = await openDefinitions(running, toolServer);
   const warned = logStartupWarnings(toolServer.databases, logger);
   let served = databases.list;
   running.onConfig((next) => {
@@ -244,6 +246,7 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
     return Promise.resolve(() => {
       served = list;
       void logStartupWarnings(toolServer.replaceDatabases(list), logger);
+      void definitions?.databasesChanged();
     });
   });
   if (late !== undefined) running.onConfig(late.prepare);
@@ -286,6 +289,22 @@ function tellOfPipelines({ pipelines: first }: Config, { changes }: ToolServer):
 /** Those that the RAG server of the process has opened. */
 function servedBy({ pipelines }: RunningRagServer) {
   return { list: pipelines.list, open: () => Promise.resolve(pipelines) };
+}
+
+/** Offers what the configuration's definitions file defines; undefined where it names none. */
+async function openDefinitions({ config, files, logger }: Running, toolServer: ToolServer) {
+  const { custom_definitions_path: path } = config;
+  if (path === undefined) return undefined;
+  const { watchDefinitions } = await import("./custom_definitions.ts");
+  return await watchDefinitions({
+    path,
+    config,
+    files,
+    guard: toolServer.guard,
+    databases: () => toolServer.entries.map(({ name }) => name),
+    offer: toolServer.offerDefinitions,
+    logger,
+  });
 }
 
 /** With those of every request: a refusal names all that a call needs, so that nobody is asked for them one by one. */

@@ -1,7 +1,7 @@
 import { checkAuditFile } from "../audit/append_lines.ts";
 import type { AuthConfig, Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
-import type { ServerFile } from "../doctor/file_checks.ts";
+import { linesOf, type ServerFile } from "../doctor/file_checks.ts";
 import { keyFile } from "../identity/authorization_server/cookie_keys.ts";
 import { checkGrantFile, grantFile } from "../identity/authorization_server/grant_store.ts";
 import { readTokenFile } from "../identity/tokens/token_file.ts";
@@ -10,8 +10,12 @@ import { checkHistoryFile, historyFile } from "../tool_server/questions/sqlite_h
 import { builtInIssuer } from "./built_in_issuer.ts";
 import { readAuthorities, readTls } from "./tls_files.ts";
 
-/** The files that a start ends with an error for if it cannot use them. Those of a database are not among them. */
-export function serverFiles({ http, server, data_dir, audit, traces }: Config): ServerFile[] {
+/**
+ * The files that a start ends with an error for if it cannot use them, and that of definitions, of which it leaves out what
+ * it cannot use. Those of a database are not among them.
+ */
+export function serverFiles(config: Config): ServerFile[] {
+  const { http, server, data_dir, audit, traces, custom_definitions_path: definitions } = config;
   const trail = audit.file;
   const authorities = traces.endpoint === undefined ? undefined : traces.ca_file;
   const history = data_dir === undefined ? undefined : historyFile(data_dir);
@@ -24,6 +28,15 @@ export function serverFiles({ http, server, data_dir, audit, traces }: Config): 
       path: authorities,
       read: () => readAuthorities(authorities, "traces.ca_file"),
       isCertificate: true,
+    }]),
+    ...(definitions === undefined ? [] : [{
+      what: "definitions",
+      path: definitions,
+      read: async () => {
+        const { checkDefinitionsFile } = await import("./custom_definitions.ts");
+        await checkDefinitionsFile(definitions, config);
+      },
+      isPublic: true,
     }]),
     ...(trail === undefined ? [] : [{ what: "audit trail", path: trail, read: () => checkAuditFile(trail) }]),
     ...(data_dir === undefined || builtInIssuer(http.auth) === undefined
@@ -67,8 +80,8 @@ function tlsFiles(section: "http.tls" | "server.tls", tls: Config["http"]["tls"]
 }
 
 /**
- * What a start with this configuration would end with, as far as files tell: nothing is written, and no database or
- * provider is asked. Each is one sentence; a start would tell the first alone.
+ * What a start with this configuration would end with or leave out, as far as files tell: nothing is written, and no
+ * database or provider is asked. Each is one sentence; a start would tell the first alone.
  */
 export async function findStartFaults(config: Config): Promise<string[]> {
   const faults = await Promise.all(
@@ -77,7 +90,7 @@ export async function findStartFaults(config: Config): Promise<string[]> {
         await read();
         return [];
       } catch (error) {
-        if (error instanceof AppError) return [error.message];
+        if (error instanceof AppError) return linesOf(error);
         throw error;
       }
     }),

@@ -10,6 +10,7 @@ import { createLateCheckScheduler } from "../postgres/guard/check_scheduler.ts";
 import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
 import { auditCalls } from "../tool_server/audit_calls.ts";
 import { createChanges } from "../tool_server/changes.ts";
+import { createOfferedDefinitions } from "../tool_server/definitions/offered_definitions.ts";
 import { createInFlight } from "../tool_server/mcp/in_flight.ts";
 import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import { createTasks } from "../tool_server/mcp/tasks.ts";
@@ -31,13 +32,19 @@ import {
   selectDatabase,
 } from "../tool_server/tools/database_directory.ts";
 import { executeExplain } from "../tool_server/tools/execute_explain.ts";
+import { findTools } from "../tool_server/tools/find_tools.ts";
 import { forget } from "../tool_server/tools/forget.ts";
 import { getSchemaInfo } from "../tool_server/tools/get_schema_info.ts";
 import { logout } from "../tool_server/tools/logout.ts";
 import { queryDatabase } from "../tool_server/tools/query_database.ts";
 import { readResource } from "../tool_server/tools/read_resource.ts";
 import { toolsOffByDefault } from "../tool_server/tools/tool_kinds.ts";
-import { type CallReport, createRegistry, type RegistryOptions } from "../tool_server/tools/registry.ts";
+import {
+  type CallReport,
+  createRegistry,
+  type RegistryOptions,
+  type ToolRegistry,
+} from "../tool_server/tools/registry.ts";
 import { viewOfTool, viewResource } from "../tool_server/view/view_resource.ts";
 import type { WordsOptions } from "./answer_questions.ts";
 import { createBuiltinResources } from "./builtin_resources.ts";
@@ -55,6 +62,8 @@ export interface ToolServerOptions {
   readonly documents?: DocumentsOptions | undefined;
   /** Says whether a built-in tool, resource or prompt is listed and may be used. */
   readonly offers: (part: "tools" | "resources" | "prompts", name: string) => boolean;
+  /** Whether lists show the tools of a definitions file too. */
+  readonly listsCustom: boolean;
   /** Scopes that calls of a tool need. */
   readonly scopesByTool: NonNullable<RegistryOptions["scopesByTool"]>;
   /** Ends the session that asks for it. */
@@ -100,6 +109,11 @@ export async function createToolServer(options: ToolServerOptions) {
   const directory = createDatabaseDirectory(entries, (principal) => builtin.watched.selected(principal));
   const changes = createChanges();
   const builtin = createBuiltinResources({ ...options, directory, changes });
+  const definitions = createOfferedDefinitions({
+    directory,
+    changes,
+    replaceTools: (tools) => registry.replaceCustom(tools),
+  });
   const inFlight = createInFlight();
   const tasks = createTasks();
   const answerer = words &&
@@ -116,9 +130,10 @@ export async function createToolServer(options: ToolServerOptions) {
     ...builtin.sources,
     ...(options.offers("resources", "document") ? documents?.resources ?? [] : []),
     ...(view === undefined ? [] : [viewResource()]),
+    definitions.resources,
   ]);
   const account = options.audit && auditCalls(options.audit, guard.fingerprint);
-  const registry = createRegistry({
+  const registry: ToolRegistry = createRegistry({
     tools: [
       queryDatabase({
         directory,
@@ -139,8 +154,10 @@ export async function createToolServer(options: ToolServerOptions) {
       ...(words?.completion === undefined ? [] : [forget({ history: words.history })]),
       ...care,
       ...documents?.tools ?? [],
+      findTools({ usableTools: (principal) => registry.usableTools(principal) }),
       logout({ endSession: options.endSession }),
     ].filter((tool) => options.offers("tools", tool.description.name)),
+    listsCustom: options.listsCustom,
     scopesByTool: options.scopesByTool,
     onCall(report) {
       options.onCall(report);
@@ -152,8 +169,10 @@ export async function createToolServer(options: ToolServerOptions) {
   return {
     registry,
     resources,
-    prompts: createPromptRegistry(() => prompts),
+    prompts: createPromptRegistry(() => [...prompts, ...definitions.prompts()]),
     changes,
+    guard,
+    offerDefinitions: definitions.offer,
     inFlight,
     tasks,
     databaseChoice: databaseMethods(directory),

@@ -13,7 +13,7 @@ import {
 import { ruleFaults, type RunContext, sharedAccountFaults } from "./rule_faults.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
 import { joinAddresses, useOwnNames } from "./schema/pgedge_aliases.ts";
-import { configSchema, type ParsedConfig, unusedPartWarnings } from "./schema/config_schema.ts";
+import { configSchema, type ParsedConfig } from "./schema/config_schema.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
 import { type Locate, type Origin, schemaFaults, takeFaultyHalves } from "./schema/schema_faults.ts";
 import type { FlagSetting } from "./schema/setting_flags.ts";
@@ -109,7 +109,6 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       ...found.warnings,
       ...hintWarnings(hints.filter(({ path }) => !origins.has(path))),
       ...builtinWarnings(tree, document.place),
-      ...unusedPartWarnings(tree),
       ...passwordWarning(flags),
     ],
     path: file?.path,

@@ -21,7 +21,7 @@ const reloaded = [
 
 /** Files that are watched, whenever the settings are read that name them. */
 const watched =
-  /^(?:http|server)\.tls\.\w+_file$|^(?:http|server)\.auth\.[\w.]+_file$|^(?:llm|embedding)\..*api_key_file$/;
+  /^(?:http|server)\.tls\.\w+_file$|^(?:http|server)\.auth\.[\w.]+_file$|^(?:llm|embedding)\..*api_key_file$|^custom_definitions_path$/;
 
 /** When the setting with that name is read, for people. */
 export function readWhen(name: string): string {

@@ -116,8 +116,8 @@ function checkIdentityProvider(tree: ValueMap, server: string, report: Report): 
   for (const tool of Object.keys(isMap(scopes) ? scopes : {})) {
     const fault = server === "server"
       ? "has no effect: the RAG server has no tools"
-      // one that is misspelt would need no scope
-      : builtinTools.some((name) => name === tool)
+      // one that is misspelt would need no scope; what a definitions file names is looked at where it is read
+      : tree["custom_definitions_path"] !== undefined || builtinTools.some((name) => name === tool)
       ? undefined
       : `there is no tool of that name${didYouMean(tool)}`;
     if (fault !== undefined) report([...path, "scopes_by_tool", tool], fault);

@@ -47,11 +47,19 @@ export interface ServerFile {
   readonly read: () => Promise<unknown>;
   /** Whether it is a certificate: then its end is told too. */
   readonly isCertificate?: boolean;
+  /** Whether others may read it. */
+  readonly isPublic?: boolean;
+}
+
+/** What an error tells, each fault by itself. */
+export function linesOf({ message, data }: AppError): string[] {
+  const lines = data?.["lines"];
+  return Array.isArray(lines) ? lines : [message];
 }
 
 /** Whether a server can use a file, and nobody else. */
 export function serverFileCheck(
-  { what, path, read, isCertificate = false }: ServerFile,
+  { what, path, read, isCertificate = false, isPublic = false }: ServerFile,
   now: () => number,
 ): Check {
   return {
@@ -61,7 +69,9 @@ export function serverFileCheck(
         await read();
       } catch (thrown) {
         if (!(thrown instanceof AppError)) throw thrown;
-        return [error(thrown.message, "-- Correct the file, or the setting that names it")];
+        return linesOf(thrown).map((line) =>
+          error(line, "-- Correct the file, or the setting that names it")
+        );
       }
       if (isCertificate) {
         const { validTo } = new X509Certificate(await readRegularFile(path));
@@ -69,7 +79,7 @@ export function serverFileCheck(
       }
       const exists = await Deno.stat(path).then(() => true, () => false);
       if (!exists) return [note("not there yet")];
-      const open = await findOpenFile(path);
+      const open = isPublic ? undefined : await findOpenFile(path);
       return open === undefined ? [] : [warning(open.fault, open.remedy)];
     },
   };

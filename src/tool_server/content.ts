@@ -5,6 +5,13 @@ export interface TextContent {
   readonly text: string;
 }
 
+/** A picture, in base64. */
+export interface ImageContent {
+  readonly type: "image";
+  readonly data: string;
+  readonly mimeType: string;
+}
+
 /** Where more about a result stands: clients read it with `resources/read`. */
 export interface ResourceLink {
   readonly type: "resource_link";
@@ -15,5 +22,8 @@ export interface ResourceLink {
   readonly mimeType?: string;
 }
 
-/** What a tool's result is made of, and a prompt's messages (MCP, ContentBlock). */
+/** What a tool's result is made of (MCP, ContentBlock). */
 export type ToolContent = TextContent | ResourceLink;
+
+/** What a prompt's message holds. */
+export type PromptContent = ToolContent | ImageContent;

@@ -22,7 +22,6 @@ import { http } from "./http.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
 import { apiKeys, defaults, server } from "./rag.ts";
-import type { ValueMap } from "../../core/document/value_tree.ts";
 
 /** The audit trail. */
 const audit = section({
@@ -100,7 +99,7 @@ export const configSchema = section({
     "Folder for data that a restart keeps, such as remembered requests",
   ),
   custom_definitions_path: filePath().optional().describe(
-    "File of your own prompts and resources; no effect yet",
+    "File of your own tools, prompts, resources and verified questions, YAML or JSON",
   ),
   llm: llm.prefault({}),
   embedding: embedding.optional(),
@@ -125,13 +124,4 @@ export type ParsedConfig = z.output<typeof configSchema>;
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   const toJson = (schema: z.core.$ZodType) => z.toJSONSchema(schema, { io: "input" });
   return withAliases({ title: "Postern's configuration file", ...toJson(configSchema) }, toJson);
-}
-
-/** Parts of the schema that nothing acts upon yet. Take a line out with the change that makes it work. */
-const unusedParts = ["custom_definitions_path"];
-
-/** One warning for each such part that a configuration sets, so that nobody believes it works. */
-export function unusedPartWarnings(tree: ValueMap): string[] {
-  return unusedParts.filter((part) => tree[part] !== undefined)
-    .map((part) => `${part}: read but not used by this version`);
 }

@@ -19,10 +19,14 @@ export interface Entry<T> {
   readonly path: SettingPath;
 }
 
-/** The definitions of a section. One that does not fit is a fault, and stops no other. */
+/**
+ * The definitions of a section. One that does not fit is a fault, and stops no other.
+ * @param refuse why one is not looked at any further
+ */
 export function readEntries<Schema extends z.ZodType>(
   section: Section,
   schema: Schema,
+  refuse: (item: unknown, path: SettingPath) => Fault | undefined = () => undefined,
 ): { entries: Entry<z.output<Schema>>[]; faults: Fault[] } {
   const { name, value } = section;
   if (value === undefined || value === null) return { entries: [], faults: [] };
@@ -31,12 +35,34 @@ export function readEntries<Schema extends z.ZodType>(
   const faults: Fault[] = [];
   for (const [index, item] of value.entries()) {
     const path = [name, index];
+    const refusal = refuse(item, path);
+    if (refusal !== undefined) {
+      faults.push(refusal);
+      continue;
+    }
     // a schema is used for a few definitions: to generate code for it takes longer
-    const parsed = schema.safeParse(item, { jitless: true });
+    const parsed = schema.safeParse(withoutNulls(item), { jitless: true });
     if (parsed.success) entries.push({ value: parsed.data, path });
     else faults.push(...parsed.error.issues.flatMap((issue) => issueFaults(section, path, issue, schema)));
   }
   return { entries, faults };
+}
+
+/** Of definitions that share what they are known by, the first; each further one is a fault. */
+export function repeatedNames<Key extends string, T extends Readonly<Record<Key, string>>>(
+  section: Section,
+  entries: readonly Entry<T>[],
+  key: Key,
+): { entries: Entry<T>[]; faults: Fault[] } {
+  const known = new Map<string, SettingPath>();
+  const faults: Fault[] = [];
+  const kept = entries.filter(({ value, path }) => {
+    const first = known.get(value[key]);
+    if (first === undefined) known.set(value[key], path);
+    else faults.push(faultAt(section, [...path, key], `${formatPath(first)} already has the same`));
+    return first === undefined;
+  });
+  return { entries: kept, faults };
 }
 
 /** A fault of what stands at a path from the file's top. */
@@ -73,8 +99,14 @@ function issueFaults(
   });
 }
 
+/** A key without a value is as if it were not there. */
+function withoutNulls(item: unknown): unknown {
+  return isMap(item) ? Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null)) : item;
+}
+
 function knownKeys(schema: z.ZodType): string[] {
-  return "shape" in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
+  const schemas = "options" in schema && Array.isArray(schema.options) ? schema.options : [schema];
+  return schemas.flatMap(({ shape }) => isMap(shape) ? Object.keys(shape) : []);
 }
 
 function withFound(issue: z.core.$ZodIssue, { name, value }: Section, path: SettingPath): string {

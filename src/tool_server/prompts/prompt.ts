@@ -1,6 +1,6 @@
 import type { AccessObject } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
-import type { TextContent } from "../content.ts";
+import type { PromptContent } from "../content.ts";
 
 /** A prompt as `prompts/list` shows it. */
 export interface PromptDescription {
@@ -19,7 +19,7 @@ export interface PromptArgument {
 
 export interface PromptMessage {
   readonly role: "user" | "assistant";
-  readonly content: TextContent;
+  readonly content: PromptContent;
 }
 
 export interface Prompt extends AccessObject {

@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { whyEnded } from "../../core/async/abort.ts";
 import { didYouMean } from "../../core/document/near_name.ts";
 import type { Principal } from "../../core/principal.ts";
-import { type AccessObject, accessTo, visibleTo } from "../../identity/access_rules.ts";
+import { type AccessObject, accessTo, grantedTo, visibleTo } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
 import {
   type CallError,
@@ -15,7 +15,7 @@ import {
 
 /** What the server offers, whatever the transport. */
 export interface Registry {
-  /** Those that a principal may know of. */
+  /** Those that a principal may know of, but for those that clients find by `find_tools` alone. */
   listTools(principal: Principal): readonly ToolDescription[];
   /** Whether a call of the tool may be answered with a task's handle; false where there is no such tool. */
   mayBecomeTask(name: string): boolean;
@@ -26,6 +26,14 @@ export interface Registry {
    * there is no room for the call
    */
   callTool(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
+}
+
+/** The same, for those that put the server together. */
+export interface ToolRegistry extends Registry {
+  /** All that a principal may call, but for those that no model sees. */
+  usableTools(principal: Principal): readonly ToolDescription[];
+  /** Puts tools that a definitions file has in the place of those that it had; says whether any list is another now. */
+  replaceCustom(tools: readonly Tool[]): boolean;
 }
 
 /** A call that has ended, for whoever keeps account of them. */
@@ -41,6 +49,8 @@ export interface CallReport {
 
 export interface RegistryOptions {
   readonly tools: readonly Tool[];
+  /** Whether lists show those of a definitions file too. */
+  readonly listsCustom?: boolean;
   /** Scopes that a tool needs, by its name. */
   readonly scopesByTool?: Readonly<Record<string, readonly string[]>>;
   /** The reply waits for it, so that no caller reads of a call that is not accounted for. */
@@ -54,28 +64,42 @@ export interface RegistryOptions {
 
 export type CallEnd = "ok" | "error" | "invalid" | "forbidden" | CallError["kind"];
 
-export function createRegistry(options: RegistryOptions): Registry {
-  const { scopesByTool = {}, onEnded = () => {} } = options;
-  const offered = options.tools.map((tool): OfferedTool => {
-    const { name } = tool.description;
+export function createRegistry(options: RegistryOptions): ToolRegistry {
+  const { scopesByTool = {}, onEnded = () => {}, listsCustom = true } = options;
+  const builtin = options.tools.map(offer);
+  let offered = offerAll([]);
+
+  function offer(tool: Tool): OfferedTool {
+    const { available_to_users, description: { name } } = tool;
     const scopes = Object.hasOwn(scopesByTool, name) ? scopesByTool[name] : undefined;
-    return { kind: "tool", name, tool, ...(scopes === undefined ? {} : { scopes }) };
-  });
-  const byName = new Map(offered.map((each) => [each.name, each]));
-  const listed = offered.filter(({ tool }) => !tool.hidden);
-  const descriptions = listed.map(({ tool }) => tool.description);
-  const lists = new Map<string, readonly ToolDescription[]>();
-  const visible = (principal: Principal) =>
-    visibleTo(principal, listed).filter((tool) => isFor(tool, principal));
+    return {
+      kind: "tool",
+      name,
+      tool,
+      ...(available_to_users === undefined ? {} : { available_to_users }),
+      ...(scopes === undefined ? {} : { scopes }),
+    };
+  }
+
+  function offerAll(tools: readonly Tool[]) {
+    const custom = tools.map(offer);
+    const all = [...builtin, ...custom];
+    return {
+      custom,
+      byName: new Map(all.map((each) => [each.name, each])),
+      usable: all.filter(({ tool }) => !tool.hidden),
+      listed: createLists((listsCustom ? all : builtin).filter(({ tool }) => !tool.hidden)),
+    };
+  }
 
   /** @throws {AppError} `invalid`, the same for a tool that does not exist and one that is hidden; `forbidden` */
   function find(name: string, principal: Principal): Tool {
-    const found = byName.get(name);
-    const access = found && accessTo(principal, found);
-    if (found === undefined || access === undefined || access.kind === "hidden" || !isFor(found, principal)) {
+    const found = offered.byName.get(name);
+    const access = found && isFor(found, principal) ? accessTo(principal, found) : undefined;
+    if (found === undefined || access === undefined || access.kind === "hidden") {
       onEnded("", "invalid", 0);
       const shown = name.slice(0, 100);
-      const hint = didYouMean(shown, visible(principal).map(({ name }) => name));
+      const hint = didYouMean(shown, visible(principal, offered.usable).map(({ name }) => name));
       throw new AppError(
         "invalid",
         `Cannot call tool ${JSON.stringify(shown)}: there is no such tool${hint}`,
@@ -119,17 +143,19 @@ export function createRegistry(options: RegistryOptions): Registry {
   }
 
   return {
-    listTools(principal) {
-      const tools = visible(principal);
-      if (tools.length === listed.length) return descriptions;
-      // one and the same list for all who see the same: its JSON is made once
-      const key = tools.map(({ name }) => name).join(" ");
-      const known = lists.get(key) ?? tools.map(({ tool }) => tool.description);
-      if (lists.size < maxLists) lists.set(key, known);
-      return known;
+    listTools: (principal) => offered.listed(principal),
+
+    usableTools: (principal) =>
+      grantedTo(principal, offered.usable).filter((each) => isFor(each, principal))
+        .map(({ tool }) => tool.description),
+
+    replaceCustom(tools) {
+      const before = offered.custom;
+      offered = offerAll(tools);
+      return listsCustom && shownText(before) !== shownText(offered.custom);
     },
 
-    mayBecomeTask: (name) => byName.get(name)?.tool.mayBecomeTask === true,
+    mayBecomeTask: (name) => offered.byName.get(name)?.tool.mayBecomeTask === true,
 
     async callTool(name, args, context) {
       const tool = find(name, context.principal);
@@ -154,8 +180,33 @@ export function createRegistry(options: RegistryOptions): Registry {
 /** Rights divide callers into few groups. */
 const maxLists = 100;
 
+/** One and the same list for all who see the same tools: its JSON is made once. */
+function createLists(tools: readonly OfferedTool[]): (principal: Principal) => readonly ToolDescription[] {
+  const descriptions = tools.map(({ tool }) => tool.description);
+  const lists = new Map<string, readonly ToolDescription[]>();
+  return (principal) => {
+    const shown = visible(principal, tools);
+    if (shown.length === tools.length) return descriptions;
+    const names = shown.map(({ name }) => name).join(" ");
+    const known = lists.get(names) ?? shown.map(({ tool }) => tool.description);
+    if (lists.size < maxLists) lists.set(names, known);
+    return known;
+  };
+}
+
+function visible(principal: Principal, tools: readonly OfferedTool[]): OfferedTool[] {
+  return visibleTo(principal, tools).filter((each) => isFor(each, principal));
+}
+
 function isFor({ tool }: OfferedTool, principal: Principal): boolean {
   return tool.isFor?.(principal) ?? true;
+}
+
+/** The same for tools that everybody sees the same of. */
+function shownText(tools: readonly OfferedTool[]): string {
+  return JSON.stringify(
+    tools.map(({ tool: { description }, available_to_users }) => [description, available_to_users]),
+  );
 }
 
 interface OfferedTool extends AccessObject {

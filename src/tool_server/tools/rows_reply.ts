@@ -3,18 +3,22 @@ import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
 import type { Question, StatementAnswer } from "../questions/answer.ts";
 
-/** The rows of a statement: as a text for a model, and the same as data for a program. */
+/**
+ * The rows of a statement: as a text for a model, and the same as data for a program. Without an offset there is no way to
+ * the rows that are left out.
+ */
 export function rowsReply(
-  question: Pick<Question, "text" | "database" | "offset">,
+  question: Pick<Question, "text" | "database"> & Partial<Pick<Question, "offset">>,
   { sql, result }: StatementAnswer & { readonly kind: "rows" },
 ) {
   const { columns, rows, truncatedBy } = result;
   const database = question.database.name;
   const truncated = truncatedBy !== undefined;
-  const next = question.offset + rows.length;
+  const next = question.offset === undefined ? undefined : question.offset + rows.length;
   // the same words may become another statement
   const again = sql === question.text ? "call again" : "send the SQL above as `query`";
-  const more = truncated ? `, more available: ${again} with offset=${next} for the next` : "";
+  const how = next === undefined ? "" : `: ${again} with offset=${next} for the next`;
+  const more = truncated ? `, more available${how}` : "";
   const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}${more}`;
   const sizeNote = truncatedBy === "bytes"
     ? "\nThe answer reached its size limit; select fewer columns."
@@ -30,7 +34,7 @@ export function rowsReply(
       rows: rows.map((row) => row.map((value, index) => jsonValue(value, columns[index]?.typeOid ?? 0))),
       row_count: rows.length,
       truncated,
-      ...(truncated ? { next_offset: next } : {}),
+      ...(truncated && next !== undefined ? { next_offset: next } : {}),
     },
   };
 }

@@ -43,6 +43,8 @@ export interface Tool {
   readonly description: ToolDescription;
   /** Left out of the list: for programs, not for models. */
   readonly hidden: boolean;
+  /** Usernames, and `group:NAME` for a group; empty or absent: everyone. */
+  readonly available_to_users?: readonly string[] | undefined;
   /** Whether there is anything for a principal to use it on; a tool without that does not exist for them. Absent: always. */
   readonly isFor?: ((principal: Principal) => boolean) | undefined;
   /** Whether a call that takes long goes on as a task, for clients that take tasks. */
@@ -69,10 +71,12 @@ export interface ToolRun extends ToolResult {
 }
 
 export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> {
-  readonly name: BuiltinTool;
+  readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: Input;
+  /** What clients are shown of `input`; absent: what follows from it. */
+  readonly inputSchema?: JsonSchema;
   /** The shape of `structuredContent`, but for `data_notice`. */
   readonly output: Output;
   /** Fields of `output` with what a database holds or a model says, which a `data_notice` before them names. */
@@ -81,6 +85,7 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   /** As in `ToolDescription`. */
   readonly meta?: JsonObject | undefined;
   readonly hidden?: boolean;
+  readonly available_to_users?: readonly string[];
   readonly isFor?: (principal: Principal) => boolean;
   /** As in `Tool`. */
   readonly mayBecomeTask?: boolean;
@@ -102,7 +107,15 @@ export type ToolReply<Data> =
   | { readonly errorText: string; readonly error?: CallError }
   | { readonly ask: UserQuestion };
 
+/** A tool of ours. */
 export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: ToolDefinition<Input, Output> & { readonly name: BuiltinTool },
+): Tool {
+  return createTool(definition);
+}
+
+/** A tool of any name. */
+export function createTool<Input extends z.ZodType, Output extends z.ZodType>(
   definition: ToolDefinition<Input, Output>,
 ): Tool {
   const { name, title, description, annotations, meta, untrusted = [] } = definition;
@@ -110,11 +123,12 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   let schemas: { readonly input: JsonSchema; readonly output: JsonSchema } | undefined;
   const jsonSchemas = () =>
     schemas ??= {
-      input: listedInputSchema(definition.input),
+      input: definition.inputSchema ?? listedInputSchema(definition.input),
       output: withNotice(z.toJSONSchema(definition.output, { io: "input" }) as JsonSchema, untrusted),
     };
   return {
     hidden: definition.hidden ?? false,
+    available_to_users: definition.available_to_users,
     isFor: definition.isFor,
     mayBecomeTask: definition.mayBecomeTask ?? false,
     description: {

@@ -36,7 +36,8 @@ async function createPromptFixture(
     async textOf(name: string, args: Readonly<Record<string, string>>, principal: Principal = local) {
       const { messages } = await registry.get(name, args, contextOf(principal));
       assert.deepEqual(messages.map(({ role }) => role), ["user"]);
-      return messages[0]?.content.text ?? "";
+      const [message] = messages;
+      return message?.content.type === "text" ? message.content.text : "";
     },
     async [Symbol.asyncDispose]() {
       builtin.watched[Symbol.dispose]();

@@ -1,0 +1,141 @@
+import type { Config } from "../config/mod.ts";
+import { AppError } from "../core/app_error.ts";
+import type { Fault } from "../core/document/file_fault.ts";
+import { nearestName } from "../core/document/near_name.ts";
+import { readRegularBytes } from "../core/files/read_regular_file.ts";
+import type { FileWatch, Look, WatchedFiles } from "../core/files/watch_files.ts";
+import type { Logger } from "../core/logger.ts";
+import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
+import type { DefinitionChecks } from "../tool_server/definitions/check_sql.ts";
+import {
+  definitionFaultText,
+  type ReadDefinitions,
+  readDefinitions,
+} from "../tool_server/definitions/read_definitions.ts";
+import { builtinTools } from "../tool_server/tools/tool_kinds.ts";
+
+export interface DefinitionsOptions {
+  readonly path: string;
+  readonly config: Config;
+  readonly files: FileWatch;
+  readonly guard: Pick<CheckScheduler, "check">;
+  /** Names of the databases as they are now. */
+  readonly databases: () => readonly string[];
+  /** Puts definitions in the place of those before. */
+  readonly offer: (definitions: ReadDefinitions) => void;
+  readonly logger: Logger;
+}
+
+/** Largest file that is read: to parse it takes a second. */
+const maxBytes = 512 * 1024;
+
+/**
+ * Offers what the file of `custom_definitions_path` defines, and again whenever it changes. A definition with a fault is
+ * left out, with a line in the log. A file that cannot be read or parsed leaves what was offered before.
+ * @throws {AppError} `invalid` where scopes are set for a tool that is nowhere
+ */
+export async function watchDefinitions(options: DefinitionsOptions) {
+  const { path, config, files, guard, databases, offer, logger } = options;
+  let loaded: string | undefined;
+  let logged = "";
+  let isFirst = true;
+  let scopeFault: string | undefined;
+
+  async function load({ asked, isCurrent }: Look): Promise<void> {
+    const signal = new AbortController().signal;
+    try {
+      const text = await readText(path);
+      const content = JSON.stringify([text, databases()]);
+      if (content === loaded && !asked) return;
+      const { definitions, faults } = await readDefinitions(text, { guard, signal, databases: databases() });
+      if (!await isCurrent()) return;
+      loaded = content;
+      if (definitions === undefined) throw unusable(path, faults);
+      scopeFault = whyNoScopes(config, definitions);
+      if (isFirst && scopeFault !== undefined) return;
+      if (scopeFault !== undefined) logger.error(scopeFault);
+      for (const fault of faults) {
+        logger.error(`Cannot use a definition: ${definitionFaultText(path, fault)}`);
+      }
+      offer(definitions);
+      logged = "";
+      logger.info(`${isFirst ? "Loaded" : "Reloaded"} ${path}: ${countsOf(definitions)}`);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      if (error.message !== logged || asked) {
+        logger.error(
+          `${error.message}; ${isFirst ? "nothing of it is offered" : "what it defined before stays"}`,
+        );
+      }
+      logged = error.message;
+    }
+  }
+
+  const watch: WatchedFiles = await files.watch({ paths: [path], onChange: load });
+  isFirst = false;
+  if (scopeFault !== undefined) {
+    await watch.end();
+    throw new AppError("invalid", scopeFault);
+  }
+  return {
+    /** To be called when there are other databases: a definition may name one. */
+    databasesChanged: () => load({ asked: false, isCurrent: () => Promise.resolve(true) }),
+    [Symbol.asyncDispose]: () => watch.end(),
+  };
+}
+
+/** @throws {AppError} that names all faults of the file, for whoever checks a configuration */
+export async function checkDefinitionsFile(path: string, config: Config): Promise<void> {
+  const { createStatementGuard } = await import("../postgres/guard/statement_guard.ts");
+  const checks: DefinitionChecks = {
+    guard: await createStatementGuard(),
+    signal: new AbortController().signal,
+    databases: config.databases.map(({ name }) => name),
+  };
+  const { definitions, faults } = await readDefinitions(await readText(path), checks);
+  if (faults.length > 0) throw unusable(path, faults);
+  const scopeFault = definitions && whyNoScopes(config, definitions);
+  if (scopeFault !== undefined) throw new AppError("invalid", scopeFault);
+}
+
+/** Scopes for a tool that is misspelt would guard nothing. */
+function whyNoScopes({ http, custom_definitions_path: path }: Config, { toolNames }: ReadDefinitions) {
+  const known = [...builtinTools, ...toolNames];
+  const scopes = http.auth.enabled ? http.auth.identity_provider?.scopes_by_tool : undefined;
+  const unknown = Object.keys(scopes ?? {}).find((name) => !known.includes(name));
+  if (unknown === undefined) return undefined;
+  const nearest = nearestName(unknown, known);
+  return `Cannot use http.auth.identity_provider.scopes_by_tool.${unknown}: there is no tool of that name, ` +
+    `neither built in nor in ${path}${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+}
+
+function unusable(path: string, faults: readonly Fault[]): AppError {
+  const lines = faults.map((fault) => `Cannot use a definition: ${definitionFaultText(path, fault)}`);
+  return new AppError("invalid", lines.join("\n"), { data: { lines } });
+}
+
+/** @throws {AppError} that says why the file cannot be read */
+async function readText(path: string): Promise<string> {
+  try {
+    const bytes = await readRegularBytes(path);
+    if (bytes.length > maxBytes) {
+      throw new AppError("invalid", `Cannot read ${path}: it has more than ${maxBytes / 1024} KiB`);
+    }
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const reason = error instanceof Deno.errors.NotFound
+      ? "there is no such file"
+      : error instanceof Deno.errors.PermissionDenied
+      ? "this user may not read it"
+      : error instanceof TypeError
+      ? "it is not UTF-8 text"
+      : "the file system refused";
+    throw new AppError("unavailable", `Cannot read ${path}: ${reason}`, { cause: error });
+  }
+}
+
+function countsOf({ tools, prompts, resources }: ReadDefinitions): string {
+  return Object.entries({ tool: tools, prompt: prompts, resource: resources })
+    .map(([name, { length }]) => `${length} ${name}${length === 1 ? "" : "s"}`).join(", ");
+}

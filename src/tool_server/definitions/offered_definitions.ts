@@ -1,0 +1,43 @@
+import type { Changes } from "../changes.ts";
+import type { Prompt } from "../prompts/prompt.ts";
+import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { ToolRegistry } from "../tools/registry.ts";
+import { createCustomResources } from "./custom_resources.ts";
+import type { ReadDefinitions } from "./read_definitions.ts";
+import { sqlTool } from "./sql_tool.ts";
+
+export interface OfferedDefinitionsOptions {
+  readonly directory: DatabaseDirectory;
+  readonly changes: Changes;
+  readonly replaceTools: ToolRegistry["replaceCustom"];
+}
+
+/** What a definitions file defines, as callers are offered it. */
+export function createOfferedDefinitions({ directory, changes, replaceTools }: OfferedDefinitionsOptions) {
+  const resources = createCustomResources({ directory });
+  let prompts: readonly Prompt[] = [];
+
+  function replacePrompts(next: readonly Prompt[]): boolean {
+    const before = shownText(prompts);
+    prompts = next;
+    return shownText(prompts) !== before;
+  }
+
+  return {
+    resources: resources.source,
+    prompts: () => prompts,
+    /** Puts definitions in the place of those before, and tells of each list that is another now. */
+    offer(definitions: Pick<ReadDefinitions, "tools" | "prompts" | "resources">): void {
+      const tools = definitions.tools.map((definition) => sqlTool(definition, { directory }));
+      if (replaceTools(tools)) changes.publish({ kind: "tools" });
+      if (replacePrompts(definitions.prompts)) changes.publish({ kind: "prompts" });
+      if (resources.replace(definitions.resources)) changes.publish({ kind: "resources" });
+    },
+  };
+}
+
+function shownText(prompts: readonly Prompt[]): string {
+  return JSON.stringify(
+    prompts.map(({ description, available_to_users }) => [description, available_to_users]),
+  );
+}

@@ -1,0 +1,51 @@
+import { type Fault, faultText } from "../../core/document/file_fault.ts";
+import { isMap } from "../../core/document/value_tree.ts";
+import type { Prompt } from "../prompts/prompt.ts";
+import type { DefinitionChecks } from "./check_sql.ts";
+import { type Definitions, loadDefinitions } from "./load_definitions.ts";
+import { readPrompts } from "./prompt_definitions.ts";
+import { readResources, type ResourceDefinition } from "./resource_definitions.ts";
+import { readTools, type ToolDefinition } from "./tool_definitions.ts";
+
+/** What a definitions file defines, without what has a fault. */
+export interface ReadDefinitions {
+  readonly tools: readonly ToolDefinition[];
+  readonly prompts: readonly Prompt[];
+  readonly resources: readonly ResourceDefinition[];
+  /** The file's parts as they were read. */
+  readonly sections: Definitions;
+  /** Of tools, those with a fault too. */
+  readonly toolNames: readonly string[];
+}
+
+/**
+ * Reads the text of a definitions file and checks what it defines, without a database. Undefined for a text that cannot be
+ * relied on at all; `faults` are in the file's order.
+ */
+export async function readDefinitions(
+  text: string,
+  checks: DefinitionChecks,
+): Promise<{ definitions?: ReadDefinitions; faults: Fault[] }> {
+  const { definitions: sections, faults } = await loadDefinitions(text);
+  if (sections === undefined) return { faults };
+  const { tools, faults: toolFaults } = await readTools(sections.tools, checks);
+  const { prompts, faults: promptFaults } = readPrompts(sections.prompts);
+  const { resources, faults: resourceFaults } = await readResources(sections.resources, checks);
+  return {
+    definitions: { tools, prompts, resources, sections, toolNames: namesIn(sections.tools.value) },
+    faults: [...faults, ...toolFaults, ...promptFaults, ...resourceFaults]
+      .toSorted((one, other) =>
+        (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0)
+      ),
+  };
+}
+
+/** One line for people: file, place, field, what is wrong. */
+export function definitionFaultText(path: string, fault: Fault): string {
+  return `${path}: ${faultText(fault)}`;
+}
+
+function namesIn(tools: unknown): string[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool) => isMap(tool) && typeof tool["name"] === "string" ? [tool["name"]] : []);
+}

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { rowsReply } from "../tools/rows_reply.ts";
+import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import { statementErrorReply } from "../tools/statement_error_text.ts";
+import { createTool, type Tool } from "../tools/tool.ts";
+import type { ToolDefinition } from "./tool_definitions.ts";
+
+const output = z.object({
+  database: z.string(),
+  sql: z.string(),
+  columns: z.array(z.object({ name: z.string(), type: z.string() })),
+  rows: z.array(z.array(z.unknown())).describe("Values in the columns' order, as those of query_database."),
+  row_count: z.int(),
+  truncated: z.boolean().describe("Whether there are more rows than these."),
+});
+
+/** A tool that runs a definition's statement as its caller. For callers without its database it does not exist. */
+export function sqlTool(
+  { sql, input, database: name, maxRows, availableToUsers, ...described }: ToolDefinition,
+  { directory }: { readonly directory: DatabaseDirectory },
+): Tool {
+  return createTool({
+    ...described,
+    input: input.type,
+    inputSchema: input.schema,
+    output,
+    untrusted: ["columns", "rows"],
+    mayBecomeTask: true,
+    available_to_users: availableToUsers,
+    isFor: (principal) => name === undefined || directory.list(principal).some((each) => each.name === name),
+    async run(args, { principal, signal, span }) {
+      const database = directory.resolve(principal, name);
+      const parameters = input.names.map((argument) =>
+        // an argument may be called "constructor"
+        parameterText(Object.hasOwn(args, argument) ? args[argument] : undefined)
+      );
+      const result = await database.read({
+        principal,
+        sql,
+        parameters,
+        signal,
+        span,
+        ...(maxRows === undefined ? {} : { maxRows }),
+      });
+      if (!result.ok) return statementErrorReply(result.error, sql, database.name);
+      return rowsReply({ text: sql, database }, { kind: "rows", sql, result });
+    },
+  });
+}
+
+/** An argument as PostgreSQL reads it, whatever type the statement gives its place; null for what is not given. */
+export function parameterText(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  if (Array.isArray(value) && value.every(isScalar)) return `{${value.map(elementText).join(",")}}`;
+  return isScalar(value) ? String(value) : JSON.stringify(value);
+}
+
+// https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO
+function elementText(value: unknown): string {
+  if (value === null) return "NULL";
+  return typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== "object" || value === null;
+}
