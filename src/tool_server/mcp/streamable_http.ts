@@ -19,9 +19,13 @@ interface Exchange {
   readonly called: PromiseWithResolvers<JsonRpcReply | undefined>;
 }
 
-/** MCP's Streamable HTTP transport, in every revision that the official SDK negotiates. */
+/**
+ * MCP's Streamable HTTP transport, in every revision that the official SDK negotiates.
+ * @param createServer makes the object that answers one request
+ */
 export function createStreamableHttp(
   options: McpOptions & { readonly logger: Logger; readonly tasks?: Tasks },
+  createServer: typeof createSdkServer = createSdkServer,
 ) {
   const { changes, inFlight, logger } = options;
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
@@ -30,7 +34,7 @@ export function createStreamableHttp(
     const exchange = served.authInfo && exchanges.get(served.authInfo);
     if (exchange === undefined) throw new Error("the SDK did not pass on the caller that it was given");
     const isOfNow = served["era"] === "modern";
-    return createSdkServer(options, exchange.caller, {
+    return createServer(options, exchange.caller, {
       onCalled: exchange.called.resolve,
       // before 2026-07-28 it would need a session
       tells: changes !== undefined && isOfNow ? "in a stream" : undefined,
