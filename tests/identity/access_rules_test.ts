@@ -21,6 +21,13 @@ const objects: readonly AccessObject[] = [
   { kind: "tool", name: "listed", available_to_users: ["alice"] },
   { kind: "tool", name: "scoped", scopes: ["read"] },
   { kind: "tool", name: "both", available_to_users: ["group:ops"], scopes: ["read", "write"] },
+  { kind: "resource", name: "plain" },
+  { kind: "resource", name: "listed", available_to_users: ["alice"] },
+  { kind: "resource", name: "scoped", scopes: ["read"] },
+  // of the same names as databases
+  { kind: "prompt", name: "open", available_to_users: [] },
+  { kind: "prompt", name: "two", available_to_users: ["alice", "bob"] },
+  { kind: "prompt", name: "ops", available_to_users: ["group:ops"] },
 ];
 const nameOf = ({ kind, name }: AccessObject) => kind === "server" ? kind : `${kind}:${name}`;
 
@@ -45,11 +52,12 @@ const stranger = (more: { groups?: readonly string[]; scopes?: readonly string[]
     ...more,
   }) satisfies Principal;
 
-const open = "server database:open pipeline:open tool:plain tool:scoped";
-const ofAlice =
-  "server database:open database:two database:three pipeline:open pipeline:two tool:plain tool:listed tool:scoped";
-const ofOps =
-  "server database:open database:ops database:mixed pipeline:open pipeline:ops tool:plain tool:scoped tool:both";
+const others = "resource:plain resource:scoped prompt:open";
+const open = `server database:open pipeline:open tool:plain tool:scoped ${others}`;
+const ofAlice = "server database:open database:two database:three pipeline:open pipeline:two " +
+  "tool:plain tool:listed tool:scoped resource:plain resource:listed resource:scoped prompt:open prompt:two";
+const ofOps = "server database:open database:ops database:mixed pipeline:open pipeline:ops " +
+  `tool:plain tool:scoped tool:both ${others} prompt:ops`;
 
 /** What each kind of caller may know of. A plus marks what needs scopes that the caller's token lacks. */
 const callers: [title: string, principal: Principal, visible: string][] = [
@@ -68,14 +76,30 @@ const callers: [title: string, principal: Principal, visible: string][] = [
     user("alice", ["read"]),
     ofAlice,
   ],
-  ["a user with a token for another scope", user("alice", ["other"]), ofAlice.replace(/scoped$/, "scoped+")],
-  ["a user with a token for no scope", user("alice", []), ofAlice.replace(/scoped$/, "scoped+")],
+  [
+    "a user with a token for another scope",
+    user("alice", ["other"]),
+    ofAlice.replaceAll("scoped", "scoped+"),
+  ],
+  ["a user with a token for no scope", user("alice", []), ofAlice.replaceAll("scoped", "scoped+")],
   ["a token that is not bound", token(), open],
-  ["a token bound to the open database", token("open"), "server database:open tool:plain tool:scoped"],
-  ["a token bound to a listed database", token("two"), "server database:two tool:plain tool:scoped"],
-  ["a token bound to a group's database", token("ops"), "server database:ops tool:plain tool:scoped"],
-  ["a token bound to a database that is gone", token("gone"), "server tool:plain tool:scoped"],
-  ["a token bound to no name", token(""), "server tool:plain tool:scoped"],
+  [
+    "a token bound to the open database",
+    token("open"),
+    `server database:open tool:plain tool:scoped ${others}`,
+  ],
+  [
+    "a token bound to a listed database",
+    token("two"),
+    `server database:two tool:plain tool:scoped ${others}`,
+  ],
+  [
+    "a token bound to a group's database",
+    token("ops"),
+    `server database:ops tool:plain tool:scoped ${others}`,
+  ],
+  ["a token bound to a database that is gone", token("gone"), `server tool:plain tool:scoped ${others}`],
+  ["a token bound to no name", token(""), `server tool:plain tool:scoped ${others}`],
   ["an issuer's subject with the name of a user", stranger(), open],
   ["an issuer's subject in a group", stranger({ groups: ["staff", "ops"] }), ofOps],
   ["an issuer's subject in a group of the entry's text", stranger({ groups: ["group:ops"] }), open],
@@ -83,7 +107,7 @@ const callers: [title: string, principal: Principal, visible: string][] = [
   [
     "an issuer's subject with one scope of two",
     stranger({ groups: ["ops"], scopes: ["write"] }),
-    ofOps.replace("scoped", "scoped+").replace("both", "both+"),
+    ofOps.replaceAll("scoped", "scoped+").replace("both", "both+"),
   ],
   ["an issuer's subject with all scopes", stranger({ groups: ["ops"], scopes: ["write", "read"] }), ofOps],
 ];

@@ -54,7 +54,8 @@ ${
             : undefined,
           has("execute_explain")
             ? "If it is slow: call execute_explain. Look for scans that throw most rows away, for estimates far from " +
-              "the truth, and for a missing index."
+              "the truth, and for a missing index." +
+              (has("recommend_indexes") ? " recommend_indexes tells whether one would help." : "")
             : undefined,
           "Then tell me the cause and what shows it, a query that works, and what somebody with more rights would " +
             "have to do: a grant, an index, ANALYZE.",

@@ -38,6 +38,9 @@ ${
             : undefined,
           "Choose the table whose texts are most likely to hold it. If several may, begin with the most special one.",
           searchStep(writing),
+          has("search") && has("fetch")
+            ? "Where no table holds such texts, documents may: call search, and fetch for the whole text of a result."
+            : undefined,
           "Answer from what was found, and name the rows that you used. Say so where nothing is close: the nearest " +
             "rows are not always near.",
         )
@@ -50,7 +53,7 @@ If no table has vectors, say what is missing, and write down the statements for 
 
 function searchStep({ has }: PromptWriting): string {
   if (has("similarity_search")) {
-    return "Call similarity_search on that table with the text as it stands: it makes the embedding itself. Where it " +
+    return "Call similarity_search with its table_name and the text as query_text: it makes the embedding itself. Where it " +
       "finds too little, try other words for the same.";
   }
   if (has("generate_embedding") && has("query_database")) {

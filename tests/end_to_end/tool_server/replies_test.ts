@@ -52,6 +52,7 @@ testWithPostgres("the endpoint answers each kind of request as documented", asyn
       "execute_explain",
       "list_databases",
       "select_database",
+      "read_resource",
     ]);
     for (const tool of result.tools) {
       assert.equal(tool.inputSchema.type, "object", tool.name);

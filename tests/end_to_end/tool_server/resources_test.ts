@@ -29,7 +29,8 @@ const jsonOf = (contents: readonly unknown[]) => {
 };
 
 async function drive(client: Client): Promise<void> {
-  const { resources } = await client.listResources();
+  const listed = await client.listResources();
+  const resources = listed.resources.filter(({ uri }) => uri.startsWith("pg:"));
   assert.deepEqual(resources.map(({ uri, mimeType }) => [uri, mimeType]), [
     ["pg://databases", "application/json"],
     ["pg://system_info", "application/json"],
@@ -158,7 +159,7 @@ testWithPostgres(
     await using running = await startConfiguredServer(
       `${configOf(database)}builtins:
   tools: { count_rows: false }
-  resources: { table: false, schema: false, system_info: false }
+  resources: { table: false, schema: false, system_info: false, view: false }
   prompts: { design-schema: false }
 `,
     );

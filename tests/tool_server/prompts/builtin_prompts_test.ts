@@ -72,6 +72,7 @@ const spokenOf: Readonly<Record<string, readonly string[]>> = {
     "execute_explain",
     "list_databases",
     "read_resource",
+    "recommend_indexes",
   ],
   "design-schema": ["search_knowledgebase"],
 };

@@ -156,7 +156,6 @@ testWithPostgres(
       "pg://databases",
       "pg://removed/schema",
       "pg://replaced/schema",
-      "resources",
     ]);
   },
 );
