@@ -7,7 +7,7 @@ import { createToolClient } from "../../support/tool_client.ts";
 import { openViewHost } from "../../support/view_host.ts";
 import { createDocumentFolder } from "./document_servers.ts";
 
-const answer = "You have annual leave: <i>25 days for all employees</i>.";
+const answer = "You have annual leave: <i>25 days for all employees</i>. [1] [7]";
 
 testWithChromium("an answer has its sources, and words that both share are marked", async (browser) => {
   await using fixture = await createDocumentFolder({}, answer);
@@ -56,6 +56,14 @@ testWithChromium("an answer has its sources, and words that both share are marke
   const calls = (await host.messages()).filter(({ method }) => method === "tools/call");
   const call = { name: "fetch", arguments: { id: "handbook/1-1" } };
   assert.deepEqual(calls.map(({ params }) => params), [call, call]);
+  assert.deepEqual([host.requests, host.complaints], [[], []]);
+
+  // a citation leads to its source, where there is one
+  assert.equal(await host.view.locator(".cite").count(), 1);
+  const cited = host.view.getByRole("listitem").first();
+  await host.view.getByRole("button", { name: "Source 1" }).click();
+  await cited.locator("details[open] p").waitFor();
+  assert.equal(await cited.locator("summary:focus").count(), 1);
   assert.deepEqual([host.requests, host.complaints], [[], []]);
 
   // where the host lets views call nothing, they are named

@@ -16,7 +16,7 @@ export function answerView({ answer, sources }: ShownAnswer, callTool: CallTool 
 
   function markAnswer(content: string): void {
     spans.push(...sharedWords(content, answer));
-    words.replaceChildren(...markedText(answer, merged(spans)));
+    words.replaceChildren(...markedText(answer, merged(spans), (text) => withCitations(text, items)));
   }
 
   markAnswer("");
@@ -27,9 +27,15 @@ export function answerView({ answer, sources }: ShownAnswer, callTool: CallTool 
     words,
     ...(sources.length === 0 ? [] : [
       element("h2", {}, `${sources.length} ${sources.length === 1 ? "source" : "sources"}`),
-      element("ol", {}, ...items),
+      element("ol", {}, ...items.map(({ item }) => item)),
     ]),
   );
+}
+
+interface SourceItem {
+  readonly item: PageElement;
+  /** Shows the text; absent where there is no way to it. */
+  readonly open?: () => void;
 }
 
 function sourceItem(
@@ -37,7 +43,7 @@ function sourceItem(
   answer: string,
   callTool: CallTool | undefined,
   onContent: (content: string) => void,
-): PageElement {
+): SourceItem {
   const { id, title, content, score } = source;
   const heading = [
     element("span", { class: "preview" }, shownText(preview(title ?? content ?? id ?? ""))),
@@ -52,15 +58,14 @@ function sourceItem(
     ));
   if (content !== undefined) show(content);
   else if (callTool === undefined || id === undefined) {
-    return element("li", {}, element("div", { class: "summary" }, ...heading));
+    return { item: element("li", {}, element("div", { class: "summary" }, ...heading)) };
   }
   const summary = element("summary", {}, ...heading);
   const details = element("details", {}, summary, place);
   let isAsked = content !== undefined;
 
-  summary.addEventListener("click", async ({ isTrusted }) => {
-    // one that is open is about to be closed
-    if (!isTrusted || details.open || isAsked || callTool === undefined) return;
+  async function read(): Promise<void> {
+    if (isAsked || callTool === undefined) return;
     isAsked = true;
     place.replaceChildren(element("p", { class: "note", role: "status" }, "Reading it\u2026"));
     try {
@@ -76,8 +81,38 @@ function sourceItem(
         element("p", { class: "fault", role: "alert" }, `Cannot read it: ${wholeCharacters(reason, 500)}`),
       );
     }
+  }
+
+  summary.addEventListener("click", ({ isTrusted }) => {
+    // one that is open is about to be closed
+    if (isTrusted && !details.open) void read();
   });
-  return element("li", {}, details);
+  return {
+    item: element("li", {}, details),
+    open() {
+      details.open = true;
+      summary.focus();
+      void read();
+    },
+  };
+}
+
+/** A text in which `[2]` leads to the second source. */
+function withCitations(text: string, items: readonly SourceItem[]): Child[] {
+  return text.split(/(\[\d{1,3}\])/).map((part) => {
+    const number = /^\[(\d+)\]$/.exec(part)?.[1];
+    const open = number === undefined ? undefined : items[Number(number) - 1]?.open;
+    if (open === undefined) return shownText(part);
+    const button = element(
+      "button",
+      { type: "button", class: "cite", "aria-label": `Source ${number}` },
+      part,
+    );
+    button.addEventListener("click", ({ isTrusted }) => {
+      if (isTrusted) open();
+    });
+    return button;
+  });
 }
 
 function reasonIn(result: unknown): string {
@@ -90,14 +125,18 @@ function preview(content: string): string {
   return text.length > longestPreview ? `${wholeCharacters(text, longestPreview)}\u2026` : text;
 }
 
-function markedText(text: string, spans: readonly Span[]): Child[] {
+function markedText(
+  text: string,
+  spans: readonly Span[],
+  shown: (text: string) => Child[] = (text) => [shownText(text)],
+): Child[] {
   let from = 0;
   const parts = spans.flatMap((span) => {
     const before = text.slice(from, span.from);
     from = span.to;
-    return [shownText(before), element("mark", {}, shownText(text.slice(span.from, span.to)))];
+    return [...shown(before), element("mark", {}, ...shown(text.slice(span.from, span.to)))];
   });
-  return [...parts, shownText(text.slice(from))];
+  return [...parts, ...shown(text.slice(from))];
 }
 
 /** Spans that overlap or touch become one. */

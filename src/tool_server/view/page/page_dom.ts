@@ -8,7 +8,7 @@ export interface PageElement {
   disabled: boolean;
   value: string;
   /** Of `details`. */
-  readonly open: boolean;
+  open: boolean;
   readonly clientWidth: number;
   readonly offsetHeight: number;
   readonly style: {
@@ -21,6 +21,7 @@ export interface PageElement {
   replaceChildren(...children: Child[]): void;
   setAttribute(name: AttributeName, value: string): void;
   removeAttribute(name: AttributeName): void;
+  focus(): void;
   addEventListener(
     type: "click" | "change" | "pointermove" | "pointerleave",
     run: (event: PageEvent) => void,
