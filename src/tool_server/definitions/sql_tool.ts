@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { tellElapsed } from "../progress.ts";
 import { rowsReply } from "../tools/rows_reply.ts";
 import type { DatabaseDirectory } from "../tools/database_directory.ts";
 import { statementErrorReply } from "../tools/statement_error_text.ts";
@@ -28,12 +29,13 @@ export function sqlTool(
     mayBecomeTask: true,
     available_to_users: availableToUsers,
     isFor: (principal) => name === undefined || directory.list(principal).some((each) => each.name === name),
-    async run(args, { principal, signal, span }) {
+    async run(args, { principal, signal, span, client }) {
       const database = directory.resolve(principal, name);
       const parameters = input.names.map((argument) =>
         // an argument may be called "constructor"
         parameterText(Object.hasOwn(args, argument) ? args[argument] : undefined)
       );
+      using _progress = tellElapsed(client?.notifyProgress, "Running the statement");
       const result = await database.read({
         principal,
         sql,
