@@ -109,9 +109,11 @@ export async function createToolServer(options: ToolServerOptions) {
   const directory = createDatabaseDirectory(entries, (principal) => builtin.watched.selected(principal));
   const changes = createChanges();
   const builtin = createBuiltinResources({ ...options, directory, changes });
+  const view = options.offers("resources", "view") ? viewOfTool : undefined;
   const definitions = createOfferedDefinitions({
     directory,
     changes,
+    view,
     replaceTools: (tools) => registry.replaceCustom(tools),
   });
   const inFlight = createInFlight();
@@ -123,7 +125,6 @@ export async function createToolServer(options: ToolServerOptions) {
   const care = isCareOffered
     ? (await import("../tool_server/tools/care/care_tools.ts")).careTools({ directory, guard })
     : [];
-  const view = options.offers("resources", "view") ? viewOfTool : undefined;
   const documents = options.documents &&
     (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
   const resources = createResourceRegistry([

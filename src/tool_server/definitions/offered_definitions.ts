@@ -1,4 +1,5 @@
 import type { Changes } from "../changes.ts";
+import type { JsonObject } from "../content.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import type { DatabaseDirectory } from "../tools/database_directory.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
@@ -10,10 +11,14 @@ export interface OfferedDefinitionsOptions {
   readonly directory: DatabaseDirectory;
   readonly changes: Changes;
   readonly replaceTools: ToolRegistry["replaceCustom"];
+  /** Names the view that shows the rows of tools; absent where views are switched off. */
+  readonly view?: JsonObject | undefined;
 }
 
 /** What a definitions file defines, as callers are offered it. */
-export function createOfferedDefinitions({ directory, changes, replaceTools }: OfferedDefinitionsOptions) {
+export function createOfferedDefinitions(
+  { directory, changes, replaceTools, view }: OfferedDefinitionsOptions,
+) {
   const resources = createCustomResources({ directory });
   let prompts: readonly Prompt[] = [];
 
@@ -28,7 +33,7 @@ export function createOfferedDefinitions({ directory, changes, replaceTools }: O
     prompts: () => prompts,
     /** Puts definitions in the place of those before, and tells of each list that is another now. */
     offer(definitions: Pick<ReadDefinitions, "tools" | "prompts" | "resources">): void {
-      const tools = definitions.tools.map((definition) => sqlTool(definition, { directory }));
+      const tools = definitions.tools.map((definition) => sqlTool(definition, { directory, view }));
       if (replaceTools(tools)) changes.publish({ kind: "tools" });
       if (replacePrompts(definitions.prompts)) changes.publish({ kind: "prompts" });
       if (resources.replace(definitions.resources)) changes.publish({ kind: "resources" });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { tellElapsed } from "../progress.ts";
 import { rowsReply } from "../tools/rows_reply.ts";
+import type { JsonObject } from "../content.ts";
 import type { DatabaseDirectory } from "../tools/database_directory.ts";
 import { statementErrorReply } from "../tools/statement_error_text.ts";
 import { createTool, type Tool } from "../tools/tool.ts";
@@ -18,7 +19,7 @@ const output = z.object({
 /** A tool that runs a definition's statement as its caller. For callers without its database it does not exist. */
 export function sqlTool(
   { sql, input, database: name, maxRows, availableToUsers, ...described }: ToolDefinition,
-  { directory }: { readonly directory: DatabaseDirectory },
+  { directory, view }: { readonly directory: DatabaseDirectory; readonly view?: JsonObject | undefined },
 ): Tool {
   return createTool({
     ...described,
@@ -26,6 +27,7 @@ export function sqlTool(
     inputSchema: input.schema,
     output,
     untrusted: ["columns", "rows"],
+    meta: view,
     mayBecomeTask: true,
     available_to_users: availableToUsers,
     isFor: (principal) => name === undefined || directory.list(principal).some((each) => each.name === name),

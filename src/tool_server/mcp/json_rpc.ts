@@ -199,6 +199,7 @@ export function instructionsFor(tools: readonly ToolDescription[], databases = 1
 const stepWith = {
   list_databases: "to see which you may use",
   get_schema_info: "for their tables and columns",
+  find_tools: "for tools that are not listed",
   query_database: "with SQL or a request in words",
 } as const;
 

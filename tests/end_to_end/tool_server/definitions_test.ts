@@ -257,6 +257,11 @@ testWithPostgres("with builtins.list: search, models find the definitions' tools
   const { result } = await client.request("tools/list", {});
   const listed = result.tools.map(({ name }: Named) => name);
   assert.ok(listed.includes("find_tools") && !listed.includes("orders_of_customer"), listed.join());
+  const initialized = await client.request("initialize", { protocolVersion: "2025-06-18" });
+  assert.match(
+    initialized.result.instructions,
+    /find_tools for tools that are not listed, then query_database/,
+  );
   const { data, text } = await client.call("find_tools", { query: "customers' orders", limit: 1 });
   assert.deepEqual(data["tools"], JSON.parse(text));
   assert.deepEqual(data["tools"], [{

@@ -1,21 +1,23 @@
 import assert from "node:assert/strict";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { accountTools, builtinTools } from "../../../src/tool_server/tools/tool_kinds.ts";
+import { accountTools, builtinTools, connectionTools } from "../../../src/tool_server/tools/tool_kinds.ts";
 import type { ToolDescription } from "../../../src/tool_server/tools/tool.ts";
 import { startConfiguredServer } from "../../support/configured_server.ts";
 
-/** What a configuration can switch on besides: each tool that there may be is listed. */
+/** All that a tool may need: with it, each tool that there may be is offered. */
 const everything = `
 llm: { provider: openai, model: test, openai_api_key: sk-test }
-embedding: { provider: local }
-knowledgebase: { pipeline: manuals }
+embedding: { enabled: true, provider: openai, model: test, openai_api_key: sk-test }
+databases: [{ name: shop, host: 127.0.0.1, port: 1, user: u, database: d }]
 pipelines:
-  - name: manuals
-    database: { host: 127.0.0.1, port: 1, database: none }
-    tables: [{ table: manuals, text_column: body, vector_column: embedding }]
-    embedding_llm: { provider: local }
-    rag_llm: { provider: local }
+  - name: handbook
+    database: { host: 127.0.0.1, port: 1, user: u, database: d }
     allow_include_sources: true
+    tables: [{ table: documents, text_column: content, vector_column: embedding }]
+    embedding_llm: { provider: openai, model: test }
+    rag_llm: { provider: openai, model: test }
+    api_keys: { openai: sk-test }
+knowledgebase: { enabled: true, pipeline: handbook }
 `;
 
 /** What a model reads of a list of tools, in tokens of o200k; hosts send it anew with every turn. */
@@ -41,5 +43,8 @@ Deno.test("all tools take at most 4,000 tokens", async () => {
   const tools = await listedTools(`${everything}builtins: { tools: { ${switches} } }`);
   const tokens = tokensOf(tools);
   assert.ok(tokens <= 4_000, `${tokens} tokens`);
-  for (const name of accountTools) assert.ok(!tools.some((tool) => tool.name === name));
+  // otherwise the configuration above lacks what a tool needs
+  const listed = tools.map(({ name }) => name).toSorted();
+  const unlisted: readonly string[] = [...accountTools, ...Object.keys(connectionTools)];
+  assert.deepEqual(listed, builtinTools.filter((name) => !unlisted.includes(name)).toSorted());
 });

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
+import { type Change, createChanges } from "../../../src/tool_server/changes.ts";
+import { createOfferedDefinitions } from "../../../src/tool_server/definitions/offered_definitions.ts";
+import { readDefinitions } from "../../../src/tool_server/definitions/read_definitions.ts";
+import { createDatabaseDirectory } from "../../../src/tool_server/tools/database_directory.ts";
+import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
+
+async function setUp(options: { readonly listsCustom?: boolean } = {}) {
+  const guard = await createStatementGuard();
+  const registry = createRegistry({ tools: [], ...options });
+  const changes = createChanges();
+  const told: Change["kind"][] = [];
+  changes.subscribe(({ kind }) => void told.push(kind));
+  const offered = createOfferedDefinitions({
+    directory: createDatabaseDirectory([]),
+    changes,
+    replaceTools: registry.replaceCustom,
+  });
+  return {
+    registry,
+    async offer(text: string) {
+      const checks = { guard, signal: new AbortController().signal, databases: [] };
+      const { definitions, faults } = await readDefinitions(text, checks);
+      assert.deepEqual(faults, []);
+      assert.ok(definitions);
+      offered.offer(definitions);
+      return told.splice(0);
+    },
+  };
+}
+
+const tool = (rest: string) => `tools: [{ name: one, description: One, type: sql, sql: SELECT 1${rest} }]\n`;
+const prompt = "prompts: [{ name: p, messages: [{ role: user, content: { type: text, text: Hi } }] }]\n";
+const resource = "resources: [{ uri: 'custom://r', name: R, type: static, data: 1 }]\n";
+
+Deno.test("a change is told of for each list that is another now, and for no other", async () => {
+  const { offer } = await setUp();
+  assert.deepEqual(await offer(tool("")), ["tools"]);
+  assert.deepEqual(await offer(tool(" + 1")), []);
+  assert.deepEqual(await offer(tool(", title: Another")), ["tools"]);
+  assert.deepEqual(await offer(tool(", title: Another, available_to_users: [alice]")), ["tools"]);
+  assert.deepEqual(await offer(prompt + resource), ["tools", "prompts", "resources"]);
+  assert.deepEqual(await offer(prompt.replace("Hi", "Ho") + resource.replace("data: 1", "data: 2")), []);
+  assert.deepEqual(await offer(prompt), ["resources"]);
+});
+
+Deno.test("all who see the same tools get one and the same list", async () => {
+  const { registry, offer } = await setUp();
+  await offer(tool("") + prompt);
+  const session = (username: string) => ({ kind: "session" as const, id: username, username });
+  assert.equal(registry.listTools({ kind: "local" }), registry.listTools(session("alice")));
+  await offer(
+    `tools:
+  - { name: all, description: All, type: sql, sql: SELECT 1 }
+  - { name: of_alice, description: Hers, type: sql, sql: SELECT 1, available_to_users: [alice] }`,
+  );
+  assert.deepEqual(registry.listTools(session("alice")).map(({ name }) => name), ["all", "of_alice"]);
+  assert.deepEqual(registry.listTools(session("bob")).map(({ name }) => name), ["all"]);
+  assert.equal(registry.listTools(session("bob")), registry.listTools(session("carol")));
+});
+
+Deno.test("with builtins.list: search, no list changes with the file", async () => {
+  const { registry, offer } = await setUp({ listsCustom: false });
+  assert.deepEqual(await offer(tool("")), []);
+  assert.deepEqual(registry.listTools({ kind: "local" }), []);
+  assert.deepEqual(registry.usableTools({ kind: "local" }).map(({ name }) => name), ["one"]);
+});
