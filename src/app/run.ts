@@ -104,7 +104,7 @@ export async function run(options: RunOptions): Promise<void> {
   const access = config.log.access ? createAccessLog(config.log.format, output) : undefined;
   await using audit = config.audit.file === undefined
     ? undefined
-    : await createAuditTrail({ file: config.audit.file, now: Date.now, logger });
+    : await createAuditTrail({ file: config.audit.file, texts: config.audit.texts, now: Date.now, logger });
   using incidents = createIncidentLog(logger, audit);
   const asks = (config.http.enabled && config.http.auth.enabled) || (rag && config.server.auth.enabled);
   await using identities = asks && !demo

@@ -3,6 +3,7 @@ import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import { redactText } from "../core/redact.ts";
 import { appendLines } from "./append_lines.ts";
+import { sha256 } from "../core/sha256.ts";
 import type { LineMembers } from "./line_chain.ts";
 
 /** Something that the audit trail keeps. No field takes a statement's text, a password or a token. */
@@ -29,6 +30,11 @@ export interface AuditEvent {
   readonly pipeline?: string;
   /** A hash of a statement: equal for equal statements; the statement cannot be had from it. */
   readonly fingerprint?: string;
+  /** Of a question to a pipeline; the trail has its SHA-256, and the words only where `texts` says so. */
+  readonly question?: string;
+  /** Ids of the documents that were in the prompt. */
+  readonly sources?: readonly string[];
+  readonly tokens_used?: number;
   /** SQLSTATE of a statement that PostgreSQL refused or ended. */
   readonly sqlstate?: string;
   readonly rows?: number;
@@ -57,6 +63,8 @@ export type AuditTrail = Awaited<ReturnType<typeof createAuditTrail>>;
  */
 export async function createAuditTrail(options: {
   readonly file: string;
+  /** Whether the words of questions stand in it, beside their SHA-256; they do not where absent. */
+  readonly texts?: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly logger: Logger;
@@ -65,7 +73,7 @@ export async function createAuditTrail(options: {
   /** Between two attempts on a file that cannot be written. */
   readonly retryMs?: number;
 }) {
-  const { file, now, logger, maxWaiting = 10_000, retryMs = 1000 } = options;
+  const { file, texts = false, now, logger, maxWaiting = 10_000, retryMs = 1000 } = options;
   const appendOptions = { path: file, now, logger };
   await appendLines([], appendOptions);
 
@@ -137,7 +145,7 @@ export async function createAuditTrail(options: {
         lostUnnoted++;
         return;
       }
-      waiting.push(membersOf(event, now()));
+      waiting.push(membersOf(event, { nowMs: now(), texts }));
       if (!failing) write();
     },
     /** Ends when everything recorded so far is on the disk, or an attempt to write it has failed. */
@@ -164,6 +172,9 @@ const memberNames = [
   "database",
   "pipeline",
   "fingerprint",
+  "question",
+  "sources",
+  "tokens_used",
   "sqlstate",
   "rows",
   "elapsed_ms",
@@ -175,12 +186,23 @@ const memberNames = [
 ] as const satisfies readonly (keyof AuditEvent)[];
 
 /** An event's members, with texts cut and the reason redacted. What AuditEvent does not name is left out. */
-function membersOf(event: AuditEvent, nowMs: number): LineMembers {
-  const members: Record<string, string | number> = { time: new Date(nowMs).toISOString() };
+function membersOf(
+  event: AuditEvent,
+  { nowMs, texts }: { readonly nowMs: number; readonly texts: boolean },
+): LineMembers {
+  const members: Record<string, string | number | readonly string[]> = {
+    time: new Date(nowMs).toISOString(),
+  };
   for (const name of memberNames) {
     const value = event[name];
     if (value === undefined) continue;
-    members[name] = typeof value === "number" ? value : cut(name === "reason" ? redactText(value) : value);
+    if (name === "question") {
+      members["question_sha256"] = sha256(String(value));
+      if (!texts) continue;
+    }
+    if (typeof value === "number") members[name] = value;
+    else if (typeof value !== "string") members[name] = value.map(cut);
+    else members[name] = cut(name === "reason" || name === "question" ? redactText(value) : value);
   }
   return members;
 }

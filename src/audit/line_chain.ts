@@ -15,7 +15,7 @@ export interface ChainEnd {
 export const chainStart: ChainEnd = { sequence: 0, hash: "0".repeat(64) };
 
 /** What a line holds besides its place in the chain, in this order. */
-export type LineMembers = Readonly<Record<string, string | number>>;
+export type LineMembers = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** What the chain needs to know of a line. */
 export interface ChainLine extends ChainEnd {

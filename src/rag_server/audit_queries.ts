@@ -2,10 +2,17 @@ import type { AuditTrail } from "../audit/audit_trail.ts";
 import { accountOf, principalKey } from "../core/principal.ts";
 import type { QueryReport } from "./api/query_endpoint.ts";
 
-/** Writes questions to the audit trail: who, from where, which pipeline and how long; not what was asked. */
+/** Of the documents in a prompt, the most that a line of the trail names. */
+const mostSources = 100;
+
+/**
+ * Writes questions to the audit trail: who, from where, which pipeline, what was asked, which documents were in the prompt, what it
+ * took and how long.
+ */
 export function auditQueries(audit: AuditTrail): (report: QueryReport) => void {
-  return ({ pipeline, result, elapsedMs, caller, address, requestId }) => {
+  return ({ pipeline, question, answer, result, elapsedMs, caller, address, requestId }) => {
     const user = accountOf(caller);
+    const ids = answer?.sources.flatMap(({ id }) => id ?? []).slice(0, mostSources);
     audit.record({
       event: "query",
       outcome: result,
@@ -13,6 +20,9 @@ export function auditQueries(audit: AuditTrail): (report: QueryReport) => void {
       ...(user === undefined ? {} : { user }),
       address,
       pipeline,
+      question,
+      ...(ids === undefined ? {} : { sources: ids }),
+      ...(answer === undefined ? {} : { tokens_used: answer.tokensUsed }),
       request: requestId,
       elapsed_ms: Math.round(elapsedMs * 10) / 10,
     });

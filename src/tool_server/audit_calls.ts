@@ -19,6 +19,9 @@ export function auditCalls(
     const mark = sql === undefined ? undefined : await fingerprint(sql, { principal, signal: never });
     const database = text(data["database"]) ?? error?.database ?? text(given["database"]);
     const pipeline = text(data["pipeline"]) ?? text(given["pipeline"]);
+    const question = text(given["question"]);
+    const sources = Array.isArray(data["sources"]) ? data["sources"].flatMap(idOf) : undefined;
+    const tokensUsed = data["tokens_used"];
     const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
     audit.record({
       event: "tool_call",
@@ -30,6 +33,9 @@ export function auditCalls(
       ...(database === undefined ? {} : { database }),
       ...(pipeline === undefined ? {} : { pipeline }),
       ...(mark === undefined ? {} : { fingerprint: mark }),
+      ...(question === undefined ? {} : { question }),
+      ...(sources === undefined ? {} : { sources }),
+      ...(typeof tokensUsed === "number" ? { tokens_used: tokensUsed } : {}),
       ...(error?.sqlState === undefined ? {} : { sqlstate: error.sqlState }),
       ...(typeof rows === "number" ? { rows } : {}),
       ...(error === undefined ? {} : { reason: error.kind }),
@@ -40,6 +46,12 @@ export function auditCalls(
 }
 
 const never = new AbortController().signal;
+
+function idOf(source: unknown): string[] {
+  return typeof source === "object" && source !== null && "id" in source && typeof source.id === "string"
+    ? [source.id]
+    : [];
+}
 
 function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;

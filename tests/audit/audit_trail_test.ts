@@ -461,3 +461,27 @@ Deno.test("a file of another kind, a folder and a missing folder are refused at 
     message: `Cannot open ${folder.path}/none/audit.jsonl.head: its folder does not exist`,
   });
 });
+
+for (const texts of [false, true]) {
+  Deno.test(`a question has its SHA-256 in the trail, and its words ${texts ? "where" : "only where"} texts say so`, async () => {
+    await using folder = await temporaryFolder();
+    const file = `${folder.path}/audit.jsonl`;
+    await using trail = await createAuditTrail({ file, texts, now: () => 0, logger: silentLogger });
+    const event = {
+      event: "query",
+      outcome: "ok",
+      question: "How many days?",
+      sources: ["1", "b"],
+      tokens_used: 7,
+    } as const;
+    trail.record(event);
+    await trail.flush();
+    const line = JSON.parse(await Deno.readTextFile(file));
+    assert.deepEqual([line.question_sha256, line.question, line.sources, line.tokens_used], [
+      "d4ddf8e545eac9d66a1e53822f28a42270409dcafca564e6791dc6629adec715",
+      texts ? "How many days?" : undefined,
+      ["1", "b"],
+      7,
+    ]);
+  });
+}

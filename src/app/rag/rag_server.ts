@@ -99,7 +99,17 @@ export async function startRagServer(
 /** Serves pipelines over HTTP or HTTPS. */
 async function serve(
   pipelines: RunningPipelines,
-  { config: { server }, identity, audit, version, files, metrics, access, tracer, logger }:
+  {
+    config: { server },
+    identity,
+    audit,
+    version,
+    files,
+    metrics,
+    access,
+    tracer,
+    logger,
+  }:
     & RagServerOptions
     & {
       metrics: ServerMetrics;

@@ -29,6 +29,9 @@ const audit = section({
     .describe(
       "File for the audit trail: a line per login, grant of OAuth, refusal, lockout, reload, administrator's operation, tool call and question to a pipeline; without it, no trail",
     ),
+  texts: toggle().prefault(false).describe(
+    "Have the words of questions to pipelines in the trail, beside their SHA-256",
+  ),
 });
 
 /** What calls that wait for their share are refused by. */

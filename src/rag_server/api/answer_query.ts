@@ -7,6 +7,12 @@ import { errorReply, type RagError } from "./rag_errors.ts";
 import type { QueryReply, StreamEvent } from "./rag_openapi.ts";
 import { queryError, type RunningQuery } from "./running_queries.ts";
 
+/** Of an answer: the documents in its prompt, and the tokens of all providers. */
+export interface AnswerReport {
+  readonly sources: readonly Source[];
+  readonly tokensUsed: number;
+}
+
 export interface QueryToAnswer {
   readonly pipeline: Pipeline;
   readonly query: PipelineQuery;
@@ -14,7 +20,7 @@ export interface QueryToAnswer {
   readonly includeSources: boolean;
   readonly running: RunningQuery;
   /** Told `ok`, `client_left` or the error's code in small letters; what it is told first counts. */
-  readonly onEnded: (result: string) => void;
+  readonly onEnded: (result: string, answer?: AnswerReport) => void;
   readonly logger: Logger;
 }
 
@@ -23,7 +29,7 @@ export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
   const { pipeline, query, includeSources, running } = options;
   try {
     const { answer, sources, tokensUsed } = await running.wait(() => pipeline.answer(query));
-    options.onEnded("ok");
+    options.onEnded("ok", { sources, tokensUsed });
     const shown = includeSources ? { sources: sources.map(wireSource) } : {};
     return jsonReply(JSON.stringify({ answer, ...shown, tokens_used: tokensUsed } satisfies QueryReply));
   } catch (thrown) {
@@ -88,6 +94,7 @@ function readSteps(options: QueryToAnswer): { next(): Promise<Step> } {
   const { pipeline, query, includeSources, running } = options;
   const events = eventsOf(pipeline, query);
   let isOver = false;
+  let answer: AnswerReport | undefined;
   // a pipeline that is waiting ends when it notices the signal; the reply does not wait for that
   const release = () => void events.return(undefined).catch(() => {});
   running.signal.addEventListener("abort", release);
@@ -96,6 +103,7 @@ function readSteps(options: QueryToAnswer): { next(): Promise<Step> } {
     try {
       const result = await running.wait(() => events.next());
       if (result.done) throw new Error("The pipeline ended its answer without the last event");
+      if (result.value.type === "done") answer = result.value;
       return { kind: "event", event: wireEvent(result.value, includeSources) };
     } catch (thrown) {
       const error = queryError(thrown, options);
@@ -111,6 +119,7 @@ function readSteps(options: QueryToAnswer): { next(): Promise<Step> } {
       if (isOver) {
         options.onEnded(
           next.kind === "event" ? "ok" : resultOf(next.kind === "error" ? next.error : undefined),
+          answer,
         );
         running.finish();
         release();

@@ -6,7 +6,7 @@ import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
 import { readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
-import { answerAtOnce, answerInParts } from "./answer_query.ts";
+import { answerAtOnce, answerInParts, type AnswerReport } from "./answer_query.ts";
 import { bodyError, errorReply } from "./rag_errors.ts";
 import type { RunningQueries } from "./running_queries.ts";
 
@@ -24,6 +24,9 @@ export interface QueryEndpointOptions {
 /** A question to a pipeline that has ended. */
 export interface QueryReport {
   readonly pipeline: string;
+  readonly question: string;
+  /** What the answer was made of; absent where there was none. */
+  readonly answer?: AnswerReport | undefined;
   /** `ok`, `client_left` or the error's code in small letters. */
   readonly result: string;
   readonly elapsedMs: number;
@@ -82,10 +85,12 @@ export function createQueryEndpoint(
     const answer = read.stream ? answerInParts : answerAtOnce;
     const startedAt = performance.now();
     let hasEnded = false;
-    const onEnded = (result: string) => {
+    const onEnded = (result: string, answer?: AnswerReport) => {
       if (!hasEnded) {
         options.onQueryEnded?.({
           pipeline: pipeline.name,
+          question: read.query.query,
+          answer,
           result,
           elapsedMs: performance.now() - startedAt,
           caller: principal,

@@ -136,7 +136,10 @@ Deno.test("the RAG server knows API tokens and sessions, and what each may use",
         "reload ok",
       ]
     ) assert.ok(events.includes(expected), `${expected}: ${events.join(", ")}`);
-    assert.equal(trail.find(({ event }) => event === "query")?.principal, `token:${id}`);
+    const asked = trail.find(({ event }) => event === "query");
+    assert.equal(asked?.principal, `token:${id}`);
+    assert.match(asked.question_sha256, /^[0-9a-f]{64}$/);
+    assert.equal(asked.question, undefined);
     assert.doesNotMatch(log + JSON.stringify(trail), /correct horse|wrong password|pst_/);
   });
 });
