@@ -1,9 +1,11 @@
 import { createSharedDeadline } from "../../src/core/async/deadline.ts";
+import { AppError } from "../../src/core/app_error.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { createHostAndOriginCheck } from "../../src/http/host_and_origin.ts";
 import type { CallContext } from "../../src/tool_server/call_context.ts";
 import { createChanges } from "../../src/tool_server/changes.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
+import { createTasks } from "../../src/tool_server/mcp/tasks.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
 import type { Prompt } from "../../src/tool_server/prompts/prompt.ts";
 import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
@@ -24,6 +26,8 @@ export function startConformanceServer() {
       resources: createResourceRegistry([resources]),
       prompts: createPromptRegistry(() => prompts),
     }),
+    // every call that may become a task does
+    tasks: createTasks({ waitMs: 0 }),
     logger: silentLogger,
   };
   const bodyTimeout = createSharedDeadline(10_000);
@@ -88,7 +92,30 @@ function toolsOf(changes: ReturnType<typeof createChanges>): Tool[] {
       return text("The prompts have changed");
     }),
     schemaTool,
+    { ...plainTool("greet", () => text("")), prepare: (args) => () => Promise.resolve(greet(args)) },
+    { ...plainTool("slow_compute", compute), mayBecomeTask: true },
+    {
+      ...plainTool("failing_job", () => pause().then(() => errorResult("The job failed"))),
+      mayBecomeTask: true,
+    },
+    { ...plainTool("protocol_error_job", () => pause().then(refuse)), mayBecomeTask: true },
   ];
+}
+
+function greet(args: unknown): ToolRun {
+  const name = typeof args === "object" && args !== null && "name" in args ? args.name : undefined;
+  return text(`Hello, ${name}!`);
+}
+
+function refuse(): never {
+  throw new AppError("overloaded", "Cannot run the job: there is no room", {
+    data: { retryAfterSeconds: 1 },
+  });
+}
+
+async function compute({ signal }: CallContext): Promise<ToolRun> {
+  for (let step = 0; step < 20 && !signal.aborted; step++) await pause();
+  return text("The computation is done");
 }
 
 async function withProgress({ client }: CallContext): Promise<ToolRun> {
