@@ -34,7 +34,8 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
       tableResource(ofSchemas),
     ].filter(({ name }) => offers("resources", name)),
     prompts(toolsOf: BuiltinPromptOptions["toolsOf"]) {
-      const options = { directory, completeNames, toolsOf };
+      const tellsOfServer = offers("resources", "system_info");
+      const options = { directory, completeNames, toolsOf, tellsOfServer };
       return [
         exploreDatabase(options),
         setupSemanticSearch(options),

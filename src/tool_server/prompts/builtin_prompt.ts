@@ -12,6 +12,8 @@ export interface BuiltinPromptOptions {
   readonly completeNames: CompleteNames;
   /** Names of the tools that a caller may know of: a prompt speaks of no other. */
   readonly toolsOf: (principal: Principal) => readonly string[];
+  /** Whether the resource that tells of a database's server is offered. */
+  readonly tellsOfServer: boolean;
 }
 
 interface BuiltinPrompt {

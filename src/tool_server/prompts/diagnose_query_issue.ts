@@ -32,7 +32,7 @@ export function diagnoseQueryIssue(options: BuiltinPromptOptions) {
 ${
         steps(
           databaseStep(args, writing),
-          has("read_resource")
+          has("read_resource") && options.tellsOfServer
             ? "Where the version, the time zone, the search path or an extension may matter, call " +
               'read_resource(uri="pg://system_info"): it tells of the current database.'
             : undefined,

@@ -192,6 +192,8 @@ testWithPostgres(
     assert.match(error.message, /there is no such prompt/);
     const { result } = await client.request("prompts/get", { name: "explore-database" });
     assert.doesNotMatch(result.messages[0].content.text, /count_rows/);
+    const diagnosis = await client.request("prompts/get", { name: "diagnose-query-issue" });
+    assert.doesNotMatch(diagnosis.result.messages[0].content.text, /system_info/);
   },
 );
 

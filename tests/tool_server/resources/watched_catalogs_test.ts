@@ -58,7 +58,7 @@ testWithPostgres(
     const schema = subscribe(fixture, local, ["pg://main/schema"]);
     await fixture.watched.catalogs.get(fixture.database, contextOf(local));
     await database.query(
-      "ALTER TABLE a ADD name text; DROP TABLE b; CREATE TABLE d (id int); INSERT INTO c VALUES (1)",
+      "ALTER TABLE a ADD name text; DROP TABLE b; CREATE TABLE d (id int); INSERT INTO c VALUES (1); ANALYZE c",
     );
     await afterNext(fixture, schema);
     assert.deepEqual(tables.told, ["pg://main/public/a", "pg://main/public/b", "pg://main/pub%6Cic/d"]);
