@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
+import { createDatabase } from "../../../src/postgres/database.ts";
+import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
+import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import { createStoredDocuments } from "../../../src/rag_server/search/stored_documents.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
@@ -72,4 +75,30 @@ testWithPgvector("documents are read by keys that every kind of id has", async (
       assert.equal(await documents.read(key, caller), undefined, key);
     }
   });
+});
+
+testWithPgvector("a role that may not read a title's column reads the text all the same", async () => {
+  await using fixture = await createSearchFixture(`
+    CREATE TABLE docs (id int PRIMARY KEY, title text, body text, embedding vector(2));
+    INSERT INTO docs VALUES (1, 'Secret', 'text', '[1,0]')`);
+  const role = `postern_test_reader_${crypto.randomUUID().slice(0, 8)}`;
+  await fixture.admin.query(
+    `CREATE ROLE ${role} LOGIN; GRANT SELECT (id, body, embedding) ON docs TO ${role}`,
+  );
+  const pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });
+  try {
+    const database = createDatabase({
+      options: { ...fixture.options, user: role },
+      pools,
+      guard: await createStatementGuard(),
+      logger: silentLogger,
+    });
+    const tables = [await fixture.readTable({ table: "docs" })];
+    const documents = createStoredDocuments({ database, tables, logger: silentLogger });
+    assert.deepEqual(await documents.read("1-1", caller), { text: "text" });
+    assert.deepEqual(await documents.detailsOf([{ table: "docs", id: "1" }], caller), [{}]);
+  } finally {
+    await pools.close();
+    await fixture.admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  }
 });
