@@ -9,7 +9,7 @@ import { sizeText } from "../../../core/size_text.ts";
 import type { CallContext } from "../../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "../database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
-import { objectName, percent } from "./health/health_check.ts";
+import { objectName, percent, some } from "./health/health_check.ts";
 import { type Candidate, findCandidates, type WeighedUse } from "./indexes/candidates.ts";
 import { type Choice, chooseIndexes, type ChosenIndex } from "./indexes/choose_indexes.ts";
 import { readTableStatistics, type TableStatistics } from "./indexes/table_statistics.ts";
@@ -114,8 +114,8 @@ export function recommendIndexes({ directory, guard }: RecommendIndexesOptions):
       ].join(" ");
       const statements = workload.map((statement) => described(statement, choice));
       return {
-        text: `Database: ${database.name}\n\n${recommendations.length} indexes proposed for ` +
-          `${served.length} statements${note === "" ? "" : `. ${note}`}\n` +
+        text: `Database: ${database.name}\n\nIndexes proposed: ${recommendations.length}, for ` +
+          `${some(served.length, "statement")}${note === "" ? "" : `. ${note}`}\n` +
           `${createFence().wrap(`${recommendationsTable(recommendations)}${statementsTable(statements)}`)}` +
           (recommendations.length === 0 ? "" : `\n${forPeople}`),
         data: {

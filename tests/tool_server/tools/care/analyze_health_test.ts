@@ -383,7 +383,7 @@ testWithCluster("analyze_health sees the state of a whole server", async (t) => 
     assert.deepEqual(concerns.map(({ severity, object, sql }) => [severity, object, sql]), [
       ["info", 'slot "left_behind"', "SELECT pg_drop_replication_slot('left_behind');"],
     ]);
-    assert.match(checks[0]?.summary ?? "", /^0 connected; 1 slots, which hold up to /);
+    assert.match(checks[0]?.summary ?? "", /^0 connected; 1 slot, the fullest holds /);
     await cluster.query("SELECT pg_drop_replication_slot('left_behind')");
   });
 

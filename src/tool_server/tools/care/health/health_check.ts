@@ -100,6 +100,11 @@ export function count(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
+/** `1 table`, `12 tables`. */
+export function some(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
 /** `3 h 5 min` of so many seconds. */
 export function spanText(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;

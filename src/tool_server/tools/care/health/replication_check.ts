@@ -1,6 +1,6 @@
 import { sizeText } from "../../../../core/size_text.ts";
 import { quoteLiteral } from "../../../../postgres/sql_text.ts";
-import { type Concern, count, defineHealthCheck, type Severity, spanText } from "./health_check.ts";
+import { type Concern, count, defineHealthCheck, type Severity, some, spanText } from "./health_check.ts";
 
 interface StandbyRow {
   readonly kind: "standby";
@@ -65,7 +65,7 @@ ${self}`;
     return {
       summary: [
         `${count(standbys.length)} connected`,
-        `${count(slots.length)} slots${slots.length === 0 ? "" : `, which hold up to ${sizeText(held)}`}`,
+        `${some(slots.length, "slot")}${slots.length === 0 ? "" : `, the fullest holds ${sizeText(held)}`}`,
         ...self.map(({ lag }) => `this is a standby${lag === null ? "" : `, ${spanText(lag)} behind`}`),
       ].join("; "),
       concerns: [...self.flatMap(ownLag), ...slots.flatMap(heldLog), ...standbys.flatMap(standbyLag)],

@@ -1,4 +1,4 @@
-import { type Concern, count, defineHealthCheck, objectName, percent } from "./health_check.ts";
+import { type Concern, count, defineHealthCheck, objectName, percent, some } from "./health_check.ts";
 
 interface Row {
   readonly schema: string;
@@ -54,7 +54,7 @@ export const vacuumCheck = defineHealthCheck<Row>({
       }]
       : [];
     return {
-      summary: rows.length === 0 ? "nothing is overdue" : `${count(rows.length)} tables need a look`,
+      summary: rows.length === 0 ? "nothing is overdue" : `${some(rows.length, "table")} to look at`,
       concerns: [...everywhere, ...concerns],
     };
   },

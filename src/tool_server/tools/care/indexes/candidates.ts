@@ -64,7 +64,8 @@ function suggestedColumns(use: TableUse, table: TableStatistics): string[][] {
   const lists = [
     ...[...equal, ...join, ...range, ...use.either].map((column) => [column]),
     equal,
-    ...range.flatMap((column) => [[...equal.slice(0, maxColumns - 1), column]]),
+    // the second serves statements with the range alone too
+    ...range.flatMap((column) => [[...equal.slice(0, maxColumns - 1), column], [column, ...equal]]),
     ...join.flatMap((column) => [[column, ...equal], [...equal, column], [column, ...range]]),
     [...order],
     [...equal.slice(0, maxColumns - 1), ...order],
