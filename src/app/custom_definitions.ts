@@ -2,6 +2,7 @@ import type { Config } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
 import type { Fault } from "../core/document/file_fault.ts";
 import { nearestName } from "../core/document/near_name.ts";
+import { sizeText } from "../core/size_text.ts";
 import { readRegularBytes } from "../core/files/read_regular_file.ts";
 import type { FileWatch, Look, WatchedFiles } from "../core/files/watch_files.ts";
 import type { Logger } from "../core/logger.ts";
@@ -26,8 +27,8 @@ export interface DefinitionsOptions {
   readonly logger: Logger;
 }
 
-/** Largest file that is read: to parse it takes a second. */
-const maxBytes = 512 * 1024;
+/** Largest file that is read: to parse it takes half a second, in which nobody else is answered. */
+const maxBytes = 256 * 1024;
 
 /**
  * Offers what the file of `custom_definitions_path` defines, and again whenever it changes. A definition with a fault is
@@ -119,7 +120,7 @@ async function readText(path: string): Promise<string> {
   try {
     const bytes = await readRegularBytes(path);
     if (bytes.length > maxBytes) {
-      throw new AppError("invalid", `Cannot read ${path}: it has more than ${maxBytes / 1024} KiB`);
+      throw new AppError("invalid", `Cannot read ${path}: it has more than ${sizeText(maxBytes)}`);
     }
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { silentLogger } from "../../../src/core/logger.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import { type Change, createChanges } from "../../../src/tool_server/changes.ts";
 import { createOfferedDefinitions } from "../../../src/tool_server/definitions/offered_definitions.ts";
@@ -6,7 +7,10 @@ import { readDefinitions } from "../../../src/tool_server/definitions/read_defin
 import { createDatabaseDirectory } from "../../../src/tool_server/tools/database_directory.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 
-async function setUp(options: { readonly listsCustom?: boolean } = {}) {
+async function setUp(
+  options: { readonly listsCustom?: boolean; readonly scopesByTool?: Readonly<Record<string, string[]>> } =
+    {},
+) {
   const guard = await createStatementGuard();
   const registry = createRegistry({ tools: [], ...options });
   const changes = createChanges();
@@ -65,4 +69,20 @@ Deno.test("with builtins.list: search, no list changes with the file", async () 
   assert.deepEqual(await offer(tool("")), []);
   assert.deepEqual(registry.listTools({ kind: "local" }), []);
   assert.deepEqual(registry.usableTools({ kind: "local" }).map(({ name }) => name), ["one"]);
+});
+
+Deno.test("a tool of the file needs the scopes that are set for its name", async () => {
+  const { registry, offer } = await setUp({ scopesByTool: { one: ["db:one"] } });
+  await offer(tool(""));
+  const caller = (scopes: string[]) => ({ kind: "session" as const, id: "s", username: "alice", scopes });
+  const call = (scopes: string[]) =>
+    registry.callTool("one", {}, {
+      principal: caller(scopes),
+      signal: new AbortController().signal,
+      logger: silentLogger,
+    });
+  await assert.rejects(call([]), { code: "forbidden", data: { scopes: ["db:one"] } });
+  assert.match(JSON.stringify(await call(["db:one"])), /none is available to you/);
+  // what a model finds it can call
+  assert.deepEqual(registry.usableTools(caller([])), []);
 });
