@@ -171,3 +171,16 @@ Deno.test("llm_connection_selection switches the tools that list and select data
     ["select_database", "list_database_connections"],
   );
 });
+
+Deno.test("the tools that look after databases are off until they are named, whatever the default", async () => {
+  const care = ["analyze_health", "recommend_indexes", "top_queries"];
+  const listed = async (builtins: string) => {
+    await using running = await startConfiguredServer(`builtins: { ${builtins} }`);
+    const { result } = await running.client.request("tools/list", {});
+    const names: string[] = result.tools.map(({ name }: { name: string }) => name);
+    return names.filter((name) => care.includes(name)).toSorted();
+  };
+  assert.deepEqual(await listed("default: true"), []);
+  assert.deepEqual(await listed("default: true, tools: { top_queries: true }"), ["top_queries"]);
+  assert.deepEqual(await listed(`tools: { ${care.map((name) => `${name}: true`).join(", ")} }`), care);
+});
