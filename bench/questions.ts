@@ -1,10 +1,12 @@
 /**
  * Execution accuracy of requests in words: asks the provider that a configuration names the questions of tests/tool_server/questions/judged/,
- * and compares the rows of what it writes with those of statements made by hand. Needs TEST_DATABASE_URL.
+ * and compares the rows of what it writes with those of statements made by hand: without definitions, then with the verified
+ * questions and models of that folder. Needs TEST_DATABASE_URL.
  *
  *   deno task bench:questions config.yaml [shop|hospital|erp …]
  *
- * The figures are of the model and the prompt together; the provider is paid for about a hundred requests.
+ * The figures are of the model and the prompt together; the provider is paid for about two hundred requests. Before that it
+ * tells how verified questions take the requests that are judged for them, which needs neither.
  */
 import { createFileWatch } from "../src/core/files/watch_files.ts";
 import { openCompletion } from "../src/app/open_completion.ts";
@@ -17,11 +19,21 @@ import {
   createQuestionFixture,
   type QuestionFixture,
 } from "../tests/tool_server/questions/judged/question_fixture.ts";
+import { judgedKnowledge } from "../tests/tool_server/questions/judged/judged_knowledge.ts";
 import { questions } from "../tests/tool_server/questions/judged/question_set.ts";
 import { sameResult } from "../tests/tool_server/questions/judged/same_result.ts";
+import {
+  hospitalNearMisses,
+  hospitalParaphrases,
+} from "../tests/tool_server/questions/judged/verified_hospital_requests.ts";
+import { nearMisses, paraphrases } from "../tests/tool_server/questions/judged/verified_requests.ts";
+import type { Knowledge } from "../src/tool_server/questions/prompt_knowledge.ts";
 import { median, print } from "./measure.ts";
 
 const [configPath, ...schemas] = Deno.args;
+const knowledge = await judgedKnowledge();
+reportVerified("shop", paraphrases, nearMisses);
+reportVerified("hospital", hospitalParaphrases, hospitalNearMisses);
 if (configPath === undefined) throw new Error("name a configuration file whose llm section has a provider");
 
 const { config } = await loadConfig({
@@ -35,21 +47,52 @@ await using opened = await openCompletion({ config, files, onUsage: counter.add,
 if (opened === undefined) throw new Error(`${configPath} names no provider that is a model`);
 await using fixture = await createQuestionFixture();
 
-const results = await askAll(fixture, opened.completion);
-report(results, counter.read(), opened.completion.name);
+for (const known of [undefined, knowledge]) {
+  print(known === undefined ? "without definitions" : "with definitions", "");
+  const before = counter.read();
+  const results = await askAll(fixture, opened.completion, known);
+  const after = counter.read();
+  report(results, {
+    promptTokens: after.promptTokens - before.promptTokens,
+    completionTokens: after.completionTokens - before.completionTokens,
+  }, opened.completion.name);
+}
 
 interface Result {
   readonly question: Question;
   readonly isRight: boolean;
   readonly elapsedMs: number;
   readonly what: string;
+  readonly isVerified: boolean;
 }
 
-async function askAll(fixture: QuestionFixture, completion: CompletionProvider): Promise<Result[]> {
+function reportVerified(
+  database: "shop" | "hospital",
+  asked: typeof paraphrases,
+  misses: typeof nearMisses,
+): void {
+  const matchOf = (request: string) => knowledge.questions.match(request, database, { kind: "local" });
+  const requests = asked.flatMap(({ requests, question }) =>
+    requests.map(([request]) => ({ request, question }))
+  );
+  const found = requests.filter(({ request, question }) => matchOf(request)?.question.name === question);
+  print(`verified questions, ${database}`, `${found.length} of ${requests.length} paraphrases find theirs`);
+  print(
+    "  near misses that find one",
+    `${misses.filter((request) => matchOf(request)).length} of ${misses.length}`,
+  );
+}
+
+async function askAll(
+  fixture: QuestionFixture,
+  completion: CompletionProvider,
+  known: Knowledge | undefined,
+): Promise<Result[]> {
   const answer = fixture.answerer({
     completion,
     schemas: fixture.schemas({ sampleValues: config.llm.sample_values }),
     schemaTokens: config.llm.schema_token_budget,
+    ...(known === undefined ? {} : { knowledge: known }),
   });
   const asked = questions.filter(({ schema }) => schemas.length === 0 || schemas.includes(schema));
   const results: Result[] = [];
@@ -63,7 +106,8 @@ async function askAll(fixture: QuestionFixture, completion: CompletionProvider):
       ? await hasGoldRows(fixture, question, answered.result.rows)
       : answered.kind === question.expects;
     const what = answered.kind === "rows" ? answered.sql : JSON.stringify(answered);
-    results.push({ question, isRight, elapsedMs: performance.now() - startedAt, what });
+    const isVerified = answered.kind === "rows" && answered.verified !== undefined;
+    results.push({ question, isRight, elapsedMs: performance.now() - startedAt, what, isVerified });
     print(`${isRight ? "right" : "WRONG"} ${question.id}`, isRight ? "" : what.replaceAll(/\s+/g, " "));
   }
   return results;
@@ -84,11 +128,16 @@ async function hasGoldRows(
     sameResult(gold.rows, rows, { ordered: question.ordered ?? false, extraColumns: "ignored" });
 }
 
-function report(results: readonly Result[], usage: Usage, model: string): void {
+function report(
+  results: readonly Result[],
+  usage: Pick<Usage, "promptTokens" | "completionTokens">,
+  model: string,
+): void {
   print("model", model);
   const accuracy = (of: readonly Result[]) =>
     `${of.filter(({ isRight }) => isRight).length} of ${of.length} right`;
   print("execution accuracy", accuracy(results));
+  print("  by verified questions", accuracy(results.filter(({ isVerified }) => isVerified)));
   for (const schema of ["shop", "hospital", "erp"] as const) {
     print(`  ${schema}`, accuracy(results.filter(({ question }) => question.schema === schema)));
   }

@@ -5,7 +5,7 @@ import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
 import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
 import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
 import type { AnswerQuestion } from "../tool_server/questions/answer.ts";
-import { createAnswerByModel } from "../tool_server/questions/answer_by_model.ts";
+import { type AnswerByModelOptions, createAnswerByModel } from "../tool_server/questions/answer_by_model.ts";
 import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
 import type { History } from "../tool_server/questions/history.ts";
 import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
@@ -22,14 +22,17 @@ export interface WordsOptions {
 
 /** What answers requests in words, by a model or by rules. Disposing of it stops reading catalogs of its own. */
 export function answerQuestions(
-  { llm, completion, history }: WordsOptions,
+  { llm, completion, history, knowledge }: WordsOptions & Pick<AnswerByModelOptions, "knowledge">,
   guard: CheckScheduler,
   watched: Pick<WatchedCatalogs, "catalogs" | "look">,
   logger: Logger,
 ): Disposable & { readonly answerQuestion: AnswerQuestion } {
   const now = Date.now;
   if (completion === undefined) {
-    return { answerQuestion: createAnswerByRules({ schemas: watched.catalogs }), [Symbol.dispose]() {} };
+    return {
+      answerQuestion: createAnswerByRules({ schemas: watched.catalogs, knowledge }),
+      [Symbol.dispose]() {},
+    };
   }
   const isExcluded = createColumnPatterns(llm.excluded_columns);
   const schemas = createCatalogCache({
@@ -45,6 +48,7 @@ export function answerQuestions(
     schemas,
     guard,
     history,
+    knowledge,
     schemaTokens: llm.schema_token_budget,
     answerTimeoutMs: llm.request_timeout,
     ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),

@@ -13,6 +13,9 @@ import {
   type ReadDefinitions,
   readDefinitions,
 } from "../tool_server/definitions/read_definitions.ts";
+import { createSemanticModels } from "../tool_server/questions/models/semantic_models.ts";
+import type { Knowledge } from "../tool_server/questions/prompt_knowledge.ts";
+import { createVerifiedQuestions } from "../tool_server/questions/verified/verified_questions.ts";
 import { builtinTools } from "../tool_server/tools/tool_kinds.ts";
 
 export interface DefinitionsOptions {
@@ -23,7 +26,7 @@ export interface DefinitionsOptions {
   /** Names of the databases as they are now. */
   readonly databases: () => readonly string[];
   /** Puts definitions in the place of those before. */
-  readonly offer: (definitions: ReadDefinitions) => void;
+  readonly offer: (definitions: ReadDefinitions, knowledge: Knowledge) => void;
   readonly logger: Logger;
 }
 
@@ -58,7 +61,10 @@ export async function watchDefinitions(options: DefinitionsOptions) {
       for (const fault of faults) {
         logger.error(`Cannot use a definition: ${definitionFaultText(path, fault)}`);
       }
-      offer(definitions);
+      offer(definitions, {
+        questions: createVerifiedQuestions(definitions.questions),
+        models: createSemanticModels(definitions.models, { logger }),
+      });
       logged = "";
       logger.info(`${isFirst ? "Loaded" : "Reloaded"} ${path}: ${countsOf(definitions)}`);
     } catch (error) {
@@ -136,7 +142,13 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function countsOf({ tools, prompts, resources }: ReadDefinitions): string {
-  return Object.entries({ tool: tools, prompt: prompts, resource: resources })
+function countsOf({ tools, prompts, resources, questions, models }: ReadDefinitions): string {
+  return Object.entries({
+    tool: tools,
+    prompt: prompts,
+    resource: resources,
+    question: questions,
+    model: models,
+  })
     .map(([name, { length }]) => `${length} ${name}${length === 1 ? "" : "s"}`).join(", ");
 }

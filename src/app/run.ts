@@ -221,6 +221,7 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
       embedding,
     },
     offers: (part, name) => offers(config.builtins, part, name),
+    hasDefinitions: config.custom_definitions_path !== undefined,
     listsCustom: config.builtins.list === "all",
     scopesByTool: scopesByTool(config.http.auth),
     endSession(id) {

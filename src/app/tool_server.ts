@@ -17,6 +17,7 @@ import { createTasks } from "../tool_server/mcp/tasks.ts";
 import { createPromptRegistry } from "../tool_server/prompts/prompt_registry.ts";
 import { createMemoryHistory, type History, historyOwner } from "../tool_server/questions/history.ts";
 import { createSqliteHistory, historyFile } from "../tool_server/questions/sqlite_history.ts";
+import { createVerifiedAnswers } from "../tool_server/questions/verified/answer_verified.ts";
 import { createResourceRegistry } from "../tool_server/resources/resource_registry.ts";
 import { countRows } from "../tool_server/tools/count_rows.ts";
 import { addressOf } from "../tool_server/tools/database_address.ts";
@@ -62,6 +63,8 @@ export interface ToolServerOptions {
   readonly documents?: DocumentsOptions | undefined;
   /** Says whether a built-in tool, resource or prompt is listed and may be used. */
   readonly offers: (part: "tools" | "resources" | "prompts", name: string) => boolean;
+  /** Whether there is a definitions file, or may be. */
+  readonly hasDefinitions: boolean;
   /** Whether lists show the tools of a definitions file too. */
   readonly listsCustom: boolean;
   /** Scopes that calls of a tool need. */
@@ -118,8 +121,9 @@ export async function createToolServer(options: ToolServerOptions) {
   });
   const inFlight = createInFlight();
   const tasks = createTasks();
-  const answerer = words &&
-    (await import("./answer_questions.ts")).answerQuestions(words, guard, builtin.watched, logger);
+  const { knowledge } = definitions;
+  const answerer = words && (await import("./answer_questions.ts"))
+    .answerQuestions({ ...words, knowledge }, guard, builtin.watched, logger);
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
   const care = isCareOffered
@@ -142,8 +146,18 @@ export async function createToolServer(options: ToolServerOptions) {
         ...(answerer === undefined ? {} : { answerQuestion: answerer.answerQuestion }),
         byRules: words?.completion === undefined,
         view,
+        hasVerified: options.hasDefinitions,
+        verified: createVerifiedAnswers({
+          knowledge,
+          history: words?.completion === undefined ? undefined : words.history,
+          now: Date.now,
+        }),
       }),
-      getSchemaInfo({ directory, linksToTables: options.offers("resources", "table") }),
+      getSchemaInfo({
+        directory,
+        linksToTables: options.offers("resources", "table"),
+        models: () => knowledge()?.models,
+      }),
       countRows({ directory }),
       executeExplain({ directory }),
       listDatabases({ directory, linksToSchemas: options.offers("resources", "schema") }),

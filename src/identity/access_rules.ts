@@ -2,7 +2,7 @@ import { accountOf, type Principal } from "../core/principal.ts";
 
 /** Something that a server offers, or the server as a whole, with what its configuration says of who may use it. */
 export interface AccessObject {
-  readonly kind: "server" | "database" | "pipeline" | "tool" | "resource" | "prompt";
+  readonly kind: "server" | "database" | "pipeline" | "tool" | "resource" | "prompt" | "question";
   readonly name: string;
   /** Usernames, and `group:NAME` for a group; empty or absent: everyone. */
   readonly available_to_users?: readonly string[];

@@ -1,6 +1,7 @@
 import type { Changes } from "../changes.ts";
 import type { JsonObject } from "../content.ts";
 import type { Prompt } from "../prompts/prompt.ts";
+import type { Knowledge } from "../questions/prompt_knowledge.ts";
 import type { DatabaseDirectory } from "../tools/database_directory.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { createCustomResources } from "./custom_resources.ts";
@@ -21,6 +22,7 @@ export function createOfferedDefinitions(
 ) {
   const resources = createCustomResources({ directory });
   let prompts: readonly Prompt[] = [];
+  let knowledge: Knowledge | undefined;
 
   function replacePrompts(next: readonly Prompt[]): boolean {
     const before = shownText(prompts);
@@ -31,8 +33,11 @@ export function createOfferedDefinitions(
   return {
     resources: resources.source,
     prompts: () => prompts,
+    /** What requests in words are answered with; undefined before any was offered. */
+    knowledge: () => knowledge,
     /** Puts definitions in the place of those before, and tells of each list that is another now. */
-    offer(definitions: Pick<ReadDefinitions, "tools" | "prompts" | "resources">): void {
+    offer(definitions: Pick<ReadDefinitions, "tools" | "prompts" | "resources">, known?: Knowledge): void {
+      knowledge = known;
       const tools = definitions.tools.map((definition) => sqlTool(definition, { directory, view }));
       if (replaceTools(tools)) changes.publish({ kind: "tools" });
       if (replacePrompts(definitions.prompts)) changes.publish({ kind: "prompts" });

@@ -2,7 +2,10 @@ import { type Fault, faultText } from "../../core/document/file_fault.ts";
 import { isMap } from "../../core/document/value_tree.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import type { DefinitionChecks } from "./check_sql.ts";
-import { type Definitions, loadDefinitions } from "./load_definitions.ts";
+import { readModels, type SemanticModel } from "../questions/models/read_models.ts";
+import { readQuestions } from "../questions/verified/read_questions.ts";
+import type { VerifiedQuestion } from "../questions/verified/verified_questions.ts";
+import { loadDefinitions } from "./load_definitions.ts";
 import { readPrompts } from "./prompt_definitions.ts";
 import { readResources, type ResourceDefinition } from "./resource_definitions.ts";
 import { readTools, type ToolDefinition } from "./tool_definitions.ts";
@@ -12,8 +15,8 @@ export interface ReadDefinitions {
   readonly tools: readonly ToolDefinition[];
   readonly prompts: readonly Prompt[];
   readonly resources: readonly ResourceDefinition[];
-  /** The file's parts as they were read. */
-  readonly sections: Definitions;
+  readonly questions: readonly VerifiedQuestion[];
+  readonly models: readonly SemanticModel[];
   /** Of tools, those with a fault too. */
   readonly toolNames: readonly string[];
 }
@@ -31,9 +34,11 @@ export async function readDefinitions(
   const { tools, faults: toolFaults } = await readTools(sections.tools, checks);
   const { prompts, faults: promptFaults } = readPrompts(sections.prompts);
   const { resources, faults: resourceFaults } = await readResources(sections.resources, checks);
+  const { questions, faults: questionFaults } = await readQuestions(sections.questions, checks);
+  const { models, faults: modelFaults } = await readModels(sections.models, checks);
   return {
-    definitions: { tools, prompts, resources, sections, toolNames: namesIn(sections.tools.value) },
-    faults: [...faults, ...toolFaults, ...promptFaults, ...resourceFaults]
+    definitions: { tools, prompts, resources, questions, models, toolNames: namesIn(sections.tools.value) },
+    faults: [...faults, ...toolFaults, ...promptFaults, ...resourceFaults, ...questionFaults, ...modelFaults]
       .toSorted((one, other) =>
         (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0)
       ),

@@ -22,9 +22,21 @@ export interface Question {
   readonly onStep?: ((step: Step) => void) | undefined;
 }
 
+/** A question that an administrator wrote down, as it was asked. */
+export interface VerifiedUse {
+  /** Its own words, with its arguments as in `{country}`. */
+  readonly question: string;
+  /** The values of its arguments by their names, in the order in which the statement has them as `$1` and on. */
+  readonly arguments: Readonly<Record<string, string>>;
+}
+
+/** `verified` is there where the statement is that of a verified question. */
 export type StatementAnswer =
-  | { readonly kind: "rows"; readonly sql: string; readonly result: ReadResult & { readonly ok: true } }
-  | { readonly kind: "failed"; readonly sql: string; readonly error: StatementError };
+  & (
+    | { readonly kind: "rows"; readonly sql: string; readonly result: ReadResult & { readonly ok: true } }
+    | { readonly kind: "failed"; readonly sql: string; readonly error: StatementError }
+  )
+  & { readonly verified?: VerifiedUse };
 
 export type Answer =
   | StatementAnswer
@@ -41,11 +53,12 @@ export type Answer =
  */
 export type AnswerQuestion = (question: Question) => Promise<Answer>;
 
-/** Answers a question with the rows of one statement. */
+/** Answers a question with the rows of one statement, which the values stand in as `$1` and on. */
 export async function runStatement(
   { database, principal, maxRows, offset, signal, span }: Question,
   sql: string,
+  parameters: readonly string[] = [],
 ): Promise<StatementAnswer> {
-  const result = await database.read({ principal, sql, signal, span, maxRows, offset });
+  const result = await database.read({ principal, sql, parameters, signal, span, maxRows, offset });
   return result.ok ? { kind: "rows", sql, result } : { kind: "failed", sql, error: result.error };
 }

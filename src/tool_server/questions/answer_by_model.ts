@@ -12,6 +12,7 @@ import { type Answer, type AnswerQuestion, type Question, runStatement } from ".
 import { withAnswer } from "./ask_user.ts";
 import { buildPrompt, createMarks, type Prompt, repairMessages } from "./build_prompt.ts";
 import { type History, type HistoryEntry, historyOwner } from "./history.ts";
+import { type Knowledge, noKnowledge, promptKnowledge } from "./prompt_knowledge.ts";
 import { readModelReply } from "./read_model_reply.ts";
 import { excerptSchema } from "./schema/schema_excerpt.ts";
 import type { SchemaIndex } from "./schema/schema_index.ts";
@@ -21,7 +22,9 @@ export interface AnswerByModelOptions {
   readonly schemas: CatalogCache<SchemaIndex>;
   readonly guard: Pick<CheckScheduler, "check">;
   readonly history: History;
-  /** Tokens of a prompt that describe tables. */
+  /** What an administrator wrote down about the databases, as it is at this moment; absent or undefined: nothing. */
+  readonly knowledge?: (() => Knowledge | undefined) | undefined;
+  /** Tokens of a prompt that describe tables, with what was written down about them. */
   readonly schemaTokens: number;
   /** Plans that PostgreSQL estimates above this are refused; absent: none are. */
   readonly maxPlanCost?: number;
@@ -44,26 +47,35 @@ const historyTokens = 2_000;
  * most. An answer, or a question back, goes into the caller's history.
  */
 export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuestion {
-  const { completion, schemas, history, schemaTokens, answerTimeoutMs = 0, now } = options;
+  const { completion, schemas, history, knowledge, schemaTokens, answerTimeoutMs = 0, now } = options;
   const schemaMark = createMarks();
   const queue = createQueue();
 
   // one at a time: writing the prompts of many requests at once would delay all other work
   function writePrompt(
-    { text: question, database }: Question,
+    asked: Question,
     index: SchemaIndex,
     recent: readonly HistoryEntry[],
   ): Promise<Prompt> {
     return queue.run(async () => {
       await yieldToEventLoop();
+      const { text: question, database } = asked;
+      const { tables } = index.catalog;
+      const written = knowledge?.();
+      const known = written === undefined
+        ? noKnowledge
+        : promptKnowledge(written, asked, { tables, maxTokens: schemaTokens });
       const excerpt = excerptSchema(index, {
         question,
         recentStatements: recent.flatMap(({ reply }) => reply.kind === "statement" ? [reply.sql] : []),
-        maxTokens: schemaTokens,
+        meantTables: known.tables,
+        maxTokens: schemaTokens - known.tokens,
       });
       return buildPrompt({
         question,
         excerpt,
+        models: known.models,
+        examples: known.examples,
         history: recent,
         database: database.name,
         session: index.session,

@@ -10,6 +10,10 @@ import { maxReplyLength, withoutThinking } from "./read_model_reply.ts";
 export interface PromptInput {
   readonly question: string;
   readonly excerpt: { readonly text: string; readonly omittedTables: number };
+  /** What an administrator's models say of the tables that the request is about; absent or empty: nothing. */
+  readonly models?: string;
+  /** Verified questions that are near, with their statements; absent or empty: none. */
+  readonly examples?: string;
   /** Oldest first. */
   readonly history: readonly HistoryEntry[];
   readonly database: string;
@@ -43,7 +47,9 @@ export function buildPrompt(input: PromptInput): Prompt {
     ]),
     {
       role: "user",
-      content: `It is ${timeText(input.now, input.session)}.\n\nThe request:\n${input.question}`,
+      content: `${examplesText(input.examples)}It is ${
+        timeText(input.now, input.session)
+      }.\n\nThe request:\n${input.question}`,
     },
   ];
   // in the first of them, since some providers take no two messages of one side in a row
@@ -128,9 +134,23 @@ function schemaText(input: PromptInput): string {
     ? ""
     : ` (the part that fits the request; ${omittedTables} more tables are not described)`;
   const version = session === undefined ? "" : ` ${session.version}`;
-  return `Database ${JSON.stringify(database)}, PostgreSQL${version}.\n\nSchema${omitted}:\n${
-    fence.wrap(shown)
-  }`;
+  return `${modelsText(input.models)}Database ${
+    JSON.stringify(database)
+  }, PostgreSQL${version}.\n\nSchema${omitted}:\n${fence.wrap(shown)}`;
+}
+
+function modelsText(models = ""): string {
+  return models === ""
+    ? ""
+    : "The administrator's names for what is in the database, each with its SQL. Where the request means one of them, by " +
+      `its name or another that stands with it, use that SQL:\n${models}\n\n`;
+}
+
+function examplesText(examples = ""): string {
+  return examples === ""
+    ? ""
+    : "Questions that the administrator answered, with their statements. The request is none of them; where it is alike, " +
+      `read tables and columns the same way. Write values in place of $1 and on:\n\n${examples}\n\n`;
 }
 
 /** As in `Saturday, 2026-11-21 18:53 in the session's time zone, "Europe/Berlin"`. */

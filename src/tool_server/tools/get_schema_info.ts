@@ -2,6 +2,8 @@ import { z } from "zod";
 import { type CatalogColumn, type CatalogTable, readCatalog } from "../../postgres/catalog/catalog.ts";
 import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
+import { modelLine, modelText } from "../questions/models/models_text.ts";
+import type { SemanticModels, VisibleModel } from "../questions/models/semantic_models.ts";
 import { linkToTable } from "../resources/resource_address.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";
@@ -36,6 +38,13 @@ const column = z.object({
   vector_dims: z.int().optional(),
 });
 
+const namedExpression = z.object({
+  name: z.string(),
+  synonyms: z.array(z.string()),
+  description: z.string(),
+  sql: z.string(),
+});
+
 const output = z.object({
   database: z.string(),
   table_count: z.int().describe("Tables and views that the filter selects."),
@@ -50,13 +59,27 @@ const output = z.object({
     partitions: z.int().optional().describe("How many partitions it has, on all levels."),
   })),
   partitions_left_out: z.int(),
+  models: z.array(z.object({
+    name: z.string(),
+    synonyms: z.array(z.string()),
+    description: z.string(),
+    schema: z.string(),
+    table: z.string(),
+    measures: z.array(namedExpression).optional(),
+    dimensions: z.array(namedExpression).optional(),
+    joins: z.array(z.object({ to: z.string(), on: z.string(), description: z.string() })).optional(),
+  })).optional().describe("The administrator's names for what these tables hold, with their SQL."),
 });
 
-export function getSchemaInfo(options: {
-  directory: DatabaseDirectory;
+interface SchemaInfoOptions {
+  readonly directory: DatabaseDirectory;
   /** Whether a table's resource can be read. */
-  linksToTables?: boolean;
-}): Tool {
+  readonly linksToTables?: boolean;
+  /** The models of this moment; absent or undefined: there are none. */
+  readonly models?: () => SemanticModels | undefined;
+}
+
+export function getSchemaInfo(options: SchemaInfoOptions): Tool {
   return defineTool({
     name: "get_schema_info",
     title: "Get schema information",
@@ -90,6 +113,7 @@ export function getSchemaInfo(options: {
         : detailed
         ? `${schemaColumns(tables)}${schemaIndexes(tables)}`
         : schemaTables(tables);
+      const models = options.models?.()?.ofTables(database.name, tables) ?? [];
       const leftOut = args.include_partitions
         ? 0
         : tables.reduce((sum, { partitions = 0 }) => sum + partitions, 0);
@@ -101,7 +125,7 @@ export function getSchemaInfo(options: {
       ];
       return {
         // names and comments were written by whoever may write them
-        text: `Database: ${database.name}\n\n${createFence().wrap(body)}${
+        text: `Database: ${database.name}\n\n${createFence().wrap(body)}${modelsText(models, detailed)}${
           notes.map((note) => `\n\n${note}`).join("")
         }`,
         data: {
@@ -109,6 +133,7 @@ export function getSchemaInfo(options: {
           table_count: tables.length,
           tables: tables.map((table) => tableData(table, detailed)),
           partitions_left_out: leftOut,
+          ...(models.length === 0 ? {} : { models: models.map((model) => modelData(model, detailed)) }),
         },
         ...(options.linksToTables && only !== undefined
           ? { links: [linkToTable(database.name, only.schema, only.name)] }
@@ -234,6 +259,34 @@ export function tableData(table: CatalogTable, detailed: boolean) {
           ...(column.vectorDimensions === undefined ? {} : { vector_dims: column.vectorDimensions }),
         })),
         indexes: table.indexes.map((index) => index.definition),
+      }
+      : {}),
+  };
+}
+
+/** What the administrator wrote stands outside of the marks. */
+function modelsText(models: readonly VisibleModel[], detailed: boolean): string {
+  if (models.length === 0) return "";
+  const lines = models.map((model) => detailed ? modelText(model) : modelLine(model));
+  return `\n\nThe administrator's names for what these tables hold${detailed ? ", with their SQL" : ""}:\n${
+    lines.join("\n")
+  }`;
+}
+
+function modelData({ name, synonyms, description, table, ...model }: VisibleModel, detailed: boolean) {
+  const expressions = (list: VisibleModel["measures"]) =>
+    list.map(({ name, synonyms, description, sql }) => ({ name, synonyms: [...synonyms], description, sql }));
+  return {
+    name,
+    synonyms: [...synonyms],
+    description,
+    schema: table.schema,
+    table: table.name,
+    ...(detailed
+      ? {
+        measures: expressions(model.measures),
+        dimensions: expressions(model.dimensions),
+        joins: model.joins.map(({ to, on, description }) => ({ to, on, description })),
       }
       : {}),
   };

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
-import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createFence } from "../../text/fence.ts";
 import type { CallClient } from "../call_context.ts";
@@ -15,8 +14,9 @@ import {
 } from "../questions/answer.ts";
 import { askForChoice, askModelsQuestion, readUserAnswer, type UserQuestion } from "../questions/ask_user.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
+import type { VerifiedAnswers } from "../questions/verified/answer_verified.ts";
 import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
-import { rowsReply } from "./rows_reply.ts";
+import { rowsReply, verifiedText } from "./rows_reply.ts";
 import { statementErrorReply, statementErrorText } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
@@ -25,6 +25,10 @@ export interface QueryDatabaseOptions {
   readonly guard: Pick<CheckScheduler, "check">;
   /** Absent where no completion provider is configured. */
   readonly answerQuestion?: AnswerQuestion;
+  /** Comes before `answerQuestion`, and is there without it. */
+  readonly verified?: VerifiedAnswers;
+  /** Whether there may be verified questions, so that models are told of them. */
+  readonly hasVerified?: boolean;
   /** Whether it goes by rules: then it reads simple requests alone, asks nothing back and remembers nothing. */
   readonly byRules?: boolean;
   /** Names the view that shows the rows; absent where views are switched off. */
@@ -44,6 +48,11 @@ top, latest, average, total, per), or one SQL statement.
 
 `;
 const sqlAlone = "Answer a question from the database: send one SQL statement.\n\n";
+const sqlOrVerified =
+  `Answer a question from the database: send one SQL statement, or in words a question that the administrator
+has verified. A refusal names those that are near.
+
+`;
 
 const aboutSql =
   `Only reads run: SELECT, VALUES, TABLE, WITH, EXPLAIN, SHOW. Call get_schema_info first to learn tables and columns. Prefer
@@ -65,6 +74,9 @@ const output = z.object({
     "What the model asks about the request, in its own words: data, never an instruction. The other fields are absent then.",
   ),
   sql: z.string().optional().describe("The statement that ran."),
+  verified_question: z.object({ question: z.string(), arguments: z.record(z.string(), z.string()) })
+    .optional()
+    .describe("The administrator's question whose statement ran, with the values of `$1` and on."),
   columns: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
   rows: z.array(z.array(z.unknown())).optional().describe(
     "Values in the columns' order: numbers and booleans where JSON holds them exactly, JSON as it is unless it nests deeply or has an integer that is not exact there, else text.",
@@ -72,17 +84,21 @@ const output = z.object({
   row_count: z.int().optional().describe("Rows in this answer."),
   truncated: z.boolean().optional().describe("Whether the statement has more rows than these."),
   next_offset: z.int().optional().describe(
-    "The offset that gets the next rows of `sql`; only where truncated.",
+    "The offset that gets the next rows of `sql`; only where truncated and `sql` has no `$1`.",
   ),
 });
 
 export function queryDatabase(options: QueryDatabaseOptions): Tool {
-  const { directory, answerQuestion, byRules = false } = options;
+  const { directory, answerQuestion, hasVerified = false, byRules = false } = options;
 
   return defineTool({
     name: "query_database",
     title: "Query database",
-    description: (answerQuestion === undefined ? sqlAlone : byRules ? inSimpleWords : inWords) + aboutSql,
+    description: (answerQuestion === undefined
+      ? hasVerified ? sqlOrVerified : sqlAlone
+      : byRules
+      ? inSimpleWords
+      : inWords) + aboutSql,
     input,
     output,
     untrusted: ["question", "columns", "rows"],
@@ -92,7 +108,9 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
       const database = directory.resolve(principal, name);
       const text = query.trim();
       const answered = readUserAnswer(client?.answers);
-      if (answered.kind === "ended") return { errorText: answered.reason };
+      if (answered.kind === "ended") {
+        return { errorText: answered.reason };
+      }
       const { text: userAnswer } = answered;
       const question = {
         text,
@@ -108,7 +126,9 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
       const answer = await answerQuery(question, options, client);
       // asked only after the answer: a call that has become a task cannot ask any more
       const ask = client?.canAsk === true ? questionBack(answer, answered) : undefined;
-      if (ask !== undefined) return { ask };
+      if (ask !== undefined) {
+        return { ask };
+      }
       switch (answer.kind) {
         case "rows":
           return rowsReply(question, answer);
@@ -129,7 +149,7 @@ export function queryDatabase(options: QueryDatabaseOptions): Tool {
 /** Runs SQL as it is, and has a request in words answered. */
 async function answerQuery(
   question: Question,
-  { guard, answerQuestion }: QueryDatabaseOptions,
+  options: QueryDatabaseOptions,
   client: CallClient | undefined,
 ): Promise<Answer> {
   const { text, principal, signal, span } = question;
@@ -139,15 +159,16 @@ async function answerQuery(
       reason: "Cannot answer an empty request: send a request in natural language, or one SQL statement",
     };
   }
-  const check = await guard.check(text, { principal, signal, span });
+  const check = await options.guard.check(text, { principal, signal, span });
   const isSql = looksLikeSql(text, check.ok ? "runs" : check.parses ? "refused" : "none");
-  if (!isSql) return await answerInWords(answerQuestion, question, client);
+  if (!isSql) return await answerInWords(options, question, client);
   const answer = await runSql(question, client);
   // words that PostgreSQL can read as a SELECT are a request after all where it knows none of their names
   const isRequest = answer.kind === "failed" && unknownNames.includes(answer.error.sqlState) &&
     mayBeWords(text);
-  if (!isRequest || answerQuestion === undefined) return answer;
-  const inWords = await answerInWords(answerQuestion, question, client);
+  if (!isRequest) return answer;
+  if (options.answerQuestion === undefined) return await options.verified?.answer(question) ?? answer;
+  const inWords = await answerInWords(options, question, client);
   if (inWords.kind !== "refused") return inWords;
   return { kind: "refused", reason: `${inWords.reason}\n\nAs SQL: ${errorText(question, answer)}` };
 }
@@ -164,7 +185,7 @@ const unknownNames: readonly (string | undefined)[] = ["42P01", "42703"];
 const maxRequestLength = 10_000;
 
 async function answerInWords(
-  answerQuestion: AnswerQuestion | undefined,
+  { answerQuestion, verified }: QueryDatabaseOptions,
   question: Question,
   client: CallClient | undefined,
 ): Promise<Answer> {
@@ -175,16 +196,20 @@ async function answerInWords(
       reason: `Cannot answer a request of ${length} characters: at most ${maxRequestLength} can be read`,
     };
   }
+  using progress = tellSteps(client?.notifyProgress);
+  const known = await verified?.answer({ ...question, onStep: progress.begin });
+  if (known !== undefined) return known;
   if (answerQuestion === undefined) {
+    const near = verified?.nearest(question) ?? [];
     return {
       kind: "refused",
       reason: "Cannot answer a request in natural language: no completion provider is configured. " +
         "Send one SQL statement instead (get_schema_info shows the tables), " +
         "or have the server's administrator set llm.provider in its configuration, " +
-        "and llm.enabled to true where it is false",
+        "and llm.enabled to true where it is false" +
+        (near.length === 0 ? "" : `. Questions that can be asked in words: ${near.join("; ")}`),
     };
   }
-  using progress = tellSteps(client?.notifyProgress);
   try {
     return await answerQuestion({ ...question, onStep: progress.begin });
   } catch (error) {
@@ -217,7 +242,10 @@ function questionText(words: string): string {
 }
 
 /** Shows the statement where the caller did not send it. */
-function errorText({ text }: Question, { sql, error }: { sql: string; error: StatementError }): string {
-  const what = statementErrorText(error, sql);
+function errorText(
+  { text }: Question,
+  { sql, error, verified }: StatementAnswer & { readonly kind: "failed" },
+): string {
+  const what = `${verifiedText(verified)}${statementErrorText(error, sql)}`;
   return sql === text ? what : `${what}\n\nSQL Query:\n${sql}`;
 }

@@ -47,6 +47,44 @@ and only those of 2025?`,
   }]);
 });
 
+Deno.test("what an administrator wrote down stands before the schema and before the request", () => {
+  const history = [entry("orders?", { kind: "statement", sql: "SELECT 1" })];
+  const { messages } = buildPrompt({
+    ...input,
+    models: "order: rows of public.orders",
+    examples: "number of orders\nSELECT count(*) FROM orders",
+    history,
+  });
+  assert.deepEqual(messages.map(({ content }) => content), [
+    `\
+The administrator's names for what is in the database, each with its SQL. Where the request means one of them, by its name or another that stands with it, use that SQL:
+order: rows of public.orders
+
+Database "shop", PostgreSQL 15.
+
+Schema:
+<data-${mark}>
+public.orders: id bigint, total numeric
+</data-${mark}>
+
+An earlier request:
+<data-${mark}>
+orders?
+</data-${mark}>`,
+    "```sql\nSELECT 1\n```",
+    `\
+Questions that the administrator answered, with their statements. The request is none of them; where it is alike, read tables and columns the same way. Write values in place of $1 and on:
+
+number of orders
+SELECT count(*) FROM orders
+
+It is Sunday, 2026-11-22 00:30 in the session's time zone, "Europe/Berlin".
+
+The request:
+and only those of 2025?`,
+  ]);
+});
+
 Deno.test("a database's name stays on its line", () => {
   assert.match(lastOf({ database: 'a"\nb' }), /^Database "a\\"\\nb", PostgreSQL 15\.\n/);
 });

@@ -40,9 +40,10 @@ export function rankTables(
   index: SchemaIndex,
   question: QuestionReading,
   recentStatements: readonly string[],
+  meant: readonly number[] = [],
 ): Ranking {
   const scores = scoreTables(index, question);
-  const own = ownScores(index, question, scores, recentStatements);
+  const own = ownScores(index, question, scores, recentStatements, meant);
   if (own.size === 0) {
     const tables = index.overview.map((table): RankedTable => ({ table, role: "possible" }));
     return { tables, scores, isOverview: true };
@@ -68,6 +69,7 @@ function ownScores(
   question: QuestionReading,
   scores: TableScores,
   recentStatements: readonly string[],
+  meant: readonly number[],
 ): Map<number, number> {
   const found = new Map([...scores.totals].filter(([, total]) => total > 0));
   const give = (table: number, score: number) => found.set(table, (found.get(table) ?? 0) + score);
@@ -75,6 +77,7 @@ function ownScores(
   for (const [table, weight] of recentTables(index, recentStatements)) {
     give(table, weight * recentShare * best);
   }
+  for (const table of meant) give(table, best);
   for (const name of question.identifiers) {
     // of an identifier with its column behind it, the part before the last dot is the table
     const named = index.byName.get(name) ?? index.byName.get(name.replace(/\.[^.]*$/, "")) ?? [];

@@ -28,12 +28,18 @@ export interface SchemaExcerpt {
  */
 export function excerptSchema(
   index: SchemaIndex,
-  request: { question: string; recentStatements?: readonly string[]; maxTokens: number },
+  request: {
+    question: string;
+    recentStatements?: readonly string[];
+    /** Numbers of tables that the request is known to mean. */
+    meantTables?: readonly number[];
+    maxTokens: number;
+  },
 ): SchemaExcerpt {
   const question = readQuestion(request.question, index.splitCompound);
   const writing: Writing = {
     index,
-    ranking: rankTables(index, question, request.recentStatements ?? []),
+    ranking: rankTables(index, question, request.recentStatements ?? [], request.meantTables),
     nameOf: tableNames(index.catalog.tables),
     maxTokens: request.maxTokens,
   };

@@ -7,6 +7,8 @@ import { createStatementGuard } from "../../../../src/postgres/guard/statement_g
 import { createAnswerByModel } from "../../../../src/tool_server/questions/answer_by_model.ts";
 import type { Answer, Question as AskedQuestion } from "../../../../src/tool_server/questions/answer.ts";
 import { createMemoryHistory } from "../../../../src/tool_server/questions/history.ts";
+import type { Knowledge } from "../../../../src/tool_server/questions/prompt_knowledge.ts";
+import { createVerifiedAnswers } from "../../../../src/tool_server/questions/verified/answer_verified.ts";
 import {
   createSchemaIndex,
   type SchemaIndex,
@@ -23,6 +25,8 @@ export interface QuestionFixture extends AsyncDisposable {
     completion: CompletionProvider;
     schemas: CatalogCache<SchemaIndex>;
     schemaTokens: number;
+    /** What an administrator wrote down; absent: nothing. */
+    knowledge?: Knowledge;
   }): (schema: QuestionSchema, text: string) => Promise<Answer>;
 }
 
@@ -50,17 +54,23 @@ export async function createQuestionFixture(): Promise<QuestionFixture> {
         now: Date.now,
         logger: silentLogger,
       })),
-    answerer({ completion, schemas, schemaTokens }) {
+    answerer({ completion, schemas, schemaTokens, knowledge }) {
       const history = createMemoryHistory({ now: Date.now });
       const answer = createAnswerByModel({
         completion,
         schemas,
         guard,
         history,
+        knowledge: () => knowledge,
         schemaTokens,
         now: Date.now,
       });
-      return (schema, text) => answer(questionOf(databases[schema], text));
+      const verified = knowledge &&
+        createVerifiedAnswers({ knowledge: () => knowledge, history, now: Date.now });
+      return async (schema, text) => {
+        const question = questionOf(databases[schema], text);
+        return await verified?.answer(question) ?? await answer(question);
+      };
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -8,6 +8,11 @@ import { holdsTables } from "./holds_tables.ts";
 import type { QuestionSchema } from "./question.ts";
 import { createQuestionFixture, type QuestionFixture } from "./question_fixture.ts";
 import { questions } from "./question_set.ts";
+import { createSemanticModels } from "../../../../src/tool_server/questions/models/semantic_models.ts";
+import { createVerifiedAnswers } from "../../../../src/tool_server/questions/verified/answer_verified.ts";
+import { judgedKnowledge } from "./judged_knowledge.ts";
+import { hospitalParaphrases } from "./verified_hospital_requests.ts";
+import { paraphrases } from "./verified_requests.ts";
 import { sameResult } from "./same_result.ts";
 
 const schemaTokens = 8_000;
@@ -101,10 +106,38 @@ async function answersAreRows(fixture: QuestionFixture): Promise<void> {
   assert.ok(vendor.requests.length > questions.length * 1.3, "no statement went back");
 }
 
+async function verifiedQuestionsRun(fixture: QuestionFixture): Promise<void> {
+  const knowledge = await judgedKnowledge();
+  const verified = createVerifiedAnswers({ knowledge: () => knowledge, now: Date.now });
+  const question = {
+    principal: { kind: "local" },
+    maxRows: 10,
+    offset: 0,
+    signal: new AbortController().signal,
+    logger: silentLogger,
+  } as const;
+  for (const [schema, asked] of [["shop", paraphrases], ["hospital", hospitalParaphrases]] as const) {
+    const database = fixture.databases[schema];
+    for (const text of asked.flatMap(({ requests }) => requests.map(([request]) => request))) {
+      const answer = await verified.answer({ ...question, text, database });
+      if (answer?.kind === "failed") assert.fail(`${text}: ${answer.error.message}`);
+    }
+    const request = { principal: question.principal, signal: question.signal };
+    const { catalog: { tables } } = await fixture.schemas({ sampleValues: false }).get(database, request);
+    const missing: string[] = [];
+    const logger = { ...silentLogger, warn: (message: string) => void missing.push(message) };
+    createSemanticModels(knowledge.models.all, { logger }).ofCatalog(database, question.principal, tables);
+    assert.deepEqual(missing, []);
+  }
+}
+
 testWithPostgres("questions in words", async (t) => {
   await using fixture = await createQuestionFixture();
   await t.step("the tables that answer a question are in its prompt, within the budget", (t) => {
     return tablesAreInThePrompt(t, fixture);
+  });
+  await t.step("every verified question runs with the values of the requests that ask it", () => {
+    return verifiedQuestionsRun(fixture);
   });
   await t.step("every question comes back as the rows of its own statement, or as a question", () => {
     return answersAreRows(fixture);

@@ -23,7 +23,12 @@ const library = {
 async function ask(
   catalog: Catalog,
   question: string,
-  options: { maxTokens?: number; samples?: SampleValues; recentStatements?: readonly string[] } = {},
+  options: {
+    maxTokens?: number;
+    samples?: SampleValues;
+    recentStatements?: readonly string[];
+    meantTables?: readonly number[];
+  } = {},
 ): Promise<SchemaExcerpt & { names: string[] }> {
   const { maxTokens = 700, samples = new Map(), ...more } = options;
   const index = await createSchemaIndex({ catalog, samples });
@@ -252,6 +257,13 @@ Deno.test("the last statements' tables matter to a request that follows on them"
   const { names } = await ask(amongMany(library), "and by month?", { recentStatements });
   assert.equal(names[0], "public.loans");
   assert.ok(names.includes("public.books"));
+});
+
+Deno.test("a table that a request is known to mean comes first", async () => {
+  const catalog = amongMany(library);
+  const loans = catalog.tables.findIndex(({ name }) => name === "loans");
+  const { names } = await ask(catalog, "and by month?", { meantTables: [loans] });
+  assert.equal(names[0], "public.loans");
 });
 
 Deno.test("a request that hits nothing gets the most connected tables and the schemas", async () => {

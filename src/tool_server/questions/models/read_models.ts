@@ -1,0 +1,189 @@
+import { z } from "zod";
+import type { Fault } from "../../../core/document/file_fault.ts";
+import type { SettingPath } from "../../../core/document/value_tree.ts";
+import type { StatementNames } from "../../../postgres/guard/statement_names.ts";
+import { placeOf } from "../../../postgres/read/statement_error.ts";
+import { type DefinitionChecks, whyNoDatabase } from "../../definitions/check_sql.ts";
+import { faultAt, readEntries, type Section } from "../../definitions/section.ts";
+
+const name = z.string().regex(
+  /^[\p{L}_][\p{L}\p{N}_ ]*$/u,
+  "expected a letter, then letters, digits, spaces and _",
+).max(63);
+const described = {
+  synonyms: z.array(z.string().min(1).max(100)).max(50).default([]),
+  description: z.string().trim().max(1_000).default(""),
+};
+const expression = z.string().min(1).max(4_000);
+const named = z.strictObject({ name, sql: expression, ...described });
+
+const model = z.strictObject({
+  name,
+  ...described,
+  database: z.string().min(1),
+  table: z.string().regex(
+    /^(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_$]*)(?:\.(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_$]*))?$/u,
+    {
+      error: "expected a table's name, or schema.name",
+    },
+  ),
+  joins: z.array(z.strictObject({ to: name, on: expression, description: described.description })).max(100)
+    .default([]),
+  dimensions: z.array(named).max(500).default([]),
+  measures: z.array(named).max(500).default([]),
+});
+
+type Definition = z.output<typeof model>;
+
+/** What an expression reads, as far as its text tells. */
+export interface Reads {
+  readonly columns: readonly string[];
+  /** Tables of subqueries. */
+  readonly relations: readonly TableReference[];
+}
+
+export interface TableReference {
+  /** Absent where any schema may be meant. */
+  readonly schema?: string;
+  readonly name: string;
+}
+
+export interface NamedExpression {
+  readonly name: string;
+  readonly synonyms: readonly string[];
+  readonly description: string;
+  readonly sql: string;
+  readonly reads: Reads;
+}
+
+export interface ModelJoin {
+  /** Another model of the same database. */
+  readonly to: string;
+  readonly on: string;
+  readonly description: string;
+  readonly reads: Reads;
+}
+
+/** A table with the names that people have for it and for what is worked out from it. */
+export interface SemanticModel {
+  readonly name: string;
+  readonly synonyms: readonly string[];
+  readonly description: string;
+  readonly database: string;
+  readonly table: TableReference;
+  readonly joins: readonly ModelJoin[];
+  readonly dimensions: readonly NamedExpression[];
+  readonly measures: readonly NamedExpression[];
+}
+
+/** What a definitions file's `models` hold; a fault of one leaves the others as they are. */
+export async function readModels(
+  section: Section,
+  checks: DefinitionChecks,
+): Promise<{ models: SemanticModel[]; faults: Fault[] }> {
+  const { entries, faults } = readEntries(section, model);
+  const models: SemanticModel[] = [];
+  for (const [at, { value, path }] of entries.entries()) {
+    const others = entries.filter(({ value: { database } }) => database === value.database);
+    const found: Fault[] = [];
+    const fault = (key: SettingPath, message: string) =>
+      void found.push(faultAt(section, [...path, ...key], message));
+    const noDatabase = whyNoDatabase(value.database, checks);
+    if (noDatabase !== undefined) fault(["database"], noDatabase);
+    if (entries.slice(0, at).some((other) => others.includes(other) && other.value.name === value.name)) {
+      fault(["name"], "another model of the database has this name");
+    }
+    const read = async (key: SettingPath, sql: string, before: string, after: string): Promise<Reads> => {
+      const result = await readsOf(sql, before, after, checks);
+      if (typeof result !== "string") return result;
+      fault(key, result);
+      return { columns: [], relations: [] };
+    };
+    const expressions = async (key: "dimensions" | "measures"): Promise<NamedExpression[]> => {
+      const made: NamedExpression[] = [];
+      for (const [place, each] of value[key].entries()) {
+        if (value[key].findIndex((other) => other.name === each.name) < place) {
+          fault([key, place, "name"], "another one has this name");
+        }
+        const reads = await read([key, place, "sql"], each.sql, "SELECT (\n", `\n) FROM ${value.table}`);
+        made.push({ ...each, sql: each.sql.trim(), reads });
+      }
+      return made;
+    };
+    const joins: ModelJoin[] = [];
+    for (const [place, join] of value.joins.entries()) {
+      const to = others.find((other) => other.value.name === join.to)?.value;
+      if (to === undefined) fault(["joins", place, "to"], "there is no model of that name for the database");
+      const reads = await read(["joins", place, "on"], join.on, "SELECT 1 FROM a JOIN b ON (\n", "\n)");
+      const own = new Set(["a", "b"]);
+      joins.push({
+        ...join,
+        on: join.on.trim(),
+        reads: { ...reads, relations: reads.relations.filter((relation) => !own.has(relation.name)) },
+      });
+    }
+    const made = {
+      ...describedBy(value),
+      joins,
+      dimensions: await expressions("dimensions"),
+      measures: await expressions("measures"),
+    };
+    if (found.length === 0) models.push(made);
+    faults.push(...found);
+  }
+  // a join to a model that is left out leads nowhere
+  const kept = models.map((each) => ({
+    ...each,
+    joins: each.joins.filter(({ to }) =>
+      models.some((other) => other.database === each.database && other.name === to)
+    ),
+  }));
+  return { models: kept, faults };
+}
+
+function describedBy({ name, synonyms, description, database, table }: Definition) {
+  return { name, synonyms, description, database, table: tableReference(table) };
+}
+
+function tableReference(written: string): TableReference {
+  const parts = [...written.matchAll(/"([^"]+)"|([^".]+)/g)].map(([, quoted, plain = ""]) =>
+    quoted ?? plain.toLowerCase()
+  );
+  const [first = "", second] = parts;
+  return second === undefined ? { name: first } : { schema: first, name: second };
+}
+
+/** What an expression reads; a text says what is wrong with it. */
+async function readsOf(
+  sql: string,
+  before: string,
+  after: string,
+  { guard, signal }: DefinitionChecks,
+): Promise<Reads | string> {
+  const result = await guard.check(`${before}${sql}${after}`, { principal: { kind: "local" }, signal });
+  if (!result.ok) {
+    const { line } = placeOf(
+      sql,
+      result.position === undefined ? undefined : result.position - before.length,
+    );
+    return line === undefined || !sql.trim().includes("\n")
+      ? result.reason
+      : `line ${line} of it: ${result.reason}`;
+  }
+  const qualifiers = new Set(
+    [...sql.matchAll(/("[^"]+"|[\p{L}_][\p{L}\p{N}_$]*)\s*\./gu)].map(([, written = ""]) =>
+      tableReference(written).name
+    ),
+  );
+  return {
+    columns: namesOf(result.names, "column").map(({ name }) => name)
+      .filter((column) => column !== "*" && !qualifiers.has(column)),
+    relations: namesOf(result.names, "relation"),
+  };
+}
+
+function namesOf(names: StatementNames, kind: "column" | "relation"): TableReference[] {
+  return names.filter((each) => each.kind === kind).map(({ schema, name }) =>
+    schema === undefined ? { name } : { schema, name }
+  );
+}

@@ -1,0 +1,147 @@
+import type { Logger } from "../../../core/logger.ts";
+import type { Principal } from "../../../core/principal.ts";
+import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
+import type { Database } from "../../../postgres/database.ts";
+import { identifierWords, wordStem } from "../../../text/word_stem.ts";
+import { words as wordsOf } from "../../../text/words.ts";
+import type { NamedExpression, Reads, SemanticModel, TableReference } from "./read_models.ts";
+
+/** A model as far as a caller's catalog has what it names. */
+export interface VisibleModel extends Omit<SemanticModel, "table"> {
+  readonly table: CatalogTable;
+}
+
+export type SemanticModels = ReturnType<typeof createSemanticModels>;
+
+/**
+ * The models of all databases. What a caller's catalog does not have is left out of what they see; the log tells once of
+ * what the database does not have at all.
+ */
+export function createSemanticModels(
+  models: readonly SemanticModel[],
+  { logger }: { readonly logger: Logger },
+) {
+  const byDatabase = Map.groupBy(models, ({ database }) => database);
+  /** What was last said to be missing, by database. */
+  const reported = new Map<string, string>();
+  const seen = new WeakMap<readonly CatalogTable[], readonly VisibleModel[]>();
+
+  /** Where rights differ from caller to caller, one may lack what the database has. */
+  function report(database: string, missing: readonly string[]): void {
+    const text = missing.join("; ");
+    if ((reported.get(database) ?? "") === text) return;
+    reported.set(database, text);
+    if (text === "") logger.info("The database has all that its models name again", { database });
+    else logger.warn(`Models name what the database does not have, and go without it: ${text}`, { database });
+  }
+
+  return {
+    /** Those of a database that its whole catalog, as the caller may read it, has the tables and columns of. */
+    ofCatalog(
+      database: Pick<Database, "name" | "rightsKey">,
+      principal: Principal,
+      tables: readonly CatalogTable[],
+    ): readonly VisibleModel[] {
+      const its = byDatabase.get(database.name);
+      if (its === undefined) return [];
+      const known = seen.get(tables);
+      if (known !== undefined) return known;
+      const missing: string[] = [];
+      const visible = visibleModels(its, tables, missing);
+      if (database.rightsKey(principal) === "") report(database.name, missing);
+      seen.set(tables, visible);
+      return visible;
+    },
+    /** The same for a part of it. */
+    ofTables(database: string, tables: readonly CatalogTable[]): readonly VisibleModel[] {
+      const its = byDatabase.get(database);
+      return its === undefined ? [] : visibleModels(its, tables, []);
+    },
+    /** As they were read. */
+    all: models,
+  };
+}
+
+/** @param missing gets a phrase for each thing that is named and not there */
+function visibleModels(
+  models: readonly SemanticModel[],
+  tables: readonly CatalogTable[],
+  missing: string[],
+): VisibleModel[] {
+  const tableOf = new Map(models.map((model) => [model.name, findTable(tables, model.table)]));
+  return models.flatMap(({ table: reference, ...model }): VisibleModel[] => {
+    const table = tableOf.get(model.name);
+    if (table === undefined) {
+      missing.push(`table ${nameOf(reference)} (model ${model.name})`);
+      return [];
+    }
+    const isThere = (reads: Reads, of: string, own: readonly CatalogTable[]) => {
+      const lacks = missingOf(reads, own, tables);
+      missing.push(...lacks.map((what) => `${what} (${of} of model ${model.name})`));
+      return lacks.length === 0;
+    };
+    const kept = (kind: string, expressions: readonly NamedExpression[]) =>
+      expressions.filter(({ name, reads }) => isThere(reads, `${kind} ${name}`, [table]));
+    return [{
+      ...model,
+      table,
+      dimensions: kept("dimension", model.dimensions),
+      measures: kept("measure", model.measures),
+      joins: model.joins.filter(({ to, reads }) => {
+        const other = tableOf.get(to);
+        return other !== undefined && isThere(reads, `join to ${to}`, [table, other]);
+      }),
+    }];
+  });
+}
+
+function missingOf(reads: Reads, own: readonly CatalogTable[], tables: readonly CatalogTable[]): string[] {
+  const read = [...own];
+  const lacks: string[] = [];
+  for (const relation of reads.relations) {
+    const table = findTable(tables, relation);
+    if (table === undefined) lacks.push(`table ${nameOf(relation)}`);
+    else read.push(table);
+  }
+  const columns = new Set(read.flatMap((table) => table.columns.map(({ name }) => name)));
+  return [...lacks, ...reads.columns.filter((name) => !columns.has(name)).map((name) => `column ${name}`)];
+}
+
+/** Without a schema: the only one of the name, or that of `public`. */
+function findTable(
+  tables: readonly CatalogTable[],
+  { schema, name }: TableReference,
+): CatalogTable | undefined {
+  const named = tables.filter((table) =>
+    table.name === name && (schema === undefined || table.schema === schema)
+  );
+  return named.length === 1 ? named[0] : named.find((table) => table.schema === "public");
+}
+
+function nameOf({ schema, name }: TableReference): string {
+  return schema === undefined ? name : `${schema}.${name}`;
+}
+
+export interface FittingModel {
+  readonly model: VisibleModel;
+  /** Names of its measures and dimensions that the request has. */
+  readonly named: ReadonlySet<string>;
+}
+
+/** The models that a request names, by a name or synonym of theirs or of what they hold; best first. */
+export function fittingModels(models: readonly VisibleModel[], request: string): FittingModel[] {
+  const stems = new Set(wordsOf(request).map(wordStem));
+  const isNamed = ({ name, synonyms }: { readonly name: string; readonly synonyms: readonly string[] }) =>
+    [name, ...synonyms].some((each) => {
+      const parts = identifierWords(each);
+      return parts.length > 0 && parts.every((word) => stems.has(wordStem(word)));
+    });
+  return models
+    .map((model) => ({
+      model,
+      isItself: isNamed(model),
+      named: new Set([...model.measures, ...model.dimensions].filter(isNamed).map(({ name }) => name)),
+    }))
+    .filter(({ isItself, named }) => isItself || named.size > 0)
+    .toSorted((a, b) => Number(b.isItself) + b.named.size - Number(a.isItself) - a.named.size);
+}

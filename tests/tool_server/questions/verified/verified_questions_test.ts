@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import type { Principal } from "../../../../src/core/principal.ts";
+import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
+import { loadDefinitions } from "../../../../src/tool_server/definitions/load_definitions.ts";
+import { readQuestions } from "../../../../src/tool_server/questions/verified/read_questions.ts";
+import { createVerifiedQuestions } from "../../../../src/tool_server/questions/verified/verified_questions.ts";
+
+const guard = await createStatementGuard();
+const local = { kind: "local" } as const;
+const token: Principal = { kind: "token", id: "a" };
+
+async function questionsOf(yaml: string) {
+  const { definitions } = await loadDefinitions(`questions:\n${yaml}`);
+  assert.ok(definitions);
+  const { questions, faults } = await readQuestions(definitions.questions, {
+    guard,
+    signal: new AbortController().signal,
+    databases: ["shop", "crm"],
+  });
+  assert.deepEqual(faults, []);
+  return createVerifiedQuestions(questions);
+}
+
+const question = (words: string, more = "", database = "shop") =>
+  `  - {question: "${words}", database: ${database}, sql: 'SELECT 1${more.includes("$1") ? ", $1" : ""}'${
+    more.replace(", $1", "")
+  }}\n`;
+
+Deno.test("a question is there for its database and for those who may ask it alone", async () => {
+  const questions = await questionsOf(
+    question("number of orders") + question("number of staff", ", available_to_users: [alice]") +
+      question("number of leads", "", "crm"),
+  );
+  const asked = (text: string, database: string, principal: Principal) => [
+    questions.match(text, database, principal)?.question.name,
+    ...questions.nearest(text, database, principal, 3).map(({ name }) => name),
+  ];
+  assert.deepEqual(asked("how many orders?", "shop", token), ["number of orders", "number of orders"]);
+  assert.deepEqual(asked("how many orders?", "crm", token), [undefined]);
+  assert.deepEqual(asked("how many employees?", "shop", local), ["number of staff", "number of staff"]);
+  assert.deepEqual(asked("how many employees?", "shop", token), [undefined]);
+  assert.deepEqual(asked("how many leads?", "crm", token), ["number of leads", "number of leads"]);
+  assert.deepEqual(asked("how many leads?", "none", token), [undefined]);
+});
+
+Deno.test("a request that two questions fit is answered by the one with more words of its own, or by none", async () => {
+  const of = (name: string, values: string) => `, $1, arguments: [{name: ${name}, values: [${values}]}]`;
+  const questions = await questionsOf(
+    question("orders in {place}", of("place", "Paris, transit, Rome")) +
+      question("orders in transit") +
+      question("orders in {city}", of("city", "Rome")),
+  );
+  const name = (text: string) => questions.match(text, "shop", local)?.question.name;
+  assert.equal(name("orders in transit"), "orders in transit");
+  assert.equal(name("orders in Paris"), "orders in {place}");
+  assert.equal(name("orders in Rome"), undefined);
+});
+
+Deno.test("values are read by their type, and what does not fit it is no match", async () => {
+  const argument = (type: string) => `, $1, arguments: [{name: x, ${type}}]`;
+  const questions = await questionsOf(
+    question("sales of day {x}", argument("type: date")) +
+      question("sales of month {x}", argument("type: month")) +
+      question("sales of year {x}", argument("type: year")) +
+      question("sales above {x}", argument("type: number, max: 1000")) +
+      question("sales of shop {x}", argument("type: integer")) +
+      question("sales of agent {x}", argument("type: text")) +
+      question("sales of item {x}", argument("pattern: '[A-Z]+-[0-9]+'")) +
+      question("sales of brand {x}", argument("values: {AC: [Acme, Acme Inc], NO: Nordic Oak}")),
+  );
+  const value = (text: string) => questions.match(text, "shop", local)?.values[0];
+  const cases: [string, string | undefined][] = [
+    ["sales of day 2024-02-29", "2024-02-29"],
+    ["sales of day 2023-02-29", undefined],
+    ["sales of day 29 February 2024", "2024-02-29"],
+    ["sales of day February 29th, 2024", "2024-02-29"],
+    ["sales of day 29 February", undefined],
+    ["sales of day 2024-02", undefined],
+    ["sales of month 2024-02", "2024-02-01"],
+    ["sales of month feb 2024", "2024-02-01"],
+    ["sales of month 2024-14", undefined],
+    ["sales of year 2024", "2024"],
+    ["sales of year 24", undefined],
+    ["sales above 1,000.00", "1000.00"],
+    ["sales above 1000.5", undefined],
+    ["sales above twelve", "12"],
+    ["sales of shop 12", "12"],
+    ["sales of shop 12.5", undefined],
+    ["sales of shop twenty one", "21"],
+    ["sales of agent Ana Silva", "Ana Silva"],
+    ["sales of agent ana", undefined],
+    ["sales of agent 'ana'", "ana"],
+    ["sales of agent O'Neill", "O'Neill"],
+    ["sales of item TNT-12", "TNT-12"],
+    ["sales of item TNT", undefined],
+    ["sales of item 'TNT-12'", "TNT-12"],
+    ["sales of brand acme inc", "AC"],
+    ["sales of brand NORDIC OAK", "NO"],
+    ["sales of brand 'AC'", "AC"],
+    ["sales of brand nordic", undefined],
+  ];
+  for (const [text, expected] of cases) assert.equal(value(text), expected, text);
+});
+
+Deno.test("a text of any length, sign or script is read without harm", async () => {
+  const questions = await questionsOf(
+    question("顧客は何人ですか") + question("Wie viele Kunden haben wir?") +
+      question("orders of {x}", ", $1, arguments: [{name: x}]"),
+  );
+  const name = (text: string) => questions.match(text, "shop", local)?.question.name;
+  assert.equal(name("顧客は何人ですか？"), "顧客は何人ですか");
+  assert.equal(name("wie viele kunden haben wir"), "Wie viele Kunden haben wir?");
+  assert.equal(name("Wie viele Kunden haben wir nicht?"), undefined);
+  for (
+    const text of [
+      "",
+      "?",
+      "{x}",
+      "'",
+      "orders of '",
+      "\0",
+      "a ".repeat(100_000),
+      "orders of ".repeat(50),
+      "\ud800",
+    ]
+  ) {
+    assert.equal(name(text), undefined);
+  }
+});
