@@ -11,10 +11,9 @@ import { bodyTimeoutMs } from "../http/request_body.ts";
 import {
   type AuthorizationServer,
   createAuthorizationServer,
-  type OauthEvent,
-  type Picture,
-  type Resource,
 } from "../identity/authorization_server/authorization_server.ts";
+import type { Picture, Resource } from "../identity/authorization_server/authorization_server_options.ts";
+import type { OauthEvent } from "../identity/authorization_server/provider_events.ts";
 import { checkCookieKeys, openCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
 import { grantFile, openGrantStore } from "../identity/authorization_server/grant_store.ts";
 import { createGrants, type Grants } from "../identity/authorization_server/grants.ts";

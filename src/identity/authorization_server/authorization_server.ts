@@ -1,97 +1,30 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { generateKeyPairSync } from "node:crypto";
 import { AppError } from "../../core/app_error.ts";
-import type { SharedDeadline } from "../../core/async/deadline.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 import { callNode, type NodeCallback } from "../../http/node_callback.ts";
 import { readBody } from "../../http/request_body.ts";
-import type { Login } from "../login.ts";
-import { createRateLimiter, type RateLimiter } from "../rate_limiter.ts";
-import { createClientDocuments, deviceGrant, readClientMetadata } from "./client_metadata.ts";
-import type { GrantStore } from "./grant_store.ts";
-import type { Accounts } from "./grants.ts";
-import { type Caller, createInteractionPages, interactionGone, shownClient } from "./interaction_pages.ts";
-import { type Branding, createPages, type Page } from "./pages.ts";
+import { createRateLimiter } from "../rate_limiter.ts";
+import type { AuthorizationServerOptions, Picture, Resource } from "./authorization_server_options.ts";
+import { createClientDocuments } from "./client_metadata.ts";
+import { createDevicePages } from "./device_pages.ts";
+import { type Caller, createInteractionPages } from "./interaction_pages.ts";
+import { createPages, type Page } from "./pages.ts";
+import { providerConfiguration } from "./provider_configuration.ts";
+import { listenToProvider, type OauthEvent } from "./provider_events.ts";
 import type { KoaContext, OidcModule, OidcProvider } from "./provider_types.ts";
 import { createRedirectRule } from "./redirect_uris.ts";
+import { nameGranted, oauthScope, readRegistration, rewriteParameters } from "./request_parameters.ts";
+import { metadataPath, serverMetadata } from "./server_metadata.ts";
 import { createStoreAdapter } from "./store_adapter.ts";
-
-/** The one scope there is: to act as the user. */
-export const oauthScope = "mcp";
-
-/** What happened, for counters, the log and the audit trail. */
-export interface OauthEvent {
-  readonly event: "register" | "grant" | "refresh" | "deny" | "reuse" | "revoke" | "failed";
-  readonly clientId?: string;
-  readonly username?: string;
-  readonly grantId?: string;
-  readonly address?: string;
-  readonly requestId?: string;
-  /** Of what failed: the error's code. */
-  readonly reason?: string;
-}
-
-export interface AuthorizationServerOptions {
-  /** What clients know this server by (RFC 8414, section 2). */
-  readonly issuer: string;
-  /** What tokens are for (RFC 8707): the first where a client does not say. */
-  readonly resources: readonly Resource[];
-  readonly lifetimesMs: {
-    readonly accessToken: number;
-    readonly refreshToken: number;
-    readonly authorizationCode: number;
-    readonly deviceCode: number;
-  };
-  readonly allowRegistration: boolean;
-  readonly allowDocuments: boolean;
-  readonly allowedRedirectUris: readonly string[];
-  /** Origins of web pages that may call this server. */
-  readonly allowedOrigins: readonly string[];
-  readonly branding: Omit<Branding, "hasLogo" | "hasFavicon" | "staticPath">;
-  /** How long an unused grant lasts, for people. */
-  readonly refreshLifetimeText: string;
-  readonly logo?: Picture | undefined;
-  readonly favicon?: Picture | undefined;
-  readonly cookieSecrets: readonly string[];
-  readonly store: GrantStore;
-  readonly accounts: Accounts;
-  readonly login: Login;
-  /** Counts what failed by address, together with passwords: codes of devices that were not right. */
-  readonly limiter: RateLimiter;
-  readonly bodyTimeout: SharedDeadline;
-  readonly onEvent: (event: OauthEvent) => void;
-  readonly logger: Logger;
-  readonly documents?: ReturnType<typeof createClientDocuments>;
-}
-
-/** A server of this process that takes tokens. */
-export interface Resource {
-  /** What clients call. */
-  readonly address: string;
-  readonly server: ServedBy;
-}
-
-export interface Picture {
-  readonly type: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
 
 /** The built-in authorization server, ready to answer. */
 export type AuthorizationServer = Awaited<ReturnType<typeof createAuthorizationServer>>;
 
 const maxBodyBytes = 48 * 1024;
-/** How long a login may take, from the first page to the last. */
-const interactionSeconds = 15 * 60;
-/** After this a user has to log in again, however often a client refreshed its token. */
-const longestGrantSeconds = 365 * 24 * 3_600;
 /** Registrations, and as many beginnings of device logins, that an address may make within an hour. */
 const mostAnHour = 60;
 /** Logins that an address may begin in a browser within an hour: many people may share it. */
 const mostLoginsAnHour = 600;
 const hourMs = 3_600_000;
-
-const metadataPath = "/.well-known/oauth-authorization-server";
 
 /** Which methods each path takes. What is not here the provider does not get to see. */
 const routes: readonly (readonly [pattern: RegExp, method: "GET" | "POST" | "both", route: string])[] = [
@@ -119,7 +52,7 @@ export interface OauthRequest {
  * revocation, registration, Client ID Metadata Documents. Access tokens are opaque and looked up in the store.
  */
 export async function createAuthorizationServer(options: AuthorizationServerOptions) {
-  const { issuer, resources, lifetimesMs, store, accounts, login, limiter, onEvent, logger } = options;
+  const { issuer, resources, store, accounts, login, limiter, onEvent, logger } = options;
   const base = new URL(issuer);
   const prefix = base.pathname.replace(/\/$/, "");
   const isAllowed = createRedirectRule({
@@ -151,7 +84,32 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   const clientAddress = new AsyncLocalStorage<string>();
   let requestCount = 0;
   const oidc = await loadProvider();
-  const provider = new oidc.Provider(issuer, configuration());
+  const devicePages = createDevicePages({
+    pages,
+    limiter,
+    addressOf: (context) => callerOf(context).address,
+    show,
+  });
+  const provider: OidcProvider = new oidc.Provider(
+    issuer,
+    providerConfiguration(options, {
+      oidc,
+      prefix,
+      adapter: createStoreAdapter({
+        store,
+        accounts,
+        documents,
+        clientAddress: () => clientAddress.getStore() ?? "",
+        oidc,
+        onReuse: (_kind, grantId) => onEvent({ event: "reuse", grantId }),
+      }),
+      devicePages,
+      ours,
+      findGrant: (id) => provider.Grant.find(id),
+      renderError: (context, out) =>
+        show(context, pages.error(context.status === 500 ? 500 : 400, errorText(out))),
+    }),
+  );
   const interactions = createInteractionPages({
     provider,
     pages,
@@ -177,7 +135,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       show(context, pages.error(500, errorText({ error: "server_error" })));
     }
   });
-  listen(provider);
+  listenToProvider(provider, { from, onEvent, onFailed: tellFailed });
   const callback: NodeCallback = provider.callback();
 
   function callerOf(context: KoaContext): Caller {
@@ -186,226 +144,19 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     return caller;
   }
 
-  function configuration(): Readonly<Record<string, unknown>> {
-    const seconds = (ms: number) => Math.floor(ms / 1_000);
-    const resourceServer = {
-      scope: oauthScope,
-      accessTokenFormat: "opaque",
-      accessTokenTTL: seconds(lifetimesMs.accessToken),
-    };
-    const cookies = { httpOnly: true, sameSite: "lax", signed: true };
-    const { InvalidTarget = Error } = oidc.errors;
-    return {
-      adapter: createStoreAdapter({
-        store,
-        accounts,
-        documents,
-        clientAddress: () => clientAddress.getStore() ?? "",
-        oidc,
-        onReuse: (_kind, grantId) => onEvent({ event: "reuse", grantId }),
-      }),
-      clientAuthMethods: ["none"],
-      clientDefaults: {
-        grant_types: ["authorization_code", "refresh_token"],
-        response_types: ["code"],
-        token_endpoint_auth_method: "none",
-        id_token_signed_response_alg: "ES256",
-      },
-      // which web pages may call is decided before (http/host_and_origin)
-      clientBasedCORS: () => true,
-      claims: {},
-      cookies: {
-        keys: options.cookieSecrets,
-        names: { session: "postern_login", interaction: "postern_interaction", resume: "postern_resume" },
-        long: { ...cookies, path: `${prefix}/oauth` },
-        short: cookies,
-      },
-      expiresWithSession: () => false,
-      features: {
-        devInteractions: { enabled: false },
-        dPoP: { enabled: false },
-        userinfo: { enabled: false },
-        rpInitiatedLogout: { enabled: false },
-        pushedAuthorizationRequests: { enabled: false },
-        revocation: { enabled: true },
-        registration: { enabled: options.allowRegistration, issueRegistrationAccessToken: false },
-        deviceFlow: { enabled: true, ...devicePages() },
-        resourceIndicators: {
-          enabled: true,
-          // of several that were asked for together, the first
-          defaultResource: (_context: KoaContext, _client: unknown, oneOf?: readonly string[]) =>
-            oneOf?.[0] ?? resources[0]?.address,
-          useGrantedResource: () => true,
-          getResourceServerInfo(_context: KoaContext, resource: string) {
-            const audience = ours(resource)?.address;
-            if (audience === undefined) throw new InvalidTarget("unknown resource");
-            return { ...resourceServer, audience };
-          },
-        },
-      },
-      findAccount(_context: KoaContext, username: string) {
-        const account = accounts.find(username);
-        const isUsable = account !== undefined && (account.enabled || account.disabledReason === "lockout");
-        return isUsable ? { accountId: username, claims: () => ({ sub: username }) } : undefined;
-      },
-      interactions: {
-        url: (_context: KoaContext, { uid }: { readonly uid: string }) =>
-          `${prefix}/oauth/interaction/${uid}`,
-      },
-      issueRefreshToken: (_context: KoaContext, client: { grantTypeAllowed(grant: string): boolean }) =>
-        client.grantTypeAllowed("refresh_token"),
-      // the provider wants a key for ID tokens, of which there are none
-      jwks: {
-        keys: [generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" })],
-      },
-      // each authorization is a grant of its own, which its user can be asked about and which ends alone
-      async loadExistingGrant({ oidc: { result } }: KoaContext) {
-        return result?.consent && await provider.Grant.find(result.consent.grantId);
-      },
-      pkce: { required: () => true },
-      renderError: (
-        context: KoaContext,
-        out: { readonly error: string; readonly error_description?: string },
-      ) => show(context, pages.error(context.status === 500 ? 500 : 400, errorText(out))),
-      responseTypes: ["code"],
-      rotateRefreshToken: true,
-      routes: {
-        authorization: "/oauth/authorize",
-        code_verification: "/oauth/device/verify",
-        device_authorization: "/oauth/device",
-        end_session: "/oauth/end_session",
-        jwks: "/oauth/jwks",
-        registration: "/oauth/register",
-        revocation: "/oauth/revoke",
-        token: "/oauth/token",
-      },
-      scopes: [],
-      ttl: {
-        AccessToken: seconds(lifetimesMs.accessToken),
-        AuthorizationCode: seconds(lifetimesMs.authorizationCode),
-        DeviceCode: seconds(lifetimesMs.deviceCode),
-        RefreshToken: seconds(lifetimesMs.refreshToken),
-        Grant: longestGrantSeconds,
-        Interaction: interactionSeconds,
-        Session: interactionSeconds,
-        IdToken: 60,
-      },
-    };
-  }
-
   /** The resource that a client means; undefined where it is none of ours. */
   function ours(resource: string): Resource | undefined {
     // clients write the same address with and without a slash at its end
     return resources.find(({ address }) => address.replace(/\/$/, "") === resource.replace(/\/$/, ""));
   }
 
-  function devicePages() {
-    const action = (context: KoaContext) => context.oidc.urlFor("code_verification");
-    const secret = (context: KoaContext) => context.oidc.session?.state?.secret ?? "";
-    return {
-      mask: "****-****",
-      charset: "base-20",
-      deviceInfo: () => ({}),
-      userCodeInputSource(
-        context: KoaContext,
-        _form: string,
-        _out: unknown,
-        error?: Error & { userCode?: string },
-      ) {
-        const { address } = callerOf(context);
-        const { route, session } = context.oidc;
-        if (route === "device_resume" && session?.exp === undefined) {
-          // there is nothing yet in which the secret of another form could be kept
-          if (session !== undefined) session.touched = false;
-          return show(context, pages.error(400, interactionGone));
-        }
-        if (error?.name === "AbortedError") {
-          return show(
-            context,
-            pages.done("Access denied", "The device gets no access. You can close this page."),
-          );
-        }
-        if (error?.name === "NotFoundError") limiter.recordFailed(address);
-        const typed = error?.userCode ?? context.query[codeParameter];
-        const problem = error &&
-          (error.name in codeProblems
-            ? "This code is wrong, has expired, or was used. Begin anew on your device."
-            : "This did not work. Begin anew on your device.");
-        show(
-          context,
-          pages.deviceCode({
-            action: action(context),
-            secret: secret(context),
-            ...(typeof typed === "string" ? { code: typed.slice(0, 40) } : {}),
-            ...(problem === undefined ? {} : { problem }),
-          }),
-        );
-      },
-      userCodeConfirmSource(
-        context: KoaContext,
-        _form: string,
-        _client: unknown,
-        _info: unknown,
-        code: string,
-      ) {
-        const client = shownClient(context.oidc.client);
-        show(
-          context,
-          pages.deviceConfirmation({ action: action(context), secret: secret(context), code, client }),
-        );
-      },
-      successSource: (context: KoaContext) =>
-        show(context, pages.done("Access allowed", "Go back to your device. You can close this page.")),
-    };
-  }
-
   function show(context: KoaContext, page: Page): void {
     interactions.show(context, page);
   }
 
-  /** What the provider tells. */
-  function listen(provider: OidcProvider): void {
-    const told = (name: string, tell: (context: KoaContext, ...rest: readonly unknown[]) => void) =>
-      provider.on(name, (...args: readonly unknown[]) => tell(args[0] as KoaContext, ...args.slice(1)));
-    const from = (context: KoaContext) => {
-      const caller = callers.get(context.get(callerHeader));
-      return caller === undefined ? {} : { requestId: caller.requestId, address: caller.address };
-    };
-    const text = (value: unknown) => typeof value === "string" ? value : undefined;
-    told("grant.success", (context) => {
-      const { entities, client, params } = context.oidc;
-      const { accountId, grantId } = entities["AccessToken"] ?? {};
-      onEvent({
-        event: params?.["grant_type"] === "refresh_token" ? "refresh" : "grant",
-        ...definedOnly({ clientId: client?.clientId, username: text(accountId), grantId: text(grantId) }),
-        ...from(context),
-      });
-    });
-    told("grant.error", (context, error) => {
-      const { error: code, error_detail: detail } = error as { error?: string; error_detail?: string };
-      if (code === "authorization_pending" || code === "slow_down") return;
-      const isReuse = detail !== undefined && /already (?:used|consumed)$/.test(detail);
-      const grantId = text(context.oidc.entities["RefreshToken"]?.["grantId"]);
-      onEvent({
-        event: isReuse ? "reuse" : "failed",
-        ...definedOnly({ clientId: context.oidc.client?.clientId, grantId, reason: code }),
-        ...from(context),
-      });
-    });
-    told(
-      "registration_create.success",
-      (context, client) =>
-        onEvent({ event: "register", clientId: (client as { clientId: string }).clientId, ...from(context) }),
-    );
-    told("grant.revoked", (context, grantId) => {
-      if (context.oidc.route !== "revocation") return;
-      onEvent({
-        event: "revoke",
-        ...definedOnly({ clientId: context.oidc.client?.clientId, grantId: text(grantId) }),
-        ...from(context),
-      });
-    });
-    told("server_error", tellFailed);
+  function from(context: KoaContext): Pick<OauthEvent, "requestId" | "address"> {
+    const caller = callers.get(context.get(callerHeader));
+    return caller === undefined ? {} : { requestId: caller.requestId, address: caller.address };
   }
 
   function tellFailed(context: KoaContext, error: unknown): void {
@@ -415,26 +166,6 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       request: callers.get(context.get(callerHeader))?.requestId,
     });
   }
-
-  const metadata = {
-    issuer,
-    authorization_endpoint: `${issuer.replace(/\/$/, "")}/oauth/authorize`,
-    token_endpoint: `${issuer.replace(/\/$/, "")}/oauth/token`,
-    ...(options.allowRegistration
-      ? { registration_endpoint: `${issuer.replace(/\/$/, "")}/oauth/register` }
-      : {}),
-    device_authorization_endpoint: `${issuer.replace(/\/$/, "")}/oauth/device`,
-    revocation_endpoint: `${issuer.replace(/\/$/, "")}/oauth/revoke`,
-    response_types_supported: ["code"],
-    response_modes_supported: ["query"],
-    grant_types_supported: ["authorization_code", "refresh_token", deviceGrant],
-    code_challenge_methods_supported: ["S256"],
-    token_endpoint_auth_methods_supported: ["none"],
-    revocation_endpoint_auth_methods_supported: ["none"],
-    scopes_supported: [oauthScope],
-    authorization_response_iss_parameter_supported: true,
-    ...(documents === undefined ? {} : { client_id_metadata_document_supported: true }),
-  };
 
   /** Limits how much an address may begin, since others' beginnings end to make room; undefined where it may. */
   function tooMany(method: string, path: string, address: string): Response | undefined {
@@ -450,44 +181,6 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     );
     response.headers.set("retry-after", String(limit.retryAfterSeconds));
     return response;
-  }
-
-  function readRegistration(body: string): string {
-    const fields = parseObject(body);
-    if (fields === undefined) throw new AppError("invalid", "expected a JSON object");
-    const { client_id: _none, ...client } = readClientMetadata("", fields, isAllowed, "refuse");
-    return JSON.stringify(client);
-  }
-
-  /**
-   * What the provider gets in place of a request's parameters: there is one scope, which whoever asks for others gets too
-   * (RFC 6749, section 3.3), and the answer stands in the query alone.
-   */
-  function rewrite(path: string, params: URLSearchParams): URLSearchParams {
-    if (path === "/oauth/token") params.delete("scope");
-    else if (path === "/oauth/authorize" || path === "/oauth/device") params.set("scope", oauthScope);
-    if (params.get("response_mode") !== "query") params.delete("response_mode");
-    const code = params.get("user_code");
-    if (path === "/oauth/device/verify" && code !== null) params.set(codeParameter, code);
-    return params;
-  }
-
-  /** Puts the resource that was granted, as it was named then, in place of the one that is asked for; whether there is one. */
-  function nameGranted(params: URLSearchParams): boolean {
-    const asked = params.getAll("resource").filter((each) => each !== "");
-    params.delete("resource");
-    const [wanted] = asked.map(ours);
-    if (asked.length === 0) return true;
-    if (asked.length > 1 || wanted === undefined) return false;
-    const granted = grantedBy.flatMap(([parameter, kind]) => {
-      const given = params.get(parameter);
-      const resource = given === null ? undefined : store.find(kind, given)?.["resource"];
-      return resource === undefined ? [] : [resource].flat().map(String);
-    });
-    const named = granted.find((each) => ours(each) === wanted);
-    if (named !== undefined) params.set("resource", named);
-    // what nobody knows is refused as such
-    return named !== undefined || granted.length === 0;
   }
 
   async function answer({ request, address, requestId }: OauthRequest, path: string): Promise<Response> {
@@ -514,12 +207,12 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         );
       }
       body = read.text;
-      if (path === "/oauth/register") body = readRegistration(body);
+      if (path === "/oauth/register") body = readRegistration(body, isAllowed);
       else if (path === "/oauth/token" || path === "/oauth/device") {
-        const params = rewrite(path, new URLSearchParams(body));
+        const params = rewriteParameters(path, new URLSearchParams(body));
         if (path === "/oauth/token") {
           // before a code or a refresh token is used up
-          if (!nameGranted(params)) {
+          if (!nameGranted(params, { ours, store })) {
             return oauthError(400, "invalid_target", "this grant is not for that resource");
           }
         }
@@ -530,7 +223,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         );
       }
     } else if (begins) {
-      const params = rewrite(path, url.searchParams);
+      const params = rewriteParameters(path, url.searchParams);
       params.delete("user_code");
       search = `?${params}`;
     }
@@ -555,6 +248,11 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     return new Response(page.html, { status: page.status, headers: interactions.headersOf(page) });
   }
 
+  const metadata = serverMetadata({
+    issuer,
+    allowRegistration: options.allowRegistration,
+    allowDocuments: options.allowDocuments,
+  });
   const isMetadata = (full: string) => full === metadataPath || full === metadataPath + prefix;
   const ownPath = (full: string) =>
     prefix !== "" && full.startsWith(`${prefix}/`) ? full.slice(prefix.length) : full;
@@ -599,19 +297,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   };
 }
 
-/** What a token is asked for with. */
-const grantedBy = [
-  ["code", "AuthorizationCode"],
-  ["refresh_token", "RefreshToken"],
-  ["device_code", "DeviceCode"],
-] as const;
-
 /** Names a request within the provider. */
 const callerHeader = "x-postern-request";
-/** Carries the code that a link to the device page brought. */
-const codeParameter = "prefill";
-const codeProblems = { NotFoundError: true, ExpiredError: true, AlreadyUsedError: true, NoCodeError: true };
-
 /** Only now: the package takes 100 ms and 20 MB. */
 async function loadProvider(): Promise<OidcModule> {
   // the package's own entrance prints that it was not made for this runtime
@@ -640,25 +327,6 @@ function errorText(
       return "Something went wrong in this server. Try again later.";
     default:
       return description ?? error;
-  }
-}
-
-function definedOnly<T extends Readonly<Record<string, string | undefined>>>(
-  fields: T,
-): { readonly [Name in keyof T]?: string } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    readonly [Name in keyof T]?: string;
-  };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? value as Readonly<Record<string, unknown>>
-      : undefined;
-  } catch {
-    return undefined;
   }
 }
 

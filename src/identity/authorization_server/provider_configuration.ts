@@ -1,0 +1,125 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { AuthorizationServerOptions, Resource } from "./authorization_server_options.ts";
+import type { KoaContext, OidcModule } from "./provider_types.ts";
+import { oauthScope } from "./request_parameters.ts";
+
+/** How long a login may take, from the first page to the last. */
+const interactionSeconds = 15 * 60;
+/** After this a user has to log in again, however often a client refreshed its token. */
+const longestGrantSeconds = 365 * 24 * 3_600;
+
+/** What `oidc-provider` is made with: the grants of OAuth 2.1 alone, and what of OpenID Connect can be switched off is off. */
+export function providerConfiguration(
+  { lifetimesMs, allowRegistration, cookieSecrets, resources, accounts }: Pick<
+    AuthorizationServerOptions,
+    "lifetimesMs" | "allowRegistration" | "cookieSecrets" | "resources" | "accounts"
+  >,
+  { oidc, prefix, adapter, devicePages, ours, findGrant, renderError }: {
+    readonly oidc: OidcModule;
+    /** Of the issuer's path; empty where it has none. */
+    readonly prefix: string;
+    readonly adapter: unknown;
+    readonly devicePages: Readonly<Record<string, unknown>>;
+    /** The resource that a client means; undefined where it is none of ours. */
+    readonly ours: (resource: string) => Resource | undefined;
+    readonly findGrant: (id: string) => Promise<unknown>;
+    readonly renderError: (
+      context: KoaContext,
+      out: { readonly error: string; readonly error_description?: string },
+    ) => void;
+  },
+): Readonly<Record<string, unknown>> {
+  const seconds = (ms: number) => Math.floor(ms / 1_000);
+  const resourceServer = {
+    scope: oauthScope,
+    accessTokenFormat: "opaque",
+    accessTokenTTL: seconds(lifetimesMs.accessToken),
+  };
+  const cookies = { httpOnly: true, sameSite: "lax", signed: true };
+  const { InvalidTarget = Error } = oidc.errors;
+  return {
+    adapter,
+    clientAuthMethods: ["none"],
+    clientDefaults: {
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+      id_token_signed_response_alg: "ES256",
+    },
+    // which web pages may call is decided before (http/host_and_origin)
+    clientBasedCORS: () => true,
+    claims: {},
+    cookies: {
+      keys: cookieSecrets,
+      names: { session: "postern_login", interaction: "postern_interaction", resume: "postern_resume" },
+      long: { ...cookies, path: `${prefix}/oauth` },
+      short: cookies,
+    },
+    expiresWithSession: () => false,
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      revocation: { enabled: true },
+      registration: { enabled: allowRegistration, issueRegistrationAccessToken: false },
+      deviceFlow: { enabled: true, ...devicePages },
+      resourceIndicators: {
+        enabled: true,
+        // of several that were asked for together, the first
+        defaultResource: (_context: KoaContext, _client: unknown, oneOf?: readonly string[]) =>
+          oneOf?.[0] ?? resources[0]?.address,
+        useGrantedResource: () => true,
+        getResourceServerInfo(_context: KoaContext, resource: string) {
+          const audience = ours(resource)?.address;
+          if (audience === undefined) throw new InvalidTarget("unknown resource");
+          return { ...resourceServer, audience };
+        },
+      },
+    },
+    findAccount(_context: KoaContext, username: string) {
+      const account = accounts.find(username);
+      const isUsable = account !== undefined && (account.enabled || account.disabledReason === "lockout");
+      return isUsable ? { accountId: username, claims: () => ({ sub: username }) } : undefined;
+    },
+    interactions: {
+      url: (_context: KoaContext, { uid }: { readonly uid: string }) => `${prefix}/oauth/interaction/${uid}`,
+    },
+    issueRefreshToken: (_context: KoaContext, client: { grantTypeAllowed(grant: string): boolean }) =>
+      client.grantTypeAllowed("refresh_token"),
+    // the provider wants a key for ID tokens, of which there are none
+    jwks: {
+      keys: [generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" })],
+    },
+    // each authorization is a grant of its own, which its user can be asked about and which ends alone
+    async loadExistingGrant({ oidc: { result } }: KoaContext) {
+      return result?.consent && await findGrant(result.consent.grantId);
+    },
+    pkce: { required: () => true },
+    renderError,
+    responseTypes: ["code"],
+    rotateRefreshToken: true,
+    routes: {
+      authorization: "/oauth/authorize",
+      code_verification: "/oauth/device/verify",
+      device_authorization: "/oauth/device",
+      end_session: "/oauth/end_session",
+      jwks: "/oauth/jwks",
+      registration: "/oauth/register",
+      revocation: "/oauth/revoke",
+      token: "/oauth/token",
+    },
+    scopes: [],
+    ttl: {
+      AccessToken: seconds(lifetimesMs.accessToken),
+      AuthorizationCode: seconds(lifetimesMs.authorizationCode),
+      DeviceCode: seconds(lifetimesMs.deviceCode),
+      RefreshToken: seconds(lifetimesMs.refreshToken),
+      Grant: longestGrantSeconds,
+      Interaction: interactionSeconds,
+      Session: interactionSeconds,
+      IdToken: 60,
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { AppError } from "../../core/app_error.ts";
+import { readClientMetadata } from "./client_metadata.ts";
+import type { GrantStore } from "./grant_store.ts";
+
+/** The one scope there is: to act as the user. */
+export const oauthScope = "mcp";
+
+/** Carries the code that a link to the device page brought. */
+export const codeParameter = "prefill";
+
+/** What a token is asked for with. */
+const grantedBy = [
+  ["code", "AuthorizationCode"],
+  ["refresh_token", "RefreshToken"],
+  ["device_code", "DeviceCode"],
+] as const;
+
+/** What the provider gets in place of a registration. @throws {AppError} `invalid`, as `readClientMetadata` */
+export function readRegistration(body: string, isAllowed: (uri: string) => boolean): string {
+  const fields = parseObject(body);
+  if (fields === undefined) throw new AppError("invalid", "expected a JSON object");
+  const { client_id: _none, ...client } = readClientMetadata("", fields, isAllowed, "refuse");
+  return JSON.stringify(client);
+}
+
+/**
+ * What the provider gets in place of a request's parameters: there is one scope, which whoever asks for others gets too
+ * (RFC 6749, section 3.3), and the answer stands in the query alone.
+ */
+export function rewriteParameters(path: string, params: URLSearchParams): URLSearchParams {
+  if (path === "/oauth/token") params.delete("scope");
+  else if (path === "/oauth/authorize" || path === "/oauth/device") params.set("scope", oauthScope);
+  if (params.get("response_mode") !== "query") params.delete("response_mode");
+  const code = params.get("user_code");
+  if (path === "/oauth/device/verify" && code !== null) params.set(codeParameter, code);
+  return params;
+}
+
+/** Puts the resource that was granted, as it was named then, in place of the one that is asked for; whether there is one. */
+export function nameGranted<Resource>(
+  params: URLSearchParams,
+  { ours, store }: {
+    readonly ours: (address: string) => Resource | undefined;
+    readonly store: Pick<GrantStore, "find">;
+  },
+): boolean {
+  const asked = params.getAll("resource").filter((each) => each !== "");
+  params.delete("resource");
+  const [wanted] = asked.map(ours);
+  if (asked.length === 0) return true;
+  if (asked.length > 1 || wanted === undefined) return false;
+  const granted = grantedBy.flatMap(([parameter, kind]) => {
+    const given = params.get(parameter);
+    const resource = given === null ? undefined : store.find(kind, given)?.["resource"];
+    return resource === undefined ? [] : [resource].flat().map(String);
+  });
+  const named = granted.find((each) => ours(each) === wanted);
+  if (named !== undefined) params.set("resource", named);
+  // what nobody knows is refused as such
+  return named !== undefined || granted.length === 0;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? value as Readonly<Record<string, unknown>>
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
