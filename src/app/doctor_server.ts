@@ -6,8 +6,8 @@ import type { DoctorServer } from "../doctor/doctor.ts";
 import type { DoctorIssuer } from "../doctor/issuer_checks.ts";
 import { serverFiles } from "./start_faults.ts";
 import { opennessWarning } from "./rag/open_to_everyone.ts";
-import { openCompletion } from "./open_completion.ts";
-import { openEmbedding } from "./open_embedding.ts";
+import { openCompletion } from "./tool_server/open_completion.ts";
+import { openEmbedding } from "./tool_server/open_embedding.ts";
 
 /** What the doctor looks at of the servers besides databases and pipelines. */
 export async function openDoctorServer(

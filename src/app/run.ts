@@ -12,7 +12,7 @@ import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import { builtInIssuer, resourceOf } from "./built_in_issuer.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./give_up_permissions.ts";
-import { createIncidentLog, type IncidentLog } from "./incident_log.ts";
+import { createIncidentLog, type IncidentLog } from "./telemetry/incident_log.ts";
 import {
   changedDatabases,
   logStartupWarnings,
@@ -25,7 +25,7 @@ import type { Identities, Identity, OauthOptions } from "./open_identity.ts";
 import type { LatePipelines } from "./rag/late_pipelines.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
-import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
+import { createToolServer, openHistory, type ToolServer } from "./tool_server/tool_server.ts";
 
 export interface RunOptions {
   readonly config: Config;
@@ -79,12 +79,12 @@ export async function run(options: RunOptions): Promise<void> {
   const { address } = config.metrics;
   const { version } = options.serverInfo;
   await using _metrics = address &&
-    await (await import("./serve_metrics.ts")).serveMetrics({ address, metrics, version, logger });
+    await (await import("./telemetry/serve_metrics.ts")).serveMetrics({ address, metrics, version, logger });
   const { endpoint } = config.traces;
   // closed after the servers: it has their last calls
   await using tracer = endpoint === undefined
     ? undefined
-    : await (await import("./export_traces.ts")).exportTraces({
+    : await (await import("./telemetry/export_traces.ts")).exportTraces({
       ...config.traces,
       endpoint,
       version,
@@ -202,13 +202,18 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
     : undefined;
   await using completion = demo || !config.llm.enabled
     ? undefined
-    : await (await import("./open_completion.ts")).openCompletion({ config, files, metrics, logger });
+    : await (await import("./tool_server/open_completion.ts")).openCompletion({
+      config,
+      files,
+      metrics,
+      logger,
+    });
   using history = openHistory(config, logger);
   await using late = ragServer === undefined ? await openLatePipelines(running) : undefined;
   const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
   await using embedding = config.embedding === undefined
     ? undefined
-    : (await import("./open_embedding.ts")).openEmbedding({ config, files, metrics, logger });
+    : (await import("./tool_server/open_embedding.ts")).openEmbedding({ config, files, metrics, logger });
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   await using toolServer = await createToolServer({
     databases: databases.list,
@@ -296,7 +301,7 @@ function servedBy({ pipelines }: RunningRagServer) {
 async function openDefinitions({ config, files, logger }: Running, toolServer: ToolServer) {
   const { custom_definitions_path: path } = config;
   if (path === undefined) return undefined;
-  const { watchDefinitions } = await import("./custom_definitions.ts");
+  const { watchDefinitions } = await import("./tool_server/definitions_file.ts");
   return await watchDefinitions({
     path,
     config,

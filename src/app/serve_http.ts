@@ -20,7 +20,7 @@ import { createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import { createReadiness } from "../tool_server/readiness.ts";
 import { readTls, watchTls } from "./tls_files.ts";
-import type { ToolServer } from "./tool_server.ts";
+import type { ToolServer } from "./tool_server/tool_server.ts";
 
 /** Disposing of it closes event streams, and lets requests under way finish for 10 s. */
 export interface HttpServer extends AsyncDisposable {

@@ -33,7 +33,7 @@ export function serverFiles(config: Config): ServerFile[] {
       what: "definitions",
       path: definitions,
       read: async () => {
-        const { checkDefinitionsFile } = await import("./custom_definitions.ts");
+        const { checkDefinitionsFile } = await import("./tool_server/definitions_file.ts");
         await checkDefinitionsFile(definitions, config);
       },
       isPublic: true,

@@ -12,7 +12,7 @@ import { createCurrentRetriever } from "../../rag_server/search/current_retrieve
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
 import { rowSecurityOf, waitBoundsOf } from "../open_databases.ts";
-import { watchPools } from "../watch_pools.ts";
+import { watchPools } from "../telemetry/watch_pools.ts";
 import { openPipelineProviders, type PipelineProviders } from "./pipeline_providers.ts";
 
 export interface OpenPipelinesOptions {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createChanges } from "../../../src/tool_server/changes.ts";
-import { createBuiltinResources } from "../../../src/app/builtin_resources.ts";
+import { createBuiltinResources } from "../../../src/app/tool_server/builtin_resources.ts";
 import { builtinPrompts } from "../../../src/tool_server/prompts/prompt_kinds.ts";
 import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
 import { builtinTools } from "../../../src/tool_server/tools/tool_kinds.ts";

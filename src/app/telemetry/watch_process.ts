@@ -1,5 +1,5 @@
 import process from "node:process";
-import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
+import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
 
 /** How often the event loop is looked at; each look is one count. */
 const lookEveryMs = 200;

@@ -1,22 +1,22 @@
-import type { Config } from "../config/mod.ts";
-import { AppError } from "../core/app_error.ts";
-import type { Fault } from "../core/document/file_fault.ts";
-import { nearestName } from "../core/document/near_name.ts";
-import { sizeText } from "../core/size_text.ts";
-import { readRegularBytes } from "../core/files/read_regular_file.ts";
-import type { FileWatch, Look, WatchedFiles } from "../core/files/watch_files.ts";
-import type { Logger } from "../core/logger.ts";
-import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
-import type { DefinitionChecks } from "../tool_server/definitions/check_sql.ts";
+import type { Config } from "../../config/mod.ts";
+import { AppError } from "../../core/app_error.ts";
+import type { Fault } from "../../core/document/file_fault.ts";
+import { nearestName } from "../../core/document/near_name.ts";
+import { sizeText } from "../../core/size_text.ts";
+import { readRegularBytes } from "../../core/files/read_regular_file.ts";
+import type { FileWatch, Look, WatchedFiles } from "../../core/files/watch_files.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
+import type { DefinitionChecks } from "../../tool_server/definitions/check_sql.ts";
 import {
   definitionFaultText,
   type ReadDefinitions,
   readDefinitions,
-} from "../tool_server/definitions/read_definitions.ts";
-import { createSemanticModels } from "../tool_server/questions/models/semantic_models.ts";
-import type { Knowledge } from "../tool_server/questions/prompt_knowledge.ts";
-import { createVerifiedQuestions } from "../tool_server/questions/verified/verified_questions.ts";
-import { builtinTools } from "../tool_server/tools/tool_kinds.ts";
+} from "../../tool_server/definitions/read_definitions.ts";
+import { createSemanticModels } from "../../tool_server/questions/models/semantic_models.ts";
+import type { Knowledge } from "../../tool_server/questions/prompt_knowledge.ts";
+import { createVerifiedQuestions } from "../../tool_server/questions/verified/verified_questions.ts";
+import { builtinTools } from "../../tool_server/tools/tool_kinds.ts";
 
 export interface DefinitionsOptions {
   readonly path: string;
@@ -93,7 +93,7 @@ export async function watchDefinitions(options: DefinitionsOptions) {
 
 /** @throws {AppError} that names all faults of the file, for whoever checks a configuration */
 export async function checkDefinitionsFile(path: string, config: Config): Promise<void> {
-  const { createStatementGuard } = await import("../postgres/guard/statement_guard.ts");
+  const { createStatementGuard } = await import("../../postgres/guard/statement_guard.ts");
   const checks: DefinitionChecks = {
     guard: await createStatementGuard(),
     signal: new AbortController().signal,

@@ -1,10 +1,10 @@
-import { AppError } from "../core/app_error.ts";
-import { isLoopback, type ListenAddress } from "../core/address.ts";
-import type { Logger } from "../core/logger.ts";
-import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { createHostCheck } from "../http/host_and_origin.ts";
-import { startListener } from "../http/listener.ts";
-import { createMetricsPage } from "../http/metrics_page.ts";
+import { AppError } from "../../core/app_error.ts";
+import { isLoopback, type ListenAddress } from "../../core/address.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import { createHostCheck } from "../../http/host_and_origin.ts";
+import { startListener } from "../../http/listener.ts";
+import { createMetricsPage } from "../../http/metrics_page.ts";
 import { watchProcess } from "./watch_process.ts";
 
 const graceMs = 1_000;

@@ -1,13 +1,13 @@
-import type { FileWatch } from "../core/files/watch_files.ts";
-import type { Config } from "../config/mod.ts";
-import type { Logger } from "../core/logger.ts";
-import { createServerMetrics, type ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { createCompletionProvider } from "../llm/create_provider.ts";
-import { longestDelayBeforeFallbackMs, withFallback } from "../llm/fallback.ts";
-import { longestAnswer } from "../llm/vendors/longest_answer.ts";
-import { type CompletionProvider, type OnUsage, providerName } from "../llm/provider.ts";
-import { vendorAddresses } from "../llm/provider_kinds.ts";
-import { type ApiKeySources, type KeyedProvider, openProviderKey } from "./provider_key.ts";
+import type { FileWatch } from "../../core/files/watch_files.ts";
+import type { Config } from "../../config/mod.ts";
+import type { Logger } from "../../core/logger.ts";
+import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import { createCompletionProvider } from "../../llm/create_provider.ts";
+import { longestDelayBeforeFallbackMs, withFallback } from "../../llm/fallback.ts";
+import { longestAnswer } from "../../llm/vendors/longest_answer.ts";
+import { type CompletionProvider, type OnUsage, providerName } from "../../llm/provider.ts";
+import { vendorAddresses } from "../../llm/provider_kinds.ts";
+import { type ApiKeySources, type KeyedProvider, openProviderKey } from "../provider_key.ts";
 
 type LlmConfig = Config["llm"];
 type ModelKind = NonNullable<LlmConfig["fallback"]>[number]["provider"];

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openHistory } from "../../src/app/tool_server.ts";
-import { silentLogger } from "../../src/core/logger.ts";
+import { openHistory } from "../../../src/app/tool_server/tool_server.ts";
+import { silentLogger } from "../../../src/core/logger.ts";
 
 Deno.test("expired entries are cleared from the file by and by, and nothing is once it is closed", async () => {
   const data_dir = await Deno.makeTempDir({ prefix: "postern_test_" });

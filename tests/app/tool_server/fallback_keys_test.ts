@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openCompletion } from "../../src/app/open_completion.ts";
-import { openPipelineProviders } from "../../src/app/rag/pipeline_providers.ts";
-import { createFileWatch } from "../../src/core/files/watch_files.ts";
-import { loadConfig } from "../../src/config/mod.ts";
-import { createUsageLedger } from "../../src/llm/usage_ledger.ts";
-import { optionsFor } from "../config/load_options.ts";
-import { capturedLogger } from "../llm/raw_server.ts";
-import { neverAborted } from "../llm/wire/provider_subjects.ts";
-import { createVendor, type Vendor } from "../llm/wire/vendors/vendor.ts";
+import { openCompletion } from "../../../src/app/tool_server/open_completion.ts";
+import { openPipelineProviders } from "../../../src/app/rag/pipeline_providers.ts";
+import { createFileWatch } from "../../../src/core/files/watch_files.ts";
+import { loadConfig } from "../../../src/config/mod.ts";
+import { createUsageLedger } from "../../../src/llm/usage_ledger.ts";
+import { optionsFor } from "../../config/load_options.ts";
+import { capturedLogger } from "../../llm/raw_server.ts";
+import { neverAborted } from "../../llm/wire/provider_subjects.ts";
+import { createVendor, type Vendor } from "../../llm/wire/vendors/vendor.ts";
 
 const request = () => ({ messages: [{ role: "user", content: "?" }] as const, signal: neverAborted() });
 

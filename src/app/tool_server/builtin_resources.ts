@@ -1,15 +1,15 @@
-import type { Logger } from "../core/logger.ts";
-import type { Changes } from "../tool_server/changes.ts";
-import type { BuiltinPromptOptions } from "../tool_server/prompts/builtin_prompt.ts";
-import { designSchema } from "../tool_server/prompts/design_schema.ts";
-import { diagnoseQueryIssue } from "../tool_server/prompts/diagnose_query_issue.ts";
-import { exploreDatabase } from "../tool_server/prompts/explore_database.ts";
-import { setupSemanticSearch } from "../tool_server/prompts/setup_semantic_search.ts";
-import { createCompleteNames } from "../tool_server/resources/complete_names.ts";
-import { databasesResource, systemInfoResource } from "../tool_server/resources/database_resources.ts";
-import { schemaResource, tableResource } from "../tool_server/resources/schema_resources.ts";
-import { createWatchedCatalogs } from "../tool_server/resources/watched_catalogs.ts";
-import type { DatabaseDirectory } from "../tool_server/tools/database_directory.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Changes } from "../../tool_server/changes.ts";
+import type { BuiltinPromptOptions } from "../../tool_server/prompts/builtin_prompt.ts";
+import { designSchema } from "../../tool_server/prompts/design_schema.ts";
+import { diagnoseQueryIssue } from "../../tool_server/prompts/diagnose_query_issue.ts";
+import { exploreDatabase } from "../../tool_server/prompts/explore_database.ts";
+import { setupSemanticSearch } from "../../tool_server/prompts/setup_semantic_search.ts";
+import { createCompleteNames } from "../../tool_server/resources/complete_names.ts";
+import { databasesResource, systemInfoResource } from "../../tool_server/resources/database_resources.ts";
+import { schemaResource, tableResource } from "../../tool_server/resources/schema_resources.ts";
+import { createWatchedCatalogs } from "../../tool_server/resources/watched_catalogs.ts";
+import type { DatabaseDirectory } from "../../tool_server/tools/database_directory.ts";
 
 /** The built-in resources and prompts over the databases, and the catalogs that they read from. */
 export function createBuiltinResources({ directory, changes, offers, scopesByTool, logger }: {

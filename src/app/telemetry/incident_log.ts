@@ -1,9 +1,9 @@
-import type { AuditTrail } from "../audit/audit_trail.ts";
-import type { LogFields, Logger, LogLevel } from "../core/logger.ts";
-import { accountOf, callerKey, principalKey } from "../core/principal.ts";
-import type { LoginReport } from "../identity/login.ts";
-import { addressGroup } from "../identity/rate_limiter.ts";
-import type { CallReport } from "../tool_server/tools/registry.ts";
+import type { AuditTrail } from "../../audit/audit_trail.ts";
+import type { LogFields, Logger, LogLevel } from "../../core/logger.ts";
+import { accountOf, callerKey, principalKey } from "../../core/principal.ts";
+import type { LoginReport } from "../../identity/login.ts";
+import { addressGroup } from "../../identity/rate_limiter.ts";
+import type { CallReport } from "../../tool_server/tools/registry.ts";
 
 interface Incident {
   readonly level: LogLevel;

@@ -14,10 +14,10 @@ import {
   type ReadableSpan,
   type SpanExporter,
 } from "@opentelemetry/sdk-trace";
-import { type Config, dropCollectorVariables } from "../config/mod.ts";
-import { settlesWithin } from "../core/async/deadline.ts";
-import type { Logger } from "../core/logger.ts";
-import { redactText } from "../core/redact.ts";
+import { type Config, dropCollectorVariables } from "../../config/mod.ts";
+import { settlesWithin } from "../../core/async/deadline.ts";
+import type { Logger } from "../../core/logger.ts";
+import { redactText } from "../../core/redact.ts";
 import {
   type NewSpan,
   readTraceparent,
@@ -26,8 +26,8 @@ import {
   type SpanAttributes,
   type SpanKind,
   type Tracer,
-} from "../core/tracing.ts";
-import { readAuthorities } from "./tls_files.ts";
+} from "../../core/tracing.ts";
+import { readAuthorities } from "../tls_files.ts";
 
 /** Spans that wait for the collector; those that end while so many wait are lost. Some 2 KB each. */
 const maxWaiting = 2_048;

@@ -1,11 +1,11 @@
-import { type Config, defaultVectorWeight } from "../config/mod.ts";
-import type { FileWatch } from "../core/files/watch_files.ts";
-import type { Logger } from "../core/logger.ts";
-import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { providerName } from "../llm/provider.ts";
-import { vendorAddresses } from "../llm/provider_kinds.ts";
-import type { Embedding } from "../tool_server/tools/documents/embedding.ts";
-import { type KeyedProvider, openProviderKey } from "./provider_key.ts";
+import { type Config, defaultVectorWeight } from "../../config/mod.ts";
+import type { FileWatch } from "../../core/files/watch_files.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import { providerName } from "../../llm/provider.ts";
+import { vendorAddresses } from "../../llm/provider_kinds.ts";
+import type { Embedding } from "../../tool_server/tools/documents/embedding.ts";
+import { type KeyedProvider, openProviderKey } from "../provider_key.ts";
 
 interface OpenEmbeddingOptions {
   readonly config: Pick<Config, "embedding" | "vendors" | "traces">;
@@ -34,7 +34,7 @@ export function openEmbedding(options: OpenEmbeddingOptions): OpenEmbedding | un
   const opened = new AsyncDisposableStack();
 
   async function open() {
-    const { createEmbeddingProvider } = await import("../llm/create_provider.ts");
+    const { createEmbeddingProvider } = await import("../../llm/create_provider.ts");
     const keyed = keyedProvider(kind ?? "local", config);
     const key = opened.use(await openProviderKey(keyed, { files, logger }));
     return createEmbeddingProvider({

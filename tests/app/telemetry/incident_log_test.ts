@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createEventCounts, createIncidentLog } from "../../src/app/incident_log.ts";
-import { createLogger, silentLogger } from "../../src/core/logger.ts";
-import type { AuditEvent } from "../../src/audit/audit_trail.ts";
+import { createEventCounts, createIncidentLog } from "../../../src/app/telemetry/incident_log.ts";
+import { createLogger, silentLogger } from "../../../src/core/logger.ts";
+import type { AuditEvent } from "../../../src/audit/audit_trail.ts";
 
 function linesOf(work: (log: ReturnType<typeof createIncidentLog>) => void): string[] {
   const lines: string[] = [];

@@ -1,57 +1,57 @@
-import type { AuditTrail } from "../audit/audit_trail.ts";
-import type { Config } from "../config/mod.ts";
-import type { WaitBounds } from "../core/admission.ts";
-import type { Logger } from "../core/logger.ts";
-import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
-import type { Principal } from "../core/principal.ts";
-import type { Tracer } from "../core/tracing.ts";
-import { createDatabase, type Database } from "../postgres/database.ts";
-import { createLateCheckScheduler } from "../postgres/guard/check_scheduler.ts";
-import { createConnectionPools } from "../postgres/pool/connection_pools.ts";
-import { auditCalls } from "../tool_server/audit_calls.ts";
-import { createChanges } from "../tool_server/changes.ts";
-import { createOfferedDefinitions } from "../tool_server/definitions/offered_definitions.ts";
-import { createInFlight } from "../tool_server/mcp/in_flight.ts";
-import type { ServerInfo } from "../tool_server/mcp/methods.ts";
-import { createTasks } from "../tool_server/mcp/tasks.ts";
-import { createPromptRegistry } from "../tool_server/prompts/prompt_registry.ts";
-import { createMemoryHistory, type History, historyOwner } from "../tool_server/questions/history.ts";
-import { createSqliteHistory, historyFile } from "../tool_server/questions/sqlite_history.ts";
-import { createVerifiedAnswers } from "../tool_server/questions/verified/answer_verified.ts";
-import { createResourceRegistry } from "../tool_server/resources/resource_registry.ts";
-import { countRows } from "../tool_server/tools/count_rows.ts";
-import { addressOf } from "../tool_server/tools/database_address.ts";
+import type { AuditTrail } from "../../audit/audit_trail.ts";
+import type { Config } from "../../config/mod.ts";
+import type { WaitBounds } from "../../core/admission.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import type { Principal } from "../../core/principal.ts";
+import type { Tracer } from "../../core/tracing.ts";
+import { createDatabase, type Database } from "../../postgres/database.ts";
+import { createLateCheckScheduler } from "../../postgres/guard/check_scheduler.ts";
+import { createConnectionPools } from "../../postgres/pool/connection_pools.ts";
+import { auditCalls } from "../../tool_server/audit_calls.ts";
+import { createChanges } from "../../tool_server/changes.ts";
+import { createOfferedDefinitions } from "../../tool_server/definitions/offered_definitions.ts";
+import { createInFlight } from "../../tool_server/mcp/in_flight.ts";
+import type { ServerInfo } from "../../tool_server/mcp/methods.ts";
+import { createTasks } from "../../tool_server/mcp/tasks.ts";
+import { createPromptRegistry } from "../../tool_server/prompts/prompt_registry.ts";
+import { createMemoryHistory, type History, historyOwner } from "../../tool_server/questions/history.ts";
+import { createSqliteHistory, historyFile } from "../../tool_server/questions/sqlite_history.ts";
+import { createVerifiedAnswers } from "../../tool_server/questions/verified/answer_verified.ts";
+import { createResourceRegistry } from "../../tool_server/resources/resource_registry.ts";
+import { countRows } from "../../tool_server/tools/count_rows.ts";
+import { addressOf } from "../../tool_server/tools/database_address.ts";
 import {
   databaseMethods,
   listDatabaseConnections,
   selectDatabaseConnection,
-} from "../tool_server/tools/database_connections.ts";
+} from "../../tool_server/tools/database_connections.ts";
 import {
   createDatabaseDirectory,
   type DirectoryEntry,
   listDatabases,
   selectDatabase,
-} from "../tool_server/tools/database_directory.ts";
-import { executeExplain } from "../tool_server/tools/execute_explain.ts";
-import { findTools } from "../tool_server/tools/find_tools.ts";
-import { forget } from "../tool_server/tools/forget.ts";
-import { getSchemaInfo } from "../tool_server/tools/get_schema_info.ts";
-import { logout } from "../tool_server/tools/logout.ts";
-import { queryDatabase } from "../tool_server/tools/query_database.ts";
-import { readResource } from "../tool_server/tools/read_resource.ts";
-import { toolsOffByDefault } from "../tool_server/tools/tool_kinds.ts";
+} from "../../tool_server/tools/database_directory.ts";
+import { executeExplain } from "../../tool_server/tools/execute_explain.ts";
+import { findTools } from "../../tool_server/tools/find_tools.ts";
+import { forget } from "../../tool_server/tools/forget.ts";
+import { getSchemaInfo } from "../../tool_server/tools/get_schema_info.ts";
+import { logout } from "../../tool_server/tools/logout.ts";
+import { queryDatabase } from "../../tool_server/tools/query_database.ts";
+import { readResource } from "../../tool_server/tools/read_resource.ts";
+import { toolsOffByDefault } from "../../tool_server/tools/tool_kinds.ts";
 import {
   type CallReport,
   createRegistry,
   type RegistryOptions,
   type ToolRegistry,
-} from "../tool_server/tools/registry.ts";
-import { viewOfTool, viewResource } from "../tool_server/view/view_resource.ts";
+} from "../../tool_server/tools/registry.ts";
+import { viewOfTool, viewResource } from "../../tool_server/view/view_resource.ts";
 import type { WordsOptions } from "./answer_questions.ts";
 import { createBuiltinResources } from "./builtin_resources.ts";
 import type { DocumentsOptions } from "./document_tools.ts";
-import type { OpenDatabase } from "./open_databases.ts";
-import { watchPools } from "./watch_pools.ts";
+import type { OpenDatabase } from "../open_databases.ts";
+import { watchPools } from "../telemetry/watch_pools.ts";
 
 export interface ToolServerOptions {
   readonly databases: readonly OpenDatabase[];
@@ -127,7 +127,7 @@ export async function createToolServer(options: ToolServerOptions) {
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
   const care = isCareOffered
-    ? (await import("../tool_server/tools/care/care_tools.ts")).careTools({ directory, guard })
+    ? (await import("../../tool_server/tools/care/care_tools.ts")).careTools({ directory, guard })
     : [];
   const documents = options.documents &&
     (await import("./document_tools.ts")).documentTools(options.documents, directory, view);

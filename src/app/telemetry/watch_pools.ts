@@ -1,5 +1,5 @@
-import type { ServedBy, ServerMetrics } from "../core/metrics/server_metrics.ts";
-import type { ConnectionPools } from "../postgres/pool/connection_pools.ts";
+import type { ServedBy, ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import type { ConnectionPools } from "../../postgres/pool/connection_pools.ts";
 
 /**
  * Has the metrics tell of a server's connections from now on, until it is disposed of. Pools are asked when somebody reads

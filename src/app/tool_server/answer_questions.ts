@@ -1,15 +1,18 @@
-import type { Config } from "../config/mod.ts";
-import type { Logger } from "../core/logger.ts";
-import type { CompletionProvider } from "../llm/provider.ts";
-import { createCatalogCache } from "../postgres/catalog/catalog_cache.ts";
-import { createColumnPatterns, withoutListedValues } from "../postgres/catalog/private_columns.ts";
-import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
-import type { AnswerQuestion } from "../tool_server/questions/answer.ts";
-import { type AnswerByModelOptions, createAnswerByModel } from "../tool_server/questions/answer_by_model.ts";
-import { createAnswerByRules } from "../tool_server/questions/answer_by_rules.ts";
-import type { History } from "../tool_server/questions/history.ts";
-import { createSchemaIndex } from "../tool_server/questions/schema/schema_index.ts";
-import type { WatchedCatalogs } from "../tool_server/resources/watched_catalogs.ts";
+import type { Config } from "../../config/mod.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { CompletionProvider } from "../../llm/provider.ts";
+import { createCatalogCache } from "../../postgres/catalog/catalog_cache.ts";
+import { createColumnPatterns, withoutListedValues } from "../../postgres/catalog/private_columns.ts";
+import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
+import type { AnswerQuestion } from "../../tool_server/questions/answer.ts";
+import {
+  type AnswerByModelOptions,
+  createAnswerByModel,
+} from "../../tool_server/questions/answer_by_model.ts";
+import { createAnswerByRules } from "../../tool_server/questions/answer_by_rules.ts";
+import type { History } from "../../tool_server/questions/history.ts";
+import { createSchemaIndex } from "../../tool_server/questions/schema/schema_index.ts";
+import type { WatchedCatalogs } from "../../tool_server/resources/watched_catalogs.ts";
 
 export interface WordsOptions {
   readonly llm: Config["llm"];
