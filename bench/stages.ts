@@ -16,7 +16,7 @@ import { createCheckScheduler } from "../src/postgres/guard/check_scheduler.ts";
 import { createStatementGuard } from "../src/postgres/guard/statement_guard.ts";
 import { createConnectionPools } from "../src/postgres/pool/connection_pools.ts";
 import { jsonRpcReply } from "../src/tool_server/http_replies.ts";
-import { createDatabaseDirectory } from "../src/tool_server/tools/database_directory.ts";
+import { createDatabaseDirectory } from "../src/tool_server/tools/databases/database_directory.ts";
 import { queryDatabase } from "../src/tool_server/tools/query_database.ts";
 import { rowsReply } from "../src/tool_server/tools/rows_reply.ts";
 import { createTestDatabase } from "../tests/support/database.ts";

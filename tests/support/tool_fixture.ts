@@ -7,7 +7,7 @@ import { createStatementGuard, type StatementGuard } from "../../src/postgres/gu
 import {
   createDatabaseDirectory,
   type DatabaseDirectory,
-} from "../../src/tool_server/tools/database_directory.ts";
+} from "../../src/tool_server/tools/databases/database_directory.ts";
 import type { Tool } from "../../src/tool_server/tools/tool.ts";
 import type { TestDatabase } from "./database.ts";
 import { databaseOptions } from "./database_options.ts";

@@ -7,7 +7,8 @@ import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
 import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
 import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
-import { createDatabaseDirectory, listDatabases } from "../../src/tool_server/tools/database_directory.ts";
+import { createDatabaseDirectory } from "../../src/tool_server/tools/databases/database_directory.ts";
+import { listDatabases } from "../../src/tool_server/tools/databases/list_databases.ts";
 import { logout } from "../../src/tool_server/tools/logout.ts";
 import { createRegistry } from "../../src/tool_server/tools/registry.ts";
 

@@ -12,7 +12,7 @@ import {
 import { createAnswerByRules } from "../../tool_server/questions/answer_by_rules.ts";
 import type { History } from "../../tool_server/questions/history.ts";
 import { createSchemaIndex } from "../../tool_server/questions/schema/schema_index.ts";
-import type { WatchedCatalogs } from "../../tool_server/resources/watched_catalogs.ts";
+import type { SchemaChanges } from "../../tool_server/resources/schema_changes.ts";
 
 export interface WordsOptions {
   readonly llm: Config["llm"];
@@ -27,13 +27,13 @@ export interface WordsOptions {
 export function answerQuestions(
   { llm, completion, history, knowledge }: WordsOptions & Pick<AnswerByModelOptions, "knowledge">,
   guard: CheckScheduler,
-  watched: Pick<WatchedCatalogs, "catalogs" | "look">,
+  schemaChanges: Pick<SchemaChanges, "catalogs" | "look">,
   logger: Logger,
 ): Disposable & { readonly answerQuestion: AnswerQuestion } {
   const now = Date.now;
   if (completion === undefined) {
     return {
-      answerQuestion: createAnswerByRules({ schemas: watched.catalogs, knowledge }),
+      answerQuestion: createAnswerByRules({ schemas: schemaChanges.catalogs, knowledge }),
       [Symbol.dispose]() {},
     };
   }
@@ -44,7 +44,7 @@ export function answerQuestions(
     ...(llm.sample_values ? { samples: { excludedColumns: llm.excluded_columns } } : {}),
     now,
     logger,
-    onChange: watched.look,
+    onChange: schemaChanges.look,
   });
   const answerQuestion = createAnswerByModel({
     completion,

@@ -8,8 +8,8 @@ import { setupSemanticSearch } from "../../tool_server/prompts/setup_semantic_se
 import { createCompleteNames } from "../../tool_server/resources/complete_names.ts";
 import { databasesResource, systemInfoResource } from "../../tool_server/resources/database_resources.ts";
 import { schemaResource, tableResource } from "../../tool_server/resources/schema_resources.ts";
-import { createWatchedCatalogs } from "../../tool_server/resources/watched_catalogs.ts";
-import type { DatabaseDirectory } from "../../tool_server/tools/database_directory.ts";
+import { createSchemaChanges } from "../../tool_server/resources/schema_changes.ts";
+import type { DatabaseDirectory } from "../../tool_server/tools/databases/database_directory.ts";
 
 /** The built-in resources and prompts over the databases, and the catalogs that they read from. */
 export function createBuiltinResources({ directory, changes, offers, scopesByTool, logger }: {
@@ -20,13 +20,13 @@ export function createBuiltinResources({ directory, changes, offers, scopesByToo
   readonly scopesByTool: Readonly<Record<string, readonly string[]>>;
   readonly logger: Logger;
 }) {
-  const watched = createWatchedCatalogs({ directory, changes, now: Date.now, logger });
-  const { catalogs } = watched;
+  const schemaChanges = createSchemaChanges({ directory, changes, now: Date.now, logger });
+  const { catalogs } = schemaChanges;
   const completeNames = createCompleteNames({ directory, catalogs });
   const ofSchemas = { directory, completeNames, scopes: scopesByTool["get_schema_info"] };
   const ofDatabases = { directory, scopes: scopesByTool["list_databases"] };
   return {
-    watched,
+    schemaChanges,
     sources: [
       databasesResource(ofDatabases),
       systemInfoResource(ofDatabases),

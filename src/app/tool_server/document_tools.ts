@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../tool_server/content.ts";
 import { documentResources } from "../../tool_server/resources/document_resources.ts";
 import type { ResourceSource } from "../../tool_server/resources/resource.ts";
-import type { DatabaseDirectory } from "../../tool_server/tools/database_directory.ts";
+import type { DatabaseDirectory } from "../../tool_server/tools/databases/database_directory.ts";
 import { askPipeline } from "../../tool_server/tools/documents/ask_pipeline.ts";
 import type { Embedding } from "../../tool_server/tools/documents/embedding.ts";
 import { fetchDocument } from "../../tool_server/tools/documents/fetch.ts";

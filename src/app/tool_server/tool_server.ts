@@ -20,18 +20,18 @@ import { createSqliteHistory, historyFile } from "../../tool_server/questions/sq
 import { createVerifiedAnswers } from "../../tool_server/questions/verified/answer_verified.ts";
 import { createResourceRegistry } from "../../tool_server/resources/resource_registry.ts";
 import { countRows } from "../../tool_server/tools/count_rows.ts";
-import { addressOf } from "../../tool_server/tools/database_address.ts";
+import { addressOf } from "../../tool_server/tools/databases/database_address.ts";
 import {
   databaseMethods,
   listDatabaseConnections,
   selectDatabaseConnection,
-} from "../../tool_server/tools/database_connections.ts";
+} from "../../tool_server/tools/databases/pgedge_databases.ts";
 import {
   createDatabaseDirectory,
   type DirectoryEntry,
-  listDatabases,
-  selectDatabase,
-} from "../../tool_server/tools/database_directory.ts";
+} from "../../tool_server/tools/databases/database_directory.ts";
+import { listDatabases } from "../../tool_server/tools/databases/list_databases.ts";
+import { selectDatabase } from "../../tool_server/tools/databases/select_database.ts";
 import { executeExplain } from "../../tool_server/tools/execute_explain.ts";
 import { findTools } from "../../tool_server/tools/find_tools.ts";
 import { forget } from "../../tool_server/tools/forget.ts";
@@ -109,7 +109,10 @@ export async function createToolServer(options: ToolServerOptions) {
   };
   // the directory looks at the list in each call
   const entries: DirectoryEntry[] = options.databases.map(entryOf);
-  const directory = createDatabaseDirectory(entries, (principal) => builtin.watched.selected(principal));
+  const directory = createDatabaseDirectory(
+    entries,
+    (principal) => builtin.schemaChanges.selected(principal),
+  );
   const changes = createChanges();
   const builtin = createBuiltinResources({ ...options, directory, changes });
   const view = options.offers("resources", "view") ? viewOfTool : undefined;
@@ -123,7 +126,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const tasks = createTasks();
   const { knowledge } = definitions;
   const answerer = words && (await import("./answer_questions.ts"))
-    .answerQuestions({ ...words, knowledge }, guard, builtin.watched, logger);
+    .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, logger);
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
   const care = isCareOffered
@@ -207,7 +210,7 @@ export async function createToolServer(options: ToolServerOptions) {
     replaceDatabases(databases: readonly OpenDatabase[]): readonly Database[] {
       const before = new Set(entries.map(({ database }) => database));
       const listed = accessText(entries);
-      builtin.watched.replacing(() => entries.splice(0, entries.length, ...databases.map(entryOf)));
+      builtin.schemaChanges.replacing(() => entries.splice(0, entries.length, ...databases.map(entryOf)));
       if (accessText(entries) !== listed) changes.publish({ kind: "resources" });
       return entries.map(({ database }) => database).filter((database) => !before.has(database));
     },
@@ -223,7 +226,7 @@ export async function createToolServer(options: ToolServerOptions) {
     async [Symbol.asyncDispose](): Promise<void> {
       await tasks[Symbol.asyncDispose]();
       answerer?.[Symbol.dispose]();
-      builtin.watched[Symbol.dispose]();
+      builtin.schemaChanges[Symbol.dispose]();
       await guard[Symbol.asyncDispose]();
       watchedPools[Symbol.dispose]();
       await pools.close();

@@ -3,7 +3,7 @@ import { type AccessObject, grantedTo } from "../../identity/access_rules.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ResourceDescription, ResourceSource } from "../resources/resource.ts";
-import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import { rowsReply } from "../tools/rows_reply.ts";
 import { statementErrorText } from "../tools/statement_error_text.ts";
 import { dataNotice } from "../tools/tool.ts";

@@ -2,7 +2,7 @@ import type { Changes } from "../changes.ts";
 import type { JsonObject } from "../content.ts";
 import type { Prompt } from "../prompts/prompt.ts";
 import type { Knowledge } from "../questions/prompt_knowledge.ts";
-import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
 import { createCustomResources } from "./custom_resources.ts";
 import type { ReadDefinitions } from "./read_definitions.ts";

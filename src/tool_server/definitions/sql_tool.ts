@@ -2,7 +2,7 @@ import { z } from "zod";
 import { tellElapsed } from "../progress.ts";
 import { rowsReply } from "../tools/rows_reply.ts";
 import type { JsonObject } from "../content.ts";
-import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import { statementErrorReply } from "../tools/statement_error_text.ts";
 import { createTool, type Tool } from "../tools/tool.ts";
 import type { ToolDefinition } from "./tool_definitions.ts";

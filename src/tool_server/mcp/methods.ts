@@ -5,7 +5,7 @@ import type { Changes } from "../changes.ts";
 import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
-import type { databaseMethods } from "../tools/database_connections.ts";
+import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
 import type { ToolCalls } from "./call_tool.ts";
 import { type Page, pageOf } from "./list_pages.ts";
 

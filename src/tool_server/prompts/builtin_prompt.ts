@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import { createFence, type Fence } from "../../text/fence.ts";
 import type { CompleteNames } from "../resources/complete_names.ts";
-import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import type { BuiltinTool } from "../tools/tool_kinds.ts";
 import type { Prompt, PromptArgument } from "./prompt.ts";
 import type { builtinPrompts } from "./prompt_kinds.ts";

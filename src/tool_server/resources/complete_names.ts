@@ -1,7 +1,7 @@
 import type { Catalog } from "../../postgres/catalog/catalog.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import type { CallContext } from "../call_context.ts";
-import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 
 /**
  * All names that begin with a value, upper and lower case not told apart: of `database`s, of `schema`s in the `given` database

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
-import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import { defineResource } from "./builtin_resource.ts";
 import { formatAddress } from "./resource_address.ts";
 

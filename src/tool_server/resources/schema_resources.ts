@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { type Catalog, type CatalogTable, readCatalog } from "../../postgres/catalog/catalog.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import type { CallContext } from "../call_context.ts";
-import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import { tableData } from "../tools/get_schema_info.ts";
 import { dataNotice } from "../tools/tool.ts";
 import { defineResource } from "./builtin_resource.ts";

@@ -4,7 +4,7 @@ import { parseShallowJson } from "../../postgres/read/json_values.ts";
 import { explainStatement } from "../../postgres/read/explain.ts";
 import { createFence } from "../../text/fence.ts";
 import { tellElapsed } from "../progress.ts";
-import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
+import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
 import { statementErrorReply } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
 

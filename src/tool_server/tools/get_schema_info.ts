@@ -5,7 +5,7 @@ import { formatTsv } from "../../text/tsv.ts";
 import { modelLine, modelText } from "../questions/models/models_text.ts";
 import type { SemanticModels, VisibleModel } from "../questions/models/semantic_models.ts";
 import { linkToTable } from "../resources/resource_address.ts";
-import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
+import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 // a larger catalog, asked for without a filter, is answered by its summary

@@ -15,7 +15,7 @@ import {
 import { askForChoice, askModelsQuestion, readUserAnswer, type UserQuestion } from "../questions/ask_user.ts";
 import { isEmptyRequest, looksLikeSql, mayBeWords } from "../questions/sql_or_words.ts";
 import type { VerifiedAnswers } from "../questions/verified/answer_verified.ts";
-import { databaseArgument, type DatabaseDirectory } from "./database_directory.ts";
+import { databaseArgument, type DatabaseDirectory } from "./databases/database_directory.ts";
 import { rowsReply, verifiedText } from "./rows_reply.ts";
 import { statementErrorReply, statementErrorText } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";

@@ -4,7 +4,7 @@ import { createStatementGuard } from "../../../src/postgres/guard/statement_guar
 import { type Change, createChanges } from "../../../src/tool_server/changes.ts";
 import { createOfferedDefinitions } from "../../../src/tool_server/definitions/offered_definitions.ts";
 import { readDefinitions } from "../../../src/tool_server/definitions/read_definitions.ts";
-import { createDatabaseDirectory } from "../../../src/tool_server/tools/database_directory.ts";
+import { createDatabaseDirectory } from "../../../src/tool_server/tools/databases/database_directory.ts";
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 
 async function setUp(

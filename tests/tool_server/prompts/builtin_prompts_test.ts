@@ -40,7 +40,7 @@ async function createPromptFixture(
       return message?.content.type === "text" ? message.content.text : "";
     },
     async [Symbol.asyncDispose]() {
-      builtin.watched[Symbol.dispose]();
+      builtin.schemaChanges[Symbol.dispose]();
       await fixture[Symbol.asyncDispose]();
     },
   };

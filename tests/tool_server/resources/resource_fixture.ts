@@ -8,8 +8,8 @@ import {
 } from "../../../src/tool_server/resources/database_resources.ts";
 import { createResourceRegistry } from "../../../src/tool_server/resources/resource_registry.ts";
 import { schemaResource, tableResource } from "../../../src/tool_server/resources/schema_resources.ts";
-import { createWatchedCatalogs } from "../../../src/tool_server/resources/watched_catalogs.ts";
-import type { DatabaseDirectory } from "../../../src/tool_server/tools/database_directory.ts";
+import { createSchemaChanges } from "../../../src/tool_server/resources/schema_changes.ts";
+import type { DatabaseDirectory } from "../../../src/tool_server/tools/databases/database_directory.ts";
 
 export const local: Principal = { kind: "local" };
 export const user = (username: string, scopes?: readonly string[]): Principal => ({
@@ -32,14 +32,14 @@ export function createResourceFixture(
 ) {
   const clock = { now: 0 };
   const changes = createChanges();
-  const watched = createWatchedCatalogs({
+  const schemaChanges = createSchemaChanges({
     directory,
     changes,
     now: () => clock.now,
     logger: silentLogger,
     lookEveryMs,
   });
-  const { catalogs } = watched;
+  const { catalogs } = schemaChanges;
   const completeNames = createCompleteNames({ directory, catalogs });
   const registry = createResourceRegistry([
     databasesResource({ directory }),
@@ -50,7 +50,7 @@ export function createResourceFixture(
   return {
     clock,
     changes,
-    watched,
+    schemaChanges,
     registry,
     completeNames,
     /** What a resource of JSON holds. */
@@ -58,6 +58,6 @@ export function createResourceFixture(
       const { contents } = await registry.read(uri, contextOf(principal));
       return JSON.parse(contents[0]?.text ?? "");
     },
-    [Symbol.dispose]: watched[Symbol.dispose],
+    [Symbol.dispose]: schemaChanges[Symbol.dispose],
   };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { getSchemaInfo } from "../../../src/tool_server/tools/get_schema_info.ts";
-import { listDatabases } from "../../../src/tool_server/tools/database_directory.ts";
+import { listDatabases } from "../../../src/tool_server/tools/databases/list_databases.ts";
 import { readResource } from "../../../src/tool_server/tools/read_resource.ts";
 import type { Tool } from "../../../src/tool_server/tools/tool.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { countRows } from "../../../src/tool_server/tools/count_rows.ts";
 import { executeExplain } from "../../../src/tool_server/tools/execute_explain.ts";
 import { getSchemaInfo } from "../../../src/tool_server/tools/get_schema_info.ts";
-import { listDatabases } from "../../../src/tool_server/tools/database_directory.ts";
+import { listDatabases } from "../../../src/tool_server/tools/databases/list_databases.ts";
 import { queryDatabase } from "../../../src/tool_server/tools/query_database.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { callTool, createToolFixture } from "../../support/tool_fixture.ts";

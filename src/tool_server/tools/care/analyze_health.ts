@@ -2,7 +2,7 @@ import { z } from "zod";
 import { quoteIfNeeded } from "../../../postgres/sql_text.ts";
 import { createFence } from "../../../text/fence.ts";
 import { formatTsv } from "../../../text/tsv.ts";
-import { databaseArgument, type DatabaseDirectory } from "../database_directory.ts";
+import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { readFacts } from "./server_facts.ts";
 import { blockingCheck, longTransactionsCheck } from "./health/activity_checks.ts";

@@ -7,7 +7,7 @@ import { createFence } from "../../../text/fence.ts";
 import { formatTsv } from "../../../text/tsv.ts";
 import { sizeText } from "../../../core/size_text.ts";
 import type { CallContext } from "../../call_context.ts";
-import { databaseArgument, type DatabaseDirectory } from "../database_directory.ts";
+import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { objectName, percent, some } from "./health/health_check.ts";
 import { type Candidate, findCandidates, type WeighedUse } from "./indexes/candidates.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { quoteIfNeeded } from "../../../postgres/sql_text.ts";
 import { createFence } from "../../../text/fence.ts";
 import { formatTsv } from "../../../text/tsv.ts";
-import { databaseArgument, type DatabaseDirectory } from "../database_directory.ts";
+import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { shownStatement } from "./shown_statement.ts";
 import { readStatementStatistics, statementOrders, type StatementsRead } from "./statement_statistics.ts";

@@ -4,7 +4,7 @@ import type { createTableSearch } from "../../../rag_server/mod.ts";
 import { createFence } from "../../../text/fence.ts";
 import { countTokens } from "../../../text/token_count.ts";
 import type { CallContext } from "../../call_context.ts";
-import { databaseArgument, type DatabaseDirectory } from "../database_directory.ts";
+import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { diversePassages } from "./diverse_passages.ts";
 import { questionArgument } from "./document_arguments.ts";

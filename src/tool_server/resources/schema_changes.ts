@@ -10,10 +10,10 @@ import {
 import { tableKey } from "../../postgres/catalog/sample_values.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Changes, ResourceSubscriber } from "../changes.ts";
-import type { DatabaseDirectory } from "../tools/database_directory.ts";
+import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import { formatAddress, parseAddress, type ResourceAddress } from "./resource_address.ts";
 
-export interface WatchedCatalogs extends Disposable {
+export interface SchemaChanges extends Disposable {
   /** One for all readers of catalogs; each change that it sees is told to those who asked for the resource. */
   readonly catalogs: CatalogCache<{ readonly catalog: Catalog }>;
   /** For whoever saw elsewhere that a catalog has changed: looks at once, where anybody asked for it. */
@@ -24,7 +24,7 @@ export interface WatchedCatalogs extends Disposable {
   selected(principal: Principal): void;
 }
 
-export interface WatchedCatalogsOptions {
+export interface SchemaChangesOptions {
   readonly directory: DatabaseDirectory;
   readonly changes: Changes;
   readonly now: () => number;
@@ -47,7 +47,7 @@ interface Reader {
  * changed as their own rights show it, so nobody learns of what is hidden from them. Databases are looked at only while
  * somebody asks.
  */
-export function createWatchedCatalogs(options: WatchedCatalogsOptions): WatchedCatalogs {
+export function createSchemaChanges(options: SchemaChangesOptions): SchemaChanges {
   const { directory, changes, now, logger, lookEveryMs = 30_000 } = options;
   const closed = new AbortController();
   const catalogs = createCatalogCache({

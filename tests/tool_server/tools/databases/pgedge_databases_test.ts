@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import type { Principal } from "../../../src/core/principal.ts";
-import type { Database } from "../../../src/postgres/database.ts";
-import { addressOf } from "../../../src/tool_server/tools/database_address.ts";
+import type { Principal } from "../../../../src/core/principal.ts";
+import type { Database } from "../../../../src/postgres/database.ts";
+import { addressOf } from "../../../../src/tool_server/tools/databases/database_address.ts";
 import {
   databaseMethods,
   listDatabaseConnections,
   selectDatabaseConnection,
-} from "../../../src/tool_server/tools/database_connections.ts";
-import { createDatabaseDirectory, listDatabases } from "../../../src/tool_server/tools/database_directory.ts";
-import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
-import { databaseOptions } from "../../support/database_options.ts";
-import { serveMcp } from "../../support/mcp_endpoint.ts";
-import { callTool } from "../../support/tool_fixture.ts";
+} from "../../../../src/tool_server/tools/databases/pgedge_databases.ts";
+import { createDatabaseDirectory } from "../../../../src/tool_server/tools/databases/database_directory.ts";
+import { listDatabases } from "../../../../src/tool_server/tools/databases/list_databases.ts";
+import { createRegistry } from "../../../../src/tool_server/tools/registry.ts";
+import { databaseOptions } from "../../../support/database_options.ts";
+import { serveMcp } from "../../../support/mcp_endpoint.ts";
+import { callTool } from "../../../support/tool_fixture.ts";
 
 const unused = () => Promise.reject(new Error("no statement is run here"));
 const database = (name: string, ping: Database["ping"] = () => Promise.resolve()): Database => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
-import { createDatabaseDirectory } from "../../../src/tool_server/tools/database_directory.ts";
+import { createDatabaseDirectory } from "../../../src/tool_server/tools/databases/database_directory.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { createCatalogFixture } from "../../postgres/catalog/catalog_fixture.ts";
@@ -23,7 +23,7 @@ function subscribe({ changes }: Pick<Fixture, "changes">, principal: Principal, 
 /** Until what was changed has been told to somebody who asked for all of it. */
 async function afterNext(fixture: WatchedFixture, witness: { told: string[] }): Promise<void> {
   fixture.clock.now += 2_000;
-  await fixture.watched.catalogs.get(fixture.database, contextOf(local));
+  await fixture.schemaChanges.catalogs.get(fixture.database, contextOf(local));
   await waitUntil("the change is told", () => witness.told.length > 0);
 }
 
@@ -56,7 +56,7 @@ testWithPostgres(
       "other:x",
     ]);
     const schema = subscribe(fixture, local, ["pg://main/schema"]);
-    await fixture.watched.catalogs.get(fixture.database, contextOf(local));
+    await fixture.schemaChanges.catalogs.get(fixture.database, contextOf(local));
     await database.query(
       "ALTER TABLE a ADD name text; DROP TABLE b; CREATE TABLE d (id int); INSERT INTO c VALUES (1); ANALYZE c",
     );
@@ -68,7 +68,7 @@ testWithPostgres(
     // statistics are no change
     await database.query("ANALYZE");
     fixture.clock.now += 40 * 60_000;
-    await fixture.watched.catalogs.get(fixture.database, contextOf(local));
+    await fixture.schemaChanges.catalogs.get(fixture.database, contextOf(local));
     tables.end();
     await database.query("DROP TABLE a");
     await afterNext(fixture, schema);
@@ -91,10 +91,10 @@ testWithPostgres("nobody is told of what is hidden from them", async () => {
   const uris = ["pg://main/public/closed", "pg://main/schema", "pg://hers/schema", "pg://none/schema"];
   const ofAlice = subscribe(fixture, user(alice), uris);
   const ofBob = subscribe(fixture, user(bob), uris);
-  for (const name of [alice, bob]) await fixture.watched.catalogs.get(personal, contextOf(user(name)));
+  for (const name of [alice, bob]) await fixture.schemaChanges.catalogs.get(personal, contextOf(user(name)));
   await catalog.admin.query("ALTER TABLE closed ADD more int");
   fixture.clock.now += 2_000;
-  for (const name of [bob, alice]) await fixture.watched.catalogs.get(personal, contextOf(user(name)));
+  for (const name of [bob, alice]) await fixture.schemaChanges.catalogs.get(personal, contextOf(user(name)));
   await waitUntil("Alice is told", () => ofAlice.told.length > 0);
   assert.deepEqual(ofAlice.told, ["pg://main/public/closed", "pg://main/schema", "pg://hers/schema"]);
   assert.deepEqual(ofBob.told, []);
@@ -116,7 +116,7 @@ testWithPostgres("databases are looked at only while somebody asks for what is i
   assert.equal(await reads(), 0);
   const { told, end } = subscribe(fixture, local, ["pg://main/public/a"]);
   await waitUntil("the first look", async () => await reads() === 1);
-  await fixture.watched.catalogs.get(tools.directory.resolve(local, "main"), contextOf(local));
+  await fixture.schemaChanges.catalogs.get(tools.directory.resolve(local, "main"), contextOf(local));
   await database.query("ALTER TABLE a ADD name text");
   fixture.clock.now += 2_000;
   await waitUntil("the timer's look", () => told.length > 0);
@@ -147,7 +147,7 @@ testWithPostgres(
         "pg://databases",
       ),
     );
-    fixture.watched.replacing(() => {
+    fixture.schemaChanges.replacing(() => {
       const [kept = entry("kept")] = entries;
       entries.splice(0, entries.length, kept, entry("replaced"), entry("added"), entry("hidden", ["alice"]));
     });
@@ -167,6 +167,6 @@ testWithPostgres("whoever selects another database is told, and nobody else", as
   const [alice, bob] = [user("alice"), user("bob")].map((each) =>
     subscribe(fixture, each, ["pg://system_info", "pg://databases"])
   );
-  fixture.watched.selected(user("alice"));
+  fixture.schemaChanges.selected(user("alice"));
   assert.deepEqual([alice?.told, bob?.told], [["pg://databases", "pg://system_info"], []]);
 });

@@ -1,4 +1,4 @@
-import type { DatabaseOptions } from "../../postgres/database_options.ts";
+import type { DatabaseOptions } from "../../../postgres/database_options.ts";
 
 /** Where a database is, in the words of pgEdge's server, which shows it to those who may use the database. */
 export interface DatabaseAddress {
