@@ -16,9 +16,7 @@ const differences: Readonly<Record<string, string>> = {
     "exactly 7 tools, generate_embedding without a provider among them; Postern lists more, and those that can work",
   "TestMCPServerIntegration/CallGetSchemaInfo":
     "sentences of theirs in an empty database; Postern says in its own that there is no table",
-  "TestHTTPModeIntegration/ListTools": "exactly 7 tools",
   "TestHTTPModeIntegration/ListResources": "exactly 1 resource; Postern has those of schemas too",
-  "TestHTTPSModeIntegration/ListTools": "exactly 7 tools",
 };
 
 const [checkout, executable] = Deno.args;
