@@ -1,41 +1,93 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { type Everything, useEverything } from "../../clients/use_everything.ts";
 import { runClientProgram } from "../../support/client_programs.ts";
-import { databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
-import { createTestDatabase, testWithPgvector } from "../../support/database.ts";
-import { commandLine } from "../../support/server_process.ts";
+import { testWithPgvector } from "../../support/database.ts";
+import { commandLine, startServer } from "../../support/server_process.ts";
+import { createDocumentFolder } from "../documents/document_servers.ts";
 
-const query = "SELECT count(*) FROM orders";
+const query = "SELECT count(*) FROM pages";
 const toolArguments: Record<string, Record<string, unknown>> = {
   query_database: { query },
-  get_schema_info: { schema_name: "public", table_name: "orders" },
-  count_rows: { table: "orders" },
+  get_schema_info: { schema_name: "public", table_name: "pages" },
+  count_rows: { table: "pages" },
   execute_explain: { query },
   list_databases: {},
-  select_database: { name: "main" },
+  select_database: { name: "shop" },
+  read_resource: { uri: "pg://databases" },
+  search: { query: "annual leave" },
+  fetch: { id: "handbook/1-1" },
+  ask_pipeline: { pipeline: "handbook", question: "How many days of leave are there?" },
+  search_knowledgebase: { query: "annual leave" },
+  similarity_search: { table_name: "pages", query_text: "annual leave" },
+  generate_embedding: { text: "annual leave" },
+  find_tools: { query: "rows" },
+  analyze_health: {},
+  recommend_indexes: { statements: [query] },
+  pages_of_year: { year: 2026 },
 };
 
-const createOrders =
-  "CREATE TABLE orders (id int PRIMARY KEY, item text); INSERT INTO orders VALUES (1, 'tea')";
+const definitions = `
+tools:
+  - name: pages_of_year
+    description: Pages of a year.
+    type: sql
+    sql: SELECT id FROM pages WHERE year = $1
+    input_schema: { type: object, properties: { year: { type: integer } }, required: [year] }
+    database: shop
+prompts:
+  - name: greet
+    arguments: [{ name: who, required: true }]
+    messages: [{ role: user, content: { type: text, text: "Greet {{who}}." } }]
+resources:
+  - { uri: "custom://note", name: note, type: static, data: "A note." }
+`;
 
+/** A server with all that it can offer, but for what needs an extension of PostgreSQL's or a model. */
 async function startEverything() {
-  const database = await createTestDatabase();
-  await database.query(createOrders);
-  const running = await startConfiguredServer(`databases: [${databaseEntry("main", database.name)}]`);
+  await using opening = new AsyncDisposableStack();
+  const embedding = { provider: "openai", model: "e", openai_api_key: "k" };
+  const fixture = opening.use(await createDocumentFolder());
+  const { folder } = fixture;
+  const more = {
+    embedding: { ...embedding, openai_base_url: fixture.openai.url },
+    knowledgebase: { pipeline: "handbook" },
+    custom_definitions_path: "definitions.yaml",
+    builtins: { tools: { find_tools: true, analyze_health: true, recommend_indexes: true } },
+  };
+  const config = JSON.parse(await Deno.readTextFile(folder.configFile));
+  await folder.write(JSON.stringify({ ...config, ...more }));
+  await Deno.writeTextFile(join(folder.path, "definitions.yaml"), definitions);
+  const { token } = await folder.addToken();
+  const server = opening.use(
+    await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]),
+  );
+  const stack = opening.move();
   return {
-    ...running,
-    url: `${running.server.url}/mcp/v1`,
-    async [Symbol.asyncDispose]() {
-      await running[Symbol.asyncDispose]();
-      await database[Symbol.asyncDispose]();
-    },
+    url: `${server.url}/mcp/v1`,
+    token,
+    overStdio: commandLine(["-config", folder.configFile]),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-function checkUsed(used: Everything): void {
-  assert.deepEqual(used.tools.toSorted(), Object.keys(toolArguments).toSorted());
+function checkUsed({ tools, resources, templates, prompts }: Everything): void {
+  assert.deepEqual(tools.toSorted(), Object.keys(toolArguments).toSorted());
+  for (const uri of ["pg://system_info", "pg://databases", "custom://note"]) {
+    assert.ok(resources.includes(uri), uri);
+  }
+  assert.ok(templates.includes("pg://{database}/schema"), templates.join(" "));
+  assert.ok(templates.includes("pg://{database}/{schema}/{table}"), templates.join(" "));
+  assert.ok(templates.includes("postern://pipelines/{name}/{id}"), templates.join(" "));
+  assert.deepEqual(prompts.toSorted(), [
+    "design-schema",
+    "diagnose-query-issue",
+    "explore-database",
+    "greet",
+    "setup-semantic-search",
+  ]);
 }
 
 testWithPgvector("the official SDK uses all that there is, over HTTP and stdio", async () => {
@@ -43,10 +95,7 @@ testWithPgvector("the official SDK uses all that there is, over HTTP and stdio",
   const overHttp = new StreamableHTTPClientTransport(new URL(running.url), {
     requestInit: { headers: { authorization: `Bearer ${running.token}` } },
   });
-  const overStdio = new StdioClientTransport({
-    ...commandLine(["-config", running.folder.configFile]),
-    stderr: "ignore",
-  });
+  const overStdio = new StdioClientTransport({ ...running.overStdio, stderr: "ignore" });
   for (const transport of [overHttp, overStdio]) {
     const client = new Client({ name: "test", version: "2" });
     await client.connect(transport);
@@ -60,7 +109,7 @@ testWithPgvector(
   async () => {
     await using running = await startEverything();
     const env = { TOOL_ARGUMENTS: JSON.stringify(toolArguments) };
-    const { command, args } = commandLine(["-config", running.folder.configFile]);
+    const { command, args } = running.overStdio;
     const script = "tests/clients/sdk_v1.ts";
     const printed = await Promise.all([
       runClientProgram(script, { env: { ...env, POSTERN_URL: running.url, POSTERN_TOKEN: running.token } }),
@@ -72,7 +121,7 @@ testWithPgvector(
 
 testWithPgvector("MCP Inspector's command line lists and calls, over HTTP and stdio", async () => {
   await using running = await startEverything();
-  const { command, args } = commandLine(["-config", running.folder.configFile]);
+  const { command, args } = running.overStdio;
   const overHttp = [running.url, "--transport", "http", "--header", `Authorization: Bearer ${running.token}`];
   for (const server of [overHttp, [command, ...args]]) {
     const inspect = async (...what: string[]) => {
@@ -82,7 +131,10 @@ testWithPgvector("MCP Inspector's command line lists and calls, over HTTP and st
       return JSON.parse(printed);
     };
     const { tools } = await inspect("tools/list");
-    assert.ok(tools.some(({ name }: { name: string }) => name === "query_database"));
+    assert.deepEqual(
+      tools.map(({ name }: { name: string }) => name).toSorted(),
+      Object.keys(toolArguments).toSorted(),
+    );
     const called = await inspect(
       "tools/call",
       "--tool-name",
@@ -90,9 +142,12 @@ testWithPgvector("MCP Inspector's command line lists and calls, over HTTP and st
       "--tool-arg",
       `query=${query}`,
     );
-    assert.deepEqual(called.structuredContent.rows, [[1]]);
-    for (const list of ["resources", "prompts"]) {
-      assert.ok(Array.isArray((await inspect(`${list}/list`))[list]));
-    }
+    assert.deepEqual(called.structuredContent.rows, [[7]]);
+    const { resources } = await inspect("resources/list");
+    assert.ok(resources.some(({ uri }: { uri: string }) => uri === "custom://note"));
+    const read = await inspect("resources/read", "--uri", "custom://note");
+    assert.match(JSON.stringify(read), /A note\./);
+    const { prompts } = await inspect("prompts/list");
+    assert.ok(prompts.some(({ name }: { name: string }) => name === "greet"));
   }
 });

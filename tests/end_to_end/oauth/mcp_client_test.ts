@@ -8,11 +8,22 @@ import {
   type OAuthTokens,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
+import { useEverything } from "../../clients/use_everything.ts";
 import { administer, password } from "../../support/accounts.ts";
 import { testWithChromium } from "../../support/chromium.ts";
 import { databaseEntry } from "../../support/configured_server.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
 import { createFormBrowser, type OauthServer, startOauthServer } from "../../support/oauth_server.ts";
+
+const toolArguments = {
+  query_database: { query: "SELECT 1" },
+  get_schema_info: {},
+  count_rows: { table: "pg_class", schema: "pg_catalog" },
+  execute_explain: { query: "SELECT 1" },
+  list_databases: {},
+  select_database: { name: "main" },
+  read_resource: { uri: "pg://system_info" },
+};
 
 /** Where the official client waits for its code, and the code once it has come. */
 function waitForCode() {
@@ -87,6 +98,9 @@ async function drive(oauth: OauthServer, open: (url: URL) => Promise<void>): Pro
   };
   const first = await connect();
   await call(first);
+  const used = await useEverything(first, toolArguments);
+  assert.deepEqual(used.tools.toSorted(), Object.keys(toolArguments).toSorted());
+  assert.ok(used.resources.length > 0 && used.templates.length > 0 && used.prompts.length > 0);
   await first.close();
 
   // an access token that has expired: the client refreshes by itself
