@@ -3,7 +3,7 @@ import type { Fault } from "../../core/document/file_fault.ts";
 import type { PromptContent } from "../content.ts";
 import type { Prompt, PromptMessage } from "../prompts/prompt.ts";
 import { builtinPrompts } from "../prompts/prompt_kinds.ts";
-import { faultAt, readEntries, repeatedNames, type Section } from "./section.ts";
+import { faultAt, readEntries, repeatedNames, type Section } from "./sections.ts";
 import { availableToUsers, prose } from "./tool_definitions.ts";
 
 const content = z.discriminatedUnion("type", [

@@ -5,9 +5,9 @@ import type { DefinitionChecks } from "./check_sql.ts";
 import { readModels, type SemanticModel } from "../questions/models/read_models.ts";
 import { readQuestions } from "../questions/verified/read_questions.ts";
 import type { VerifiedQuestion } from "../questions/verified/verified_questions.ts";
-import { loadDefinitions } from "./load_definitions.ts";
 import { readPrompts } from "./prompt_definitions.ts";
 import { readResources, type ResourceDefinition } from "./resource_definitions.ts";
+import { readSections } from "./sections.ts";
 import { readTools, type ToolDefinition } from "./tool_definitions.ts";
 
 /** What a definitions file defines, without what has a fault. */
@@ -29,7 +29,7 @@ export async function readDefinitions(
   text: string,
   checks: DefinitionChecks,
 ): Promise<{ definitions?: ReadDefinitions; faults: Fault[] }> {
-  const { definitions: sections, faults } = await loadDefinitions(text);
+  const { sections, faults } = await readSections(text);
   if (sections === undefined) return { faults };
   const { tools, faults: toolFaults } = await readTools(sections.tools, checks);
   const { prompts, faults: promptFaults } = readPrompts(sections.prompts);

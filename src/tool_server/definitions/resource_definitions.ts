@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Fault } from "../../core/document/file_fault.ts";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
-import { faultAt, readEntries, repeatedNames, type Section } from "./section.ts";
+import { faultAt, readEntries, repeatedNames, type Section } from "./sections.ts";
 import { availableToUsers, maxRows, statement } from "./tool_definitions.ts";
 
 const described = {

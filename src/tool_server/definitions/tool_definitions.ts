@@ -4,7 +4,7 @@ import { isMap, type SettingPath } from "../../core/document/value_tree.ts";
 import { builtinTools } from "../tools/tool_kinds.ts";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "./check_sql.ts";
 import { readInputSchema, type ToolInput } from "./input_schema.ts";
-import { faultAt, readEntries, repeatedNames, type Section } from "./section.ts";
+import { faultAt, readEntries, repeatedNames, type Section } from "./sections.ts";
 
 /** A tool that runs one statement. */
 export interface ToolDefinition {

@@ -3,7 +3,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
 import { countTokens } from "../../../src/text/token_count.ts";
-import { loadDefinitions } from "../../../src/tool_server/definitions/load_definitions.ts";
+import { readSections } from "../../../src/tool_server/definitions/sections.ts";
 import { readModels } from "../../../src/tool_server/questions/models/read_models.ts";
 import { createSemanticModels } from "../../../src/tool_server/questions/models/semantic_models.ts";
 import { type Knowledge, promptKnowledge } from "../../../src/tool_server/questions/prompt_knowledge.ts";
@@ -12,15 +12,15 @@ import { createVerifiedQuestions } from "../../../src/tool_server/questions/veri
 import { buildCatalog } from "./build_catalog.ts";
 
 async function knowledgeOf(yaml: string): Promise<Knowledge> {
-  const { definitions } = await loadDefinitions(yaml);
-  assert.ok(definitions);
+  const { sections } = await readSections(yaml);
+  assert.ok(sections);
   const checks = {
     guard: await createStatementGuard(),
     signal: new AbortController().signal,
     databases: ["shop"],
   };
-  const { questions, faults } = await readQuestions(definitions.questions, checks);
-  const read = await readModels(definitions.models, checks);
+  const { questions, faults } = await readQuestions(sections.questions, checks);
+  const read = await readModels(sections.models, checks);
   assert.deepEqual([...faults, ...read.faults], []);
   const verified = createVerifiedQuestions(questions);
   const models = createSemanticModels(read.models, { logger: silentLogger });

@@ -4,7 +4,7 @@ import type { SettingPath } from "../../../core/document/value_tree.ts";
 import type { StatementNames } from "../../../postgres/guard/statement_names.ts";
 import { placeOf } from "../../../postgres/read/statement_error.ts";
 import { type DefinitionChecks, whyNoDatabase } from "../../definitions/check_sql.ts";
-import { faultAt, readEntries, type Section } from "../../definitions/section.ts";
+import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
 
 const name = z.string().regex(
   /^[\p{L}_][\p{L}\p{N}_ ]*$/u,

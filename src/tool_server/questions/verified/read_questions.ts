@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Fault } from "../../../core/document/file_fault.ts";
 import type { SettingPath } from "../../../core/document/value_tree.ts";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "../../definitions/check_sql.ts";
-import { faultAt, readEntries, type Section } from "../../definitions/section.ts";
+import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
 import { tokenise } from "../rules/request_tokens.ts";
 import { argumentTypes, valueWords } from "./argument_values.ts";
 import { compilePhrasing, placeholder } from "./phrasing.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../../src/core/logger.ts";
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
-import { loadDefinitions } from "../../../../src/tool_server/definitions/load_definitions.ts";
+import { readSections } from "../../../../src/tool_server/definitions/sections.ts";
 import { readModels } from "../../../../src/tool_server/questions/models/read_models.ts";
 import { createSemanticModels } from "../../../../src/tool_server/questions/models/semantic_models.ts";
 import type { Knowledge } from "../../../../src/tool_server/questions/prompt_knowledge.ts";
@@ -17,10 +17,10 @@ export async function judgedKnowledge(): Promise<Knowledge> {
   };
   const read = await Promise.all(checks.databases.map(async (database) => {
     const text = await Deno.readTextFile(new URL(`verified_${database}.yaml`, import.meta.url));
-    const { definitions, faults } = await loadDefinitions(text);
-    assert.ok(definitions && faults.length === 0, JSON.stringify(faults));
-    const { questions, faults: questionFaults } = await readQuestions(definitions.questions, checks);
-    const { models, faults: modelFaults } = await readModels(definitions.models, checks);
+    const { sections, faults } = await readSections(text);
+    assert.ok(sections && faults.length === 0, JSON.stringify(faults));
+    const { questions, faults: questionFaults } = await readQuestions(sections.questions, checks);
+    const { models, faults: modelFaults } = await readModels(sections.models, checks);
     assert.deepEqual([...questionFaults, ...modelFaults], []);
     return { questions, models };
   }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../../../src/core/logger.ts";
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
-import { loadDefinitions } from "../../../../src/tool_server/definitions/load_definitions.ts";
+import { readSections } from "../../../../src/tool_server/definitions/sections.ts";
 import { modelText } from "../../../../src/tool_server/questions/models/models_text.ts";
 import { readModels } from "../../../../src/tool_server/questions/models/read_models.ts";
 import {
@@ -14,9 +14,9 @@ import { buildCatalog } from "../build_catalog.ts";
 const guard = await createStatementGuard();
 
 async function read(text: string) {
-  const { definitions, faults } = await loadDefinitions(text);
-  assert.ok(definitions && faults.length === 0, JSON.stringify(faults));
-  return await readModels(definitions.models, {
+  const { sections, faults } = await readSections(text);
+  assert.ok(sections && faults.length === 0, JSON.stringify(faults));
+  return await readModels(sections.models, {
     guard,
     signal: new AbortController().signal,
     databases: ["shop"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
-import { loadDefinitions } from "../../../../src/tool_server/definitions/load_definitions.ts";
+import { readSections } from "../../../../src/tool_server/definitions/sections.ts";
 import { readModels } from "../../../../src/tool_server/questions/models/read_models.ts";
 import { createVerifiedQuestions } from "../../../../src/tool_server/questions/verified/verified_questions.ts";
 import { readQuestions } from "../../../../src/tool_server/questions/verified/read_questions.ts";
@@ -12,9 +12,9 @@ const checks = {
 };
 
 async function read(text: string) {
-  const { definitions, faults } = await loadDefinitions(text);
-  assert.ok(definitions && faults.length === 0);
-  return await readQuestions(definitions.questions, checks);
+  const { sections, faults } = await readSections(text);
+  assert.ok(sections && faults.length === 0);
+  return await readQuestions(sections.questions, checks);
 }
 
 Deno.test("readQuestions() reads a question with its arguments and who may ask it", async () => {
@@ -125,8 +125,8 @@ Deno.test("the example of docs/definitions.md loads without a fault, and its que
   const values = (text: string) => match(text, "shop", { kind: "local" })?.values;
   assert.deepEqual(values("how many clients do we have in france"), ["FR"]);
   assert.deepEqual(values("Show me the top products by revenue"), ["10"]);
-  const { definitions } = await loadDefinitions(example);
-  assert.ok(definitions);
-  const { models, faults: modelFaults } = await readModels(definitions.models, checks);
+  const { sections } = await readSections(example);
+  assert.ok(sections);
+  const { models, faults: modelFaults } = await readModels(sections.models, checks);
   assert.deepEqual([models.map(({ name }) => name), modelFaults], [["customer", "order"], []]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../../src/core/principal.ts";
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
-import { loadDefinitions } from "../../../../src/tool_server/definitions/load_definitions.ts";
+import { readSections } from "../../../../src/tool_server/definitions/sections.ts";
 import { readQuestions } from "../../../../src/tool_server/questions/verified/read_questions.ts";
 import { createVerifiedQuestions } from "../../../../src/tool_server/questions/verified/verified_questions.ts";
 
@@ -10,9 +10,9 @@ const local = { kind: "local" } as const;
 const token: Principal = { kind: "token", id: "a" };
 
 async function questionsOf(yaml: string) {
-  const { definitions } = await loadDefinitions(`questions:\n${yaml}`);
-  assert.ok(definitions);
-  const { questions, faults } = await readQuestions(definitions.questions, {
+  const { sections } = await readSections(`questions:\n${yaml}`);
+  assert.ok(sections);
+  const { questions, faults } = await readQuestions(sections.questions, {
     guard,
     signal: new AbortController().signal,
     databases: ["shop", "crm"],

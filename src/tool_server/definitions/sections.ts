@@ -4,6 +4,46 @@ import { nearestName } from "../../core/document/near_name.ts";
 import type { PlaceOf } from "../../core/document/place.ts";
 import { formatPath, isMap, type SettingPath, valueAt } from "../../core/document/value_tree.ts";
 
+/** What a definitions file holds (`custom_definitions_path`): one list for each kind of definition. */
+export type Sections = Readonly<Record<SectionName, Section>>;
+
+const sectionNames = ["tools", "prompts", "resources", "questions", "models"] as const;
+type SectionName = typeof sectionNames[number];
+
+/**
+ * Reads the text of a definitions file, YAML or JSON. Without `sections` the text cannot be relied on at all; a fault within
+ * one leaves the others as they are.
+ */
+export async function readSections(text: string): Promise<{ sections?: Sections; faults: Fault[] }> {
+  const { readYamlDocument } = await import("../../core/document/yaml_document.ts");
+  const { document, faults } = readYamlDocument(text);
+  if (document === undefined) return { faults };
+  const { tree, place } = document;
+  const section = (name: SectionName): Section => ({ name, value: tree[name], place });
+  const unknown = Object.keys(isMap(tree) ? tree : {}).filter((key) =>
+    !sectionNames.some((name) => name === key)
+  );
+  return {
+    sections: {
+      tools: section("tools"),
+      prompts: section("prompts"),
+      resources: section("resources"),
+      questions: section("questions"),
+      models: section("models"),
+    },
+    faults: [
+      ...faults,
+      ...unknown.map((key) => {
+        const suggestion = nearestName(key, sectionNames);
+        return {
+          ...faultAt({ place }, [key], `unknown key; expected ${sectionNames.join(", ")}`, "key"),
+          ...(suggestion === undefined ? {} : { suggestion }),
+        };
+      }),
+    ],
+  };
+}
+
 /** One of the lists of a definitions file, as it was read. */
 export interface Section {
   readonly name: string;

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { faultText } from "../../../src/core/document/file_fault.ts";
-import { loadDefinitions } from "../../../src/tool_server/definitions/load_definitions.ts";
-import { readEntries } from "../../../src/tool_server/definitions/section.ts";
+import { readEntries, readSections } from "../../../src/tool_server/definitions/sections.ts";
 
 const entry = z.strictObject({
   name: z.string(),
@@ -10,15 +9,15 @@ const entry = z.strictObject({
   often: z.boolean().optional(),
 });
 
-Deno.test("loadDefinitions() hands over each part with the places of what is in it", async () => {
-  const { definitions, faults } = await loadDefinitions(
+Deno.test("readSections() hands over each part with the places of what is in it", async () => {
+  const { sections, faults } = await readSections(
     "questions:\n  - name: one\n  - name: 2\n    nota: x\n  - often: yes\nprompt: []\n",
   );
   assert.deepEqual(faults.map((fault) => faultText(fault)), [
     'line 6, column 1: prompt: unknown key; expected tools, prompts, resources, questions, models; did you mean "prompts"?',
   ]);
-  assert.ok(definitions);
-  const read = readEntries(definitions.questions, entry);
+  assert.ok(sections);
+  const read = readEntries(sections.questions, entry);
   assert.deepEqual(read.entries, [{ value: { name: "one" }, path: ["questions", 0] }]);
   assert.deepEqual(read.faults.map((fault) => faultText(fault)), [
     "line 3, column 11: questions[1].name: expected a text",
@@ -26,21 +25,21 @@ Deno.test("loadDefinitions() hands over each part with the places of what is in 
     "line 5, column 5: questions[2].name: is required",
     "line 5, column 12: questions[2].often: expected true or false",
   ]);
-  assert.deepEqual(readEntries(definitions.models, entry), { entries: [], faults: [] });
+  assert.deepEqual(readEntries(sections.models, entry), { entries: [], faults: [] });
 });
 
-Deno.test("loadDefinitions() reads JSON too", async () => {
-  const { definitions, faults } = await loadDefinitions('{\n  "models": [{"name": "one"}]\n}');
+Deno.test("readSections() reads JSON too", async () => {
+  const { sections, faults } = await readSections('{\n  "models": [{"name": "one"}]\n}');
   assert.deepEqual(faults, []);
-  assert.ok(definitions);
-  assert.deepEqual(readEntries(definitions.models, entry).entries, [
+  assert.ok(sections);
+  assert.deepEqual(readEntries(sections.models, entry).entries, [
     { value: { name: "one" }, path: ["models", 0] },
   ]);
 });
 
-Deno.test("loadDefinitions() gives nothing but faults for a text that is no YAML", async () => {
-  const { definitions, faults } = await loadDefinitions("tools:\n  - name: [a\n");
-  assert.equal(definitions, undefined);
+Deno.test("readSections() gives nothing but faults for a text that is no YAML", async () => {
+  const { sections, faults } = await readSections("tools:\n  - name: [a\n");
+  assert.equal(sections, undefined);
   assert.ok(faults.length > 0);
   assert.equal(faults[0]?.path, "");
 });
