@@ -1,11 +1,11 @@
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
-import type { Principal } from "../../core/principal.ts";
 import { type CallContext, withSignal } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { viewExtension } from "../view/view_resource.ts";
 import { callTool } from "./call_tool.ts";
 import { isCancellation, type RequestId } from "./in_flight.ts";
+import { instructionsFor } from "./instructions.ts";
 import { createMethods, isObject, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
 import { pageOf } from "./list_pages.ts";
 import { versionFor } from "./protocol_version.ts";
@@ -91,7 +91,7 @@ function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
       protocolVersion: versionFor(protocolVersion),
       capabilities,
       serverInfo,
-      instructions: instructionsFor(registry.listTools(principal), countDatabases(options, principal)),
+      instructions: instructionsFor(options, principal),
     })],
     ["ping", () => ({})],
     ["tools/list", ({ cursor }, { principal }) => prepareList(registry.listTools(principal), cursor)],
@@ -176,32 +176,6 @@ function idOf(message: unknown): RequestId | undefined | typeof invalidId {
   }
   return invalidId;
 }
-
-/** How many databases a principal may choose from; 1 where there is no choice. */
-export function countDatabases({ databaseChoice }: McpOptions, principal: Principal): number {
-  return databaseChoice?.count(principal) ?? 1;
-}
-
-/**
- * What an MCP client is told at the start, for its model: of the tools, those that it may call. Where there are several
- * databases, a call that names its own does not depend on what another conversation of the same user has selected.
- */
-export function instructionsFor(tools: readonly ToolDescription[], databases = 1): string {
-  const steps = Object.entries(stepWith).filter(([tool]) => tools.some(({ name }) => name === tool));
-  const words = steps.map(([tool, purpose], index) =>
-    `${index === steps.length - 1 && index > 0 ? "then " : ""}${tool} ${purpose}`
-  );
-  const how = words.length === 0 ? "" : ` Call ${words.join(", ")}.`;
-  const which = words.length > 0 && databases > 1 ? " Name `database` in each call." : "";
-  return `Read-only access to PostgreSQL databases.${how}${which} Nothing can be written.`;
-}
-
-const stepWith = {
-  list_databases: "to see which you may use",
-  get_schema_info: "for their tables and columns",
-  find_tools: "for tools that are not listed",
-  query_database: "with SQL or a request in words",
-} as const;
 
 /** What is wrong with a message rather than with a call (JSON-RPC 2.0, section 5.1), by number. */
 export const messageErrors = {

@@ -13,14 +13,8 @@ import type { UserQuestion } from "../questions/ask_user.ts";
 import { createCallClients } from "./call_client.ts";
 import { callTool, callToolAsTask } from "./call_tool.ts";
 import type { ConnectionChanges } from "./connection_changes.ts";
-import {
-  capabilities,
-  countDatabases,
-  errorObject,
-  errorReply,
-  instructionsFor,
-  type JsonRpcReply,
-} from "./json_rpc.ts";
+import { instructionsFor } from "./instructions.ts";
+import { capabilities, errorObject, errorReply, type JsonRpcReply } from "./json_rpc.ts";
 import { addressIn, createMethods, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
 import { takesTasks, taskMethods, tasksExtension } from "./task_methods.ts";
 import type { Tasks } from "./tasks.ts";
@@ -48,7 +42,7 @@ export function createSdkServer(
       ...(tells === undefined ? capabilities : capabilitiesWithChanges),
       ...(tasks && { extensions: { ...capabilities.extensions, [tasksExtension]: {} } }),
     },
-    instructions: instructionsFor(registry.listTools(principal), countDatabases(options, principal)),
+    instructions: instructionsFor(options, principal),
     cacheHints,
   });
   const callClient = createCallClients(server);

@@ -53,7 +53,7 @@ testWithPgvector("search_knowledgebase searches its pipeline, for whoever may us
     text: "Gold leave is for gold staff.",
   });
   assert.ok(score > 0);
-  assert.match(text, /^1 passages, the best first:\n\n<data-[0-9a-f]+>\nid: manuals\/1-kb-2\n/);
+  assert.match(text, /^1 passage, the best first:\n\n<data-[0-9a-f]+>\nid: manuals\/1-kb-2\n/);
   const refused = await bob.request("tools/call", {
     name: "search_knowledgebase",
     arguments: { query: "gold" },

@@ -21,10 +21,10 @@ function faults(args: unknown) {
 Deno.test("each fault of arguments is told with its path", () => {
   assert.deepEqual(faults({ query: "x", limit: 0, filter: [{ column: 1, value: "a" }] }), {
     message: "Cannot call find: limit: Too small: expected number to be >=1; " +
-      "filter.0.column: Invalid input: expected string, received number",
+      "filter.0.column: expected string, received number",
     faults: [
       { argument: "limit", message: "Too small: expected number to be >=1" },
-      { argument: "filter.0.column", message: "Invalid input: expected string, received number" },
+      { argument: "filter.0.column", message: "expected string, received number" },
     ],
   });
   assert.deepEqual(faults({ query: "x", filter: [{ column: "a", value: "b", or: 1 }] }).faults, [
@@ -38,7 +38,7 @@ Deno.test("each fault of arguments is told with its path", () => {
     message: "Invalid input",
   }]);
   assert.deepEqual(faults([]).faults, [
-    { argument: "arguments", message: "Invalid input: expected object, received array" },
+    { argument: "arguments", message: "expected object, received array" },
   ]);
 });
 
@@ -47,4 +47,28 @@ Deno.test("a mistyped argument is told the one that was meant", () => {
     { argument: "limt", message: 'is not an argument of this tool; did you mean "limit"?' },
     { argument: "nothing_like_it", message: "is not an argument of this tool" },
   ]);
+});
+
+Deno.test("a missing argument is called so, and one unlike any is told what there is", () => {
+  assert.deepEqual(faults({ sql: "x" }), {
+    message: "Cannot call find: query: is missing; expected string; sql: is not an argument of this tool; " +
+      "it takes query, limit, filter",
+    faults: [
+      { argument: "query", message: "is missing; expected string" },
+      { argument: "sql", message: "is not an argument of this tool" },
+    ],
+  });
+  const { error } = z.strictObject({}).safeParse({ x: 1 });
+  assert.ok(error);
+  assert.equal(
+    invalidArguments("none", error, []).message,
+    "Cannot call none: x: is not an argument of this tool; it takes no arguments",
+  );
+});
+
+Deno.test("what is wrong with an argument in two ways is told once if the words are the same", () => {
+  const { error } = z.object({ text: z.string().min(1, "expected a text").regex(/\S/, "expected a text") })
+    .safeParse({ text: "" });
+  assert.ok(error);
+  assert.equal(invalidArguments("find", error, ["text"]).message, "Cannot call find: text: expected a text");
 });

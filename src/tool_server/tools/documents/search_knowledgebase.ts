@@ -53,7 +53,7 @@ export function searchKnowledgebase(pipelines: PipelineDirectory, name: string):
       return {
         text: passages.length === 0
           ? "Nothing was found."
-          : `${passages.length} passages, the best first:\n\n${
+          : `${passages.length === 1 ? "1 passage" : `${passages.length} passages`}, the best first:\n\n${
             createFence().wrap(passages.join("\n\n---\n\n"))
           }`,
         data: { results },
