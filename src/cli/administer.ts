@@ -4,8 +4,15 @@ import { AppError } from "../core/app_error.ts";
 import { createLogger } from "../core/logger.ts";
 import type { Output } from "./output.ts";
 import type { ParsedFlags } from "./parse_flags.ts";
-import { addToken, listTokens, removeToken } from "./token_operations.ts";
-import { addUser, deleteUser, disableUser, enableUser, listUsers, updateUser } from "./user_operations.ts";
+import { addToken, listTokens, removeToken } from "./operations/token_operations.ts";
+import {
+  addUser,
+  deleteUser,
+  disableUser,
+  enableUser,
+  listUsers,
+  updateUser,
+} from "./operations/user_operations.ts";
 
 /**
  * Does an administrator's operation on a credential file, and leaves its mark in the audit trail.
@@ -91,7 +98,7 @@ async function perform(
       return await listUsers(user, print, { warn });
     case "list-clients":
     case "revoke-client": {
-      const { listClients, revokeClient } = await import("./client_operations.ts");
+      const { listClients, revokeClient } = await import("./operations/client_operations.ts");
       const clients = { dataDir: config.data_dir, json: flags.json };
       return flags.operation === "list-clients"
         ? await listClients(clients, print)
@@ -99,7 +106,7 @@ async function perform(
     }
     case "setup-role":
     case "check-role": {
-      const { checkRole, setupRole } = await import("./role_operations.ts");
+      const { checkRole, setupRole } = await import("./operations/role_operations.ts");
       const { signal } = new AbortController();
       return flags.operation === "check-role"
         ? await checkRole(config, { json: flags.json, signal }, print)
@@ -110,7 +117,7 @@ async function perform(
     case "drop-index":
     case "evaluate":
     case "doctor": {
-      const { ragOperation } = await import("./rag_operations.ts");
+      const { ragOperation } = await import("./operations/rag_operations.ts");
       return await ragOperation(flags, config, { print });
     }
   }

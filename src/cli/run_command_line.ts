@@ -56,13 +56,13 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
     case "verify-audit":
       return await verifyAuditFile(flags.auditFile ?? "", print);
     case "probe": {
-      const { probe } = await import("./probe_operation.ts");
+      const { probe } = await import("./operations/probe_operation.ts");
       return await probe(flags.probeUrl ?? "");
     }
   }
   const { loadConfig, processEnvironment } = await import("../config/load_config.ts");
   if (flags.operation === "check-config") {
-    const { checkConfig } = await import("./check_config_operation.ts");
+    const { checkConfig } = await import("./operations/check_config_operation.ts");
     return await checkConfig({ ...processEnvironment(), flags }, flags, print);
   }
   const load = () => loadConfig({ ...processEnvironment(), flags });

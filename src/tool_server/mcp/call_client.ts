@@ -3,8 +3,8 @@ import type { CallClient } from "../call_context.ts";
 import { viewExtension, viewMimeType } from "../view/view_resource.ts";
 
 /**
- * What the clients of a server object's requests can do. A client says so in each request, before revision 2026-07-28 once for a connection: who
- * then speaks over HTTP has no connection, is not known, and counts as one that can do neither.
+ * What the clients of a server object's requests can do. A client says so in each request since revision 2026-07-28, and
+ * before it once for a connection. An older client over HTTP has no connection: it counts as one that can do nothing.
  * Once one is disposed of, the request is answered, and nothing more is told (MCP, Progress).
  */
 export function createCallClients(server: Server): (context: ServerContext) => CallClient & Disposable {

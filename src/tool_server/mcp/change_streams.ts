@@ -9,6 +9,7 @@ import type { Logger } from "../../core/logger.ts";
 import { callerKey } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Change, Changes } from "../changes.ts";
+import { member } from "./call_client.ts";
 import type { InFlight, RequestId } from "./in_flight.ts";
 
 /** Streams that may be open at once, in all and of one caller. */
@@ -141,8 +142,4 @@ export function urisOf(params: unknown): readonly string[] {
   const notifications = member(params, "notifications");
   const uris = member(notifications, "resourceSubscriptions");
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === "string") : [];
-}
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }

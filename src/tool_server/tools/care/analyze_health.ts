@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { AppError } from "../../../core/app_error.ts";
+import type { Database } from "../../../postgres/database.ts";
 import { quoteIfNeeded } from "../../../postgres/sql_text.ts";
 import { createFence } from "../../../text/fence.ts";
 import { formatTsv } from "../../../text/tsv.ts";
+import type { CallContext } from "../../call_context.ts";
 import { databaseArgument, type DatabaseDirectory } from "../databases/database_directory.ts";
 import { defineTool, type Tool } from "../tool.ts";
-import { readFacts } from "./server_facts.ts";
 import { blockingCheck, longTransactionsCheck } from "./health/activity_checks.ts";
 import { bloatCheck } from "./health/bloat_check.ts";
 import { cacheCheck } from "./health/cache_check.ts";
@@ -14,6 +16,7 @@ import {
   type HealthCheck,
   type HealthCheckName,
   healthCheckNames,
+  type ServerFacts,
   severities,
 } from "./health/health_check.ts";
 import { duplicateIndexesCheck, invalidIndexesCheck, unusedIndexesCheck } from "./health/index_checks.ts";
@@ -164,4 +167,23 @@ function checksTable(checks: readonly Checked[]): string {
       unseen === undefined ? summary : `${summary}; not in it: ${unseen}`,
     ]),
   );
+}
+
+const factsSql = `
+select json_build_object(
+  'version', current_setting('server_version_num')::int,
+  'role', current_user,
+  'readsAllStats', pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),
+  'isStandby', pg_is_in_recovery(),
+  'statsSince', coalesce(to_char(d.stats_reset at time zone 'UTC', 'YYYY-MM-DD'), ''),
+  'statsDays', extract(epoch from clock_timestamp() - d.stats_reset)::float8 / 86400)
+from pg_stat_database d where d.datname = current_database()`;
+
+/** @throws {AppError} `upstream` where the server does not tell */
+async function readFacts(database: Database, context: CallContext): Promise<ServerFacts> {
+  const result = await readOwn(database, context, factsSql);
+  const json = result.ok ? result.rows[0]?.[0] : undefined;
+  if (typeof json === "string") return JSON.parse(json);
+  const reason = result.ok ? "its statistics are not there" : result.reason;
+  throw new AppError("upstream", `Cannot look after database "${database.name}": ${reason}`);
 }

@@ -1,0 +1,154 @@
+import { AppError } from "../../core/app_error.ts";
+import type { FileNote } from "../../rag_server/ingest/find_files.ts";
+import { ingest, type IngestOptions, type IngestSummary } from "../../rag_server/ingest/ingest.ts";
+import { writeIngestMetrics } from "./ingest_metrics_file.ts";
+import { fieldLines, jsonText, type Print, visible } from "../output.ts";
+import type { Progress } from "../progress_bar.ts";
+
+/** What to ingest, and how to tell of it. */
+export interface IngestOperationOptions extends Omit<IngestOptions, "onProgress"> {
+  /** By which the configuration calls it. */
+  readonly pipeline: string;
+  /** Print JSON in place of text for people. */
+  readonly json: boolean;
+  readonly progress: Progress;
+  readonly now: () => number;
+  /** Where to leave the metrics of the run, unless it is dry. */
+  readonly metricsFolder?: string | undefined;
+}
+
+/**
+ * Brings a pipeline's table up to date with files, and prints what was done or, in a dry run, would be.
+ *
+ * @throws {AppError} as `ingest()`; after the summary: the provider's fault, `conflict` where a source was left as it is,
+ * `invalid` where some files failed
+ */
+export async function ingestOperation(options: IngestOperationOptions, print: Print): Promise<void> {
+  const { pipeline, json, progress, now, logger } = options;
+  const start = now();
+  const seconds = () => Math.round((now() - start) / 100) / 10;
+  let summary: IngestSummary;
+  try {
+    summary = await ingest({ ...options, onProgress: progress.update });
+  } catch (error) {
+    await leaveMetrics(options, seconds());
+    throw error;
+  } finally {
+    progress.end();
+  }
+  await leaveMetrics(options, seconds(), summary);
+  const { sources, fault, failed, skipped, refusals } = summary;
+  for (const { path, reason } of skipped) logger.debug("file skipped", { path, reason });
+  if (json) print(jsonText(summaryJson(summary, options, seconds())));
+  else if (sources.length > 0 || refusals.length === 0) {
+    summaryLines(summary, options, seconds()).forEach(print);
+  }
+  if (fault !== undefined) throw new AppError(fault.code, `Cannot go on with ${pipeline}: ${fault.message}`);
+  const reasons = [
+    ...refusals,
+    ...(failed.length > 0 ? [`Cannot ingest ${countOf(failed.length, "file")}`] : []),
+  ];
+  if (reasons.length === 0) return;
+  throw new AppError(refusals.length > 0 ? "conflict" : "invalid", reasons.map(visible).join("; "));
+}
+
+/** @param summary absent where the run ended with an error before it did anything */
+async function leaveMetrics(
+  { pipeline, metricsFolder, isDryRun = false, logger }: IngestOperationOptions,
+  seconds: number,
+  summary?: IngestSummary,
+): Promise<void> {
+  if (metricsFolder === undefined || isDryRun) return;
+  const { added, changed, unchanged, removed, skipped, failed, refusals, fault } = summary ?? {};
+  const files = { added, changed, unchanged, removed, skipped: skipped?.length, failed: failed?.length };
+  await writeIngestMetrics(metricsFolder, {
+    pipeline,
+    endedAt: Date.now(),
+    seconds,
+    hasSucceeded: failed?.length === 0 && refusals?.length === 0 && fault === undefined,
+    files: Object.fromEntries(Object.entries(files).map(([result, count]) => [result, count ?? 0])),
+    chunksWritten: summary?.chunksWritten ?? 0,
+    tokens: summary?.promptTokens ?? 0,
+  }, logger);
+}
+
+function summaryJson(
+  summary: IngestSummary,
+  { pipeline, isDryRun = false }: IngestOperationOptions,
+  seconds: number,
+) {
+  const { sources, added, changed, unchanged, removed, skipped, failed, chunksWritten, promptTokens } =
+    summary;
+  // the path below the source's folder is what clients see as `source`
+  const notes = (list: readonly FileNote[]) => list.map(({ path, reason }) => ({ source: path, reason }));
+  return {
+    pipeline,
+    sources,
+    dry_run: isDryRun,
+    added,
+    changed,
+    unchanged,
+    removed,
+    skipped: notes(skipped),
+    failed: notes(failed),
+    refused: summary.refusals,
+    notices: summary.notices,
+    chunks_written: chunksWritten,
+    tokens_used: promptTokens,
+    seconds,
+  };
+}
+
+function summaryLines(
+  summary: IngestSummary,
+  { pipeline, sourceName, isDryRun }: IngestOperationOptions,
+  seconds: number,
+): string[] {
+  const { sources, added, changed, unchanged, removed, skipped, failed, notices } = summary;
+  const counts: readonly (readonly [name: string, value: number])[] = [
+    ["Files added", added],
+    ["Files changed", changed],
+    ["Files unchanged", unchanged],
+    ["Files removed", removed],
+    ["Files skipped", skipped.length],
+    ["Files failed", failed.length],
+    ["Chunks written", summary.chunksWritten],
+    ["Tokens used", summary.promptTokens],
+    ["Seconds", seconds],
+  ];
+  const fields = [
+    ...sources.map(({ name, folder }) => ["Source", `${name} (${folder})`] as const),
+    ...counts.map(([name, value]) => [name, String(value)] as const),
+  ];
+  const [would, did] = sources.length > 0 ? ["ingest", "Ingested"] : ["remove", "Removed"];
+  const heading = (what: string) =>
+    isDryRun ? `Would ${would} ${what}; nothing was written` : `${did} ${what}`;
+  return [
+    heading(sources.length > 0 ? `into ${pipeline}` : `source ${visible(sourceName ?? "")} from ${pipeline}`),
+    "",
+    ...fieldLines(fields).map((line) => `  ${line}`),
+    ...section("Skipped", skippedLines(skipped)),
+    ...section("Failed", failed.map(({ path, reason }) => `${visible(path)}: ${visible(reason)}`)),
+    ...section("Notice", notices.map(visible)),
+  ];
+}
+
+const shownExamples = 3;
+
+/** A line for each reason, the most frequent first. */
+function skippedLines(skipped: readonly FileNote[]): string[] {
+  const groups = [...Map.groupBy(skipped, ({ reason }) => reason)]
+    .sort(([, one], [, other]) => other.length - one.length);
+  return fieldLines(groups.map(([reason, notes]) => {
+    const examples = notes.slice(0, shownExamples).map(({ path }) => path);
+    return [reason, `${notes.length}: ${examples.join(", ")}${notes.length > shownExamples ? ", …" : ""}`];
+  }));
+}
+
+function section(heading: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ["", `${heading}:`, ...lines.map((line) => `  ${line}`)];
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

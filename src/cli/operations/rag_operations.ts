@@ -1,0 +1,171 @@
+import { openDoctorServer } from "../../app/doctor_server.ts";
+import { openToolDatabases } from "../../app/open_databases.ts";
+import {
+  openAllPipelines,
+  openOperatorPipeline,
+  type OperatorPipeline,
+} from "../../app/rag/operator_pipelines.ts";
+import { type Config, sourcesOfOthers } from "../../config/mod.ts";
+import { AppError } from "../../core/app_error.ts";
+import { createLogger, type Logger } from "../../core/logger.ts";
+import { doctor } from "../../doctor/doctor.ts";
+import { evaluatePipeline } from "../../rag_server/evaluate/evaluate.ts";
+import { searchLimit } from "../../rag_server/pipeline.ts";
+import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
+import { printDiagnoses } from "./doctor_operation.ts";
+import { evaluateRetrieval } from "./evaluate_operation.ts";
+import { ingestOperation } from "./ingest_operation.ts";
+import { createStreamWriter, type Print } from "../output.ts";
+import type { ParsedFlags } from "../parse_flags.ts";
+import { createProgress, type Progress } from "../progress_bar.ts";
+import { dropPipelineIndex, indexPipeline, withRoleHint } from "./index_operation.ts";
+
+interface Context {
+  readonly flags: ParsedFlags;
+  readonly config: Config;
+  readonly print: Print;
+  readonly logger: Logger;
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Does an administrator's operation on pipelines.
+ * @returns the exit code
+ * @throws {AppError} what the operation throws
+ */
+export async function ragOperation(
+  flags: ParsedFlags,
+  config: Config,
+  { print }: { readonly print: Print },
+): Promise<number> {
+  const progress = createProgress({
+    isTerminal: Deno.stderr.isTerminal(),
+    write: createStreamWriter(Deno.stderr, "standard error").write,
+    now: () => performance.now(),
+  });
+  const logger = createLogger(config.log);
+  return await untilInterrupted(async (signal) => {
+    const context = { flags, config, print, logger, progress, signal };
+    if (flags.operation === "doctor") return await lookInto(context);
+    await openPipeline(context);
+    return 0;
+  });
+}
+
+async function openPipeline(context: Context): Promise<void> {
+  const { flags, config, logger } = context;
+  const role = {
+    ...given("user", flags.settings.get("databases[0].user")?.text),
+    ...given("password", flags.settings.get("databases[0].password")?.text),
+  };
+  await using named = await openOperatorPipeline(flags.pipeline ?? "", { config, role, logger });
+  try {
+    await usePipeline(named, context);
+  } catch (error) {
+    // only reads, as the pipeline's own role
+    if (flags.operation === "evaluate") throw error;
+    throw withRoleHint(error, role.user ?? named.pipeline.databaseOptions.user);
+  }
+}
+
+async function usePipeline(
+  named: OperatorPipeline,
+  { flags, config, print, logger, progress, signal }: Context,
+): Promise<void> {
+  switch (flags.operation) {
+    case "index-pipeline":
+      return await indexPipeline({ named, progress, print, signal });
+    case "drop-index":
+      return await dropPipelineIndex({ named, progress, print, signal });
+    case "ingest": {
+      const connection = await named.connect(signal);
+      const { config: own, providers, tables: [table] } = named.pipeline;
+      if (table === undefined) return;
+      try {
+        return await ingestOperation({
+          pipeline: own.name,
+          connection,
+          table,
+          embedding: providers.embedding,
+          paths: flags.paths,
+          sourceName: flags.source,
+          configured: [...(own.sources ?? []), ...sourcesOfOthers(own, config.pipelines)],
+          isDryRun: flags.isDryRun,
+          isRemovalConfirmed: flags.isRemovalConfirmed,
+          json: flags.json,
+          progress,
+          now: () => performance.now(),
+          metricsFolder: config.metrics.ingest_folder,
+          signal,
+          logger,
+        }, print);
+      } finally {
+        await connection.close();
+      }
+    }
+    case "evaluate": {
+      const { config: { top_n }, database, tables, search, providers } = named.pipeline;
+      const settings = {
+        queriesFile: flags.queriesFile ?? "",
+        qrelsFile: flags.qrelsFile ?? "",
+        json: flags.json,
+      };
+      return await evaluateRetrieval(settings, async (input) =>
+        await evaluatePipeline({
+          ...input,
+          database,
+          tables: await Promise.all(tables.map((table) => openSearchedTable(database, table, signal))),
+          search,
+          limit: searchLimit(top_n, providers.rerank !== undefined),
+          embedding: providers.embedding,
+          onProgress: (done, total) => progress.update({ phase: "questions", done, total }),
+          signal,
+          logger,
+        }).finally(progress.end), print);
+    }
+  }
+}
+
+async function lookInto({ flags, config, print, logger, signal }: Context): Promise<number> {
+  await using set = await openAllPipelines(config, logger);
+  await using databases = await openToolDatabases(config, logger);
+  await using server = await openDoctorServer(config, logger);
+  const diagnoses = await doctor({
+    pipelines: set.list.map(({ config: { name, sources = [] }, tables, search, providers, ...pipeline }) => ({
+      name,
+      hasSources: sources.length > 0,
+      database: pipeline.database,
+      options: pipeline.databaseOptions,
+      tables,
+      isHybrid: search.hybridEnabled && search.vectorWeight < 1,
+      embedding: providers.embedding,
+      completions: providers.completions,
+      ...(providers.rerank === undefined ? {} : { rerank: providers.rerank }),
+      keyFiles: providers.keyFiles,
+    })),
+    databases: databases.list,
+    server,
+    signal,
+    logger,
+  });
+  const plain = !Deno.stdout.isTerminal() || Deno.noColor;
+  return printDiagnoses(diagnoses, { json: flags.json, plain }, print);
+}
+
+function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {
+  return value === undefined ? {} : { [name]: value } as { [name in Name]: string };
+}
+
+/** Runs an operation whose signal aborts on SIGINT or SIGTERM, so that it ends in order. */
+async function untilInterrupted<T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const stop = () => controller.abort(new AppError("unavailable", "Cannot finish: interrupted"));
+  const signals = ["SIGTERM", "SIGINT"] as const;
+  for (const signal of signals) Deno.addSignalListener(signal, stop);
+  try {
+    return await operation(controller.signal);
+  } finally {
+    for (const signal of signals) Deno.removeSignalListener(signal, stop);
+  }
+}

@@ -1,0 +1,78 @@
+import { openToolDatabases } from "../../app/open_databases.ts";
+import type { Config } from "../../config/mod.ts";
+import { AppError } from "../../core/app_error.ts";
+import { createLogger } from "../../core/logger.ts";
+import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
+import { findExcessRights } from "../../postgres/reader_role/excess_rights.ts";
+import { readRelations } from "../../postgres/reader_role/readable_relations.ts";
+import { setupSql } from "../../postgres/reader_role/setup_sql.ts";
+import { counted, jsonText, type Print, visible } from "../output.ts";
+
+/**
+ * Prints the SQL that makes a role which may only read the configured databases. It reads their catalogs, and runs nothing.
+ * @throws {AppError} `invalid` for a role's name or without databases, and where a database cannot be read
+ */
+export async function setupRole(
+  config: Config,
+  { role, signal }: { readonly role: string; readonly signal: AbortSignal },
+  print: Print,
+): Promise<void> {
+  if (role === "" || role === "none" || new TextEncoder().encode(role).length > 63 || /\p{Cc}/u.test(role)) {
+    throw new AppError(
+      "invalid",
+      "Cannot print a role's SQL: -setup-role expects a role's name, at most 63 bytes",
+    );
+  }
+  await using databases = await openDatabases(config);
+  const isExcluded = createColumnPatterns(config.llm.excluded_columns);
+  const made = new Set<string>();
+  print("-- Postern prints this and runs none of it. Read it, then run it as a superuser, with psql.");
+  print("-- Databases of one server share the role: connect to that server first.");
+  for (const { database, options } of databases.list) {
+    const server = JSON.stringify(options.hosts);
+    const relations = await readRelations(database, isExcluded, signal);
+    print("");
+    print(setupSql({ role, options, relations, isMade: made.has(server) }));
+    made.add(server);
+  }
+}
+
+/**
+ * Prints what the configured role of each database may do beyond reading.
+ * @returns the program's exit code: 1 where one may do more, 0 otherwise
+ * @throws {AppError} `invalid` without databases, and where a database cannot be read
+ */
+export async function checkRole(
+  config: Config,
+  { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
+  print: Print,
+): Promise<number> {
+  await using databases = await openDatabases(config);
+  const isExcluded = createColumnPatterns(config.llm.excluded_columns);
+  const checked = [];
+  for (const { database } of databases.list) {
+    const relations = await readRelations(database, isExcluded, signal);
+    checked.push({ database: database.name, ...await findExcessRights(database, relations, signal) });
+  }
+  if (json) print(jsonText(checked));
+  else {
+    for (const { database, role, excess } of checked) {
+      const beyond = excess.length === 0
+        ? "may only read"
+        : `${counted(excess.length, "right")} beyond reading`;
+      print(`${visible(database)}: the role ${visible(role)}: ${beyond}`);
+      for (const { right, remedy } of excess) {
+        print(`  ${visible(right)}`);
+        print(`    ${visible(remedy)}`);
+      }
+    }
+  }
+  return checked.some(({ excess }) => excess.length > 0) ? 1 : 0;
+}
+
+async function openDatabases(config: Config) {
+  if (config.databases.length === 0) {
+    throw new AppError("invalid", "Cannot look at a role: the configuration has no databases");
+  }
+  return await openToolDatabases(config, createLogger(config.log));
+}

@@ -1,0 +1,137 @@
+import { AppError } from "../../core/app_error.ts";
+import * as tokens from "../../identity/tokens/token_file.ts";
+import {
+  fieldLines,
+  jsonText,
+  jsonTime,
+  nowOf,
+  type OperationOptions,
+  plainTime,
+  type Print,
+  tableLines,
+  visible,
+  warnOfAccess,
+} from "../output.ts";
+
+export interface TokenFileSettings {
+  readonly tokenFile: string;
+  /** Print JSON in place of text for people. */
+  readonly json: boolean;
+}
+
+export interface AddTokenSettings extends TokenFileSettings {
+  readonly note?: string;
+  readonly database?: string;
+  /** `30d`, `never` and the like; absent: never. */
+  readonly expiry?: string;
+  /** The databases that the configuration names. */
+  readonly databaseNames: readonly string[];
+}
+
+/**
+ * Makes a token, adds it to the token file and prints it, this one time.
+ *
+ * @throws AppError `invalid` for an expiry that cannot be read, `not_found` for a database that is not configured, and
+ * as addToken() of `src/identity/tokens/token_file.ts`
+ */
+export async function addToken(
+  settings: AddTokenSettings,
+  print: Print,
+  options: OperationOptions = {},
+): Promise<void> {
+  const { tokenFile: path, note, database, json, databaseNames } = settings;
+  const expiry = tokens.parseExpiry(settings.expiry);
+  if (database !== undefined && !databaseNames.includes(database)) {
+    const known = databaseNames.length === 0 ? "no database" : databaseNames.join(", ");
+    throw new AppError(
+      "not_found",
+      `Cannot bind a token to database "${database}": the configuration names ${known}`,
+    );
+  }
+  const { record, token } = await tokens.addToken({
+    path,
+    ...(note === undefined ? {} : { note }),
+    ...(database === undefined ? {} : { database }),
+    expiry,
+    now: nowOf(options),
+  });
+  await warnOfAccess(path, options);
+  if (json) {
+    const { id, annotation, database } = record;
+    return print(
+      jsonText({ id, token, annotation, database, expires_at: jsonTime(record.expiresAt) }),
+    );
+  }
+  const lines = fieldLines([
+    ["Token", token],
+    ["Id", record.id],
+    ["Note", record.annotation ?? "-"],
+    ["Database", record.database ?? "every database that is open to all users"],
+    ["Expires", record.expiresAt === null ? "never" : plainTime(record.expiresAt)],
+  ]);
+  print(`Added a token to ${path}`);
+  print("");
+  lines.forEach((line) => print(`  ${line}`));
+  print("");
+  print("The token is shown only this once: keep it somewhere safe now.");
+}
+
+/**
+ * Prints the tokens of a token file, in the file's order.
+ *
+ * @throws AppError as listTokens() of `src/identity/tokens/token_file.ts`
+ */
+export async function listTokens(
+  settings: TokenFileSettings,
+  print: Print,
+  options: OperationOptions = {},
+): Promise<void> {
+  const { tokenFile: path, json } = settings;
+  const { tokens: listed, faults } = await tokens.listTokens({ path, now: nowOf(options) });
+  await warnOfAccess(path, options);
+  for (const fault of faults) options.warn?.(visible(fault.message));
+  if (json) return print(jsonText(listed.map(listedJson)));
+  if (listed.length === 0) return print(`no tokens in ${path}`);
+  const rows = listed.map((token) => [
+    token.id,
+    token.annotation ?? "-",
+    token.database ?? "-",
+    token.createdAt === null ? "-" : plainTime(token.createdAt),
+    token.expiresAt === null ? "never" : plainTime(token.expiresAt),
+    token.status,
+    hashPrefix(token),
+  ]);
+  const headers = ["id", "note", "database", "created", "expires", "status", "hash"];
+  for (const line of tableLines(headers, rows)) print(line);
+}
+
+/**
+ * Removes a token by its id or by at least 8 digits of its hash.
+ *
+ * @throws AppError as removeToken() of `src/identity/tokens/token_file.ts`
+ */
+export async function removeToken(
+  settings: TokenFileSettings & { readonly idOrPrefix: string },
+  print: Print,
+): Promise<void> {
+  const { tokenFile: path, idOrPrefix, json } = settings;
+  const { id } = await tokens.removeToken({ path, idOrPrefix });
+  print(json ? jsonText({ id }) : `Removed ${visible(id)} from ${path}`);
+}
+
+function listedJson(token: tokens.ListedToken) {
+  const { id, annotation, database, status } = token;
+  return {
+    id,
+    annotation,
+    database,
+    created_at: jsonTime(token.createdAt),
+    expires_at: jsonTime(token.expiresAt),
+    status,
+    hash_prefix: hashPrefix(token),
+  };
+}
+
+function hashPrefix(token: tokens.ListedToken): string {
+  return token.hash.slice(0, 8);
+}

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { addToken, listTokens, removeToken } from "../../../src/cli/operations/token_operations.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
+
+const start = Date.UTC(2026, 0, 15, 8, 30);
+const hashes = { a: "0123456789abcdef".repeat(4), b: "f".repeat(64), c: "e".repeat(64) };
+const threeTokens = `tokens:
+  token-1768465800:
+    hash: ${hashes.a}
+    annotation: Production API
+    database: staging
+    created_at: 2026-01-15T08:30:00Z
+    expires_at: 2026-12-31T23:59:59+01:00
+  token-1768465801:
+    hash: ${hashes.b}
+    annotation: "日本 \\e[31mred"
+    created_at: 2026-01-15T08:30:01Z
+    expires_at: 2026-01-15T08:30:01Z
+  old:
+    hash: ${hashes.c}
+`;
+
+/** Runs an operation on a token file with a text; absent: no file. */
+async function run(
+  text: string | undefined,
+  operation: (
+    tokenFile: string,
+    print: (line: string) => void,
+    options: { warn: (line: string) => void; now: () => number },
+  ) => Promise<void>,
+) {
+  await using folder = await temporaryFolder();
+  const path = `${folder.path}/tokens.yaml`;
+  if (text !== undefined) await Deno.writeTextFile(path, text, { mode: 0o600 });
+  const [printed, warnings]: [string[], string[]] = [[], []];
+  const plain = (lines: string[]) => (line: string) => void lines.push(line.replaceAll(path, "PATH"));
+  await operation(path, plain(printed), { warn: plain(warnings), now: () => start + 60_000 });
+  const after = await Deno.readTextFile(path).catch(() => undefined);
+  return { printed, warnings, after };
+}
+
+Deno.test("-list-tokens prints an aligned table", async () => {
+  const { printed, warnings } = await run(
+    threeTokens,
+    (tokenFile, print, options) => listTokens({ tokenFile, json: false }, print, options),
+  );
+  assert.deepEqual(warnings, []);
+  assert.deepEqual(printed, [
+    "ID                NOTE                DATABASE  CREATED               EXPIRES               STATUS   HASH",
+    "token-1768465800  Production API      staging   2026-01-15 08:30 UTC  2026-12-31 22:59 UTC  valid    01234567",
+    "token-1768465801  日本 \\u001b[31mred  -         2026-01-15 08:30 UTC  2026-01-15 08:30 UTC  expired  ffffffff",
+    "old               -                   -         -                     never                 valid    eeeeeeee",
+  ]);
+});
+
+Deno.test("-list-tokens -json prints an array, without a hash or a secret", async () => {
+  const { printed } = await run(
+    threeTokens,
+    (tokenFile, print, options) => listTokens({ tokenFile, json: true }, print, options),
+  );
+  assert.equal(printed.length, 1);
+  assert.deepEqual(JSON.parse(printed[0] ?? ""), [
+    {
+      id: "token-1768465800",
+      annotation: "Production API",
+      database: "staging",
+      created_at: "2026-01-15T08:30:00Z",
+      expires_at: "2026-12-31T22:59:59Z",
+      status: "valid",
+      hash_prefix: "01234567",
+    },
+    {
+      id: "token-1768465801",
+      annotation: "日本 \u001b[31mred",
+      database: null,
+      created_at: "2026-01-15T08:30:01Z",
+      expires_at: "2026-01-15T08:30:01Z",
+      status: "expired",
+      hash_prefix: "ffffffff",
+    },
+    {
+      id: "old",
+      annotation: null,
+      database: null,
+      created_at: null,
+      expires_at: null,
+      status: "valid",
+      hash_prefix: "eeeeeeee",
+    },
+  ]);
+});
+
+for (const text of [undefined, "", "tokens: {}\n"]) {
+  Deno.test(`-list-tokens says that there are none: ${JSON.stringify(text) ?? "no file"}`, async () => {
+    const list = (json: boolean) =>
+      run(text, (tokenFile, print, options) => listTokens({ tokenFile, json }, print, options));
+    assert.deepEqual((await list(false)).printed, ["no tokens in PATH"]);
+    assert.deepEqual((await list(true)).printed, ["[]"]);
+    assert.equal((await list(false)).after, text);
+  });
+}
+
+Deno.test("-list-tokens warns of entries that do not load and of a file that others can read", async () => {
+  const { printed, warnings } = await run(
+    "tokens:\n  a: { hash: x }\n",
+    async (tokenFile, print, options) => {
+      await Deno.chmod(tokenFile, 0o644);
+      await listTokens({ tokenFile, json: true }, print, options);
+    },
+  );
+  assert.deepEqual(printed, ["[]"]);
+  assert.deepEqual(warnings, [
+    "Other users of this machine can access PATH (mode 0644); run: chmod 600 PATH",
+    `Cannot load token "a" (PATH, line 2): hash: expected the 64 hex digits of the token's SHA-256`,
+  ]);
+});
+
+Deno.test("-list-tokens fails on a file that does not parse", async () => {
+  await assert.rejects(
+    run("tokens: [\n", (tokenFile, print, options) => listTokens({ tokenFile, json: false }, print, options)),
+    { code: "invalid", message: /tokens\.yaml, line \d+: / },
+  );
+});
+
+Deno.test("-add-token prints the token once", async () => {
+  const { printed, after, warnings } = await run(undefined, (tokenFile, print, options) =>
+    addToken(
+      {
+        tokenFile,
+        json: false,
+        note: "CI",
+        database: "staging",
+        expiry: "30d",
+        databaseNames: ["main", "staging"],
+      },
+      print,
+      options,
+    ));
+  const token = printed.join("\n").match(/pst_[A-Za-z0-9_-]{43}/)?.[0] ?? "none";
+  assert.deepEqual(printed.map((line) => line.replace(token, "TOKEN")), [
+    "Added a token to PATH",
+    "",
+    "  Token     TOKEN",
+    "  Id        token-1768465860",
+    "  Note      CI",
+    "  Database  staging",
+    "  Expires   2026-02-14 08:31 UTC",
+    "",
+    "The token is shown only this once: keep it somewhere safe now.",
+  ]);
+  assert.deepEqual(warnings, []);
+  assert.match(after ?? "", /^tokens:\n {2}token-1768465860:\n {4}hash: [0-9a-f]{64}\n/);
+  assert.ok(!after?.includes(token));
+});
+
+Deno.test("-add-token -json prints one object", async () => {
+  const add = (extra: { note?: string; database?: string; expiry?: string }) =>
+    run(
+      undefined,
+      (tokenFile, print, options) =>
+        addToken({ tokenFile, json: true, databaseNames: ["staging"], ...extra }, print, options),
+    );
+  const parse = async (extra: Parameters<typeof add>[0]) => {
+    const { printed } = await add(extra);
+    assert.equal(printed.length, 1);
+    const { token, ...rest } = JSON.parse(printed[0] ?? "");
+    assert.match(token, /^pst_[A-Za-z0-9_-]{43}$/);
+    return rest;
+  };
+  assert.deepEqual(await parse({ note: "CI", database: "staging", expiry: "1h" }), {
+    id: "token-1768465860",
+    annotation: "CI",
+    database: "staging",
+    expires_at: "2026-01-15T09:31:00Z",
+  });
+  const bare = { id: "token-1768465860", annotation: null, database: null, expires_at: null };
+  assert.deepEqual(await parse({}), bare);
+  assert.deepEqual(await parse({ expiry: "never" }), bare);
+});
+
+const refusals: [
+  title: string,
+  extra: { database?: string; expiry?: string },
+  names: string[],
+  message: string,
+][] = [
+  [
+    "a database that is not configured",
+    { database: "stagin" },
+    ["main", "staging"],
+    'Cannot bind a token to database "stagin": the configuration names main, staging',
+  ],
+  [
+    "a database where none is configured",
+    { database: "main" },
+    [],
+    'Cannot bind a token to database "main": the configuration names no database',
+  ],
+  [
+    "an empty database name",
+    { database: "" },
+    ["main"],
+    'Cannot bind a token to database "": the configuration names main',
+  ],
+  [
+    "an expiry of another form",
+    { expiry: "tomorrow" },
+    [],
+    'Cannot read the expiry "tomorrow": expected a duration such as 12h, 30d, 1y, or never',
+  ],
+];
+for (const [title, extra, databaseNames, message] of refusals) {
+  Deno.test(`-add-token fails for ${title} and makes no file`, async () => {
+    await using folder = await temporaryFolder();
+    const tokenFile = `${folder.path}/tokens.yaml`;
+    const printed: string[] = [];
+    const settings = { tokenFile, json: false, databaseNames, ...extra };
+    await assert.rejects(addToken(settings, (line) => printed.push(line)), { name: "AppError", message });
+    assert.deepEqual(printed, []);
+    assert.deepEqual([...Deno.readDirSync(folder.path)], []);
+  });
+}
+
+Deno.test("-remove-token removes by id and by hash prefix", async () => {
+  for (const idOrPrefix of ["old", "eeeeeeee"]) {
+    const { printed, after } = await run(
+      threeTokens,
+      (tokenFile, print) => removeToken({ tokenFile, json: false, idOrPrefix }, print),
+    );
+    assert.deepEqual(printed, ["Removed old from PATH"]);
+    assert.equal(after, threeTokens.replace(/ {2}old:\n.*\n/, ""));
+  }
+});
+
+Deno.test("-remove-token -json prints the id", async () => {
+  const { printed } = await run(
+    threeTokens,
+    (tokenFile, print) => removeToken({ tokenFile, json: true, idOrPrefix: "old" }, print),
+  );
+  assert.deepEqual(JSON.parse(printed.join("\n")), { id: "old" });
+});
+
+Deno.test("-remove-token fails for what is not there", async () => {
+  await assert.rejects(
+    run(
+      threeTokens,
+      (tokenFile, print) => removeToken({ tokenFile, json: false, idOrPrefix: "eeeeeee" }, print),
+    ),
+    { name: "AppError", code: "not_found" },
+  );
+});

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { createConfigFolder, databaseEntry } from "../../../support/configured_server.ts";
+import { createTestDatabase, runSql, testDatabaseUrl, testWithPostgres } from "../../../support/database.ts";
+import { startServer } from "../../../support/server_process.ts";
+import { startTokenIssuer, testAudience } from "../../../support/token_issuer.ts";
+import { createToolClient } from "../../../support/tool_client.ts";
+
+const tables = (reader: string, roles: readonly string[]) => `
+CREATE TABLE notes (tenant text, text text);
+INSERT INTO notes VALUES ('a', 'of a'), ('b', 'of b');
+ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
+CREATE POLICY by_setting ON notes TO ${reader}
+  USING (tenant = current_setting('app.tenant', true)
+    AND tenant = current_setting('request.jwt.claims', true)::json ->> 'tenant');
+${
+  roles.map((role, index) => `
+CREATE ROLE ${role} NOLOGIN; GRANT ${role} TO ${reader}; GRANT SELECT ON notes TO ${role};
+CREATE POLICY of_${role} ON notes TO ${role} USING (tenant = '${"ab"[index]}');`).join("")
+}
+GRANT SELECT ON notes TO ${reader};`;
+
+testWithPostgres(
+  "claims of a token decide which rows a caller reads, and a claim that is missing gives none",
+  async () => {
+    await using database = await createTestDatabase();
+    const suffix = randomBytes(4).toString("hex");
+    const [reader, roleA, roleB] = [`reader_${suffix}`, `tenant_a_${suffix}`, `tenant_b_${suffix}`] as const;
+    await using stack = new AsyncDisposableStack();
+    stack.defer(async () => {
+      await database.query("DROP TABLE notes");
+      await runSql(testDatabaseUrl ?? "", `DROP ROLE ${reader}, ${roleA}, ${roleB}`);
+    });
+    await database.query(`CREATE ROLE ${reader} LOGIN NOINHERIT; ${tables(reader, [roleA, roleB])}`);
+    await using issuer = await startTokenIssuer();
+    const entry = (name: string, settings: string) =>
+      databaseEntry(name, database.name, settings).replace(/user: \w+/, `user: ${reader}`);
+    await using folder = await createConfigFolder(`
+http: { auth: { identity_provider: { issuer: "${issuer.issuer}", audience: "${testAudience}" } } }
+databases:
+  - ${entry("settings", 'session_settings: { app.tenant: "{claim:tenant}", request.jwt.claims: "{claims}" }')}
+  - ${entry("roles", `role_from_claim: role, allowed_roles: [${roleA}, ${roleB}]`)}
+`);
+    const { token: apiToken } = await folder.addToken();
+    await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+
+    const read = async (name: string, token: string) => {
+      const client = createToolClient({ url: server.url, token });
+      const reply = await client.call("query_database", { query: "SELECT text FROM notes", database: name });
+      return reply.isError ? reply.text : reply.data.rows;
+    };
+    const token = (claims: Record<string, unknown>) => issuer.token({ claims });
+    // at the same time, over and over: what one caller sets must not be there for another
+    for (let round = 0; round < 5; round++) {
+      const [a, b] = await Promise.all([
+        read("settings", await token({ tenant: "a" })),
+        read("settings", await token({ tenant: "b" })),
+      ]);
+      assert.deepEqual([a, b], [[["of a"]], [["of b"]]]);
+    }
+    assert.deepEqual(await read("roles", await token({ role: roleA })), [["of a"]]);
+    assert.deepEqual(await read("roles", await token({ role: roleB })), [["of b"]]);
+
+    const needsClaim = /asks for the claim "tenant" of an identity provider's token, and yours has none/;
+    for (const without of [await token({}), await token({ tenant: null }), apiToken]) {
+      assert.match(String(await read("settings", without)), needsClaim);
+    }
+    assert.match(
+      String(await read("roles", await token({ role: reader }))),
+      /names a role that is not allowed/,
+    );
+    assert.match(String(await read("roles", apiToken)), /asks for the claim "role"/);
+    // the tools that read catalogs and counts go the same way
+    const client = createToolClient({ url: server.url, token: apiToken });
+    for (const tool of ["count_rows", "get_schema_info", "execute_explain"]) {
+      const args = { count_rows: { table: "notes" }, execute_explain: { query: "SELECT 1" } }[tool] ?? {};
+      const reply = await client.call(tool, { ...args, database: "settings" });
+      assert.match(reply.text, needsClaim, tool);
+      assert.ok(reply.isError);
+    }
+  },
+);
