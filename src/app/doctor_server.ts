@@ -34,10 +34,18 @@ export async function openDoctorServer(
     embedding: ofEmbedding,
     keyFiles: [...(llm.enabled ? keyFiles : []), ...(embedding?.keyFiles ?? [])],
     files: serverFiles(config),
+    definitions: await definitionsOf(config),
     issuers: await issuersOf(config),
     openness: config.pipelines.length === 0 ? undefined : opennessWarning(config),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+async function definitionsOf(config: Config) {
+  const path = config.custom_definitions_path;
+  if (path === undefined) return undefined;
+  const { usableDefinitions } = await import("./tool_server/definitions_file.ts");
+  return await usableDefinitions(path, config);
 }
 
 /** What loads for issuers is loaded where there is one. */

@@ -9,6 +9,7 @@ import { tableCheck } from "../rag_server/checks/table_check.ts";
 import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
 import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
 import { catalogCheck, extensionsCheck, statisticsCheck } from "./content_checks.ts";
+import { definitionsChecks, type DoctorDefinitions } from "./definition_checks.ts";
 import { databaseCheck, extensionCheck, roleCheck } from "./database_checks.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { type DoctorIssuer, issuerCheck } from "./issuer_checks.ts";
@@ -52,6 +53,8 @@ export interface DoctorServer {
   readonly issuers?: readonly DoctorIssuer[];
   /** Credentials, certificates, the history. */
   readonly files: readonly ServerFile[];
+  /** Absent where there is no file of definitions, or one that cannot be read. */
+  readonly definitions?: DoctorDefinitions | undefined;
   /** What there is to say of who may ask the pipelines, and how to mend it. */
   readonly openness?: { readonly message: string; readonly remedy: string } | undefined;
 }
@@ -85,7 +88,7 @@ export interface Diagnosis {
  * @throws the signal's reason where that aborts; nothing else
  */
 export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
-  const { limitMs = 10_000, signal, logger, now = Date.now, server } = options;
+  const { databases, limitMs = 10_000, signal, logger, now = Date.now, server } = options;
   const ofDatabase = ({ database, options }: DoctorDatabase) => [
     ...passwordFileChecks(options),
     databaseCheck(database, [
@@ -96,6 +99,9 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
       statisticsCheck(database),
       catalogCheck(database),
       clockCheck(database, now),
+      ...(server?.definitions === undefined
+        ? []
+        : definitionsChecks(database, options, databases.length === 1, server.definitions)),
     ]),
   ];
   const subjects = [
@@ -104,7 +110,7 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
       name: pipeline.name,
       checks: pipelineChecks(pipeline, { limitMs, signal, logger, now }),
     })),
-    ...options.databases.map((each) => ({
+    ...databases.map((each) => ({
       kind: "database" as const,
       name: each.database.name,
       checks: ofDatabase(each),

@@ -7,7 +7,6 @@ import { readRegularBytes } from "../../core/files/read_regular_file.ts";
 import type { FileWatch, Look, WatchedFiles } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
-import type { DefinitionChecks } from "../../tool_server/definitions/check_sql.ts";
 import {
   definitionFaultText,
   type ReadDefinitions,
@@ -93,16 +92,29 @@ export async function watchDefinitions(options: DefinitionsOptions) {
 
 /** @throws {AppError} that names all faults of the file, for whoever checks a configuration */
 export async function checkDefinitionsFile(path: string, config: Config): Promise<void> {
-  const { createStatementGuard } = await import("../../postgres/guard/statement_guard.ts");
-  const checks: DefinitionChecks = {
-    guard: await createStatementGuard(),
-    signal: new AbortController().signal,
-    databases: config.databases.map(({ name }) => name),
-  };
-  const { definitions, faults } = await readDefinitions(await readText(path), checks);
+  const { definitions, faults } = await readWithoutServer(path, config);
   if (faults.length > 0) throw unusable(path, faults);
   const scopeFault = definitions && whyNoScopes(config, definitions);
   if (scopeFault !== undefined) throw new AppError("invalid", scopeFault);
+}
+
+/** What a file defines that can be used; undefined where nothing of it can be read, which `checkDefinitionsFile` tells. */
+export async function usableDefinitions(path: string, config: Config): Promise<ReadDefinitions | undefined> {
+  try {
+    return (await readWithoutServer(path, config)).definitions;
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+async function readWithoutServer(path: string, config: Config) {
+  const { createStatementGuard } = await import("../../postgres/guard/statement_guard.ts");
+  return await readDefinitions(await readText(path), {
+    guard: await createStatementGuard(),
+    signal: new AbortController().signal,
+    databases: config.databases.map(({ name }) => name),
+  });
 }
 
 /** Scopes for a tool that is misspelt would guard nothing. */

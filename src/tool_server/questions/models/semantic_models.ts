@@ -62,6 +62,16 @@ export function createSemanticModels(
   };
 }
 
+/** What models of one database name and its catalog does not have, as phrases. */
+export function missingOfModels(
+  models: readonly SemanticModel[],
+  tables: readonly CatalogTable[],
+): readonly string[] {
+  const missing: string[] = [];
+  visibleModels(models, tables, missing);
+  return missing;
+}
+
 /** @param missing gets a phrase for each thing that is named and not there */
 function visibleModels(
   models: readonly SemanticModel[],
