@@ -5,6 +5,7 @@ import { ProviderError } from "../llm/provider_error.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { type Check, type NamedResult, runChecks, warning } from "../rag_server/checks/check.ts";
+import { rowSecurityChecks } from "../rag_server/checks/row_security_check.ts";
 import { tableCheck } from "../rag_server/checks/table_check.ts";
 import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
 import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
@@ -199,6 +200,7 @@ function pipelineChecks(
     ...(rerank === undefined ? [] : [rerankCheck(rerank)]),
     databaseCheck(database, [
       roleCheck(database, tables.map(({ table }) => table)),
+      ...rowSecurityChecks(database, options, tables.map(({ table }) => table)),
       limitCheck(database, options),
       encryptionCheck(options, logger, now),
       extensionCheck(database, tableChecks),

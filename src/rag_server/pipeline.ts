@@ -105,6 +105,8 @@ export interface PipelineOptions {
   /** The retriever over the tables as they are now. */
   readonly retriever: (signal: AbortSignal) => Promise<Retriever>;
   readonly database: Pick<Database, "ping">;
+  /** Whether callers might read rows of others, so that it does not serve; never where absent. */
+  readonly isUnproven?: () => boolean;
   readonly embedding: EmbeddingProvider;
   readonly completion: CompletionProvider;
   /** Reorders four times the documents that are wanted. */
@@ -267,7 +269,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         reachabilityOf(completion, phraseOf),
         reachabilityOf(options.database, () => databaseUnreachable),
       ]);
-      return { name, embedding: ofEmbedding, completion: ofCompletion, database: ofDatabase };
+      const database = ofDatabase.reachable && options.isUnproven?.()
+        ? { reachable: false as const, error: rowSecurityUnproven }
+        : ofDatabase;
+      return { name, embedding: ofEmbedding, completion: ofCompletion, database };
     },
   };
 }
@@ -281,6 +286,9 @@ const longestPingMs = 5_000;
 
 /** What clients hear of a database that does not answer. */
 export const databaseUnreachable = "the database could not be reached; retry later";
+
+/** What clients hear of a database whose policies do not hold all callers. */
+const rowSecurityUnproven = "row-level security does not hold every caller; the log says what to mend";
 
 /**
  * Pings a provider or a database for at most five seconds.

@@ -7,7 +7,9 @@ import { createDatabase, type Database } from "../../postgres/database.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import type { StatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { type ConnectionPools, createConnectionPools } from "../../postgres/pool/connection_pools.ts";
+import { isReadAsCallers } from "../../postgres/read/caller_settings.ts";
 import { createPipeline, type Pipeline } from "../../rag_server/pipeline.ts";
+import { createRowSecurityProof } from "../../rag_server/row_security/proof.ts";
 import { createCurrentRetriever } from "../../rag_server/search/current_retriever.ts";
 import { openSearchedTable, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import { createRetriever, type SearchSettings } from "../../rag_server/search/retriever.ts";
@@ -109,6 +111,16 @@ async function openPipeline(
     fusion,
     ...(min_similarity !== undefined && { minSimilarity: min_similarity }),
   };
+  const now = () => performance.now();
+  const proof = isReadAsCallers(databaseOptions)
+    ? createRowSecurityProof({
+      pipeline: config.name,
+      database,
+      settings: databaseOptions,
+      tables: tables.map(({ table }) => table),
+      now,
+    })
+    : undefined;
   const pipeline = createPipeline({
     name: config.name,
     description: config.description,
@@ -117,12 +129,15 @@ async function openPipeline(
       pipeline: config.name,
       async open(signal) {
         const opened = await Promise.all(tables.map((table) => openSearchedTable(database, table, signal)));
-        return createRetriever({ database, tables: opened, search, logger });
+        const retriever = createRetriever({ database, tables: opened, search, logger });
+        await proof?.prove(signal);
+        return proof?.guarding(retriever) ?? retriever;
       },
-      now: () => performance.now(),
+      now,
       logger,
     }),
     database,
+    ...(proof !== undefined && { isUnproven: proof.isBroken }),
     embedding: providers.embedding,
     completion: providers.completion,
     rerank: providers.rerank && { provider: providers.rerank, topK: config.rerank?.top_k },

@@ -1,12 +1,13 @@
 import type { OperatorPipeline } from "../../app/rag/operator_pipelines.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Connection } from "../../postgres/connection.ts";
+import { nameInMessage } from "../../postgres/sql_text.ts";
 import { buildKeywordIndex } from "../../rag_server/keyword/build_keyword_index.ts";
 import { dropKeywordIndex, dropLostIndexes } from "../../rag_server/keyword/drop_keyword_index.ts";
 import { findKeywordIndex } from "../../rag_server/keyword/find_keyword_index.ts";
 import { buildVectorIndex } from "../../rag_server/search/vector_index.ts";
 import { type DocumentTable, readTable } from "../../rag_server/search/document_table.ts";
-import type { SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
+import { isOfCallers, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import type { Print } from "../output.ts";
 import type { Progress } from "../progress_bar.ts";
 
@@ -27,6 +28,15 @@ export async function indexPipeline(operation: IndexOperation): Promise<void> {
   await forEachTable(operation, async (settings, connection, attempt) => {
     const { named: { pipeline }, signal } = operation;
     const table = await readTable(pipeline.database, settings, signal);
+    if (isOfCallers(pipeline.database, table)) {
+      throw new AppError(
+        "invalid",
+        `Cannot index table ${
+          nameInMessage(settings.table)
+        }: its rows depend on who asks, so no question uses an ` +
+          "index of all rows; a column of type tsvector, generated from the text, makes the search by words quicker",
+      );
+    }
     await attempt(() => indexKeywords(settings, table, connection, operation));
     await attempt(() => indexVectors(table, connection, operation));
   });

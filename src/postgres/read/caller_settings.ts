@@ -29,12 +29,17 @@ export function callerSettings(database: CallerOptions, principal: Principal): {
   return { settings, role: roleOf(database, caller) };
 }
 
+/** Whether what is read depends on who asks. */
+export function isReadAsCallers(
+  { roleFromUser, roleFromClaim, sessionSettings }: Omit<CallerOptions, "name">,
+): boolean {
+  return roleFromUser || roleFromClaim !== undefined ||
+    Object.values(sessionSettings).some((value) => value.search(placeholder) >= 0);
+}
+
 /** A key that two callers share only if their settings are the same, and so all that they may read. */
 export function callerRights(database: CallerOptions, principal: Principal): string {
-  const { roleFromUser, roleFromClaim, sessionSettings } = database;
-  const isPersonal = roleFromUser || roleFromClaim !== undefined ||
-    Object.values(sessionSettings).some((value) => value.search(placeholder) >= 0);
-  if (!isPersonal) return "";
+  if (!isReadAsCallers(database)) return "";
   const kind = isServerItself(principal)
     ? "server"
     : identityOf(principal).kind === "local"

@@ -3,7 +3,7 @@ import { type LogFields, type Logger, silentLogger } from "../../core/logger.ts"
 import { nameInMessage, quoteIdentifier } from "../../postgres/sql_text.ts";
 import { readTable } from "../search/document_table.ts";
 import { createRetriever } from "../search/retriever.ts";
-import { openSearchedTable, type SearchedTableSettings } from "../search/searched_table.ts";
+import { isOfCallers, openSearchedTable, type SearchedTableSettings } from "../search/searched_table.ts";
 import { type Check, type CheckResult, error, note } from "./check.ts";
 import { idCheck } from "./id_check.ts";
 import { keywordIndexCheck } from "./keyword_index_check.ts";
@@ -39,16 +39,23 @@ export function tableCheck(given: TableToCheck): Check {
 
 /** What is checked of a table that can be searched. */
 function checksOf(subject: TableSubject): Check[] {
+  const hasIndexes = !isOfCallers(subject.database, subject.table);
   return [
     dimensionCheck(subject),
     idCheck(subject),
     missingVectorsCheck(subject),
-    vectorIndexCheck(subject),
-    ...(subject.isHybrid ? [keywordIndexCheck(subject)] : []),
+    ...(hasIndexes ? [vectorIndexCheck(subject)] : [comparedRows(subject)]),
+    ...(subject.isHybrid && hasIndexes ? [keywordIndexCheck(subject)] : []),
     ...(subject.table.filter === undefined ? [] : [filterCheck(subject)]),
     statisticsCheck(subject),
     searchCheck(subject),
   ];
+}
+
+/** In place of the looks at indexes, where none is asked. */
+function comparedRows({ settings }: TableSubject): Check {
+  const told = "questions compare every row that their caller may see, and use no vector or keyword index";
+  return { name: `search in ${settings.table}`, run: () => Promise.resolve([note(told)]) };
 }
 
 /** A guess for where the provider does not tell. */
@@ -188,6 +195,7 @@ function searchCheck({ database, settings, table, isHybrid, embedding }: TableSu
       } catch (thrown) {
         signal.throwIfAborted();
         if (!(thrown instanceof AppError)) throw thrown;
+        if (thrown.code === "forbidden") return [note("not tried, because it needs a caller's claims")];
         const reason = log.reason();
         const message = reason === undefined ? thrown.message : `${thrown.message}: ${reason}`;
         return [error(message, "-- Correct what this and the findings above name, then run -doctor again")];

@@ -62,6 +62,8 @@ export interface PlainText extends KeywordSource {
   readonly config: string;
   /** A `tsvector` column of the text, or the expression that a GIN index holds; undefined where there is none. */
   readonly vector: string | undefined;
+  /** Whether callers have rows of their own, so that words weigh what they do in those. */
+  readonly isOfCallers?: true;
 }
 
 export interface FindKeywordIndexOptions {
@@ -71,6 +73,8 @@ export interface FindKeywordIndexOptions {
   readonly idColumn: string;
   /** For a table without an index by relevance; `english` where there is none. */
   readonly config?: string;
+  /** Whether callers have rows of their own; no where absent. Then no index of all rows will do. */
+  readonly isOfCallers?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -85,7 +89,7 @@ export async function findKeywordIndex(
   database: Database,
   options: FindKeywordIndexOptions,
 ): Promise<KeywordIndex> {
-  const { table, textColumn, idColumn } = options;
+  const { table, textColumn, idColumn, isOfCallers = false } = options;
   const read = async <T>(sql: string, parameters: readonly (string | null)[]): Promise<T | undefined> => {
     const result = await database.read({
       principal: serverItself,
@@ -120,6 +124,13 @@ export async function findKeywordIndex(
     idColumn: quoteIdentifier(idColumn),
     textColumn: quoteIdentifier(textColumn),
   };
+  const config = options.config ?? "english";
+  if (isOfCallers) {
+    // PostgreSQL asks a policy before an index over words, so an expression is worked out for each row again
+    const vectors = facts.vectors.filter(({ expression }) => expression.startsWith("source."));
+    const text = textVector({ ...facts, vectors }, textColumn, config);
+    return { kind: "tsvector", ...source, ...text, isOfCallers: true };
+  }
   const readTokenizers = () => read<string[]>(tokenizerSql, []);
   const extension = await extensionIndex(facts, source, textColumn, readTokenizers);
   if (extension !== undefined) return extension;
@@ -127,7 +138,7 @@ export async function findKeywordIndex(
     ? await read<OwnFacts>(ownSql, [facts.oid, textColumn, idColumn])
     : undefined;
   if (own !== undefined) return { kind: "postern", ...source, ...own, hasRowSecurity: facts.hasRowSecurity };
-  return { kind: "tsvector", ...source, ...textVector(facts, textColumn, options.config ?? "english") };
+  return { kind: "tsvector", ...source, ...textVector(facts, textColumn, config) };
 }
 
 interface TableFacts {

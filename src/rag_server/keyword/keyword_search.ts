@@ -227,7 +227,8 @@ const matchesAtMost = 10_000;
 /**
  * Ranks by BM25 what has any of the question's words, with no index by relevance. Its cost grows with the corpus: with a
  * GIN index with the number of matches, up to a bound, and without one with all texts, each of which is analysed anew.
- * Exact while the bound is not met; beyond it the matches stand for the corpus.
+ * Exact while the bound is not met; beyond it the matches stand for the corpus. Where callers have rows of their own, the
+ * corpus is those.
  */
 function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords): SqlText {
   const { table, idColumn } = source;
@@ -235,6 +236,10 @@ function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords
   const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config);
   // a text is analysed once; an index is found only without
   const once = source.vector === undefined ? " OFFSET 0" : "";
+  const corpus = source.isOfCallers
+    ? `(SELECT count(*) FROM ${table})`
+    : `(SELECT sum(reltuples) FROM pg_partition_tree(${quoteLiteral(table)}::regclass) t
+          JOIN pg_class c ON c.oid = t.relid)`;
   return verbatimSql`WITH words AS MATERIALIZED (
     SELECT u.lexeme, coalesce(cardinality(u.positions), 1) AS count
     FROM (SELECT ${question}::text AS text) q CROSS JOIN LATERAL unnest(${vectorSql("q.text", config)}) u
@@ -250,8 +255,7 @@ function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords
     FROM matches m CROSS JOIN LATERAL unnest(m.vector) u
   ), statistics AS MATERIALIZED (
     SELECT greatest(m.documents, CASE WHEN m.documents < ${matchesAtMost} THEN
-        (SELECT sum(reltuples) FROM pg_partition_tree(${quoteLiteral(table)}::regclass) t
-          JOIN pg_class c ON c.oid = t.relid) END)::float8
+        ${corpus} END)::float8
         AS documents, l.average_length
     FROM (SELECT count(*) AS documents FROM matches) m
     CROSS JOIN (SELECT sum(count) / greatest(count(DISTINCT key), 1) AS average_length FROM counts) l

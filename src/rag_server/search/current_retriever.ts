@@ -7,6 +7,7 @@ import { ProviderError } from "../../llm/provider_error.ts";
 import { sqlStateOf } from "../../postgres/sql_session.ts";
 import type { SearchCaller } from "../filter/check_filter.ts";
 import type { Filter } from "../query.ts";
+import { RowSecurityError } from "../row_security/proof.ts";
 import type { RetrievedDocument } from "./candidate.ts";
 import type { Retriever, RetrieveRequest } from "./retriever.ts";
 
@@ -43,6 +44,7 @@ const absentStates: readonly unknown[] = ["42P01", "42703", "42883", "42704"];
  * - when they are first needed: a database that is down at the start stops only the queries that come before it is back;
  * - again, once the last look is a minute old. A query waits a second at most for that;
  * - where a filter does not fit them, unless the last look is fresh. A query waits as long for that;
+ * - where row-level security does not hold its callers any more, before each query until it does;
  * - where a search ended in an error, as a table may have changed: at once, to search it again, where something no longer
  *   exists, else before the next query.
  */
@@ -70,7 +72,8 @@ export function createCurrentRetriever(
     try {
       return await opened.retrieve(request);
     } catch (error) {
-      const isOfTables = error instanceof AppError && !(error instanceof ProviderError);
+      const isOfTables = error instanceof AppError && !(error instanceof ProviderError) &&
+        !(error instanceof RowSecurityError);
       if (isOfTables && error.code === "upstream" && current === opened) current = undefined;
       throw error;
     }
@@ -93,12 +96,17 @@ export function createCurrentRetriever(
   async function lookAgain(): Promise<void> {
     openedAt = now();
     const looked = withDeadline(maxAgeMs, undefined, (signal) => flight.join(signal, reopen))
-      .catch((error) =>
+      .catch((error) => {
+        if (error instanceof RowSecurityError) {
+          current = undefined;
+          logger.error("A pipeline no longer answers", { pipeline, error });
+          return;
+        }
         logger.warn("Cannot read the definitions of a pipeline's tables again; it keeps the earlier ones", {
           pipeline,
           error,
-        })
-      );
+        });
+      });
     await settlesWithin(patienceMs, looked);
   }
 

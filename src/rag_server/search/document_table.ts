@@ -45,6 +45,8 @@ export interface DocumentTable extends VectorTable {
   readonly volume: TableVolume;
   /** Whether the condition of a view or a row-level policy may hide rows from every question. */
   readonly mayHideRows: boolean;
+  /** Whether each row that a caller may see is compared, since an index could tell of the rows of others. */
+  readonly isExact?: boolean;
   /** Which rows take part, whatever a client asks; refers to columns by their bare names. */
   readonly filter?: SqlText;
 }

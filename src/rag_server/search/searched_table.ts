@@ -1,3 +1,4 @@
+import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
 import { keywordSearch, type SearchByWords } from "../keyword/keyword_search.ts";
@@ -42,7 +43,8 @@ export async function openSearchedTable(
   settings: SearchedTableSettings,
   signal: AbortSignal,
 ): Promise<SearchedTable> {
-  const table = await readTable(database, settings, signal);
+  const found = await readTable(database, settings, signal);
+  const table: DocumentTable = isOfCallers(database, found) ? { ...found, isExact: true } : found;
   const index = await keywordIndexOf(database, table, settings, signal);
   const keyed = table.key.name === "ctid" ? { ...index, idColumn: "ctid" } : index;
   const searched: SearchedTable = {
@@ -54,6 +56,14 @@ export async function openSearchedTable(
   const { rows, bytes } = table.volume;
   if (rows > maxScannedRows || bytes > maxScannedBytes) return { table, needsKeywordIndex: true };
   return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
+}
+
+/**
+ * Whether callers have rows of their own in a table. Then nothing that knows of all rows may answer: an index over vectors
+ * comes back short where the rows of others are nearer, and a keyword index weighs words by the texts of all.
+ */
+export function isOfCallers(database: Database, { mayHideRows }: DocumentTable): boolean {
+  return mayHideRows && database.rightsKey(serverItself) !== "";
 }
 
 /**
@@ -74,6 +84,7 @@ export function keywordIndexOf(
     // an index cannot have ctid as a column
     idColumn: table.key.name === "ctid" ? textColumn : table.key.name,
     ...(textSearchConfig !== undefined && !isColumn && { config: textSearchConfig }),
+    isOfCallers: isOfCallers(database, table),
     signal,
   });
 }

@@ -32,7 +32,7 @@ export const rowsToCompare = 2_000;
  * One statement for the rows nearest to an embedding: `id text`, `distance float8` by the index's operator (cosine
  * without an index, or what the column is said to have), lower is nearer, as many as asked for where there are that many. The rows of a small table are
  * compared one by one, and so are the few that a narrow filter, a view's condition or a row-level policy leaves; else the
- * index is asked. It may come back short where these hide most of what it visits; then, and only then, all rows are
+ * index is asked, unless callers have rows of their own (`isExact`). It may come back short where these hide most of what it visits; then, and only then, all rows are
  * compared. Needs {@linkcode vectorSettings}.
  */
 export function vectorSearch(search: VectorSearch): SqlText {
@@ -52,7 +52,7 @@ export function vectorSearch(search: VectorSearch): SqlText {
   if (index === undefined) return sql`${rows} ${order}`;
   // a sum is nothing that an index is ordered by, so all rows are compared
   const exactOrder = sql`ORDER BY ${distance} + 0 LIMIT ${most}`;
-  if (isSmall(table, dimensions)) return sql`${rows} ${exactOrder}`;
+  if (table.isExact || isSmall(table, dimensions)) return sql`${rows} ${exactOrder}`;
 
   const isProbed = filter !== undefined || table.mayHideRows;
   const areFew = isProbed ? sql`(SELECT count(*) <= ${rowsToCompare} FROM postern_probe)` : sql`false`;

@@ -5,22 +5,30 @@ import { logIn, writeUsers } from "../../support/accounts.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
-import { configText, handbookPipeline, keyFile, vendorKey } from "../../support/rag_server.ts";
+import {
+  configText,
+  handbookPipeline,
+  keyFile,
+  pipelineDatabase,
+  vendorKey,
+} from "../../support/rag_server.ts";
 import { startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 
 testWithPgvector("a row-level policy hides documents from search, fetch and resources", async () => {
   await using database = await createHandbookDatabase();
   const suffix = crypto.randomUUID().slice(0, 8);
-  const [alice, bob] = [`alice_${suffix}`, `bob_${suffix}`];
+  const [alice, bob, reader] = [`alice_${suffix}`, `bob_${suffix}`, `reader_${suffix}`];
   await database.query(`
     CREATE ROLE "${alice}"; CREATE ROLE "${bob}"; GRANT SELECT ON pages TO "${alice}", "${bob}";
+    CREATE ROLE "${reader}" LOGIN IN ROLE "${alice}", "${bob}"; GRANT SELECT ON pages TO "${reader}";
     ALTER TABLE pages ENABLE ROW LEVEL SECURITY;
     CREATE POLICY of_all ON pages USING (audience = 'all' OR current_user = '${alice}')`);
   try {
     await using openai = createVendor("openai", { embed: topicVector });
     await using anthropic = createVendor("anthropic", { answer: "Quite so." });
     const pipeline = handbookPipeline("handbook", { database, openai, anthropic }, {
+      database: pipelineDatabase(database, { username: reader }),
       role_from_user: true,
     });
     await using folder = await createConfigFolder(
@@ -41,6 +49,8 @@ testWithPgvector("a row-level policy hides documents from search, fetch and reso
       assert.equal(read.error?.code, sees ? undefined : -32602);
     }
   } finally {
-    await database.query(`DROP OWNED BY "${alice}", "${bob}"; DROP ROLE "${alice}"; DROP ROLE "${bob}"`);
+    await database.query(
+      `DROP OWNED BY "${alice}", "${bob}", "${reader}"; DROP ROLE "${alice}", "${bob}", "${reader}"`,
+    );
   }
 });

@@ -4,6 +4,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import { ProviderError } from "../../../src/llm/provider_error.ts";
 import { noDocuments } from "../no_documents.ts";
 import { createCurrentRetriever } from "../../../src/rag_server/search/current_retriever.ts";
+import { RowSecurityError } from "../../../src/rag_server/row_security/proof.ts";
 import { openSearchedTable } from "../../../src/rag_server/search/searched_table.ts";
 import {
   createRetriever,
@@ -23,7 +24,7 @@ const request: RetrieveRequest = {
 };
 
 /** Retrievers that are numbered in the order in which they were opened. */
-function numbered(results: readonly ("works" | "fails" | "breaks" | "changed" | "hangs")[]) {
+function numbered(results: readonly ("works" | "fails" | "breaks" | "changed" | "hangs" | "unproven")[]) {
   let opened = 0;
   const clock = { now: 0 };
   const current = createCurrentRetriever({
@@ -32,6 +33,7 @@ function numbered(results: readonly ("works" | "fails" | "breaks" | "changed" | 
       const result = results[Math.min(opened, results.length - 1)];
       const number = ++opened;
       if (result === "hangs") return new Promise<never>(() => {});
+      if (result === "unproven") return Promise.reject(new RowSecurityError("serve", "no policy"));
       if (result === "fails") return Promise.reject(new AppError("unavailable", "Cannot connect"));
       const retriever: Retriever = {
         documents: noDocuments,
@@ -53,6 +55,14 @@ function numbered(results: readonly ("works" | "fails" | "breaks" | "changed" | 
   const ask = async () => (await (await current(signal)).retrieve(request))[0]?.content;
   return { clock, ask, opened: () => opened };
 }
+
+Deno.test("tables that row-level security no longer holds answer nothing, until it does again", async () => {
+  const { clock, ask } = numbered(["works", "unproven", "unproven", "works"]);
+  assert.equal(await ask(), "1");
+  clock.now = 60_000;
+  await assert.rejects(ask(), RowSecurityError);
+  assert.equal(await ask(), "4");
+});
 
 Deno.test("a pipeline's tables are looked at once for many queries", async () => {
   const { ask, opened } = numbered(["works"]);

@@ -1,0 +1,245 @@
+import type { Database } from "../../postgres/database.ts";
+import type { CallerOptions } from "../../postgres/read/caller_settings.ts";
+import { arrayText } from "../../postgres/sql_text.ts";
+import { readJson, readRows } from "../checks/check.ts";
+import { findRelation } from "../search/document_table.ts";
+
+/** Why row-level security may show a caller rows of another. */
+export interface IsolationFault {
+  /** For operators: it names roles. */
+  readonly message: string;
+  /** SQL; text for the reader stands in lines that begin with `-- `. */
+  readonly remedy: string;
+}
+
+/** The roles that are looked at. */
+export interface LookedAtRoles {
+  /** Whether the role that the database was opened with is one of them. */
+  readonly login: boolean;
+  /** Whether every role is that the login may take. */
+  readonly members: boolean;
+  readonly named: readonly string[];
+  /** Those of the above that rows are read as, for which there must be a policy. */
+  readonly reading: "login" | readonly string[];
+}
+
+/** The roles that a pipeline's settings may lead to, as far as they are known before a caller comes. */
+export function rolesOf(
+  { roleFromUser, roleFromClaim, allowedRoles = [] }: Omit<CallerOptions, "name">,
+): LookedAtRoles {
+  const byClaim = roleFromClaim !== undefined && allowedRoles.length > 0;
+  return {
+    login: true,
+    members: roleFromUser,
+    named: byClaim ? allowedRoles : [],
+    // which of its roles a caller has is not known before: each is looked at when it is taken
+    reading: roleFromUser ? [] : byClaim ? allowedRoles : "login",
+  };
+}
+
+/** The role of one caller. */
+export const roleOfCaller = (role: string): LookedAtRoles => ({
+  login: false,
+  members: false,
+  named: [role],
+  reading: [role],
+});
+
+/**
+ * What keeps row-level security from deciding alone which rows of the tables each role sees; none where it does. It
+ * looks below views and at partitions. A table that does not exist has no fault here.
+ *
+ * @param tables as they are configured
+ * @throws {AppError} where the catalog cannot be read
+ */
+export async function isolationFaults(
+  database: Database,
+  tables: readonly string[],
+  roles: LookedAtRoles,
+  signal: AbortSignal,
+): Promise<IsolationFault[]> {
+  const read = (text: string, parameters: readonly string[] = []) =>
+    readRows(database, signal, text, parameters);
+  const names = arrayText(roles.named);
+  const reading = roles.reading === "login" ? "{}" : arrayText(roles.reading);
+  const flags = [roles.login, roles.members, roles.reading === "login"].map(String);
+  const ofTables = await Promise.all(tables.map(async (table) => {
+    const found = await findRelation(read, table);
+    if (found === undefined) return undefined;
+    const parameters = [found.oid, names, reading, ...flags];
+    return await readJson<Facts>(database, signal, factsSql, parameters);
+  }));
+  const known = ofTables.filter((facts) => facts !== undefined);
+  const faults = [...known.flatMap((facts) => facts.roles), ...known.flatMap(ownersOfViews)]
+    .map(roleFault)
+    .concat(known.flatMap(({ relations }) => relations.flatMap(relationFaults)))
+    .concat(known.flatMap(({ definers }) => definers.map(definerFault)));
+  return [...new Map(faults.map((fault) => [fault.message, fault])).values()];
+}
+
+/** Names are quoted for SQL. */
+interface Facts {
+  /** Those that no policy holds. */
+  readonly roles: readonly UnheldRole[];
+  readonly relations: readonly RelationFacts[];
+  /** Functions with their owner's rights, by which a view reads. */
+  readonly definers: readonly { readonly view: string; readonly name: string }[];
+}
+
+interface UnheldRole {
+  readonly name: string;
+  readonly isSuperuser: boolean;
+}
+
+interface RelationFacts {
+  readonly name: string;
+  /** `pg_class.relkind` */
+  readonly kind: string;
+  readonly isEnabled: boolean;
+  readonly isForced: boolean;
+  readonly isPart: boolean;
+  /** Of the roles, those that own it. */
+  readonly owners: readonly string[];
+  /** Of the reading roles, those that it has no policy for. */
+  readonly withoutPolicy: readonly string[];
+  /** The view that reads it with the rights of its owner, who is held instead of the caller. */
+  readonly view: {
+    readonly name: string;
+    readonly owner: string;
+    readonly isSuperuser: boolean;
+    readonly bypasses: boolean;
+    readonly ownsTable: boolean;
+    readonly hasPolicy: boolean;
+  } | null;
+}
+
+const kindNames: Readonly<Record<string, string>> = { m: "a materialized view", f: "a foreign table" };
+
+function relationFaults(facts: RelationFacts): IsolationFault[] {
+  const { name, kind, isEnabled, isForced, isPart, owners, withoutPolicy, view } = facts;
+  const kindName = kindNames[kind];
+  if (kindName !== undefined && !isPart) {
+    return [{
+      message: `${name} is ${kindName}, which no policy filters`,
+      remedy: "-- Have the pipeline name a table with row-level security, or a view over one",
+    }];
+  }
+  const faults: IsolationFault[] = [];
+  if (!isEnabled && kindName === undefined) {
+    faults.push({
+      message: `row-level security is not enabled for ${name}`,
+      remedy: `ALTER TABLE ${name} ENABLE ROW LEVEL SECURITY;`,
+    });
+  }
+  for (const owner of owners) {
+    faults.push({
+      message: `role ${owner} owns ${name}, and so decides itself what row-level security does there`,
+      remedy: `-- Give it to a role that nobody reads as:\nALTER TABLE ${name} OWNER TO another_role;`,
+    });
+  }
+  if (view?.ownsTable && !isForced) {
+    faults.push({
+      message: `view ${view.name} reads ${name} as ${view.owner}, who owns it and whom no policy holds`,
+      remedy: `ALTER TABLE ${name} FORCE ROW LEVEL SECURITY;`,
+    });
+  }
+  // PostgreSQL asks the policies of the table that a statement names, and those of no partition below it
+  if (isPart) return faults;
+  const unheld = view === null ? withoutPolicy : view.hasPolicy ? [] : [view.owner];
+  for (const role of unheld) {
+    faults.push({
+      message: `${name} has no policy for what role ${role} reads`,
+      remedy:
+        `-- With the condition that fits:\nCREATE POLICY own_rows ON ${name} FOR SELECT TO ${role} USING (owner = current_user);`,
+    });
+  }
+  return faults;
+}
+
+function ownersOfViews({ relations }: Facts): UnheldRole[] {
+  return relations.flatMap(({ view }) =>
+    view?.isSuperuser || view?.bypasses ? [{ name: view.owner, isSuperuser: view.isSuperuser }] : []
+  );
+}
+
+function roleFault({ name, isSuperuser }: UnheldRole): IsolationFault {
+  return {
+    message: isSuperuser
+      ? `role ${name} is a superuser, whom no policy holds`
+      : `role ${name} has BYPASSRLS, so no policy holds it`,
+    remedy: isSuperuser
+      ? `-- Have another role read, or the view belong to another; or:\nALTER ROLE ${name} NOSUPERUSER NOBYPASSRLS;`
+      : `ALTER ROLE ${name} NOBYPASSRLS;`,
+  };
+}
+
+function definerFault({ view, name }: { readonly view: string; readonly name: string }): IsolationFault {
+  return {
+    message: `view ${view} reads by ${name}, which has the rights of its owner`,
+    remedy: `ALTER FUNCTION ${name} SECURITY INVOKER;`,
+  };
+}
+
+/** One text for a log: all faults, each with its remedy. */
+export function faultsText(faults: readonly IsolationFault[]): string {
+  const most = 5;
+  const shown = faults.slice(0, most).map(({ message, remedy }) =>
+    `${message} (${remedy.replaceAll("-- ", "").replaceAll("\n", " ")})`
+  );
+  const others = faults.length > most ? [`${faults.length - most} more, which -doctor lists`] : [];
+  return [...shown, ...others].join("; ");
+}
+
+const holdsOwner = (role: string) => `pg_has_role(${role}, c.relowner, 'USAGE')`;
+
+/** Whether a permissive policy for SELECT applies to a role, as PostgreSQL decides it. */
+const hasPolicy = (role: string) =>
+  `EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polpermissive AND p.polcmd IN ('r', '*')
+      AND EXISTS (SELECT FROM unnest(p.polroles) r WHERE CASE WHEN r = 0 THEN true ELSE pg_has_role(${role}, r, 'USAGE') END))`;
+
+/**
+ * Reads of a relation, $1, with roles: those named in $2, the login where $4, all that it may take where $5. Those in $3 read,
+ * or the login where $6. A view reads with its owner's rights what is below it, unless it is security_invoker; a view below
+ * it again has rights of its own.
+ */
+const factsSql = `WITH RECURSIVE below(oid, view, is_part) AS (
+  SELECT $1::oid, NULL::oid, false
+  UNION
+  SELECT n.* FROM below CROSS JOIN LATERAL (
+    SELECT d.refobjid, CASE WHEN EXISTS (SELECT FROM unnest(v.reloptions) o
+        WHERE o ~* '^security_invoker=(t|tr|tru|true|on|y|ye|yes|1)$') THEN NULL ELSE v.oid END, false
+    FROM pg_class v JOIN pg_rewrite w ON w.ev_class = v.oid
+    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
+    WHERE v.oid = below.oid AND v.relkind = 'v' AND d.refobjid <> v.oid
+    UNION ALL SELECT i.inhrelid, below.view, true FROM pg_inherits i WHERE i.inhparent = below.oid
+  ) n
+), taken AS (
+  SELECT r.oid, quote_ident(r.rolname) AS name, r.rolsuper, r.rolbypassrls,
+    CASE WHEN $6::bool THEN r.rolname = current_user ELSE r.rolname = ANY($3::text[]) END AS reads
+  FROM pg_roles r WHERE r.rolname = ANY($2::text[]) OR ($4::bool AND r.rolname = current_user)
+    OR ($5::bool AND current_setting('is_superuser') = 'off' AND pg_has_role(r.oid, 'MEMBER'))
+), held AS (SELECT * FROM taken WHERE NOT rolsuper)
+SELECT json_build_object(
+  'roles', (SELECT coalesce(json_agg(json_build_object('name', name, 'isSuperuser', rolsuper) ORDER BY name), '[]')
+    FROM taken WHERE rolsuper OR rolbypassrls),
+  'relations', (SELECT coalesce(json_agg(json_build_object(
+      'name', format('%I.%I', n.nspname, c.relname), 'kind', c.relkind, 'isEnabled', c.relrowsecurity,
+      'isForced', c.relforcerowsecurity, 'isPart', b.is_part,
+      'owners', (SELECT coalesce(json_agg(name ORDER BY name), '[]') FROM held WHERE ${
+  holdsOwner("held.oid")
+}),
+      'withoutPolicy', (SELECT coalesce(json_agg(name ORDER BY name), '[]') FROM held
+        WHERE reads AND NOT ${hasPolicy("held.oid")}),
+      'view', CASE WHEN v.oid IS NOT NULL THEN json_build_object('name', format('%I.%I', vn.nspname, v.relname),
+        'owner', quote_ident(o.rolname), 'isSuperuser', o.rolsuper, 'bypasses', o.rolbypassrls,
+        'ownsTable', ${holdsOwner("o.oid")}, 'hasPolicy', ${hasPolicy("o.oid")}) END
+    ) ORDER BY n.nspname, c.relname), '[]')
+    FROM below b JOIN pg_class c ON c.oid = b.oid JOIN pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN (pg_class v JOIN pg_namespace vn ON vn.oid = v.relnamespace JOIN pg_roles o ON o.oid = v.relowner)
+      ON v.oid = b.view
+    WHERE c.relkind IN ('r', 'p', 'm', 'f')),
+  'definers', (SELECT coalesce(json_agg(DISTINCT jsonb_build_object('view', v.oid::regclass::text,
+      'name', p.oid::regprocedure::text)), '[]')
+    FROM below b JOIN pg_class v ON v.oid = b.oid AND v.relkind = 'v' JOIN pg_rewrite w ON w.ev_class = v.oid
+    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_proc'::regclass
+    JOIN pg_proc p ON p.oid = d.refobjid AND p.prosecdef))`;

@@ -1,0 +1,108 @@
+import { AppError } from "../../core/app_error.ts";
+import { readerFor } from "../../core/principal.ts";
+import type { Database } from "../../postgres/database.ts";
+import { type CallerOptions, callerSettings } from "../../postgres/read/caller_settings.ts";
+import type { SearchCaller } from "../filter/check_filter.ts";
+import type { Retriever } from "../search/retriever.ts";
+import {
+  faultsText,
+  isolationFaults,
+  type LookedAtRoles,
+  roleOfCaller,
+  rolesOf,
+} from "./isolation_faults.ts";
+
+/** What a pipeline throws that could show a caller rows of another; its message is for operators. */
+export class RowSecurityError extends AppError {
+  constructor(what: string, faults: string) {
+    super("upstream", `Cannot ${what}: row-level security does not hold there: ${faults}`);
+  }
+}
+
+interface RowSecurityProofOptions {
+  readonly pipeline: string;
+  readonly database: Database;
+  /** What tells the database who asks. */
+  readonly settings: CallerOptions;
+  /** As they are configured. */
+  readonly tables: readonly string[];
+  /** Milliseconds since any fixed moment. */
+  readonly now: () => number;
+}
+
+/** How long a caller's role that was looked at counts as proven, and how many are remembered. */
+const maxAgeMs = 60_000;
+const maxRoles = 1_000;
+
+/** Proves of a pipeline whose callers read rows of their own that PostgreSQL's policies hold all of them. */
+export function createRowSecurityProof(
+  { pipeline, database, settings, tables, now }: RowSecurityProofOptions,
+) {
+  const provenRoles = new Map<string, number>();
+  let isBroken = false;
+
+  async function prove(roles: LookedAtRoles, what: string, signal: AbortSignal): Promise<void> {
+    const faults = await isolationFaults(database, tables, roles, signal);
+    if (faults.length > 0) throw new RowSecurityError(what, faultsText(faults));
+  }
+
+  /** Roles of a caller's own name are not known before the caller comes. */
+  async function proveCaller({ caller, signal }: SearchCaller): Promise<void> {
+    const { role } = callerSettings(settings, readerFor(caller));
+    if (role === undefined) return;
+    const provenAt = provenRoles.get(role);
+    if (provenAt !== undefined && now() - provenAt < maxAgeMs) return;
+    provenRoles.delete(role);
+    const askedAt = now();
+    await prove(roleOfCaller(role), `read from pipeline "${pipeline}" as ${JSON.stringify(role)}`, signal);
+    for (const oldest of provenRoles.keys()) {
+      if (provenRoles.size < maxRoles) break;
+      provenRoles.delete(oldest);
+    }
+    provenRoles.set(role, askedAt);
+  }
+
+  return {
+    /** Whether the last look found a fault. */
+    isBroken: (): boolean => isBroken,
+    /**
+     * Of the login role and all that are known.
+     * @throws {RowSecurityError} with what to mend
+     */
+    async prove(signal: AbortSignal): Promise<void> {
+      try {
+        await prove(rolesOf(settings), `serve pipeline "${pipeline}"`, signal);
+        isBroken = false;
+      } catch (error) {
+        if (error instanceof RowSecurityError) isBroken = true;
+        throw error;
+      }
+    },
+    /** The same retriever, which reads nothing for a caller whose role is not proven. */
+    guarding(retriever: Retriever): Retriever {
+      if (!settings.roleFromUser) return retriever;
+      const { documents } = retriever;
+      return {
+        documents: {
+          ...documents,
+          async detailsOf(found, caller) {
+            await proveCaller(caller);
+            return await documents.detailsOf(found, caller);
+          },
+          async read(key, caller) {
+            await proveCaller(caller);
+            return await documents.read(key, caller);
+          },
+        },
+        async checkFilter(filter, caller) {
+          await proveCaller(caller);
+          await retriever.checkFilter(filter, caller);
+        },
+        async retrieve(request) {
+          await proveCaller(request);
+          return await retriever.retrieve(request);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import type { Principal } from "../../../src/core/principal.ts";
+import { createRowSecurityProof, RowSecurityError } from "../../../src/rag_server/row_security/proof.ts";
+import { runSql, testDatabaseUrl, testWithPostgres } from "../../support/database.ts";
+import { createKeywordFixture } from "../keyword/fixture.ts";
+import { noDocuments } from "../no_documents.ts";
+
+const { signal } = new AbortController();
+
+testWithPostgres(
+  "a role that is new is looked at when a caller takes it, and again after a minute",
+  async () => {
+    const role = `alice_${randomBytes(4).toString("hex")}`;
+    await using stack = new AsyncDisposableStack();
+    stack.defer(async () => void await runSql(testDatabaseUrl ?? "", `DROP ROLE IF EXISTS ${role}`));
+    const fixture = stack.use(
+      await createKeywordFixture(`CREATE ROLE ${role} BYPASSRLS;
+    CREATE TABLE docs (id int PRIMARY KEY, body text); ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY own ON docs TO ${role} USING (true)`),
+    );
+    let now = 0;
+    const proof = createRowSecurityProof({
+      pipeline: "docs",
+      database: fixture.database,
+      settings: { name: "docs", roleFromUser: true, sessionSettings: {} },
+      tables: ["docs"],
+      now: () => now,
+    });
+    const guarded = proof.guarding({
+      documents: noDocuments,
+      checkFilter: () => Promise.resolve(),
+      retrieve: () => Promise.resolve([{ table: "docs", content: "found", score: 1 }]),
+    });
+    const caller: Principal = { kind: "session", id: "s", username: role };
+    const ask = () =>
+      guarded.retrieve({
+        question: "?",
+        embedding: new Float32Array(1),
+        limit: 1,
+        hybrid: true,
+        caller,
+        signal,
+      });
+    const refused = (reason: RegExp) => (error: unknown) => {
+      assert.ok(error instanceof RowSecurityError);
+      assert.match(error.message, reason);
+      return true;
+    };
+    await assert.rejects(
+      ask(),
+      refused(/has BYPASSRLS, so no policy holds it \(ALTER ROLE \w+ NOBYPASSRLS;\)/),
+    );
+    await assert.rejects(
+      async () => await guarded.documents.read("1-1", { caller, signal }),
+      refused(/BYPASSRLS/),
+    );
+    await fixture.query(`ALTER ROLE ${role} NOBYPASSRLS`);
+    assert.equal((await ask()).length, 1);
+    await fixture.query(`DROP POLICY own ON docs`);
+    now = 59_999;
+    assert.equal((await ask()).length, 1);
+    now = 60_000;
+    await assert.rejects(ask(), refused(/public\.docs has no policy for what role alice_\w+ reads/));
+  },
+);
