@@ -21,20 +21,15 @@ export function instructionsFor(
   principal: Principal,
 ): string {
   const tools = new Set(registry.listTools(principal).map(({ name }) => name));
-  const offered = (purposes: Readonly<Record<string, string>>) =>
-    Object.entries(purposes).filter(([tool]) => tools.has(tool)).map(([tool, purpose]) =>
-      `${tool} ${purpose}`
-    );
-  const steps = offered(stepWith);
-  const others = offered(otherwiseWith);
+  const steps = Object.entries(stepWith).filter(([tool]) => tools.has(tool))
+    .map(([tool, purpose]) => `${tool} ${purpose}`);
+  const hasDocuments = documentTools.some((tool) => tools.has(tool));
   const databases = databaseChoice?.count(principal) ?? 1;
   return [
-    `Read-only access to ${
-      documentTools.some((tool) => tools.has(tool)) ? "documents and " : ""
-    }PostgreSQL databases.`,
+    `Read-only access to ${hasDocuments ? "documents and " : ""}PostgreSQL databases.`,
     ...(steps.length === 0 ? [] : [`Call ${inOrder(steps)}.`]),
     ...(steps.length > 0 && databases > 1 ? ["Name `database` in each call."] : []),
-    ...(others.length === 0 ? [] : [`Besides: ${others.join("; ")}.`]),
+    ...besides(tools),
     ...promptsText(prompts.list(principal).map(({ name }) => name)),
     "Nothing can be written.",
   ].join(" ");
@@ -49,16 +44,21 @@ const stepWith = {
   query_database: "with SQL or a request in words",
 };
 
-const otherwiseWith = {
-  search: "and fetch for documents",
-  ask_pipeline: "for an answer from documents",
-  search_knowledgebase: "for how things work",
-  similarity_search: "for rows by their meaning",
-  analyze_health: "for the state of a database",
-  top_queries: "for what costs it most",
-  recommend_indexes: "for slow queries",
-  read_resource: "for resources, which it lists",
-};
+const others = [
+  { tools: ["search", "fetch", "ask_pipeline"], purpose: "for documents" },
+  { tools: ["search_knowledgebase"], purpose: "for how things work" },
+  { tools: ["similarity_search"], purpose: "for rows by their meaning" },
+  { tools: ["analyze_health", "top_queries", "recommend_indexes"], purpose: "for a slow or ailing database" },
+  { tools: ["read_resource"], purpose: "for resources" },
+];
+
+function besides(offered: ReadonlySet<string>): string[] {
+  const parts = others.flatMap(({ tools, purpose }) => {
+    const here = tools.filter((tool) => offered.has(tool));
+    return here.length === 0 ? [] : [`${here.join(", ")} ${purpose}`];
+  });
+  return parts.length === 0 ? [] : [`Besides: ${parts.join("; ")}.`];
+}
 
 function inOrder(steps: readonly string[]): string {
   return steps.map((step, at) => at > 0 && at === steps.length - 1 ? `then ${step}` : step).join(", ");

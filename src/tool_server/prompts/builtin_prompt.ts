@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { didYouMean } from "../../core/document/near_name.ts";
 import type { Principal } from "../../core/principal.ts";
 import { createFence, type Fence } from "../../text/fence.ts";
 import type { CompleteNames } from "../resources/complete_names.ts";
@@ -81,9 +82,11 @@ export function definePrompt(prompt: BuiltinPrompt, options: BuiltinPromptOption
     }
     const { database, schema = "" } = given;
     if (schema.length > maxNameLength) throw fault("schema", "is too long for a name");
-    const isKnown = database === undefined ||
-      options.directory.list(principal).some(({ name }) => name === database);
-    if (!isKnown) throw fault("database", "no database of that name is available to you");
+    const databases = options.directory.list(principal).map(({ name }) => name);
+    if (database !== undefined && !databases.includes(database)) {
+      const hint = didYouMean(database.slice(0, maxNameLength), databases);
+      throw fault("database", `no database of that name is available to you${hint}`);
+    }
     return given;
   }
 

@@ -5,6 +5,8 @@ import { databaseArgument, type DatabaseDirectory } from "./databases/database_d
 import { statementErrorReply } from "./statement_error_text.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
+const undefinedTable = "42P01";
+
 export function countRows(options: { directory: DatabaseDirectory }): Tool {
   return defineTool({
     name: "count_rows",
@@ -31,7 +33,12 @@ export function countRows(options: { directory: DatabaseDirectory }): Tool {
       const sql = `SELECT count(*) FROM ${quoteIdentifier(schema)}.${quoteIdentifier(table)}${condition}`;
       using _progress = tellElapsed(client?.notifyProgress, "Counting the rows");
       const result = await database.read({ principal, sql, signal, span, maxRows: 1 });
-      if (!result.ok) return statementErrorReply(result.error, sql, database.name);
+      if (!result.ok) {
+        const { error } = result;
+        const hint = "Give the schema as `schema`, and `table` without it.";
+        const isQualified = error.sqlState === undefinedTable && table.includes(".");
+        return statementErrorReply(isQualified ? { ...error, hint } : error, sql, database.name);
+      }
       const text = result.rows[0]?.[0] ?? "0";
       const count = Number.isSafeInteger(Number(text)) ? Number(text) : text;
       return {

@@ -35,6 +35,10 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
     async run({ query, analyze, buffers, format, database: name }, { principal, signal, span, client }) {
       const database = options.directory.resolve(principal, name);
       const sql = query.trim();
+      if (/^explain\b/i.test(sql)) {
+        const message = "it begins with EXPLAIN itself; send what follows, and options as arguments";
+        return statementErrorReply({ kind: "refused", message }, sql, database.name);
+      }
       using _progress = tellElapsed(
         client?.notifyProgress,
         analyze ? "Running the statement" : "Planning the statement",

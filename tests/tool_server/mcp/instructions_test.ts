@@ -27,7 +27,7 @@ Deno.test("instructions name documents, resources and prompts", () => {
       2,
     ),
     "Read-only access to documents and PostgreSQL databases. Call query_database with SQL or a request in words. " +
-      "Name `database` in each call. Besides: search and fetch for documents; ask_pipeline for an answer from " +
-      "documents; read_resource for resources, which it lists. Prompts: a, b, c, d and 2 more. Nothing can be written.",
+      "Name `database` in each call. Besides: search, fetch, ask_pipeline for documents; " +
+      "read_resource for resources. Prompts: a, b, c, d and 2 more. Nothing can be written.",
   );
 });

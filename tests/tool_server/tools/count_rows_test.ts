@@ -45,5 +45,11 @@ testWithPostgres("count_rows counts a table's rows", async (t) => {
     const { isError, text } = await callTool(tool, { table: "nope" });
     assert.equal(isError, true);
     assert.match(text, /SQLSTATE: 42P01/);
+    assert.doesNotMatch(text, /Hint/);
+  });
+
+  await t.step("a table that is named with its schema is told where that goes", async () => {
+    const { text } = await callTool(tool, { table: "public.books" });
+    assert.match(text, /^Hint: Give the schema as `schema`, and `table` without it\.$/m);
   });
 });

@@ -40,6 +40,15 @@ testWithPostgres("execute_explain shows the plan of a query", async (t) => {
     assert.match(text, /Position: line 1, character 8\n {2}SELECT nope FROM books\n {9}\^/);
   });
 
+  await t.step("a query that begins with EXPLAIN is told to leave it out", async () => {
+    const { text, isError } = await callTool(tool, { query: " explain (ANALYZE) SELECT 1" });
+    assert.equal(isError, true);
+    assert.equal(
+      text,
+      "Cannot run the statement: it begins with EXPLAIN itself; send what follows, and options as arguments",
+    );
+  });
+
   const writes = [
     "DELETE FROM books",
     "INSERT INTO authors (name) VALUES ('x')",

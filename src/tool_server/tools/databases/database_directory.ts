@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../core/app_error.ts";
+import { didYouMean } from "../../../core/document/near_name.ts";
 import { type Principal, principalKey } from "../../../core/principal.ts";
 import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts";
 import type { Database } from "../../../postgres/database.ts";
@@ -13,6 +14,8 @@ export interface DirectoryEntry extends AccessObject {
 }
 
 const rememberEndedMs = 60_000;
+/** Of a name that a hint is looked for; a caller may have made it up. */
+const maxNameLength = 100;
 
 /**
  * The databases that each principal may use and the one that they chose. `entries` is looked at in each call.
@@ -50,7 +53,8 @@ export function createDatabaseDirectory(
         ? "Cannot choose a database: none is available to you"
         : `Cannot use database ${
           JSON.stringify(name)
-        }: no database of that name is available to you; list_databases shows the available ones`,
+        }: no database of that name is available to you; list_databases shows the available ones` +
+          didYouMean(name.slice(0, maxNameLength), accessible.map((each) => each.name)),
     );
   }
 

@@ -52,6 +52,13 @@ Deno.test("a database that the caller may not use is answered as one that does n
   assert.equal(message(alice, "team"), "team");
 });
 
+Deno.test("a mistyped database is told the nearest that the caller may use", () => {
+  const directory = setUp();
+  const hint = /list_databases shows the available ones; did you mean "team"\?$/;
+  assert.throws(() => directory.resolve(alice, "taem"), hint);
+  assert.throws(() => directory.resolve(token, "taem"), /list_databases shows the available ones$/);
+});
+
 Deno.test("a bound token sees its database alone and cannot switch", async () => {
   const directory = setUp();
   const { data } = await callTool(listDatabases({ directory }), {}, bound);
