@@ -24,7 +24,7 @@ export function createChanges() {
   }
 
   return {
-    /** Tells everybody; of a resource only those who asked for it, so it must be one that all of them may know of. */
+    /** Tells everybody of a list. Of a resource it tells all who asked for it: they must all be ones who may read it. */
     publish(change: Change): void {
       for (const listener of [...listeners]) listener(change);
       if (change.kind !== "resource") return;
@@ -33,8 +33,8 @@ export function createChanges() {
       }
     },
     /**
-     * @param listener is told of resources only where `resources` is absent: then of all that are published
-     * @param resources those that it wants to be told of, for whom; it is then told of no others
+     * @param listener is told of lists, and of resources
+     * @param resources which resources it is told of, and for whom; where absent, of all that are published
      * @returns what ends it
      */
     subscribe(
@@ -57,7 +57,7 @@ export function createChanges() {
         if (subscribers.delete(subscriber)) tellWatchers();
       };
     },
-    /** Those who want to be told of resources now: nobody need look at what none of them asked for. */
+    /** Those who want to be told of resources now. What none of them asked for need not be looked at. */
     subscribers: (): readonly ResourceSubscriber[] => [...subscribers],
     /** Calls `told` whenever somebody begins or ends to ask for resources. Returns what ends it. */
     watchSubscribers(told: () => void): () => void {

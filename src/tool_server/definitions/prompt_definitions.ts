@@ -111,7 +111,7 @@ function contentOf(
   }
 }
 
-/** Puts arguments in the place of `{{name}}`, once: what an argument holds is no template. */
+/** Puts arguments in the place of `{{name}}`. What an argument holds is put in as it is: braces in it stand for nothing. */
 function fillIn(template: string, given: Readonly<Record<string, string>>): string {
   return template.replace(
     placeholder,

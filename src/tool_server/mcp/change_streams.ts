@@ -37,8 +37,8 @@ export interface ListenRequest {
 }
 
 /**
- * The event streams that tell clients of changes (MCP, Subscriptions). One ends when its client leaves or cancels it, when
- * its token or session ends, and when the server stops; a stream is no call, and counts as none.
+ * The event streams that tell clients of changes (MCP, Subscriptions). A stream ends when its client leaves or cancels it,
+ * when its token or session ends, and when the server stops. It does not count as a call.
  */
 export function createChangeStreams(
   { changes, inFlight, serverOf, logger, checkEveryMs = admissionCheckMs }: {

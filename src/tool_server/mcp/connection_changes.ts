@@ -4,8 +4,9 @@ import type { Change, Changes } from "../changes.ts";
 import { urisOf } from "./change_streams.ts";
 
 /**
- * Tells the one client of a connection of changes. Since 2026-07-28 it asks for them with `subscriptions/listen`, which the
- * SDK answers, and whose wishes are noticed here; before, it is told of lists unasked and asks for resources one by one.
+ * Tells the one client of a connection of changes. Since 2026-07-28 the client asks for them with `subscriptions/listen`: the
+ * SDK answers that, and what it asks for is noticed here. An older client is told of lists unasked, and asks for resources
+ * one by one.
  */
 export function createConnectionChanges(changes: Changes, principal: Principal) {
   const servers = new Set<Server>();

@@ -51,7 +51,7 @@ export function readUserAnswer(answers: JsonObject = {}): UserAnswer {
     if (text.length > maxAnswerLength) {
       return {
         kind: "ended",
-        reason: `Cannot use the answer to the question back: it has ${text.length} characters, ` +
+        reason: `Cannot use the answer to the question: it has ${text.length} characters, ` +
           `and at most ${maxAnswerLength} are read`,
       };
     }

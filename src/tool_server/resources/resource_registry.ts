@@ -36,9 +36,8 @@ export function createResourceRegistry(sources: readonly ResourceSource[] = []) 
     },
 
     /**
-     * Of each source that knows the template, the first one's. An address in place of a template has no variables, and so
-     * no values.
-     * @throws {AppError} `invalid` for a template that there is not for the caller, and for a variable that it has not
+     * The values that the first source gives that knows the template. An address has no variables, and so no values.
+     * @throws {AppError} `invalid` for a template that the caller does not have, and for a variable that is not in it
      */
     async complete(...[completion, context]: Parameters<NonNullable<ResourceSource["complete"]>>) {
       const { uriTemplate, variable } = completion;

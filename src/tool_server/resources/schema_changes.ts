@@ -14,9 +14,9 @@ import type { DatabaseDirectory } from "../tools/databases/database_directory.ts
 import { formatAddress, parseAddress, type ResourceAddress } from "./resource_address.ts";
 
 export interface SchemaChanges extends Disposable {
-  /** One for all readers of catalogs; each change that it sees is told to those who asked for the resource. */
+  /** What all readers of catalogs share. Those who asked for a resource are told of each change that it sees. */
   readonly catalogs: CatalogCache<{ readonly catalog: Catalog }>;
-  /** For whoever saw elsewhere that a catalog has changed: looks at once, where anybody asked for it. */
+  /** Looks at once, where anybody asked to be told: for whoever saw elsewhere that a catalog has changed. */
   look(): void;
   /** Replaces databases by what `replace` does, and tells whoever asked for one of them. */
   replacing<T>(replace: () => T): T;

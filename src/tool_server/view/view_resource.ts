@@ -12,7 +12,7 @@ const uiMeta: JsonObject = {
 
 /** MCP Apps, the extension of MCP that views are of: what servers and hosts name among their capabilities. */
 export const viewExtension = "io.modelcontextprotocol/ui";
-/** Of the views that there are so far. */
+/** The only kind of view that the extension has. */
 export const viewMimeType = "text/html;profile=mcp-app";
 
 /**

@@ -49,7 +49,7 @@ Deno.test("readUserAnswer() believes nothing that comes from outside", () => {
   const long = readUserAnswer({ question_1: accepted({ answer: "x".repeat(1001) }) });
   assert.deepEqual(long, {
     kind: "ended",
-    reason: "Cannot use the answer to the question back: it has 1001 characters, and at most 1000 are read",
+    reason: "Cannot use the answer to the question: it has 1001 characters, and at most 1000 are read",
   });
 });
 

@@ -36,7 +36,7 @@ export function createSemanticModels(
   }
 
   return {
-    /** Those of a database that its whole catalog, as the caller may read it, has the tables and columns of. */
+    /** The models of a database, with what of them is in `tables`: its whole catalog, as the caller may read it. */
     ofCatalog(
       database: Pick<Database, "name" | "rightsKey">,
       principal: Principal,
@@ -52,7 +52,7 @@ export function createSemanticModels(
       seen.set(tables, visible);
       return visible;
     },
-    /** The same for a part of it. */
+    /** The same where `tables` is a part of the catalog. */
     ofTables(database: string, tables: readonly CatalogTable[]): readonly VisibleModel[] {
       const its = byDatabase.get(database);
       return its === undefined ? [] : visibleModels(its, tables, []);

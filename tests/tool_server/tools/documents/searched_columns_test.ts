@@ -5,25 +5,14 @@ import {
   readTableName,
   tableWithVectors,
 } from "../../../../src/tool_server/tools/documents/searched_columns.ts";
+import { buildCatalogColumn } from "../../questions/build_catalog.ts";
 
 function column(name: string, type: string, more: Partial<CatalogColumn> = {}): CatalogColumn {
   const vector = /^vector(?:\((\d+)\))?$/.exec(type);
-  return {
-    name,
-    type,
-    nullable: true,
-    comment: "",
-    default: "",
-    identity: "",
-    isPrimaryKey: false,
-    isUnique: false,
-    isIndexed: false,
-    reference: "",
-    labels: [],
-    allowedValues: [],
+  return buildCatalogColumn(name, type, {
     ...(vector !== null && { vectorDimensions: Number(vector[1] ?? 0) }),
     ...more,
-  };
+  });
 }
 
 function table(schema: string, ...columns: CatalogColumn[]): CatalogTable {
