@@ -49,6 +49,19 @@ const questions: readonly {
     remedy: (what, role, detail) => `REVOKE ${detail} ON ${what} FROM ${role};`,
   },
   {
+    // rights over single columns, which those over the whole table do not tell of
+    sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), r.name || ' (' || string_agg(
+        quote_ident(a.attname), ', ' ORDER BY a.attnum) || ')'
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+      CROSS JOIN (VALUES ('INSERT'), ('UPDATE'), ('REFERENCES')) AS r (name)
+      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${own} AND c.relowner <> current_user::regrole
+        AND NOT has_table_privilege(c.oid, r.name) AND has_column_privilege(c.oid, a.attnum, r.name)
+      GROUP BY n.nspname, c.relname, r.name`,
+    right: (what, detail) => `may ${detail} on ${what}`,
+    remedy: (what, role, detail) => `REVOKE ${detail} ON ${what} FROM ${role};`,
+  },
+  {
     sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND ${own} AND c.relowner = current_user::regrole`,

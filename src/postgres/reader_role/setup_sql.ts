@@ -1,3 +1,4 @@
+import { AppError } from "../../core/app_error.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { quoteIdentifier, quoteIfNeeded, quoteLiteral } from "../sql_text.ts";
 import { timeoutSettings } from "../read/statement_timeout.ts";
@@ -14,20 +15,42 @@ interface SetupOptions {
   readonly isMade: boolean;
 }
 
-/** SQL that makes a role which may only read a database, for a person to look at and run with psql. */
+/**
+ * SQL that makes a role which may only read a database, for a person to look at and run with psql.
+ * @throws {AppError} `invalid` for a database whose name holds a line end
+ */
 export function setupSql({ role, options, relations, isMade }: SetupOptions): string {
   const name = quoteIfNeeded(role);
   const servers = options.hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
   const schemas = Map.groupBy(relations, ({ schema }) => schema);
   return [
     `-- Database ${comment(options.name)}: ${comment(options.database)} on ${comment(servers)}.`,
-    `\\connect ${quoteIdentifier(options.database)}`,
+    connectCommand(options.database),
     "",
     ...(isMade ? [] : roleSql(role, options.statementTimeoutMs)),
     `GRANT CONNECT ON DATABASE ${quoteIfNeeded(options.database)} TO ${name};`,
     ...[...schemas].flatMap(([schema, members]) => ["", ...schemaSql(schema, members, name)]),
     "",
   ].join("\n");
+}
+
+/**
+ * psql's own command, which ends with its line, whatever is quoted in it: the rest of a name would be the next command, and
+ * `\\!` runs programs. A name with `=` or `://` would say what server to connect to, so it stands in a connection string.
+ * @throws {AppError} as {@linkcode setupSql}
+ */
+function connectCommand(database: string): string {
+  if (/[\r\n]/.test(database)) {
+    throw new AppError(
+      "invalid",
+      `Cannot print a role's SQL: psql cannot connect to ${
+        JSON.stringify(database)
+      }, whose name holds a line end`,
+    );
+  }
+  if (!/=|:\/\//.test(database)) return `\\connect ${quoteIdentifier(database)}`;
+  const value = database.replaceAll(/['\\]/g, "\\$&");
+  return `\\connect -reuse-previous=on ${quoteIdentifier(`dbname='${value}'`)}`;
 }
 
 function roleSql(role: string, statementTimeoutMs: number): string[] {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { setupSql } from "../../../src/postgres/reader_role/setup_sql.ts";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
 import {
   createTestDatabase,
@@ -93,6 +94,10 @@ const grants: [sql: (role: string) => string, right: RegExp][] = [
   [(role) => `ALTER ROLE ${role} BYPASSRLS`, /has the attribute BYPASSRLS/],
   [(role) => `GRANT pg_read_server_files TO ${role}`, /member of the role pg_read_server_files/],
   [(role) => `GRANT INSERT, UPDATE ON users TO ${role}`, /may INSERT, UPDATE on public\.users/],
+  [
+    (role) => `GRANT UPDATE (id, name) ON user_names TO ${role}`,
+    /may UPDATE \(id, name\) on public\.user_names/,
+  ],
   [(role) => `GRANT CREATE ON SCHEMA public TO ${role}`, /create objects in the schema public/],
   [(role) => `CREATE SEQUENCE s; GRANT USAGE ON SEQUENCE s TO ${role}`, /advance the sequence public\.s/],
   [(role) => `ALTER TABLE secrets OWNER TO ${role}`, /owns public\.secrets/],
@@ -125,6 +130,27 @@ testWithPostgres("-check-role names each right beyond reading, and what takes it
   await database.query("ALTER TABLE secrets OWNER TO CURRENT_USER");
   const after = await fixture.check();
   assert.deepEqual([after.stdout, after.code], [`main: the role ${role}: may only read\n`, 0]);
+});
+
+Deno.test("psql's own command in the SQL of -setup-role ends with its line, and connects to that server alone", () => {
+  const printed = (database: string) =>
+    setupSql({
+      role: "reader",
+      options: { name: "main", database, hosts: [{ host: "db", port: 5432 }], statementTimeoutMs: 1_000 },
+      relations: [],
+      isMade: false,
+    });
+  const commands = (database: string) => printed(database).match(/^\\.*$/gm);
+  assert.deepEqual(commands(`a"b \`touch x\` \\! touch x`), ['\\connect "a""b `touch x` \\! touch x"']);
+  assert.deepEqual(commands("host=evil 'q\\"), [
+    `\\connect -reuse-previous=on "dbname='host=evil \\'q\\\\'"`,
+  ]);
+  assert.deepEqual(commands('postgres://"evil"/x'), [
+    `\\connect -reuse-previous=on "dbname='postgres://""evil""/x'"`,
+  ]);
+  for (const database of ["a\n\\! touch x", "a\r\\! touch x"]) {
+    assert.throws(() => printed(database), /psql cannot connect to "a.*, whose name holds a line end$/);
+  }
 });
 
 Deno.test("-setup-role and -check-role say what is missing", async () => {
