@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isMap, type SettingPath, type ValueMap } from "../../core/document/value_tree.ts";
 import type { JsonSchema } from "../tools/listed_schema.ts";
+import { matchedCharacters, whySlow } from "./slow_pattern.ts";
 
 /** The arguments of a tool that a definition describes by a JSON Schema. */
 export interface ToolInput {
@@ -27,6 +28,7 @@ export function readInputSchema(written: ValueMap = {}): { input?: ToolInput; fa
   if (!isMap(properties)) return { faults: [{ path: ["properties"], message: "expected a mapping" }] };
   const names = Object.keys(properties);
   const faults = [
+    ...patternFaults(written, []),
     ...names.flatMap((name) => propertyFaults(name, properties[name], written)),
     ...requiredFaults(required, names),
   ];
@@ -38,7 +40,8 @@ export function readInputSchema(written: ValueMap = {}): { input?: ToolInput; fa
       input: {
         schema: { ...written, type, properties },
         names,
-        type: zodOf(schema) as z.ZodType<ValueMap>,
+        type: boundedTexts(names.filter((name) => hasPattern(properties[name])))
+          .pipe(zodOf(schema)) as z.ZodType<ValueMap>,
       },
       faults,
     };
@@ -61,6 +64,51 @@ function propertyFaults(name: string, property: unknown, { $defs }: ValueMap): S
   } catch (error) {
     return [{ path, message: reasonOf(error) }];
   }
+}
+
+/** Of patterns wherever they stand; those that are no regular expressions are refused with their property. */
+function patternFaults(schema: unknown, path: SettingPath): SchemaFault[] {
+  if (Array.isArray(schema)) return schema.flatMap((item, index) => patternFaults(item, [...path, index]));
+  if (!isMap(schema)) return [];
+  return Object.entries(schema).flatMap(([key, value]) => {
+    const patterns = key === "patternProperties" && isMap(value) ? Object.keys(value) : [value];
+    const isPattern = key === "pattern" || key === "patternProperties";
+    const reasons = !isPattern
+      ? []
+      : patterns.flatMap((one) => typeof one === "string" ? whySlow(one) ?? [] : []);
+    return [
+      ...reasons.map((message) => ({ path: [...path, key], message })),
+      ...patternFaults(value, [...path, key]),
+    ];
+  });
+}
+
+/** What a reference leads to may have one. */
+function hasPattern(schema: unknown): boolean {
+  return /"(?:pattern|patternProperties|\$ref)":/.test(JSON.stringify(schema));
+}
+
+/** Looks at the texts of arguments before any pattern is tried on them. */
+function boundedTexts(names: readonly string[]) {
+  return z.unknown().check(({ value: args, issues }) => {
+    if (!isMap(args)) return;
+    for (const name of names) {
+      const lengths = Object.hasOwn(args, name) ? textLengths(args[name]) : [];
+      const { ofText, ofArgument } = matchedCharacters;
+      const message = lengths.some((length) => length > ofText)
+        ? `expected texts of ${ofText} characters at most, as they are compared with a pattern`
+        : lengths.reduce((sum, length) => sum + length, 0) > ofArgument
+        ? `expected ${ofArgument} characters in all at most, as they are compared with a pattern`
+        : undefined;
+      if (message !== undefined) issues.push({ code: "custom", input: args[name], path: [name], message });
+    }
+  });
+}
+
+function textLengths(value: unknown): number[] {
+  if (typeof value === "string") return [value.length];
+  if (Array.isArray(value)) return value.flatMap(textLengths);
+  return isMap(value) ? Object.entries(value).flatMap(textLengths) : [];
 }
 
 function requiredFaults(required: unknown, names: readonly string[]): SchemaFault[] {

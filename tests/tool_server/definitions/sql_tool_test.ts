@@ -50,6 +50,38 @@ testWithPostgres(
   },
 );
 
+Deno.test("no text of a caller's keeps a pattern busy", () => {
+  const { faults } = readInputSchema({
+    properties: { pattern: { type: "string", pattern: "^(a+)+$" }, list: { items: { pattern: "(a|a)*b" } } },
+  });
+  assert.deepEqual(faults.map(({ path }) => path.join(".")), [
+    "properties.pattern.pattern",
+    "properties.list.items.pattern",
+  ]);
+  assert.match(faults[0]?.message ?? "", /^repeats a group that may fit the same text in several ways, "\+"/);
+
+  const { input } = readInputSchema({
+    properties: {
+      code: { type: "string", pattern: "^[A-Z]+-\\d+$" },
+      codes: { type: "array", items: { type: "string", pattern: "^x+$" } },
+      note: { type: "string" },
+    },
+  });
+  const issues = (args: object) =>
+    input?.type.safeParse(args).error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const long = "x".repeat(501);
+  assert.equal(issues({ code: "AB-1", codes: ["x".repeat(500)], note: long }), undefined);
+  const tooLong = "expected texts of 500 characters at most, as they are compared with a pattern";
+  assert.deepEqual(issues({ code: long, codes: ["x", { [long]: 1 }] }), [
+    `code: ${tooLong}`,
+    `codes: ${tooLong}`,
+  ]);
+  assert.deepEqual(issues({ codes: Array(21).fill("x".repeat(500)) }), [
+    "codes: expected 10000 characters in all at most, as they are compared with a pattern",
+  ]);
+  assert.match(issues({ code: "ab" })?.[0] ?? "", /^code: Invalid string/);
+});
+
 testWithPostgres("numbers, booleans, dates and lists fit where the statement has them", async () => {
   await using database = await createTestDatabase();
   await using fixture = await createToolFixture({ main: { database } });

@@ -3,6 +3,7 @@ import type { Fault } from "../../../core/document/file_fault.ts";
 import type { SettingPath } from "../../../core/document/value_tree.ts";
 import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "../../definitions/check_sql.ts";
 import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
+import { whySlow } from "../../definitions/slow_pattern.ts";
 import { tokenise } from "../rules/request_tokens.ts";
 import { argumentTypes, valueWords } from "./argument_values.ts";
 import { compilePhrasing, placeholder } from "./phrasing.ts";
@@ -94,6 +95,9 @@ function argumentFaults(section: Section, { arguments: its }: Definition, path: 
       }
       try {
         new RegExp(pattern, "u");
+        // it is tried on every part of a request
+        const slow = whySlow(`^(?:${pattern})$`, 2);
+        if (slow !== undefined) found.push(fault("pattern", slow));
       } catch (error) {
         found.push(
           fault("pattern", `expected a regular expression: ${error instanceof Error ? error.message : ""}`),
