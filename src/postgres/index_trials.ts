@@ -7,6 +7,7 @@ import type { createFunctionGuard } from "./guard/function_guard.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
 import type { Lease } from "./pool/lease.ts";
 import type { Row } from "./read/portal.ts";
+import { callerRights } from "./read/caller_settings.ts";
 import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transaction.ts";
 import { isConnectionLost, sqlStateData, statementErrorOf } from "./read/statement_error.ts";
 import { untilStopped } from "./read/stop_statement.ts";
@@ -137,7 +138,9 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
         const result = await guard.check(sql, { principal, signal, parameters: { length: parameters } });
         if (!result.ok) return result.reason;
         if (result.kind !== "select") return "it is no query";
-        return await functionGuard.check(result.names, principalKey(principal), run);
+        // what a name means hangs on the role and the settings that the caller's claims give
+        const cacheKey = `${principalKey(principal)} ${callerRights(options, principal)}`;
+        return await functionGuard.check(result.names, cacheKey, run);
       }
 
       async function orReason<R>(call: () => Promise<R>, sql: string): Promise<R | { reason: string }> {

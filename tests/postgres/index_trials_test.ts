@@ -105,6 +105,31 @@ Deno.test({
       assert.deepEqual(plan.rows, [["0"]]);
     });
 
+    await t.step(
+      "what a name means to one caller is not what it means to the same with other claims",
+      async () => {
+        await database.query(`CREATE SCHEMA one; CREATE SCHEMA two;
+        CREATE FUNCTION one.f() RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+        CREATE FUNCTION two.f() RETURNS int LANGUAGE sql VOLATILE AS 'SELECT 1'`);
+        await using claimed = await open(database, { sessionSettings: { search_path: "{claim:schema}" } });
+        const isPlanned = async (schema: string) => {
+          const principal = {
+            kind: "issuer",
+            issuer: "https://login.example.com",
+            subject: "u1",
+            groups: [],
+            claims: { schema: `${schema}, public` },
+          } as const;
+          const result = await claimed.database.tryIndexes(
+            { ...request(), principal },
+            (trial) => trial.cost("SELECT f()", 0),
+          );
+          return result.ok && result.value.ok;
+        };
+        assert.deepEqual([await isPlanned("one"), await isPlanned("two")], [true, false]);
+      },
+    );
+
     await t.step("an error of the work ends it and the connection", async () => {
       await assert.rejects(opened.database.tryIndexes(request(), unreachable), /nothing is tried here/);
     });

@@ -123,7 +123,7 @@ export async function createToolServer(options: ToolServerOptions) {
     replaceTools: (tools) => registry.replaceCustom(tools),
   });
   const inFlight = createInFlight();
-  const tasks = createTasks();
+  const tasks = createTasks({ rightsOf: directory.rightsOf });
   const { knowledge } = definitions;
   const answerer = words && (await import("./answer_questions.ts"))
     .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, logger);

@@ -52,20 +52,20 @@ export function createChangeStreams(
   const streams = new Set<OpenStream>();
   let timer: ReturnType<typeof setInterval> | undefined;
 
+  /** One that cannot be checked, or takes long, holds up no other. */
   async function endThoseNotAdmitted(): Promise<void> {
-    for (const stream of [...streams]) {
-      if (await stream.isStillAdmitted()) continue;
-      await stream.end();
-    }
+    await Promise.all([...streams].map(async (stream) => {
+      try {
+        if (!await stream.isStillAdmitted()) await stream.end();
+      } catch (error) {
+        logger.warn("An event stream could not be checked", { error });
+      }
+    }));
   }
 
   function keep(stream: OpenStream): () => void {
     streams.add(stream);
-    timer ??= setInterval(
-      () =>
-        endThoseNotAdmitted().catch((error) => logger.warn("Event streams could not be checked", { error })),
-      checkEveryMs,
-    );
+    timer ??= setInterval(endThoseNotAdmitted, checkEveryMs);
     return () => {
       streams.delete(stream);
       if (streams.size > 0) return;

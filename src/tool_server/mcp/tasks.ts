@@ -79,15 +79,29 @@ export function createTasks({
   waitMs = defaultWaitMs,
   keepMs = defaultKeepMs,
   bounds = defaultBounds,
+  rightsOf = () => "",
   now = Date.now,
 }: {
   readonly waitMs?: number;
   readonly keepMs?: number;
   readonly bounds?: TaskBounds;
+  /** Tells principals with one key apart who may read different things. */
+  readonly rightsOf?: (principal: Principal) => string;
   readonly now?: () => number;
 } = {}) {
   const tasks = new Map<string, Task>();
   const settling = new Set<Promise<void>>();
+
+  // a token for less is somebody else's, though it is the same user's, and so is one for another tenant
+  function ownerKey(principal: Principal): string {
+    const scopes = "scopes" in principal ? principal.scopes : undefined;
+    return JSON.stringify([
+      principalKey(principal),
+      callerKey(principal),
+      scopes?.toSorted(),
+      rightsOf(principal),
+    ]);
+  }
 
   function forget(task: Task): void {
     clearTimeout(task.forgetTimer);
@@ -278,9 +292,3 @@ const messages = {
 
 /** Of a call that asked at the moment in which it became a task. */
 const askedTooLate = "The call needs an answer from its user, and a task cannot ask: send the call again";
-
-// a token for less is somebody else's, though it is the same user's
-function ownerKey(principal: Principal): string {
-  const scopes = "scopes" in principal ? principal.scopes : undefined;
-  return JSON.stringify([principalKey(principal), callerKey(principal), scopes?.toSorted()]);
-}

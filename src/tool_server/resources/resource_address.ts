@@ -29,7 +29,8 @@ const maxLength = 5_000;
 /** Undefined where the text is no such address. Characters that need not be encoded may be. */
 export function parseAddress(uri: string): ResourceAddress | undefined {
   const path = uri.length > maxLength ? undefined : /^pg:\/\/([^?#]+)$/i.exec(uri)?.[1];
-  const names = path?.split("/").map(decode) ?? [];
+  // one part more tells that there are too many
+  const names = path?.split("/", 4).map(decode) ?? [];
   const [database, schema, table] = names;
   // PostgreSQL has no empty names, and none with a NUL
   if (database === undefined || names.some((name) => !name || name.includes("\0"))) return undefined;

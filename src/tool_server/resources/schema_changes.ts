@@ -39,7 +39,7 @@ type SchemaAddress = Extract<ResourceAddress, { readonly database: string }>;
 interface Reader {
   readonly subscriber: ResourceSubscriber;
   readonly database: Database;
-  readonly uris: readonly (readonly [uri: string, address: SchemaAddress])[];
+  readonly uris: Addresses;
 }
 
 /**
@@ -164,11 +164,18 @@ export function createSchemaChanges(options: SchemaChangesOptions): SchemaChange
   };
 }
 
-function schemaAddresses(uris: readonly string[]): (readonly [string, SchemaAddress])[] {
-  return uris.flatMap((uri) => {
+type Addresses = readonly (readonly [uri: string, address: SchemaAddress])[];
+
+/** Of each subscriber's list, which is looked at again whenever another one comes or goes. */
+const known = new WeakMap<readonly string[], Addresses>();
+
+function schemaAddresses(uris: readonly string[]): Addresses {
+  const addresses = known.get(uris) ?? uris.flatMap((uri) => {
     const address = parseAddress(uri);
     return address !== undefined && "database" in address ? [[uri, address] as const] : [];
   });
+  known.set(uris, addresses);
+  return addresses;
 }
 
 /** The keys of tables that came, went or became different; how many rows they are said to have does not count. */

@@ -157,6 +157,9 @@ Deno.test("what a client may listen to is what the server says that it can", asy
   }
 });
 
+/** Whose stream cannot be checked. */
+const unchecked: Principal = { kind: "token", id: "unchecked" };
+
 /** Streams without HTTP, whose callers are let in as long as `admitted` has them. */
 function openStreams(changes: Changes) {
   const inFlight = createInFlight();
@@ -191,7 +194,10 @@ function openStreams(changes: Changes) {
       message,
       authInfo: { token: "", clientId: "", scopes: [] },
       caller: plainCall(principal),
-      isStillAdmitted: () => Promise.resolve(admitted.has(principal)),
+      isStillAdmitted: () =>
+        principal === unchecked
+          ? Promise.reject(new Error("the issuer does not answer"))
+          : Promise.resolve(admitted.has(principal)),
     });
     const ids: unknown[] = [];
     const ended = (async () => {
@@ -208,6 +214,7 @@ Deno.test("a stream ends when its token or session ends, and others go on", asyn
   const streams = openStreams(changes);
   const [expired, removed, other] = ["a", "b", "c"].map((id): Principal => ({ kind: "token", id }));
   assert.ok(expired && removed && other);
+  const ofUnchecked = await streams.open(unchecked);
   const [ofExpired, ofRemoved, ofOther] = [
     await streams.open(expired),
     await streams.open(removed),
@@ -216,10 +223,11 @@ Deno.test("a stream ends when its token or session ends, and others go on", asyn
   const listening = () => changes.subscribers().map(({ principal }) => principal);
   streams.inFlight.cancelPrincipal(removed);
   assert.deepEqual(await ofRemoved.ended, [undefined, 1]);
-  assert.deepEqual(listening(), [expired, other]);
+  assert.deepEqual(listening(), [unchecked, expired, other]);
   streams.admitted.delete(expired);
   assert.deepEqual(await ofExpired.ended, [undefined, 1]);
-  assert.deepEqual(listening(), [other]);
+  assert.deepEqual(listening(), [unchecked, other]);
   await streams.close();
   assert.deepEqual(await ofOther.ended, [undefined, 1]);
+  assert.deepEqual(await ofUnchecked.ended, [undefined, 1]);
 });

@@ -129,6 +129,14 @@ Deno.test("a task is there for its owner alone", async () => {
   const { id } = await begin(tasks, issuer);
   assert.ok(isThere(tasks, { ...issuer, scopes: ["a", "b"] }, id));
   assert.ok(!isThere(tasks, { ...issuer, scopes: ["a"] }, id));
+  // a token of the same person's in another tenant
+  const rightsOf = (principal: Principal) =>
+    JSON.stringify(principal.kind === "issuer" && principal.claims?.["tenant"]);
+  await using byTenant = createTasks({ waitMs: 1, rightsOf });
+  const ofTenant = (tenant: string, exp: number) => ({ ...issuer, claims: { tenant, exp } });
+  const inTenant = await begin(byTenant, ofTenant("a", 1));
+  assert.ok(isThere(byTenant, ofTenant("a", 2), inTenant.id));
+  assert.ok(!isThere(byTenant, ofTenant("b", 1), inTenant.id));
   // without authentication an address is all that tells callers apart
   const local = await begin(tasks, { kind: "local", address: "10.0.0.1" });
   assert.ok(isThere(tasks, { kind: "local", address: "10.0.0.1" }, local.id));

@@ -3,6 +3,9 @@ const maxShown = 1_000;
 
 const withPlaceholders = /^(?:select|insert|update|delete|merge|values|table|with)\b/i;
 
+/** SELECT INTO, which makes a table and so is a command, whatever it begins like; INSERT and MERGE have an INTO of their own. */
+const intoTable = /(?<!\b(?:insert|merge)\s*)\binto\b/i;
+
 /**
  * The text of a counted statement, as far as it may be told. pg_stat_statements puts `$1` for the constants of queries and
  * writes alone. Before PostgreSQL 16 it keeps those of every other command as they came, a password in ALTER ROLE for
@@ -14,6 +17,7 @@ export function shownStatement(text: string): string {
     const command = /^[a-z]+(?:\s+[a-z]+)?/i.exec(bare)?.[0].replace(/\s+/g, " ").toUpperCase();
     return command === undefined ? "(a command)" : `${command} …`;
   }
+  if (intoTable.test(bare)) return "SELECT INTO …";
   return text.length <= maxShown ? text : `${text.slice(0, maxShown)}… (${text.length} characters)`;
 }
 

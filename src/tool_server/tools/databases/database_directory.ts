@@ -70,6 +70,14 @@ export function createDatabaseDirectory(
     addressOf(principal: Principal, name: string): DatabaseAddress | undefined {
       return grantedTo(principal, entries).find((entry) => entry.name === name)?.address;
     },
+    /** The same for principals with one key only where they may read the same rows. */
+    rightsOf(principal: Principal): string {
+      const keys = grantedTo(principal, entries).map(({ name, database }) => [
+        name,
+        database.rightsKey(principal),
+      ]);
+      return JSON.stringify(keys.filter(([, key]) => key !== ""));
+    },
     /** Makes a database the current one of this token or session; throws as `resolve` does. */
     select(principal: Principal, name: string): void {
       const selected = resolve(principal, name);

@@ -131,6 +131,10 @@ Deno.test("shownStatement() tells no more of commands than their first words", (
   assert.equal(shownStatement("-- x\n create  role a PASSWORD 'p'"), "CREATE ROLE …");
   assert.equal(shownStatement("/* SELECT */ ALTER USER x WITH PASSWORD 'p'"), "ALTER USER …");
   assert.equal(shownStatement("COPY t FROM STDIN"), "COPY T …");
+  assert.equal(shownStatement("SELECT 's3cret' AS x INTO t"), "SELECT INTO …");
+  assert.equal(shownStatement("with q as (select 's3cret') select *\nINTO TEMP t from q"), "SELECT INTO …");
+  const insertion = "WITH q AS (SELECT $1) INSERT INTO t SELECT * FROM q";
+  assert.equal(shownStatement(insertion), insertion);
   assert.equal(shownStatement("<insufficient privilege>"), "(a command)");
   assert.match(shownStatement(`SELECT ${"x".repeat(5_000)}`), /^SELECT x{993}… \(5007 characters\)$/);
 });
