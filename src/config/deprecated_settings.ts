@@ -27,7 +27,7 @@ const deprecatedSettings: Readonly<Record<string, string>> = {
     ]),
   ),
   "identity":
-    "claims in headers are not read; server.auth asks who is calling, and pipelines[].available_to_users decides who may ask",
+    "claims in headers are not read; server.auth asks who is calling, and session_settings hands claims to policies",
   "http.auth.oauth.login_page.template_file":
     "the login page is Postern's own; http.auth.oauth.login_page sets its texts, logo and colours",
   "http.client_ip.source": "set http.client_ip.header and trusted_proxies to have the header read",
@@ -78,7 +78,7 @@ export function identityFaults(tree: ValueMap, place: PlaceOf): Fault[] {
     path: "identity",
     ...place(["identity"]),
     message:
-      "claims in headers are not read, so they would filter no rows; let server.auth and pipelines[].available_to_users, or a proxy, decide who may ask",
+      "claims in headers are not read, so they would filter no rows; let callers or the proxy send the access token itself: server.auth.identity_provider verifies it, and session_settings hands its claims to the policies",
   }];
 }
 

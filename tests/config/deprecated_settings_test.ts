@@ -19,7 +19,7 @@ Deno.test("a file whose rows are filtered by claims is refused, however it says 
       fault.replace(/column \d+/, "column")
     );
     assert.deepEqual(faults, [
-      "line 1, column: identity: claims in headers are not read, so they would filter no rows; let server.auth and pipelines[].available_to_users, or a proxy, decide who may ask",
+      "line 1, column: identity: claims in headers are not read, so they would filter no rows; let callers or the proxy send the access token itself: server.auth.identity_provider verifies it, and session_settings hands its claims to the policies",
     ], identity);
   }
   const merged = "x: &on { enabled: yes }\nidentity: { <<: *on }";
