@@ -69,10 +69,8 @@ function checkedArguments(
   for (const [argument, value] of Object.entries(args)) {
     const shown = argument.slice(0, 100);
     if (!known.some(({ name }) => name === argument)) {
-      {
-        const hint = didYouMean(shown, known.map(({ name }) => name));
-        faults.push({ argument: shown, message: `is not an argument of this prompt${hint}` });
-      }
+      const hint = didYouMean(shown, known.map(({ name }) => name));
+      faults.push({ argument: shown, message: `is not an argument of this prompt${hint}` });
     } else if (typeof value !== "string") faults.push({ argument: shown, message: "must be a string" });
     else texts[argument] = value;
   }
