@@ -4,6 +4,7 @@ import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { createLogOutput } from "../core/log_output.ts";
 import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
+import type { Quotas } from "../core/quotas/quotas.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { type AccessLog, createAccessLog } from "../http/access_log.ts";
 import type { Authentication } from "../identity/authentication.ts";
@@ -24,6 +25,7 @@ import {
 import type { Identities, Identity, OauthOptions } from "./open_identity.ts";
 import type { LatePipelines } from "./rag/late_pipelines.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
+import { openQuotas } from "./open_quotas.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server/tool_server.ts";
 
@@ -51,6 +53,7 @@ interface Running extends RunOptions {
   /** From now on, `prepare` gets the configuration whenever it changes. */
   readonly onConfig: (prepare: ApplyConfig) => void;
   readonly metrics: ServerMetrics;
+  readonly quotas: Quotas;
   /** Absent where the configuration does not ask for it. */
   readonly access: AccessLog | undefined;
   /** Absent where the configuration names no collector. */
@@ -76,6 +79,7 @@ export async function run(options: RunOptions): Promise<void> {
   const isStdio = servesTools && !config.http.enabled;
   await giveUpPermissions(config, { isStdio, logger });
   const metrics = createServerMetrics();
+  using quotas = await openQuotas(config, metrics, logger);
   const { address } = config.metrics;
   const { version } = options.serverInfo;
   await using _metrics = address &&
@@ -99,7 +103,11 @@ export async function run(options: RunOptions): Promise<void> {
   await using databases = demo
     ? await openDemoDatabase(logger)
     : await openConfiguredDatabases(servesTools ? config : { ...config, databases: [] }, logger);
-  const servers: ApplyConfig[] = [({ log }) => Promise.resolve(() => level = log.level)];
+  const servers: ApplyConfig[] = [({ log, limits }) =>
+    Promise.resolve(() => {
+      level = log.level;
+      quotas.replace(limits);
+    })];
   const onConfig = (prepare: ApplyConfig) => void servers.push(prepare);
   const access = config.log.access ? createAccessLog(config.log.format, output) : undefined;
   await using audit = config.audit.file === undefined
@@ -123,6 +131,7 @@ export async function run(options: RunOptions): Promise<void> {
     files,
     onConfig,
     metrics,
+    quotas,
     access,
     tracer,
     audit,
@@ -173,6 +182,7 @@ async function startRag(running: Running): Promise<RunningRagServer> {
     files,
     version: running.serverInfo.version,
     metrics: running.metrics,
+    quotas: running.quotas,
     access: running.access,
     tracer: running.tracer,
     logger,
@@ -196,7 +206,7 @@ async function demoPipelines(config: Config, { list: [shop] }: OpenDatabases) {
 
 /** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
 async function runToolServer(running: Running, ragServer: RunningRagServer | undefined): Promise<void> {
-  const { config, demo, databases, files, metrics, tracer, audit, incidents, logger } = running;
+  const { config, demo, databases, files, metrics, quotas, tracer, audit, incidents, logger } = running;
   const identity = config.http.enabled
     ? await openIdentity(running, config.http.auth, resourceOf(config, "tool_server"))
     : undefined;
@@ -213,7 +223,13 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
   const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
   await using embedding = config.embedding === undefined
     ? undefined
-    : (await import("./tool_server/open_embedding.ts")).openEmbedding({ config, files, metrics, logger });
+    : (await import("./tool_server/open_embedding.ts")).openEmbedding({
+      config,
+      files,
+      metrics,
+      quotas,
+      logger,
+    });
   const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
   await using toolServer = await createToolServer({
     databases: databases.list,
@@ -237,6 +253,7 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
     onCall: incidents.called,
     serverInfo: running.serverInfo,
     metrics,
+    quotas,
     tracer,
     logger,
   });
@@ -255,6 +272,15 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
       void definitions?.databasesChanged();
     });
   });
+  let hasLimits = quotas.isOn;
+  running.onConfig(() =>
+    Promise.resolve(() => {
+      if (quotas.isOn === hasLimits) return;
+      hasLimits = quotas.isOn;
+      // the tool that tells of them comes or goes
+      toolServer.changes.publish({ kind: "tools" });
+    })
+  );
   if (late !== undefined) running.onConfig(late.prepare);
   if (pipelines !== undefined) running.onConfig(tellOfPipelines(config, toolServer));
   const serving = { ...running, toolServer, identity };
@@ -266,7 +292,7 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
 
 /** The pipelines of a tool server that stands alone. */
 async function openLatePipelines(running: Running): Promise<LatePipelines | undefined> {
-  const { config, demo, databases, files, metrics, logger } = running;
+  const { config, demo, databases, files, metrics, quotas, logger } = running;
   if (!demo && config.pipelines.length === 0) {
     running.onConfig(({ pipelines }) => {
       if (pipelines.length > 0) logger.warn("Restart the server to offer tools for the first pipelines");
@@ -276,7 +302,7 @@ async function openLatePipelines(running: Running): Promise<LatePipelines | unde
   }
   const { createLatePipelines } = await import("./rag/late_pipelines.ts");
   const settings = demo ? await demoPipelines(config, databases) : { config };
-  return createLatePipelines({ ...settings, files, metrics, logger });
+  return createLatePipelines({ ...settings, files, metrics, quotas, logger });
 }
 
 /** Which tools and documents there are for a caller follows from the pipelines. */

@@ -8,6 +8,7 @@ import { isMap } from "../core/document/value_tree.ts";
 const reloaded = [
   "log.level",
   "databases",
+  "limits",
   "http.client_ip",
   "http.allowed_origins",
   "http.allowed_hosts",

@@ -354,31 +354,34 @@ const secondsOf = (ms: number) => Math.max(1, Math.ceil(ms / 1_000));
 
 interface GateOptions extends AdmissionOptions {
   /** Of one caller; `places` where absent. */
-  readonly placesPerCaller?: number;
+  readonly placesPerCaller?: number | ((caller: string) => number);
+  /** Of all, where that changes while `places` bounds no wait; `places` where absent. */
+  readonly placesNow?: () => number;
 }
 
 /** Lets in so many calls at once, which need nothing else. */
 export type Gate = ReturnType<typeof createGate>;
 
 export function createGate(options: GateOptions) {
-  const { places, placesPerCaller = places } = options;
+  const { places, placesPerCaller = places, placesNow = () => places } = options;
+  const placesOf = typeof placesPerCaller === "number" ? () => placesPerCaller : placesPerCaller;
   const admission = createAdmission<WaitingCall & { admit(): void }>(options);
   const queue = admission.createQueue(places);
-  let free = places;
+  let underWay = 0;
 
   function begin(caller: string): () => void {
-    free--;
+    underWay++;
     const began = queue.began(caller);
     return () => {
-      free++;
+      underWay--;
       queue.ended(caller, began);
       if (!admission.isEmpty) admission.letIn([queue], attempt);
     };
   }
 
   function attempt(call: WaitingCall & { admit(): void }): Attempt {
-    if (free === 0) return "full";
-    if (queue.underWay(call.caller) >= placesPerCaller) return "waits";
+    if (underWay >= placesNow()) return "full";
+    if (queue.underWay(call.caller) >= placesOf(call.caller)) return "waits";
     call.admit();
     return "left";
   }
@@ -391,7 +394,7 @@ export function createGate(options: GateOptions) {
      */
     async enter(caller: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
-      if (free > 0 && queue.underWay(caller) < placesPerCaller) return begin(caller);
+      if (underWay < placesNow() && queue.underWay(caller) < placesOf(caller)) return begin(caller);
       const { promise, resolve, reject } = Promise.withResolvers<() => void>();
       const call = { caller, reject, admit: () => resolve(begin(caller)) };
       const leave = (reason: unknown) => {
@@ -408,6 +411,10 @@ export function createGate(options: GateOptions) {
         signal.removeEventListener("abort", abort);
       }
     },
+    /** How many calls of a caller have a place. */
+    underWay: queue.underWay,
+    /** Whether a caller has no call, not even one that waits. */
+    isIdle: (caller: string): boolean => queue.underWay(caller) === 0 && !queue.waiting.has(caller),
     [Symbol.dispose]: admission[Symbol.dispose],
   };
 }

@@ -30,6 +30,11 @@ export const errorCodes = {
     means: "Too many requests or failed logins",
     remedy: "Wait as long as the reply says, then try again",
   },
+  /** With `limit`, its name, and `retryAfterSeconds`. */
+  quota_exceeded: {
+    means: "The caller has used up a limit; `data.limit` names it",
+    remedy: "Wait for `data.retryAfterSeconds`, then try again; for an operator: raise it in `limits`",
+  },
   /** With `retryAfterSeconds`. */
   overloaded: {
     means: "There is no room for the call now",

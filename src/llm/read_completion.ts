@@ -8,6 +8,7 @@ import {
   type OnUsage,
   providerName,
   type ProviderOptions,
+  tellBoth,
   type Usage,
 } from "./provider.ts";
 import { declined, emptyAnswer, ProviderError } from "./provider_error.ts";
@@ -51,18 +52,19 @@ export function vendorCompletion(
   ping: { readonly path: string; readonly headers?: Readonly<Record<string, string>> },
   call: (prompt: Prompt, isStream: boolean) => CompletionCall,
 ): CompletionProvider {
-  const { onUsage } = options;
   return {
     name: providerName(options),
     ping: (signal) => exchange.get({ ...ping, signal }),
-    complete({ signal, timeoutMs, span, ...prompt }) {
+    complete({ signal, timeoutMs, span, onUsage, ...prompt }) {
+      const tell = tellBoth(options.onUsage, onUsage);
       const { readReply, ...request } = call(prompt, false);
-      const read = (json: unknown) => readCompletion(readReply(json), onUsage);
+      const read = (json: unknown) => readCompletion(readReply(json), tell);
       return exchange.send({ ...request, signal, timeoutMs, span, maxBytes: maxCompletionBytes, read });
     },
-    stream({ signal, timeoutMs, span, ...prompt }) {
+    stream({ signal, timeoutMs, span, onUsage, ...prompt }) {
+      const tell = tellBoth(options.onUsage, onUsage);
       const { readItem: read, ...request } = call(prompt, true);
-      return readCompletionStream(exchange.stream({ ...request, signal, timeoutMs, span, read }), onUsage);
+      return readCompletionStream(exchange.stream({ ...request, signal, timeoutMs, span, read }), tell);
     },
   };
 }

@@ -47,6 +47,11 @@ function grow(sum: number, tokens: number): number {
   return Math.min(Number.MAX_SAFE_INTEGER, sum + countedTokens(tokens));
 }
 
+/** Prompt and completion together. */
+export function tokensOf({ promptTokens, completionTokens }: Usage): number {
+  return countedTokens(promptTokens) + countedTokens(completionTokens);
+}
+
 /** A provider may report a negative number, a fraction or none: that must not spoil what was counted before. */
 export function countedTokens(tokens: number): number {
   return Number.isFinite(tokens) ? Math.max(0, Math.trunc(tokens)) : 0;

@@ -1,6 +1,7 @@
 import { AppError } from "../core/app_error.ts";
 import type { Logger } from "../core/logger.ts";
 import { createServerMetrics, type StatementMetrics } from "../core/metrics/server_metrics.ts";
+import type { Quotas } from "../core/quotas/quotas.ts";
 import { type Principal, principalKey, serverItself } from "../core/principal.ts";
 import { errorType, type Span } from "../core/tracing.ts";
 import type { DatabaseOptions } from "./database_options.ts";
@@ -41,7 +42,7 @@ export interface Database {
    * Runs one statement in a read-only transaction that is rolled back.
    *
    * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way; `overloaded` where the
-   * admission refuses the call
+   * admission refuses the call; `quota_exceeded` where the caller has used up a limit
    */
   read(request: ReadRequest): Promise<ReadResult>;
   /**
@@ -95,6 +96,8 @@ interface CreateDatabaseOptions {
   readonly guard: Pick<CheckScheduler, "check">;
   /** Counted nowhere where absent. */
   readonly metrics?: StatementMetrics;
+  /** Counts callers' statements; absent: nothing does. */
+  readonly quotas?: Pick<Quotas, "isOn" | "beginStatement" | "read"> | undefined;
   readonly logger: Logger;
 }
 
@@ -102,6 +105,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   const { name } = options;
   const metrics = rest.metrics ?? createServerMetrics().ofDatabase("tool_server", name);
   const logger = rest.logger.with({ database: name });
+  const { quotas } = rest;
   const functionGuard = createFunctionGuard({ allowedFunctions: options.allowedFunctions });
   const described = databaseAttributes(options);
 
@@ -152,6 +156,8 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   }
 
   async function readAndCount(request: ReadRequest): Promise<ReadResult> {
+    const isCounted = quotas?.isOn === true && request.trusted !== true;
+    if (isCounted) quotas.beginStatement(request.principal);
     const ended = metrics.ended[request.trusted ? "own" : "caller"];
     try {
       const result = await read(request);
@@ -159,6 +165,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
         ended.rows.add();
         metrics.rows.add(result.rows.length);
         metrics.rowBytes.add(result.bytes);
+        if (isCounted) quotas.read(request.principal, result.rows.length, result.bytes);
       } else ended[result.error.kind].add();
       return result;
     } catch (error) {

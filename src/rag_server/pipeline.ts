@@ -138,7 +138,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   /** The documents for a question. @param usages gets what the embedding used */
   async function retrieve(
-    { topN = options.topN, signal, span, filter, caller: asker, disableHybrid }: PipelineQuery,
+    { topN = options.topN, signal, span, onUsage, filter, caller: asker, disableHybrid }: PipelineQuery,
     retriever: Retriever,
     question: string,
     usages: Usage[],
@@ -153,6 +153,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         texts: [question],
         purpose: "query",
         span,
+        onUsage,
         signal,
       }).finally(() => durations.embedding.observe(embeddingMs = performance.now() - startedAt));
       usages.push(usage);
@@ -178,7 +179,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
   /** The documents for a question, reranked where the pipeline reranks. */
   async function find(query: PipelineQuery) {
-    const { signal, span, messages, onStage } = query;
+    const { signal, span, messages, onStage, onUsage } = query;
     checkQuestionLength(query.query, tokenBudget);
     onStage?.("retrieving");
     const question = searchText(query.query, messages);
@@ -192,7 +193,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     onStage?.("reranking");
     const { topN = options.topN } = query;
     const topK = Math.min(topN, rerank.topK ?? topN);
-    const request = { question, documents, topK, span, signal, logger };
+    const request = { question, documents, topK, span, onUsage, signal, logger };
     const reranked = await timed(durations.rerank, () => rerankDocuments(rerank.provider, request));
     usages.push(reranked.usage);
     return { documents: reranked.documents, stored, usages };
@@ -228,7 +229,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     async answer(query) {
       const prepared = await prepare(query);
       if (prepared.prompt.shown.length === 0) return { answer: nothingFound, ...resultOf(prepared) };
-      const request = { ...prepared.prompt, span: query.span, signal: query.signal };
+      const { span, signal, onUsage } = query;
+      const request = { ...prepared.prompt, span, signal, onUsage };
       const { text, usage } = await timed(durations.answer, () => completion.complete(request));
       prepared.usages.push(usage);
       return { answer: text, ...resultOf(prepared) };
@@ -238,7 +240,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       if (prepared.prompt.shown.length === 0) {
         yield { type: "chunk", content: nothingFound };
       } else {
-        const request = { ...prepared.prompt, span: query.span, signal: query.signal };
+        const { span, signal, onUsage } = query;
+        const request = { ...prepared.prompt, span, signal, onUsage };
         const startedAt = performance.now();
         try {
           for await (const part of completion.stream(request)) {

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
 import { findExcess } from "../http/request_body.ts";
-import type { Message } from "../llm/provider.ts";
+import type { Message, OnUsage } from "../llm/provider.ts";
 import { type Logic, logics, type Operator, operators } from "./filter/filter_kinds.ts";
 import { queryLimits as limits } from "./query_limits.ts";
 
@@ -23,6 +23,8 @@ export interface PipelineQuery {
   readonly span?: Span | undefined;
   /** Aborts where the client leaves or the request's time is over. */
   readonly signal: AbortSignal;
+  /** Told what its providers used; must not throw. */
+  readonly onUsage?: OnUsage | undefined;
   /** Told of each stage as it begins; must not throw. */
   readonly onStage?: (stage: QueryStage) => void;
 }
@@ -47,7 +49,7 @@ export interface Filter {
 export type QueryRead =
   | {
     readonly kind: "query";
-    readonly query: Omit<PipelineQuery, "signal" | "onStage">;
+    readonly query: Omit<PipelineQuery, "signal" | "onStage" | "onUsage">;
     readonly stream: boolean;
     /** Whether sources are asked for. */
     readonly includeSources: boolean;

@@ -1,6 +1,6 @@
 import type { Logger } from "../core/logger.ts";
 import type { Span } from "../core/tracing.ts";
-import { noUsage, type RerankProvider, type Usage } from "../llm/provider.ts";
+import { noUsage, type OnUsage, type RerankProvider, type Usage } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 
 /**
@@ -16,11 +16,12 @@ export async function rerankDocuments<Document extends { readonly content: strin
     readonly documents: readonly Document[];
     readonly topK: number;
     readonly span?: Span | undefined;
+    readonly onUsage?: OnUsage | undefined;
     readonly signal: AbortSignal;
     readonly logger: Logger;
   },
 ): Promise<{ readonly documents: readonly Document[]; readonly usage: Usage }> {
-  const { question, documents, topK, span, signal, logger } = request;
+  const { question, documents, topK, span, onUsage, signal, logger } = request;
   if (documents.length === 0) return { documents, usage: noUsage };
   try {
     const { results, usage } = await reranker.rerank({
@@ -28,6 +29,7 @@ export async function rerankDocuments<Document extends { readonly content: strin
       documents: documents.map(({ content }) => content),
       topK,
       span,
+      onUsage,
       signal,
     });
     const ordered = results.flatMap(({ index, score }) => {

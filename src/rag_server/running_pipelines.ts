@@ -4,7 +4,9 @@ import { createSingleFlight } from "../core/async/single_flight.ts";
 import type { Logger } from "../core/logger.ts";
 import { createHistogram, type Histogram, timed } from "../core/metrics/histogram.ts";
 import { callerKey, readerFor } from "../core/principal.ts";
+import type { Quotas } from "../core/quotas/quotas.ts";
 import { spanned } from "../core/tracing.ts";
+import { tokensOf } from "../llm/usage_ledger.ts";
 import type { Pipeline, PipelineHealth } from "./pipeline.ts";
 import type { PipelineQuery } from "./query.ts";
 import { readAhead } from "./read_ahead.ts";
@@ -23,8 +25,12 @@ interface RunningPipelinesOptions {
   readonly waitBounds?: WaitBounds;
   /** How long they wait. */
   readonly waits?: Histogram;
+  /** Counts what providers use for callers; absent: nothing does. */
+  readonly quotas?: ProviderQuotas | undefined;
   readonly logger: Logger;
 }
+
+type ProviderQuotas = Pick<Quotas, "isOn" | "beforeProvider" | "usedTokens">;
 
 const longestCheckMs = 30_000;
 
@@ -41,7 +47,7 @@ export function createRunningPipelines(
   options: RunningPipelinesOptions,
 ) {
   const { longestQueryMs, maxQueries = Infinity, waitBounds = noWaitBounds, logger } = options;
-  const { waits = createHistogram() } = options;
+  const { waits = createHistogram(), quotas } = options;
   let current = run(first);
   const retiring = new Map<PipelineSet, ReturnType<typeof setTimeout>>();
 
@@ -53,7 +59,7 @@ export function createRunningPipelines(
       });
     }
     const openGate = () => createGate({ ...waitBounds, places: maxQueries });
-    const { list, settled } = admitQueries(set.list, { openGate, waits, logger });
+    const { list, settled } = admitQueries(set.list, { openGate, waits, quotas, logger });
     return { set, list, settled, pings: createSingleFlight<readonly PipelineHealth[]>() };
   }
 
@@ -99,9 +105,10 @@ export function createRunningPipelines(
  */
 function admitQueries(
   pipelines: readonly Pipeline[],
-  { openGate, waits, logger }: {
+  { openGate, waits, quotas, logger }: {
     readonly openGate: () => Gate;
     readonly waits: Histogram;
+    readonly quotas: ProviderQuotas | undefined;
     readonly logger: Logger;
   },
 ) {
@@ -140,9 +147,18 @@ function admitQueries(
       }
     }
 
+    /** @throws {AppError} `quota_exceeded` */
+    function counted(query: PipelineQuery): PipelineQuery {
+      const { caller } = query;
+      if (quotas?.isOn !== true || caller === undefined) return query;
+      quotas.beforeProvider(caller);
+      return { ...query, onUsage: (usage) => quotas.usedTokens(caller, tokensOf(usage)) };
+    }
+
     return {
       ...pipeline,
-      async answer(query) {
+      async answer(asked) {
+        const query = counted(asked);
         const leave = await begin(query);
         try {
           return await pipeline.answer(query);
@@ -150,7 +166,8 @@ function admitQueries(
           leave();
         }
       },
-      async findDocuments(query) {
+      async findDocuments(asked) {
+        const query = counted(asked);
         const leave = await begin(query);
         try {
           return await pipeline.findDocuments(query);
@@ -166,7 +183,8 @@ function admitQueries(
           leave();
         }
       },
-      async *stream(query) {
+      async *stream(asked) {
+        const query = counted(asked);
         const leave = await begin(query);
         yield* readAhead(pipeline.stream(query), leave);
       },

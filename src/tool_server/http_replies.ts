@@ -4,6 +4,7 @@ import { bearerChallenge } from "../identity/authentication.ts";
 import {
   errorReply,
   invalidRequest,
+  isOverQuota,
   type JsonRpcReply,
   neededScopes,
   replyText,
@@ -40,8 +41,8 @@ export const errorStatuses = {
     remedy: "Send `Content-Type: application/json`",
   },
   429: {
-    means: "Too many logins failed at this address",
-    remedy: "Wait for `Retry-After` seconds, then log in with the right password",
+    means: "Too many logins failed at this address, or the caller has used up a limit",
+    remedy: "Wait for `Retry-After` seconds, then try again; log in with the right password",
   },
   500: errorCodes.internal,
   503: {
@@ -112,14 +113,16 @@ export function jsonRpcReply(
 
 /**
  * The reply to a message: 400 where it is no request, 403 where the caller's token lacks a scope (MCP, Authorization,
- * Scope Challenge Handling), 503 where there was room for none of its calls.
+ * Scope Challenge Handling), 429 where its caller had used up a limit (RFC 6585, section 4), 503 where there was room for
+ * none of its calls.
  */
 export function answerReply(reply: JsonRpcReply | JsonRpcReply[]): Response {
   const scopes = Array.isArray(reply) ? undefined : neededScopes(reply);
   if (scopes !== undefined) return jsonRpcReply(403, reply, { "www-authenticate": bearerChallenge(scopes) });
   const waits = Array.isArray(reply) ? reply.map(retryAfterSeconds) : [retryAfterSeconds(reply)];
   if (waits.every((wait) => wait !== undefined)) {
-    return jsonRpcReply(503, reply, { "retry-after": String(Math.max(...waits)) });
+    const isQuota = Array.isArray(reply) ? reply.every(isOverQuota) : isOverQuota(reply);
+    return jsonRpcReply(isQuota ? 429 : 503, reply, { "retry-after": String(Math.max(...waits)) });
   }
   const isFault = !Array.isArray(reply) && "error" in reply && reply.error.code === invalidRequest;
   return jsonRpcReply(isFault ? 400 : 200, reply);

@@ -78,7 +78,7 @@ for (
     const refused = await endpoint.post(call("list_databases"), headers);
     assert.deepEqual([refused.status, refused.challenge], [403, challenge]);
     assert.deepEqual(refused.json.error, {
-      code: -32003,
+      code: -32009,
       message: 'Cannot call tool "list_databases": the access token does not have the scopes read list',
       data: { scopes: ["read", "list"] },
     });
@@ -103,7 +103,7 @@ Deno.test("in a batch the call alone is refused", async () => {
   const { status, json } = await endpoint.post([request("ping"), { ...call("list_databases"), id: 2 }]);
   assert.equal(status, 200);
   assert.deepEqual(json[0].result, {});
-  assert.equal(json[1].error.code, -32003);
+  assert.equal(json[1].error.code, -32009);
 });
 
 Deno.test("a token without the scopes that every request needs is answered with 403", async () => {

@@ -6,6 +6,7 @@ import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import type { Principal } from "../../core/principal.ts";
+import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { AccessLog } from "../../http/access_log.ts";
 import { createClientAddress } from "../../http/client_address.ts";
@@ -47,6 +48,8 @@ export interface RagServerOptions {
   readonly version: string;
   /** Counted nowhere where absent. */
   readonly metrics?: ServerMetrics;
+  /** Counted nowhere where absent. */
+  readonly quotas?: Quotas | undefined;
   /** Told of each request; absent where nobody wants to know. */
   readonly access?: AccessLog | undefined;
   /** Absent where nothing is traced. */
@@ -68,8 +71,10 @@ export async function startRagServer(
 ): Promise<RunningRagServer> {
   const { config, files, metrics = createServerMetrics(), logger } = options;
   await using opening = new AsyncDisposableStack();
-  const { databaseOptions } = options;
-  const served = opening.use(await servePipelines({ config, databaseOptions, files, metrics, logger }));
+  const { databaseOptions, quotas } = options;
+  const served = opening.use(
+    await servePipelines({ config, databaseOptions, files, metrics, quotas, logger }),
+  );
   const { running } = served;
   const server = opening.use(await serve(running, { ...options, metrics }));
   const openness = opennessWarning(config);
@@ -106,6 +111,7 @@ async function serve(
     version,
     files,
     metrics,
+    quotas,
     access,
     tracer,
     logger,
@@ -146,6 +152,7 @@ async function serve(
       host: { address, allowedHosts: allowed_hosts },
       cors: { enabled: cors.enabled, allowedOrigins: cors.allowed_origins },
       version,
+      quotas,
       onHostRefused: metrics.refusals.of("rag_server", "host").add,
       onQueryEnded(report) {
         metrics.queryEnded(report.pipeline, report.result, report.elapsedMs);

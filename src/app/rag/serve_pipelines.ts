@@ -2,6 +2,7 @@ import type { Config, PipelineConfig } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import type { Quotas } from "../../core/quotas/quotas.ts";
 import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
@@ -15,6 +16,8 @@ export interface ServePipelinesOptions {
   readonly databaseOptions?: ((pipeline: PipelineConfig) => DatabaseOptions | undefined) | undefined;
   readonly files: FileWatch;
   readonly metrics: ServerMetrics;
+  /** Counted nowhere where absent. */
+  readonly quotas?: Quotas | undefined;
   readonly logger: Logger;
 }
 
@@ -56,6 +59,7 @@ export async function servePipelines(options: ServePipelinesOptions): Promise<Se
       maxQueries: config.server.max_queries,
       waitBounds: waitBoundsOf(config, config.server.request_timeout || Infinity),
       waits: metrics.stage("rag_server", "queue"),
+      quotas: options.quotas,
       logger,
     }),
   );

@@ -90,12 +90,14 @@ type CallError = NonNullable<CallReport["error"]>;
 
 function messageOf({ kind }: CallError): string {
   if (kind === "overloaded") return "A call was refused: there was no room for it";
+  if (kind === "quota_exceeded") return "A call was refused: its caller has used up a limit";
   return kind === "refused" ? "A statement was refused" : "A statement failed";
 }
 
-/** Whether it is no mistake in the statement: a timeout, no room, or a class of SQLSTATE that tells of the server's state. */
+/** Whether it is no mistake in the statement: a timeout, no room, a limit, or a class of SQLSTATE that tells of the server's state. */
 function isServersOwn({ kind, sqlState = "" }: CallError): boolean {
-  return kind === "timeout" || kind === "overloaded" || /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
+  if (kind === "timeout" || kind === "overloaded" || kind === "quota_exceeded") return true;
+  return /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
 }
 
 /** The key of everything beyond the lines that the log has room for. */

@@ -1,6 +1,8 @@
 import type { Config } from "../../config/mod.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { CompletionProvider } from "../../llm/provider.ts";
+import { tokensOf } from "../../llm/usage_ledger.ts";
 import { createCatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { createColumnPatterns, withoutListedValues } from "../../postgres/catalog/private_columns.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
@@ -28,6 +30,7 @@ export function answerQuestions(
   { llm, completion, history, knowledge }: WordsOptions & Pick<AnswerByModelOptions, "knowledge">,
   guard: CheckScheduler,
   schemaChanges: Pick<SchemaChanges, "catalogs" | "look">,
+  quotas: Quotas | undefined,
   logger: Logger,
 ): Disposable & { readonly answerQuestion: AnswerQuestion } {
   const now = Date.now;
@@ -55,7 +58,14 @@ export function answerQuestions(
     schemaTokens: llm.schema_token_budget,
     answerTimeoutMs: llm.request_timeout,
     ...(llm.max_plan_cost === undefined ? {} : { maxPlanCost: llm.max_plan_cost }),
+    onUsage: quotas && ((principal, usage) => quotas.usedTokens(principal, tokensOf(usage))),
     now,
   });
-  return { answerQuestion, [Symbol.dispose]: schemas[Symbol.dispose] };
+  return {
+    answerQuestion(question) {
+      quotas?.beforeProvider(question.principal);
+      return answerQuestion(question);
+    },
+    [Symbol.dispose]: schemas[Symbol.dispose],
+  };
 }

@@ -2,7 +2,9 @@ import { type Config, defaultVectorWeight } from "../../config/mod.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
+import type { Quotas } from "../../core/quotas/quotas.ts";
 import { providerName } from "../../llm/provider.ts";
+import { tokensOf } from "../../llm/usage_ledger.ts";
 import { vendorAddresses } from "../../llm/provider_kinds.ts";
 import type { Embedding } from "../../tool_server/tools/documents/embedding.ts";
 import { type KeyedProvider, openProviderKey } from "../provider_key.ts";
@@ -11,6 +13,8 @@ interface OpenEmbeddingOptions {
   readonly config: Pick<Config, "embedding" | "vendors" | "traces">;
   readonly files: FileWatch;
   readonly metrics: ServerMetrics;
+  /** Counted nowhere where absent. */
+  readonly quotas?: Quotas | undefined;
   readonly logger: Logger;
 }
 
@@ -26,7 +30,7 @@ interface OpenEmbedding extends Embedding, AsyncDisposable {
 
 /** What the tool server embeds with, opened when it is first used; undefined where `embedding` names no provider. */
 export function openEmbedding(options: OpenEmbeddingOptions): OpenEmbedding | undefined {
-  const { config, files, metrics, logger } = options;
+  const { config, files, metrics, quotas, logger } = options;
   const { embedding: settings } = config;
   const kind = settings?.provider;
   if (settings === undefined || settings.enabled === false || kind === undefined) return undefined;
@@ -58,6 +62,11 @@ export function openEmbedding(options: OpenEmbeddingOptions): OpenEmbedding | un
       ? []
       : [settings[`${kind}_api_key_file`]].filter((path) => path !== undefined),
     provider: () => provider ??= open(),
+    count(principal) {
+      if (!quotas?.isOn) return undefined;
+      quotas.beforeProvider(principal);
+      return (usage) => quotas.usedTokens(principal, tokensOf(usage));
+    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

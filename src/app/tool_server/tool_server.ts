@@ -4,6 +4,7 @@ import type { WaitBounds } from "../../core/admission.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
 import type { Principal } from "../../core/principal.ts";
+import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import { createDatabase, type Database } from "../../postgres/database.ts";
 import { createLateCheckScheduler } from "../../postgres/guard/check_scheduler.ts";
@@ -46,6 +47,7 @@ import {
   type RegistryOptions,
   type ToolRegistry,
 } from "../../tool_server/tools/registry.ts";
+import { usage } from "../../tool_server/tools/usage.ts";
 import { viewOfTool, viewResource } from "../../tool_server/view/view_resource.ts";
 import type { WordsOptions } from "./answer_questions.ts";
 import { createBuiltinResources } from "./builtin_resources.ts";
@@ -76,6 +78,8 @@ export interface ToolServerOptions {
   readonly onCall: (report: CallReport) => void;
   readonly serverInfo: ServerInfo;
   readonly metrics: ServerMetrics;
+  /** Counted nowhere where absent. */
+  readonly quotas?: Quotas | undefined;
   /** Absent where nothing is traced. */
   readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
@@ -85,7 +89,7 @@ export type ToolServer = Awaited<ReturnType<typeof createToolServer>>;
 
 /** The tools over the databases, before any transport. */
 export async function createToolServer(options: ToolServerOptions) {
-  const { maxConnections, waitBounds, words, serverInfo, metrics, logger } = options;
+  const { maxConnections, waitBounds, words, serverInfo, metrics, quotas, logger } = options;
   const guard = createLateCheckScheduler({ durations: metrics.stage("tool_server", "guard") });
   const pools = createConnectionPools({ maxConnections, waitBounds, logger });
   const watchedPools = watchPools(metrics, "tool_server", {
@@ -97,7 +101,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const entryOf = ({ options: database, availableToUsers }: OpenDatabase) => {
     const statements = metrics.ofDatabase("tool_server", database.name);
     const reader = opened.get(database) ??
-      createDatabase({ options: database, pools, guard, metrics: statements, logger });
+      createDatabase({ options: database, pools, guard, metrics: statements, quotas, logger });
     opened.set(database, reader);
     return {
       kind: "database" as const,
@@ -126,7 +130,7 @@ export async function createToolServer(options: ToolServerOptions) {
   const tasks = createTasks({ rightsOf: directory.rightsOf });
   const { knowledge } = definitions;
   const answerer = words && (await import("./answer_questions.ts"))
-    .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, logger);
+    .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, quotas, logger);
   // what most servers do not offer is not loaded
   const isCareOffered = toolsOffByDefault.some((tool) => options.offers("tools", tool));
   const care = isCareOffered ? (await import("./care_tools.ts")).careTools({ directory, guard }) : [];
@@ -171,10 +175,12 @@ export async function createToolServer(options: ToolServerOptions) {
       ...care,
       ...documents?.tools ?? [],
       findTools({ usableTools: (principal) => registry.usableTools(principal) }),
+      ...(quotas === undefined ? [] : [usage({ quotas })]),
       logout({ endSession: options.endSession }),
     ].filter((tool) => options.offers("tools", tool.description.name)),
     listsCustom: options.listsCustom,
     scopesByTool: options.scopesByTool,
+    quotas,
     onCall(report) {
       options.onCall(report);
       return account?.(report);

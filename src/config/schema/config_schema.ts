@@ -19,6 +19,7 @@ import {
   webAddress,
 } from "./field_types.ts";
 import { http } from "./http.ts";
+import { limits } from "./limits.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
 import { apiKeys, defaults, server } from "./rag.ts";
@@ -94,6 +95,7 @@ export const configSchema = section({
   max_connections: integer(1, 100_000).prefault(100)
     .describe("Most connections to all databases together; at the limit the one that is idle longest closes"),
   admission: admission.prefault({}),
+  limits: limits.prefault({}),
   log: log.prefault({}),
   audit: audit.prefault({}),
   metrics: metrics.prefault({}),

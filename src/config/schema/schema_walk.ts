@@ -52,7 +52,11 @@ export function schemaAt(root: Schema, path: SettingPath): Schema | undefined {
   let current: Schema | undefined = root;
   for (const part of path) {
     if (current === undefined) return undefined;
-    current = typeof part === "number" ? listElement(current) : ownField(sectionFields(current) ?? {}, part);
+    if (typeof part === "number") current = listElement(current);
+    else {
+      const fields = sectionFields(current);
+      current = fields === undefined ? recordValue(current) : ownField(fields, part);
+    }
   }
   return current;
 }

@@ -79,6 +79,11 @@ export function createServerMetrics() {
     help: "Requests that were refused before they were read: for their token, Host or Origin.",
     labels: ["server", "reason"],
   });
+  const quotaRefusals = createCounters({
+    name: "postern_quota_refusals_total",
+    help: "Calls and statements that were refused because their caller had used up a limit, by the limit.",
+    labels: ["limit"],
+  });
   const toolCalls = createCounters({
     name: "postern_tool_calls_total",
     help: "Calls of tools, by how they ended; an unknown tool is one without a name.",
@@ -255,6 +260,7 @@ export function createServerMetrics() {
       requests,
       requestSeconds,
       refusals,
+      quotaRefusals,
       toolCalls,
       toolSeconds,
       stages,
@@ -290,6 +296,7 @@ export function createServerMetrics() {
     ].map(({ family }) => family),
     stage,
     refusals,
+    quotaRefusals,
     reloads,
     logins,
     lockouts: lockouts.of(),

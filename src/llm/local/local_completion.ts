@@ -10,6 +10,7 @@ import {
   type Grounding,
   noUsage,
   type OnUsage,
+  tellBoth,
   type Usage,
 } from "../provider.ts";
 
@@ -52,7 +53,7 @@ export function localCompletion(onUsage?: OnUsage): CompletionProvider {
   async function answered(request: CompletionRequest): Promise<{ text: string; usage: Usage }> {
     const text = await answer(request);
     const usage = usageOf(request, text);
-    onUsage?.(usage);
+    tellBoth(onUsage, request.onUsage)?.(usage);
     return { text, usage };
   }
 

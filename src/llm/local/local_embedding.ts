@@ -1,7 +1,7 @@
 import { isFunctionWord, words } from "../../text/words.ts";
 import { searchStem } from "../../text/word_stem.ts";
 import { countTokens } from "../../text/token_count.ts";
-import { type EmbeddingProvider, noUsage, type OnUsage } from "../provider.ts";
+import { type EmbeddingProvider, noUsage, type OnUsage, tellBoth } from "../provider.ts";
 import { createSlices } from "../../core/async/yield.ts";
 
 // promised: users' tables are made for vectors of this length
@@ -23,7 +23,7 @@ export function localEmbedding(onUsage?: OnUsage): EmbeddingProvider {
   return {
     name: "local/hashed-256",
     ping: (signal) => Promise.resolve(signal).then((given) => given.throwIfAborted()),
-    async embed({ texts, signal }) {
+    async embed({ texts, signal, onUsage: ofRequest }) {
       const nextSlice = createSlices(signal);
       const vectors: Float32Array[] = [];
       let promptTokens = 0;
@@ -38,7 +38,7 @@ export function localEmbedding(onUsage?: OnUsage): EmbeddingProvider {
         vectors.push(vectorOf(weights));
       }
       const usage = { ...noUsage, promptTokens };
-      onUsage?.(usage);
+      tellBoth(onUsage, ofRequest)?.(usage);
       return { vectors, usage };
     },
   };

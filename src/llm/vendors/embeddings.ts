@@ -7,6 +7,7 @@ import {
   noUsage,
   providerName,
   type ProviderOptions,
+  tellBoth,
 } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
 import type { VendorExchange } from "../transport/exchange.ts";
@@ -75,6 +76,7 @@ export async function embedInBatches(
   request: EmbeddingRequest,
   { limits, dimensions, onUsage, embed }: BatchedEmbedding,
 ): Promise<Embeddings> {
+  const tell = tellBoth(onUsage, request.onUsage);
   const pending = batches(request.texts, limits);
   const vectors: Float32Array[] = new Array(request.texts.length);
   const failed = new AbortController();
@@ -85,7 +87,7 @@ export async function embedInBatches(
   const work = async () => {
     for (const { first, texts } of pending) {
       const embedded = await embed(texts, signal);
-      onUsage?.({ ...noUsage, promptTokens: embedded.promptTokens });
+      tell?.({ ...noUsage, promptTokens: embedded.promptTokens });
       requireCount(embedded.vectors.length, texts.length);
       embedded.vectors.forEach((vector, index) => vectors[first + index] = vector);
       promptTokens += embedded.promptTokens;

@@ -6,6 +6,7 @@ import {
   type Reranking,
   type RerankProvider,
   type RerankRequest,
+  tellBoth,
 } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
@@ -40,7 +41,9 @@ export function createRerank(
 ): RerankProvider {
   const exchange = createVendorExchange(options, vendor);
 
-  async function rerank({ query, documents, topK, signal, span }: RerankRequest): Promise<Reranking> {
+  async function rerank(
+    { query, documents, topK, signal, span, onUsage }: RerankRequest,
+  ): Promise<Reranking> {
     const wanted = Math.min(topK ?? documents.length, documents.length);
     if (wanted <= 0) return { results: [], usage: noUsage };
     return await exchange.send({
@@ -52,7 +55,7 @@ export function createRerank(
         const reply = readReply(json);
         const promptTokens = reply.usage?.total_tokens ?? reply.meta?.tokens?.input_tokens ?? 0;
         const usage = { ...noUsage, promptTokens };
-        options.onUsage?.(usage);
+        tellBoth(options.onUsage, onUsage)?.(usage);
         return { results: best(reply.results ?? reply.data ?? [], documents.length, wanted), usage };
       },
     });

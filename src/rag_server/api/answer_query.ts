@@ -71,7 +71,7 @@ export async function answerInParts(options: QueryToAnswer): Promise<Response> {
 }
 
 /** @param error undefined where the client has left */
-function resultOf(error: RagError | undefined): string {
+export function resultOf(error: RagError | undefined): string {
   return error?.code.toLowerCase() ?? "client_left";
 }
 
@@ -79,6 +79,7 @@ function resultOf(error: RagError | undefined): string {
 const hasOwnStatus: readonly RagError["code"][] = [
   "INVALID_REQUEST",
   "UNAUTHORIZED",
+  "QUOTA_EXCEEDED",
   "OVERLOADED",
   "UNAVAILABLE",
 ];
@@ -150,6 +151,6 @@ function wireSource({ id, content, score }: Source) {
 }
 
 /** The reply for a client that has disconnected; nobody receives it. */
-function noReply(): Response {
+export function noReply(): Response {
   return new Response(null, { status: 499 });
 }

@@ -1,14 +1,15 @@
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
+import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
 import { readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
-import { answerAtOnce, answerInParts, type AnswerReport } from "./answer_query.ts";
+import { answerAtOnce, answerInParts, type AnswerReport, noReply, resultOf } from "./answer_query.ts";
 import { bodyError, errorReply } from "./rag_errors.ts";
-import type { RunningQueries } from "./running_queries.ts";
+import { queryError, type RunningQueries } from "./running_queries.ts";
 
 export interface QueryEndpointOptions {
   readonly pipelines: Pick<RunningPipelines, "find">;
@@ -17,6 +18,8 @@ export interface QueryEndpointOptions {
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
+  /** Counts questions; absent: nothing does. */
+  readonly quotas?: Pick<Quotas, "isOn" | "begin"> | undefined;
   readonly onQueryEnded?: ((report: QueryReport) => void) | undefined;
   readonly logger: Logger;
 }
@@ -52,7 +55,7 @@ const namedCharacters = 100;
 export function createQueryEndpoint(
   options: QueryEndpointOptions,
 ): (request: Request, name: string, caller: QueryCaller, bindings: RouteBindings) => Promise<Response> {
-  const { pipelines, runningQueries, requestTimeoutMs, bodyTimeout } = options;
+  const { pipelines, runningQueries, requestTimeoutMs, bodyTimeout, quotas } = options;
 
   return async (request, name, { principal, address }, bindings) => {
     const find = () => {
@@ -85,6 +88,7 @@ export function createQueryEndpoint(
     const answer = read.stream ? answerInParts : answerAtOnce;
     const startedAt = performance.now();
     let hasEnded = false;
+    let leave = () => {};
     const onEnded = (result: string, answer?: AnswerReport) => {
       if (!hasEnded) {
         options.onQueryEnded?.({
@@ -99,7 +103,19 @@ export function createQueryEndpoint(
         });
       }
       hasEnded = true;
+      leave();
+      leave = () => {};
     };
+    if (quotas?.isOn) {
+      try {
+        leave = await running.wait(() => quotas.begin(principal, running.signal));
+      } catch (thrown) {
+        const error = queryError(thrown, { running, pipeline, logger });
+        onEnded(resultOf(error));
+        running.finish();
+        return error === undefined ? noReply() : errorReply(error);
+      }
+    }
     return await answer({ pipeline, query, includeSources, running, onEnded, logger });
   };
 }

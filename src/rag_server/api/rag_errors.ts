@@ -53,6 +53,11 @@ export const ragErrors = {
     means: "Too many logins from the client's address have failed",
     remedy: "Wait for `Retry-After` seconds, then try again",
   },
+  QUOTA_EXCEEDED: {
+    status: 429,
+    means: "The caller has used up a limit; the message names it",
+    remedy: "Wait for `Retry-After` seconds, then try again; for an operator: raise it in `limits`",
+  },
   EXECUTION_ERROR: {
     status: 500,
     means: "A provider or the database failed",
@@ -93,6 +98,12 @@ export const overloadedError: RagError = {
   code: "OVERLOADED",
   message: "the server has no room for the request now; retry later",
   retryAfterSeconds: 1,
+};
+/** For the description of the API. */
+export const quotaExample: RagError = {
+  code: "QUOTA_EXCEEDED",
+  message: "the limit calls_per_minute (60) is used up; try again in 12 s",
+  retryAfterSeconds: 12,
 };
 /** For a database of a pipeline that cannot be reached. */
 export const databaseError: RagError = {
@@ -188,11 +199,19 @@ export function pipelineError(error: unknown): RagError {
   if (!(error instanceof AppError) || error.code === "internal") return internalError;
   if (error.code === "invalid") return { code: "INVALID_REQUEST", message: error.message };
   const retryAfterSeconds = error.data?.["retryAfterSeconds"];
+  if (error.code === "quota_exceeded" && typeof retryAfterSeconds === "number") {
+    return { code: "QUOTA_EXCEEDED", message: quotaPhrase(error), retryAfterSeconds };
+  }
   if (["overloaded", "unavailable"].includes(error.code) && typeof retryAfterSeconds === "number") {
     return { ...overloadedError, retryAfterSeconds };
   }
   if (error.code === "unavailable" && !isRefusedLogin(error)) return databaseError;
   return { code: "EXECUTION_ERROR", message: error.code === "timeout" ? timeoutPhrase : internalPhrase };
+}
+
+/** In the RAG server's form of messages, which begin with what is wrong. */
+function quotaPhrase({ message }: AppError): string {
+  return message.replace("Cannot run the call: ", "");
 }
 
 /** Whether the server refuses the role or does not have the database: to try again does not help. */

@@ -1,4 +1,5 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { limitNames } from "../../core/quotas/limit_kinds.ts";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import { queryRequest } from "../query.ts";
 import { loginReply, loginRequest } from "./login_endpoint.ts";
@@ -9,6 +10,7 @@ import {
   internalError,
   loginError,
   overloadedError,
+  quotaExample,
   type RagError,
   ragErrors,
   timeoutError,
@@ -122,6 +124,21 @@ const usage = z.object({
   cache_read_input_tokens: cacheTokens,
 }).openapi("Usage", { description: "Since the process began" });
 
+const usageReply = z.object({
+  limits: z.array(z.object({
+    limit: z.enum(limitNames),
+    maximum: z.int().min(0),
+    used: z.int().min(0),
+    remaining: z.int().min(0),
+    resets_at: z.string().optional().openapi({
+      description: "When it is counted anew; absent for calls at once",
+      example: "2026-03-01T00:00:00.000Z",
+    }),
+  })).openapi({ description: "Those of the caller alone" }),
+}).openapi("UsageReply");
+
+export type UsageReply = z.output<typeof usageReply>;
+
 const statsReply = z.object({
   pipelines: z.array(
     z.object({
@@ -187,6 +204,7 @@ const errors: readonly RagError[] = [
   { code: "METHOD_NOT_ALLOWED", message: "DELETE is not for this path: expected GET or HEAD" },
   { code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" },
   loginError({ kind: "rate_limited", retryAfterSeconds: 60 }),
+  quotaExample,
   { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
   internalError,
   overloadedError,
@@ -277,6 +295,13 @@ const readings: Readonly<
     summary: "The pipelines, in the configuration's order",
     reply: pipelinesReply,
   },
+  "/v1/usage": {
+    operationId: "getUsage",
+    tags: ["Server"],
+    summary: "The caller's limits, and what is left of each",
+    description: "Without limits the list is empty; asking counts in none of them",
+    reply: usageReply,
+  },
   "/v1/stats": {
     operationId: "getStats",
     tags: ["Pipelines"],
@@ -365,7 +390,7 @@ export function ragOpenApi(
     },
     responses: {
       200: { ...answered, content: { ...answered.content, ...events } },
-      ...errorResponses(400, ...whoCalls, 403, 404, 405, 413, 500, 503, 504),
+      ...errorResponses(400, ...whoCalls, 403, 404, 405, 413, 429, 500, 503, 504),
     },
   });
   const authentication = asksWhoCalls

@@ -3,6 +3,7 @@ import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Histogram } from "../../core/metrics/histogram.ts";
 import type { Principal } from "../../core/principal.ts";
+import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { ClientAddress } from "../../http/client_address.ts";
 import { createCrossOrigin } from "../../http/cross_origin.ts";
 import { createHostCheck, type HostOptions } from "../../http/host_and_origin.ts";
@@ -33,6 +34,7 @@ import {
   ragOpenApi,
   type ReadyReply,
   type StatsReply,
+  type UsageReply,
 } from "./rag_openapi.ts";
 import type { RunningQueries } from "./running_queries.ts";
 
@@ -56,6 +58,8 @@ export interface RagRoutesOptions {
   readonly version: string;
   /** Told of each request that is refused for its Host. */
   readonly onHostRefused?: () => void;
+  /** What counts callers' use; absent: nothing does. */
+  readonly quotas?: Pick<Quotas, "isOn" | "begin" | "usage"> | undefined;
   readonly onQueryEnded?: QueryEndpointOptions["onQueryEnded"];
   /** How long it takes to tell who is calling. */
   readonly identityDuration?: Histogram;
@@ -74,6 +78,7 @@ const paths: ReadonlySet<string> = new Set([
   loginPath,
   "/v1/pipelines",
   "/v1/stats",
+  "/v1/usage",
 ]);
 
 /** What a caller needs no token for; of the health, the status alone. */
@@ -95,7 +100,7 @@ type RagContext = Context<{ Bindings: RouteBindings }>;
 
 /** The RAG server's routes. */
 export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: RouteBindings }> {
-  const { authentication, pipelines, cors, logger } = options;
+  const { authentication, pipelines, cors, quotas, logger } = options;
   const login = authentication?.login;
   const addressOf = ({ req, env }: RagContext) => options.clientAddress(env.peer, req.raw.headers);
   const principalOf = (context: RagContext): Principal =>
@@ -169,6 +174,8 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     },
     "/v1/pipelines": (context) => JSON.stringify(listOf(visible(context))),
     "/v1/stats": (context) => JSON.stringify(statsOf(visible(context))),
+    "/v1/usage": (context) =>
+      JSON.stringify({ limits: quotas?.usage(principalOf(context)) ?? [] } satisfies UsageReply),
   };
   for (const [path, read] of Object.entries(readings)) {
     app.get(path, async (context) => jsonReply(await read(context)));

@@ -117,8 +117,11 @@ export function queryError(
   }
   const told = pipelineError(error);
   // callers decide how many of them there are
-  if (error instanceof AppError && error.code === "overloaded") {
-    logger.debug("A query was refused: there was no room for it", { ...fields, error });
+  if (error instanceof AppError && (error.code === "overloaded" || error.code === "quota_exceeded")) {
+    logger.debug("A query was refused: there was no room for it, or none left for its caller", {
+      ...fields,
+      error,
+    });
   } else if (told.code !== "INVALID_REQUEST") {
     logger.error("A query failed", { ...fields, error, ...detailOf(error) });
   }

@@ -208,12 +208,13 @@ export const errorNumbers = {
   not_found: -32602,
   unauthorized: -32001,
   rate_limited: -32002,
-  forbidden: -32003,
+  quota_exceeded: -32003,
   overloaded: -32004,
   unavailable: -32005,
   upstream: -32006,
   timeout: -32007,
   conflict: -32008,
+  forbidden: -32009,
   internal: -32603,
 } as const satisfies Readonly<Record<ErrorCode, number>>;
 
@@ -227,9 +228,15 @@ export function errorObject(error: unknown): JsonRpcError {
   };
 }
 
-/** Where a reply says that there was no room for the call: after how long it may be tried again. */
+/** Whether a reply says that the caller has used up a limit. */
+export function isOverQuota(reply: JsonRpcReply): boolean {
+  return "error" in reply && reply.error.code === errorNumbers.quota_exceeded;
+}
+
+/** Where a reply says that there was no room for the call, or none left for its caller: after how long it may be tried again. */
 export function retryAfterSeconds(reply: JsonRpcReply): number | undefined {
-  if (!("error" in reply) || reply.error.code !== errorNumbers.overloaded) return undefined;
+  if (!("error" in reply)) return undefined;
+  if (reply.error.code !== errorNumbers.overloaded && !isOverQuota(reply)) return undefined;
   const { data } = reply.error;
   const seconds = typeof data === "object" && data !== null && "retryAfterSeconds" in data
     ? data.retryAfterSeconds

@@ -1,8 +1,9 @@
 import { createDeadline } from "../../core/async/deadline.ts";
 import { createQueue } from "../../core/async/queue.ts";
 import { yieldToEventLoop } from "../../core/async/yield.ts";
+import type { Principal } from "../../core/principal.ts";
 import { spanned } from "../../core/tracing.ts";
-import type { Completion, CompletionProvider } from "../../llm/provider.ts";
+import type { Completion, CompletionProvider, Usage } from "../../llm/provider.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import type { CatalogCache } from "../../postgres/catalog/catalog_cache.ts";
 import { placeOf, type StatementError } from "../../postgres/read/statement_error.ts";
@@ -34,6 +35,8 @@ export interface AnswerByModelOptions {
    * it as down.
    */
   readonly answerTimeoutMs?: number;
+  /** Told what the model used for a caller; absent: nobody asks. */
+  readonly onUsage?: ((principal: Principal, usage: Usage) => void) | undefined;
   readonly now: () => number;
 }
 
@@ -47,7 +50,8 @@ const historyTokens = 2_000;
  * most. An answer, or a question back, goes into the caller's history.
  */
 export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuestion {
-  const { completion, schemas, history, knowledge, schemaTokens, answerTimeoutMs = 0, now } = options;
+  const { completion, schemas, history, knowledge, schemaTokens, answerTimeoutMs = 0, onUsage, now } =
+    options;
   const schemaMark = createMarks();
   const queue = createQueue();
 
@@ -102,6 +106,7 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
         messages,
         signal: repairs === 0 ? signal : deadline.signal,
         span,
+        onUsage: onUsage && ((usage) => onUsage(principal, usage)),
       });
       const { answer, error } = await answerFromReply(question, reply, options);
       if (error === undefined || repairs === maxRepairs) return answer;

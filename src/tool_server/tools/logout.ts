@@ -8,6 +8,7 @@ export function logout(options: { endSession: (id: string) => void }): Tool {
     title: "Log out",
     description: "End the session whose token this call carries; its token is refused from now on.",
     hidden: true,
+    isFree: true,
     input: z.strictObject({}),
     output: z.object({ success: z.boolean(), message: z.string() }),
     annotations: { readOnlyHint: false, idempotentHint: true },

@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { whyEnded } from "../../core/async/abort.ts";
 import { didYouMean } from "../../core/document/near_name.ts";
+import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { Principal } from "../../core/principal.ts";
 import { type AccessObject, accessTo, grantedTo, visibleTo } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
@@ -23,7 +24,7 @@ export interface Registry {
    * Runs a tool. What goes wrong while it runs gives a result with `isError`.
    * @throws {AppError} `invalid` for a tool that does not exist for the caller, or arguments that do not fit its schema;
    * `forbidden`, with `scopes`, where the caller's token lacks one of them; `overloaded`, with `retryAfterSeconds`, where
-   * there is no room for the call
+   * there is no room for the call; `quota_exceeded`, with `limit` too, where its caller has used one up
    */
   callTool(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
 }
@@ -53,6 +54,8 @@ export interface RegistryOptions {
   readonly listsCustom?: boolean;
   /** Scopes that a tool needs, by its name. */
   readonly scopesByTool?: Readonly<Record<string, readonly string[]>>;
+  /** Counts calls; absent: nothing does. */
+  readonly quotas?: Pick<Quotas, "isOn" | "begin"> | undefined;
   /** The reply waits for it, so that no caller reads of a call that is not accounted for. */
   readonly onCall?: (report: CallReport) => void | Promise<void>;
   /**
@@ -65,7 +68,7 @@ export interface RegistryOptions {
 export type CallEnd = "ok" | "error" | "invalid" | "forbidden" | CallError["kind"];
 
 export function createRegistry(options: RegistryOptions): ToolRegistry {
-  const { scopesByTool = {}, onEnded = () => {}, listsCustom = true } = options;
+  const { scopesByTool = {}, onEnded = () => {}, listsCustom = true, quotas } = options;
   const builtin = options.tools.map(offer);
   let offered = offerAll([]);
 
@@ -127,18 +130,22 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
 
   async function run(tool: Tool, args: unknown, context: CallContext): Promise<ToolRun & Refused> {
     const call = prepare(tool, args);
+    let leave: (() => void) | undefined;
     try {
+      if (quotas?.isOn && !tool.isFree) leave = await quotas.begin(context.principal, context.signal);
       return await call(context);
     } catch (error) {
       if (error instanceof AppError && error.code !== "internal") {
         const result = errorResult(error.message, callError(error));
-        return error.code === "overloaded" ? { ...result, refusal: error } : result;
+        return isRefusal(error) ? { ...result, refusal: error } : result;
       }
       if (context.signal.aborted) {
         return errorResult(`The call was cancelled because ${whyEnded(context.signal)}`);
       }
       context.logger.error(`Tool ${tool.description.name} failed`, { error });
       return errorResult("An internal error occurred; the server's log has the detail");
+    } finally {
+      leave?.();
     }
   }
 
@@ -214,8 +221,12 @@ interface OfferedTool extends AccessObject {
 }
 
 interface Refused {
-  /** Where there was no room for the call: no model can mend that, so it is no result. */
+  /** Where there was no room for the call, or none left for its caller: no model can mend that, so it is no result. */
   readonly refusal?: AppError;
+}
+
+function isRefusal({ code }: AppError): boolean {
+  return code === "overloaded" || code === "quota_exceeded";
 }
 
 /** What an error that reading from a database throws is accounted as; undefined for any other. */
@@ -228,6 +239,7 @@ function callError({ code, data }: AppError): CallError | undefined {
 const errorKinds: Partial<Record<ErrorCode, CallError["kind"]>> = {
   unavailable: "unavailable",
   overloaded: "overloaded",
+  quota_exceeded: "quota_exceeded",
   timeout: "timeout",
   upstream: "failed",
 };

@@ -49,6 +49,8 @@ export interface Tool {
   readonly isFor?: ((principal: Principal) => boolean) | undefined;
   /** Whether a call that takes long goes on as a task, for clients that take tasks. */
   readonly mayBecomeTask?: boolean;
+  /** Whether calls of it count in no limit. */
+  readonly isFree?: boolean;
   /**
    * Checks the arguments against the input schema and returns the call that is ready to run.
    * @throws {AppError} `invalid`, naming each argument that does not fit.
@@ -58,8 +60,11 @@ export interface Tool {
 
 /** Why a call's statement gave no rows, for those who keep account of calls. */
 export interface CallError {
-  /** `unavailable`: there was no connection, or it was lost; `overloaded`: there was no room. */
-  readonly kind: StatementError["kind"] | "unavailable" | "overloaded";
+  /**
+   * `unavailable`: there was no connection, or it was lost; `overloaded`: there was no room; `quota_exceeded`: the caller
+   * has used up a limit.
+   */
+  readonly kind: StatementError["kind"] | "unavailable" | "overloaded" | "quota_exceeded";
   /** Absent where the tool did not come to tell. */
   readonly database?: string;
   readonly sqlState?: string;
@@ -89,6 +94,8 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   readonly isFor?: (principal: Principal) => boolean;
   /** As in `Tool`. */
   readonly mayBecomeTask?: boolean;
+  /** As in `Tool`. */
+  readonly isFree?: boolean;
   run(args: z.output<Input>, context: CallContext): Promise<ToolReply<z.input<Output>>>;
 }
 
@@ -131,6 +138,7 @@ export function createTool<Input extends z.ZodType, Output extends z.ZodType>(
     available_to_users: definition.available_to_users,
     isFor: definition.isFor,
     mayBecomeTask: definition.mayBecomeTask ?? false,
+    isFree: definition.isFree ?? false,
     description: {
       name,
       title,

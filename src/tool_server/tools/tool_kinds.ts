@@ -15,6 +15,7 @@ const modelTools = [
   "read_resource",
   "find_tools",
   "forget",
+  "usage",
 ] as const;
 
 /** What looks after databases: off until the configuration names them. */

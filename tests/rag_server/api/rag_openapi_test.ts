@@ -94,6 +94,7 @@ Deno.test("every path, status and media type is described", () => {
     ["get /v1/ready", ...reading, "503 application/json"],
     ["get /v1/health", ...reading],
     ["get /v1/pipelines", ...reading],
+    ["get /v1/usage", ...reading],
     ["get /v1/stats", ...reading],
     [
       "post /v1/pipelines/{name}",
@@ -103,6 +104,7 @@ Deno.test("every path, status and media type is described", () => {
       "404 application/json",
       "405 application/json",
       "413 application/json",
+      "429 application/json",
       "500 application/json",
       "503 application/json",
       "504 application/json",
@@ -117,6 +119,7 @@ Deno.test("every path, status and media type is described", () => {
     "METHOD_NOT_ALLOWED",
     "REQUEST_TOO_LARGE",
     "RATE_LIMITED",
+    "QUOTA_EXCEEDED",
     "EXECUTION_ERROR",
     "INTERNAL_ERROR",
     "OVERLOADED",

@@ -1,5 +1,6 @@
 import { AppError } from "../../../core/app_error.ts";
-import type { EmbeddingProvider } from "../../../llm/provider.ts";
+import type { Principal } from "../../../core/principal.ts";
+import type { EmbeddingProvider, OnUsage } from "../../../llm/provider.ts";
 import { ProviderError } from "../../../llm/provider_error.ts";
 import type { CallContext } from "../../call_context.ts";
 
@@ -11,20 +12,27 @@ export interface Embedding {
   readonly vectorWeight: number;
   /** Opened when it is first asked for. */
   readonly provider: () => Promise<EmbeddingProvider>;
+  /**
+   * Asked before the provider is asked for a caller; what it returns is told what that used. Absent: nothing counts it.
+   * @throws {AppError} `quota_exceeded`
+   */
+  readonly count?: ((principal: Principal) => OnUsage | undefined) | undefined;
 }
 
 /**
  * The vector of one text.
- * @throws {AppError} with the provider's phrase, after the log has heard the rest; the signal's reason
+ * @throws {AppError} `quota_exceeded`; with the provider's phrase, after the log has heard the rest; the signal's reason
  */
 export async function embedText(
-  { provider }: Embedding,
+  { provider, count }: Embedding,
   text: string,
   purpose: "query" | "document",
-  { signal, span, logger }: Pick<CallContext, "signal" | "span" | "logger">,
+  { principal, signal, span, logger }: Pick<CallContext, "principal" | "signal" | "span" | "logger">,
 ): Promise<Float32Array> {
+  const onUsage = count?.(principal);
   try {
-    const { vectors: [vector] } = await (await provider()).embed({ texts: [text], purpose, span, signal });
+    const request = { texts: [text], purpose, span, onUsage, signal };
+    const { vectors: [vector] } = await (await provider()).embed(request);
     if (vector !== undefined) return vector;
     throw new ProviderError("provider", "the provider returned no vector for the text");
   } catch (error) {

@@ -99,7 +99,7 @@ export function createPipelineDirectory({ list, open, timeoutMs }: Pipelines) {
 
 /** Those of our own making, which hold nothing of a database's. */
 function isMeantForCallers({ code }: AppError): boolean {
-  return code === "not_found" || code === "overloaded";
+  return code === "not_found" || code === "overloaded" || code === "quota_exceeded";
 }
 
 function codeOf(error: unknown) {

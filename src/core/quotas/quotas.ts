@@ -1,0 +1,213 @@
+import { createGate, noWaitBounds, type WaitBounds } from "../admission.ts";
+import { AppError } from "../app_error.ts";
+import { callerKey, type Principal } from "../principal.ts";
+import { type LimitName, limitNames, type WindowLimit } from "./limit_kinds.ts";
+import { haveLimits, type LimitRules, type Limits, limitsOf, noLimits } from "./limits_of.ts";
+import { createUsageCounts, type UsageCounts } from "./usage_counts.ts";
+
+/** What a caller may use, and has used, of one limit. */
+export interface LimitUsage {
+  readonly limit: LimitName;
+  readonly maximum: number;
+  readonly used: number;
+  readonly remaining: number;
+  /** When its window ends, ISO 8601 in UTC; absent for calls at once, which end by themselves. */
+  readonly resets_at?: string;
+}
+
+/**
+ * How much callers may use. All that a caller does over both servers counts together, and a caller is a `callerKey`. What is
+ * known after the fact (rows, bytes, tokens) is counted then: whoever is below a limit may go beyond it by what is under way.
+ */
+export interface Quotas extends Disposable {
+  /** Whether anybody has a limit; where not, nothing need be asked. */
+  readonly isOn: boolean;
+  /**
+   * A call begins; resolves with what ends it. It waits, in the order of the admission, where its caller has as many under
+   * way as are allowed at once.
+   *
+   * @throws {AppError} `quota_exceeded`; `overloaded` where too many wait; the signal's reason where it aborts meanwhile
+   */
+  begin(principal: Principal, signal: AbortSignal): Promise<() => void>;
+  /**
+   * A caller's statement begins.
+   * @throws {AppError} `quota_exceeded`
+   */
+  beginStatement(principal: Principal): void;
+  /** What a statement returned. */
+  read(principal: Principal, rows: number, bytes: number): void;
+  /**
+   * A provider is about to be asked for a caller.
+   * @throws {AppError} `quota_exceeded`
+   */
+  beforeProvider(principal: Principal): void;
+  /** What a provider counted. */
+  usedTokens(principal: Principal, tokens: number): void;
+  /** A caller's own limits, and what is used of them. */
+  usage(principal: Principal): LimitUsage[];
+  /** Other rules from now on; what was used still counts. */
+  replace(rules: LimitRules): void;
+}
+
+export interface QuotasOptions {
+  readonly rules: LimitRules;
+  /** Of calls that wait for others of their caller to end. */
+  readonly waitBounds?: WaitBounds;
+  /** Where they are kept elsewhere too. */
+  readonly counts?: UsageCounts;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly onRefused?: (limit: LimitName) => void;
+}
+
+/** Whom the limits of all callers together count under; no caller has this key. */
+const everyone = "all";
+
+/** Windows that are over cost nothing but memory. */
+const clearEveryMs = 60_000;
+
+export function createQuotas(options: QuotasOptions): Quotas {
+  const { now, onRefused = () => {}, waitBounds = noWaitBounds } = options;
+  const counts = options.counts ?? createUsageCounts(now);
+  let { rules } = options;
+  let isOn = haveLimits(rules);
+  // whoever sends many requests has one principal for all of them, but for those without a token
+  let known = new WeakMap<Principal, Limits>();
+  const atOnce = new Map<string, number>();
+  const gate = createGate({
+    ...waitBounds,
+    places: Infinity,
+    placesNow: () => rules.all?.calls_at_once ?? Infinity,
+    placesPerCaller: (caller) => atOnce.get(caller) ?? Infinity,
+  });
+  let clearedAt = now();
+
+  function clearEnded(): void {
+    const time = now();
+    if (time >= clearedAt && time - clearedAt < clearEveryMs) return;
+    clearedAt = time;
+    counts.clearEnded();
+  }
+
+  function ownLimits(principal: Principal): Limits {
+    if (principal.kind === "local" && principal.onBehalfOf === undefined) return rules.default ?? noLimits;
+    let limits = known.get(principal);
+    if (limits === undefined) known.set(principal, limits = limitsOf(rules, principal));
+    return limits;
+  }
+
+  /** @throws {AppError} `quota_exceeded` where nothing is left of one of the limits */
+  function check(caller: string, limits: Limits, names: readonly WindowLimit[]): void {
+    for (const name of names) {
+      requireSome(name, limits[name], caller);
+      requireSome(name, rules.all?.[name], everyone);
+    }
+  }
+
+  function requireSome(name: WindowLimit, most: number | undefined, caller: string): void {
+    if (most === undefined || counts.used(caller, name) < most) return;
+    onRefused(name);
+    const seconds = Math.max(1, Math.ceil((counts.endsAt(name) - now()) / 1_000));
+    const whose = caller === everyone ? " of all callers together" : "";
+    throw new AppError(
+      "quota_exceeded",
+      `Cannot run the call: the limit ${name} (${most})${whose} is used up; try again in ${seconds} s`,
+      { data: { limit: name, retryAfterSeconds: seconds } },
+    );
+  }
+
+  function add(caller: string, limits: Limits, name: WindowLimit, amount: number): void {
+    if (amount === 0) return;
+    if (limits[name] !== undefined) counts.add(caller, name, amount);
+    if (rules.all?.[name] !== undefined) counts.add(everyone, name, amount);
+  }
+
+  /** Calls `use` with whom and by what a principal's use counts, unless nothing of it does. */
+  function forCaller(principal: Principal, use: (caller: string, limits: Limits) => void): void {
+    if (!isOn || (principal.kind === "local" && principal.isServer)) return;
+    use(callerKey(principal), ownLimits(principal));
+  }
+
+  return {
+    get isOn() {
+      return isOn;
+    },
+    async begin(principal, signal) {
+      if (!isOn) return () => {};
+      clearEnded();
+      const caller = callerKey(principal);
+      const limits = ownLimits(principal);
+      check(caller, limits, ["calls_per_minute"]);
+      // before it waits: whoever waits is not to bring in more than the minute allows
+      add(caller, limits, "calls_per_minute", 1);
+      const most = limits.calls_at_once;
+      if (most === undefined && rules.all?.calls_at_once === undefined) return () => {};
+      if (most === undefined) atOnce.delete(caller);
+      else atOnce.set(caller, most);
+      try {
+        const leave = await gate.enter(caller, signal);
+        return () => {
+          leave();
+          if (gate.isIdle(caller)) atOnce.delete(caller);
+        };
+      } catch (error) {
+        add(caller, limits, "calls_per_minute", -1);
+        throw atOnceError(error, most);
+      }
+    },
+    beginStatement(principal) {
+      forCaller(principal, (caller, limits) => {
+        check(caller, limits, ["statements_per_minute", "rows_per_day", "bytes_per_day"]);
+        add(caller, limits, "statements_per_minute", 1);
+      });
+    },
+    read(principal, rows, bytes) {
+      forCaller(principal, (caller, limits) => {
+        add(caller, limits, "rows_per_day", rows);
+        add(caller, limits, "bytes_per_day", bytes);
+      });
+    },
+    beforeProvider(principal) {
+      forCaller(principal, (caller, limits) => check(caller, limits, ["provider_tokens_per_day"]));
+    },
+    usedTokens(principal, tokens) {
+      forCaller(principal, (caller, limits) => add(caller, limits, "provider_tokens_per_day", tokens));
+    },
+    usage(principal) {
+      const caller = callerKey(principal);
+      const limits = ownLimits(principal);
+      return limitNames.flatMap((limit): LimitUsage[] => {
+        const maximum = limits[limit];
+        if (maximum === undefined) return [];
+        const used = limit === "calls_at_once" ? gate.underWay(caller) : counts.used(caller, limit);
+        const remaining = Math.max(0, maximum - used);
+        if (limit === "calls_at_once") return [{ limit, maximum, used, remaining }];
+        const resets_at = new Date(counts.endsAt(limit)).toISOString();
+        return [{ limit, maximum, used, remaining, resets_at }];
+      });
+    },
+    replace(next) {
+      rules = next;
+      isOn = haveLimits(next);
+      known = new WeakMap();
+    },
+    [Symbol.dispose]() {
+      gate[Symbol.dispose]();
+    },
+  };
+
+  /** The admission refuses for want of room; here the room is the caller's own quota. */
+  function atOnceError(error: unknown, most: number | undefined): unknown {
+    if (!(error instanceof AppError) || error.code !== "overloaded") return error;
+    onRefused("calls_at_once");
+    const whose = most === undefined ? " of all callers together" : "";
+    const number = most ?? rules.all?.calls_at_once;
+    const { retryAfterSeconds = 1 } = error.data ?? {};
+    return new AppError(
+      "quota_exceeded",
+      `Cannot run the call: the limit calls_at_once (${number})${whose} is reached, and too many wait; try again ` +
+        `in ${retryAfterSeconds} s`,
+      { cause: error, data: { limit: "calls_at_once", retryAfterSeconds } },
+    );
+  }
+}

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import type { Principal } from "../../../src/core/principal.ts";
+import type { LimitRules } from "../../../src/core/quotas/limits_of.ts";
+import { createQuotas } from "../../../src/core/quotas/quotas.ts";
+
+const alice: Principal = { kind: "session", id: "s1", username: "alice" };
+const token: Principal = { kind: "token", id: "token-173" };
+const forever = new AbortController().signal;
+
+/** A Monday at noon, UTC. */
+const noon = Date.UTC(2026, 2, 2, 12);
+
+function setUp(rules: LimitRules, maxWaiting = Infinity) {
+  let time = noon;
+  const refused: string[] = [];
+  const quotas = createQuotas({
+    rules,
+    now: () => time,
+    waitBounds: { maxWaiting, maxWaitMs: Infinity },
+    onRefused: (limit) => refused.push(limit),
+  });
+  return { quotas, refused, pass: (ms: number) => void (time += ms) };
+}
+
+Deno.test("calls a minute: what is used up is refused until the minute ends, and costs nothing", async () => {
+  const { quotas, refused, pass } = setUp({ default: { calls_per_minute: 2 } });
+  pass(15_000);
+  for (const _ of [1, 2]) (await quotas.begin(alice, forever))();
+  for (const _ of [1, 2, 3]) {
+    await assert.rejects(quotas.begin(alice, forever), {
+      code: "quota_exceeded",
+      message: "Cannot run the call: the limit calls_per_minute (2) is used up; try again in 45 s",
+      data: { limit: "calls_per_minute", retryAfterSeconds: 45 },
+    });
+  }
+  assert.deepEqual(refused, ["calls_per_minute", "calls_per_minute", "calls_per_minute"]);
+  assert.deepEqual(quotas.usage(alice), [{
+    limit: "calls_per_minute",
+    maximum: 2,
+    used: 2,
+    remaining: 0,
+    resets_at: "2026-03-02T12:01:00.000Z",
+  }]);
+  pass(45_000);
+  (await quotas.begin(alice, forever))();
+  assert.equal(quotas.usage(alice)[0]?.used, 1);
+});
+
+Deno.test("all sessions of a user are one caller; another user is another", async () => {
+  const { quotas } = setUp({ default: { calls_per_minute: 1 } });
+  await quotas.begin(alice, forever);
+  await assert.rejects(quotas.begin({ ...alice, id: "s2" }, forever), { code: "quota_exceeded" });
+  await quotas.begin({ kind: "session", id: "s3", username: "bob" }, forever);
+  await quotas.begin(token, forever);
+});
+
+Deno.test("rows and bytes count after the fact: a statement may go beyond, the next one not", () => {
+  const { quotas, pass } = setUp({ default: { rows_per_day: 10, bytes_per_day: 1_000 } });
+  quotas.beginStatement(alice);
+  quotas.read(alice, 8, 100);
+  quotas.beginStatement(alice);
+  quotas.read(alice, 8, 100);
+  assert.throws(() => quotas.beginStatement(alice), {
+    code: "quota_exceeded",
+    message: "Cannot run the call: the limit rows_per_day (10) is used up; try again in 43200 s",
+    data: { limit: "rows_per_day", retryAfterSeconds: 43_200 },
+  });
+  const [rows, bytes] = quotas.usage(alice);
+  assert.deepEqual([rows?.used, rows?.remaining, bytes?.used, bytes?.remaining], [16, 0, 200, 800]);
+  pass(12 * 3_600_000);
+  quotas.beginStatement(alice);
+});
+
+Deno.test("tokens of providers count by the day", () => {
+  const { quotas } = setUp({ principals: { alice: { provider_tokens_per_day: 100 } } });
+  quotas.beforeProvider(alice);
+  quotas.usedTokens(alice, 150);
+  assert.throws(() => quotas.beforeProvider(alice), { code: "quota_exceeded" });
+  quotas.beforeProvider(token);
+});
+
+Deno.test("the limits of all callers together refuse everybody, and show in nobody's own", async () => {
+  const { quotas } = setUp({ all: { calls_per_minute: 2 } });
+  await quotas.begin(alice, forever);
+  await quotas.begin(token, forever);
+  await assert.rejects(quotas.begin(token, forever), {
+    message:
+      "Cannot run the call: the limit calls_per_minute (2) of all callers together is used up; try again in 60 s",
+  });
+  assert.deepEqual(quotas.usage(alice), []);
+});
+
+Deno.test("calls at once: more of the caller wait for their turn, and nobody else's do", async () => {
+  const { quotas } = setUp({ default: { calls_at_once: 1 } });
+  const leave = await quotas.begin(alice, forever);
+  let isIn = false;
+  const second = quotas.begin(alice, forever).then((leave) => {
+    isIn = true;
+    return leave;
+  });
+  (await quotas.begin(token, forever))();
+  assert.equal(isIn, false);
+  assert.deepEqual(quotas.usage(alice), [{ limit: "calls_at_once", maximum: 1, used: 1, remaining: 0 }]);
+  leave();
+  (await second)();
+  assert.equal(quotas.usage(alice)[0]?.used, 0);
+});
+
+Deno.test("calls at once: where too many wait the call is over its quota, and has cost none", async () => {
+  const { quotas, refused } = setUp({ default: { calls_at_once: 1, calls_per_minute: 10 } }, 0);
+  const leave = await quotas.begin(alice, forever);
+  await assert.rejects(quotas.begin(alice, forever), {
+    code: "quota_exceeded",
+    message:
+      "Cannot run the call: the limit calls_at_once (1) is reached, and too many wait; try again in 1 s",
+    data: { limit: "calls_at_once", retryAfterSeconds: 1 },
+  });
+  assert.deepEqual(refused, ["calls_at_once"]);
+  assert.equal(quotas.usage(alice)[0]?.used, 1);
+  leave();
+  (await quotas.begin(alice, forever))();
+});
+
+Deno.test("calls at once of all: other callers wait too, in the order of the admission", async () => {
+  const { quotas } = setUp({ all: { calls_at_once: 1 } });
+  const leave = await quotas.begin(alice, forever);
+  const order: string[] = [];
+  const waiting = [alice, alice, token].map(async (caller, at) => {
+    const leave = await quotas.begin(caller, forever);
+    order.push(`${caller.kind} ${at}`);
+    leave();
+  });
+  leave();
+  await Promise.all(waiting);
+  assert.deepEqual(order, ["session 0", "token 2", "session 1"]);
+});
+
+Deno.test("a call that leaves while it waits has cost nothing", async () => {
+  const { quotas } = setUp({ default: { calls_at_once: 1, calls_per_minute: 10 } });
+  await quotas.begin(alice, forever);
+  const gone = new AbortController();
+  const waits = quotas.begin(alice, gone.signal);
+  gone.abort(new Error("gone"));
+  await assert.rejects(waits, { message: "gone" });
+  assert.equal(quotas.usage(alice)[0]?.used, 1);
+});
+
+Deno.test("without limits nothing is counted; with new ones what was used still counts", async () => {
+  const { quotas } = setUp({});
+  assert.equal(quotas.isOn, false);
+  await quotas.begin(alice, forever);
+  quotas.replace({ default: { calls_per_minute: 1 } });
+  assert.equal(quotas.isOn, true);
+  await quotas.begin(alice, forever);
+  quotas.replace({ default: { calls_per_minute: 2 } });
+  await quotas.begin(alice, forever);
+  await assert.rejects(quotas.begin(alice, forever), { code: "quota_exceeded" });
+  quotas.replace({ default: {} });
+  assert.equal(quotas.isOn, false);
+});
+
+Deno.test("what the server reads for itself counts for nobody, what it reads for a caller for them", () => {
+  const { quotas } = setUp({ default: { statements_per_minute: 1 } });
+  const server: Principal = { kind: "local", isServer: true };
+  for (const _ of [1, 2, 3]) quotas.beginStatement(server);
+  quotas.beginStatement({ kind: "local", onBehalfOf: alice });
+  assert.throws(() => quotas.beginStatement(alice), { code: "quota_exceeded" });
+});
