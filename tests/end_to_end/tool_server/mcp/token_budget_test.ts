@@ -18,6 +18,7 @@ pipelines:
     rag_llm: { provider: openai, model: test }
     api_keys: { openai: sk-test }
 knowledgebase: { enabled: true, pipeline: handbook }
+limits: { default: { calls_per_minute: 1000 } }
 `;
 
 /** What a model reads of a list of tools, in tokens of o200k; hosts send it anew with every turn. */
