@@ -98,14 +98,20 @@ async function openEmbedded(
 
 /** What tells row-level security who asks, of a database or a pipeline. */
 export function rowSecurityOf(
-  { role_from_user, role_from_claim, allowed_roles, session_settings }: Pick<
-    DatabaseConfig,
-    "role_from_user" | "role_from_claim" | "allowed_roles" | "session_settings"
-  >,
-): Pick<DatabaseOptions, "roleFromUser" | "roleFromClaim" | "allowedRoles" | "sessionSettings"> {
+  { role_from_user, role_from_claim, role_is_optional, allowed_roles, session_settings }:
+    & Pick<
+      DatabaseConfig,
+      "role_from_user" | "role_from_claim" | "allowed_roles" | "session_settings"
+    >
+    & { readonly role_is_optional?: boolean },
+): Pick<
+  DatabaseOptions,
+  "roleFromUser" | "roleFromClaim" | "isRoleOptional" | "allowedRoles" | "sessionSettings"
+> {
   return {
     roleFromUser: role_from_user,
     ...(role_from_claim === undefined ? {} : { roleFromClaim: role_from_claim }),
+    ...(role_is_optional === undefined ? {} : { isRoleOptional: role_is_optional }),
     ...(allowed_roles === undefined ? {} : { allowedRoles: allowed_roles }),
     sessionSettings: session_settings,
   };

@@ -1,8 +1,6 @@
 import { queryLimits } from "../rag_server/query_limits.ts";
 import { type PlaceOf, settingAt } from "../core/document/place.ts";
-import type { Fault } from "./fault.ts";
-import { toggleFromText } from "./schema/field_types.ts";
-import { isMap, settingsOf, valueAt, type ValueMap } from "../core/document/value_tree.ts";
+import { settingsOf, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 
 /**
  * Settings of pgEdge's two servers that Postern does not need, and what is in their place. `[]` is every element
@@ -26,8 +24,8 @@ const deprecatedSettings: Readonly<Record<string, string>> = {
       "the knowledgebase is a pipeline, with tables and an embedding_llm of its own; name it in knowledgebase.pipeline",
     ]),
   ),
-  "identity":
-    "claims in headers are not read; server.auth asks who is calling, and session_settings hands claims to policies",
+  "identity.allow_shared_vector_index":
+    "questions of callers with rows of their own use no index over the rows of all",
   "http.auth.oauth.login_page.template_file":
     "the login page is Postern's own; http.auth.oauth.login_page sets its texts, logo and colours",
   "http.client_ip.source": "set http.client_ip.header and trusted_proxies to have the header read",
@@ -65,28 +63,6 @@ export function takeLocalRerank(tree: ValueMap, place: PlaceOf): string[] {
       "documents keep the order of the search",
     ];
   });
-}
-
-/**
- * The fault of a file that relies on rows being filtered by who asks: served without it, everyone would read all of
- * them. Whatever does not plainly say that they are not counts as such a file. To be looked for before those keys are
- * taken out.
- */
-export function identityFaults(tree: ValueMap, place: PlaceOf): Fault[] {
-  if (isSwitchedOff(tree["identity"])) return [];
-  return [{
-    path: "identity",
-    ...place(["identity"]),
-    message:
-      "claims in headers are not read, so they would filter no rows; let callers or the proxy send the access token itself: server.auth.identity_provider verifies it, and session_settings hands its claims to the policies",
-  }];
-}
-
-function isSwitchedOff(section: unknown): boolean {
-  if (section === undefined || section === null) return true;
-  if (!isMap(section)) return false;
-  const enabled = section["enabled"] ?? false;
-  return enabled === false || (typeof enabled === "string" && toggleFromText(enabled) === false);
 }
 
 /** Settings that files for pgEdge's RAG server may set higher than Postern goes, and how high it goes. */

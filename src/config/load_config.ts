@@ -4,14 +4,10 @@ import type { YamlDocument } from "../core/document/yaml_document.ts";
 import { readConfigFile } from "./config_file.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
-import {
-  clampSettings,
-  identityFaults,
-  takeDeprecatedSettings,
-  takeLocalRerank,
-} from "./deprecated_settings.ts";
+import { clampSettings, takeDeprecatedSettings, takeLocalRerank } from "./deprecated_settings.ts";
 import { ruleFaults, type RunContext, sharedAccountFaults } from "./rule_faults.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
+import { identityWarnings, unclearIdentityFaults } from "./schema/identity.ts";
 import { joinAddresses, useOwnNames } from "./schema/pgedge_aliases.ts";
 import { configSchema, type ParsedConfig } from "./schema/config_schema.ts";
 import { normalizeTree } from "./schema/normalize_tree.ts";
@@ -73,7 +69,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 
   const folder = file === undefined ? executableDir : dirname(file.path);
   const { document, faults: aliasFaults } = useOwnNames(read.document);
-  const faults = [...read.faults, ...aliasFaults, ...identityFaults(document.tree, document.place)];
+  const faults = [...read.faults, ...aliasFaults, ...unclearIdentityFaults(document.tree, document.place)];
   const deprecated = takeDeprecatedSettings(document.tree, document.place);
   const tree = normalizeTree(document.tree, configSchema, {
     folder,
@@ -109,6 +105,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       ...found.warnings,
       ...hintWarnings(hints.filter(({ path }) => !origins.has(path))),
       ...builtinWarnings(tree, document.place),
+      ...identityWarnings(tree, document.place),
       ...passwordWarning(flags),
     ],
     path: file?.path,

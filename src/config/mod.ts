@@ -10,6 +10,7 @@ export { defaultVectorWeight, sourcesOfOthers } from "./pipeline_settings.ts";
 export { changedAtStartOnly, readWhen } from "./reloaded_settings.ts";
 export type { AuthConfig } from "./schema/auth.ts";
 export { offers } from "./schema/builtins.ts";
+export { noName } from "./schema/identity.ts";
 export { configJsonSchema } from "./schema/config_schema.ts";
 export type { FlagSetting } from "./schema/setting_flags.ts";
 export type { Setting } from "./schema/settings_table.ts";

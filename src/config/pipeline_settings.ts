@@ -3,6 +3,7 @@ import { AppError } from "../core/app_error.ts";
 import type { CompletionKind, EmbeddingKind, RerankKind } from "../llm/provider_kinds.ts";
 import { defaultFusion, type FusionKind } from "../rag_server/search/fusion_kinds.ts";
 import type { ParsedConfig } from "./schema/config_schema.ts";
+import { noName } from "./schema/identity.ts";
 
 type Parsed = ParsedConfig["pipelines"][number];
 type ParsedCompletion = NonNullable<Parsed["rag_llm"]>;
@@ -41,10 +42,15 @@ export interface CompletionSettings extends ProviderSettings<CompletionKind> {
 }
 
 /** What tells row-level security who asks. */
-type RowSecurity = Pick<
-  ParsedConfig["databases"][number],
-  "role_from_user" | "role_from_claim" | "allowed_roles" | "session_settings"
->;
+type RowSecurity =
+  & Pick<
+    ParsedConfig["databases"][number],
+    "role_from_user" | "role_from_claim" | "allowed_roles" | "session_settings"
+  >
+  & {
+    /** A caller without the claim keeps the login's role. */
+    readonly role_is_optional?: boolean;
+  };
 
 /** A pipeline with nothing left to look up elsewhere. */
 export interface PipelineConfig extends RowSecurity {
@@ -92,10 +98,7 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
       ...database,
       hosts: hosts ?? [{ host, port }],
     },
-    role_from_user: pipeline.role_from_user ?? false,
-    ...(pipeline.role_from_claim === undefined ? {} : { role_from_claim: pipeline.role_from_claim }),
-    ...(pipeline.allowed_roles === undefined ? {} : { allowed_roles: pipeline.allowed_roles }),
-    session_settings: pipeline.session_settings ?? {},
+    ...rowSecurity(pipeline, config),
     tables: pipeline.tables,
     ...(pipeline.sources === undefined ? {} : {
       sources: pipeline.sources.map(({ name, path }) => ({
@@ -114,6 +117,30 @@ export function pipelineSettings(pipeline: Parsed, config: ParsedConfig): Pipeli
     ...(pipeline.system_prompt === undefined ? {} : { system_prompt: pipeline.system_prompt }),
     search: searchSettings(pipeline.search, embedding.provider),
     allow_include_sources: pipeline.allow_include_sources ?? false,
+  };
+}
+
+/** With `identity`, claims reach the policies of every pipeline, and a role of its own counts before theirs. */
+function rowSecurity(
+  { role_from_user = false, role_from_claim, allowed_roles, session_settings = {} }: Parsed,
+  { identity }: ParsedConfig,
+): RowSecurity {
+  const own = {
+    role_from_user,
+    ...(role_from_claim === undefined ? {} : { role_from_claim }),
+    ...(allowed_roles === undefined ? {} : { allowed_roles }),
+    session_settings,
+  };
+  if (!identity.enabled) return own;
+  const hasOwnRole = role_from_user || role_from_claim !== undefined || identity.role_claim === noName;
+  return {
+    ...own,
+    ...(hasOwnRole ? {} : {
+      role_from_claim: identity.role_claim,
+      role_is_optional: true,
+      allowed_roles: identity.allowed_roles,
+    }),
+    session_settings: { ...session_settings, [identity.claims_setting]: "{claims}" },
   };
 }
 

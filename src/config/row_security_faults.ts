@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { isMap, type SettingPath, type ValueMap } from "../core/document/value_tree.ts";
+import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 
 /** NAMEDATALEN - 1: PostgreSQL cuts off what is longer. */
 const longestRoleBytes = 63;
@@ -22,15 +22,59 @@ export function checkRowSecurity(
   if (role_from_claim === undefined && allowed_roles !== undefined) {
     report([...path, "allowed_roles"], "has no effect without role_from_claim");
   }
+  checkRoles(roles, [...path, "allowed_roles"], report);
+  if (isMap(session_settings)) checkTemplates(session_settings, [...path, "session_settings"], report);
+}
+
+/** The faults of claims in a header, and of settings that would keep them from the policies. */
+export function checkIdentity(
+  tree: ValueMap,
+  report: (path: SettingPath, message: string) => void,
+): void {
+  const { identity, pipelines } = tree;
+  if (valueAt(identity, ["enabled"]) !== true) return;
+  if (valueAt(tree, ["server", "auth", "enabled"]) === true) {
+    report(
+      ["identity", "enabled"],
+      "cannot be on together with server.auth.enabled: one of them tells who asks",
+    );
+  }
+  const [proxies, roles] = ["trusted_proxies", "allowed_roles"].map((key) =>
+    listOf(valueAt(identity, [key]))
+  );
+  if (proxies?.length === 0) {
+    report(
+      ["identity", "trusted_proxies"],
+      "is required where identity is enabled: without it everyone could claim to be anyone",
+    );
+  }
+  checkRoles(roles ?? [], ["identity", "allowed_roles"], report);
+  const setting = String(valueAt(identity, ["claims_setting"]) ?? "request.jwt.claims").toLowerCase();
+  for (const [index, pipeline] of listOf(pipelines).entries()) {
+    const own = valueAt(pipeline, ["session_settings"]);
+    const taken = Object.keys(isMap(own) ? own : {}).find((name) => name.toLowerCase() === setting);
+    if (taken === undefined) continue;
+    report(
+      ["pipelines", index, "session_settings", taken],
+      "cannot be set here: identity.claims_setting sets it",
+    );
+  }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function checkRoles(
+  roles: readonly unknown[],
+  path: SettingPath,
+  report: (path: SettingPath, message: string) => void,
+): void {
   for (const [index, role] of roles.entries()) {
     if (role === "none" || Buffer.byteLength(String(role)) > longestRoleBytes) {
-      report(
-        [...path, "allowed_roles", index],
-        `expected a role's name: at most ${longestRoleBytes} bytes, not none`,
-      );
+      report([...path, index], `expected a role's name: at most ${longestRoleBytes} bytes, not none`);
     }
   }
-  if (isMap(session_settings)) checkTemplates(session_settings, [...path, "session_settings"], report);
 }
 
 function checkTemplates(

@@ -33,8 +33,10 @@ export type Principal =
     readonly name?: string;
     readonly groups: readonly string[];
     readonly scopes?: readonly string[];
-    /** Of the verified token. */
+    /** Of the verified token, or vouched for by a trusted proxy. */
     readonly claims?: Readonly<Record<string, unknown>>;
+    /** They as they came, where policies are to have them to the letter. */
+    readonly claimsText?: string;
     /** The username of the account whose rights the caller has besides. */
     readonly account?: string;
   };

@@ -43,6 +43,8 @@ export interface DatabaseOptions {
   /** Statements run under the role that this claim of the caller's names, which must be one of `allowedRoles`. */
   readonly roleFromClaim?: string;
   readonly allowedRoles?: readonly string[];
+  /** A caller without that claim, or with one that is no text, keeps the login's role. */
+  readonly isRoleOptional?: boolean;
   /** Set for each transaction; a value may hold `{username}`, `{claim:NAME}` and `{claims}`. */
   readonly sessionSettings: Readonly<Record<string, string>>;
   /** `transaction`: a pooler such as PgBouncer may run each transaction on another connection. */

@@ -12,26 +12,33 @@ async function faultsOf(text: string): Promise<string[]> {
   }
 }
 
-Deno.test("a file whose rows are filtered by claims is refused, however it says so", async () => {
-  const inWords = ["true", "yes", "Yes", "on", "y", "TRUE", "1", '"true"', "perhaps", "[]", "{}", '""'];
-  for (const identity of [...inWords.map((word) => `{ enabled: ${word} }`), "true", "yes", "[enabled]"]) {
-    const faults = (await faultsOf(`identity: ${identity}`)).map((fault) =>
+Deno.test("a file whose rows are filtered by claims is refused without trusted_proxies, however it says so", async () => {
+  for (const word of ["true", "yes", "Yes", "on", "y", "TRUE", '"true"']) {
+    const faults = (await faultsOf(`identity: { enabled: ${word} }`)).map((fault) =>
       fault.replace(/column \d+/, "column")
     );
     assert.deepEqual(faults, [
-      "line 1, column: identity: claims in headers are not read, so they would filter no rows; let callers or the proxy send the access token itself: server.auth.identity_provider verifies it, and session_settings hands its claims to the policies",
-    ], identity);
+      "line 1, column: identity.trusted_proxies: is required where identity is enabled: without it everyone could claim to be anyone",
+    ], word);
   }
   const merged = "x: &on { enabled: yes }\nidentity: { <<: *on }";
-  assert.match((await faultsOf(merged)).join(), /identity: claims in headers are not read/);
+  assert.match((await faultsOf(merged)).join(), /identity\.trusted_proxies: is required/);
+});
+
+Deno.test("a file that does not say whether rows are filtered by claims is refused", async () => {
+  for (
+    const identity of [
+      ...["perhaps", "1", "[x]", "[]", "{}", '""', '" "', "{ x: yes }"].map((word) => `{ enabled: ${word} }`),
+      ...["yes", "[enabled]", "[]", '""'],
+    ]
+  ) {
+    assert.notDeepEqual(await faultsOf(`identity: ${identity}`), [], identity);
+  }
 });
 
 Deno.test("a file whose claims are plainly switched off is served", async () => {
   const off = ["{ enabled: false }", "{ enabled: no }", "{ enabled: Off }", "{ enabled: n }", "{ enabled: }"];
   for (const identity of [...off, "{ claims_header: X-Claims }", "{}", ""]) {
-    const faults = (await faultsOf(`identity: ${identity}`)).map((fault) =>
-      fault.replace(/column \d+/, "column")
-    );
-    assert.deepEqual(faults, [], identity);
+    assert.deepEqual(await faultsOf(`identity: ${identity}`), [], identity);
   }
 });

@@ -40,6 +40,11 @@ export const callersApi = describeCallers(true);
 /** And where nobody can log in. */
 export const tokensApi = describeCallers(false);
 
+/** Of a server that a proxy tells who asks. */
+export const claimsApi: ApiDocument = JSON.parse(
+  JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: false, takesClaims: true, hasLogin: false })),
+);
+
 function describeCallers(hasLogin: boolean): ApiDocument {
   return JSON.parse(JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: true, hasLogin })));
 }

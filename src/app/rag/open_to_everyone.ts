@@ -6,9 +6,9 @@ import { formatListenAddress, isLoopback } from "../../core/address.ts";
  * its own machine reaches it and nothing says that it is not for everyone.
  */
 export function opennessWarning(
-  { server, pipelines }: Pick<Config, "server" | "pipelines">,
+  { server, identity, pipelines }: Pick<Config, "server" | "identity" | "pipelines">,
 ): { readonly message: string; readonly remedy: string } | undefined {
-  if (server.auth.enabled) return undefined;
+  if (server.auth.enabled || identity.enabled) return undefined;
   const listed = pipelines.filter((pipeline) => pipeline.available_to_users.length > 0);
   if (isLoopback(server.address.host) && listed.length === 0) return undefined;
   const ignored = listed.length === 0

@@ -1,5 +1,5 @@
 import type { AuditTrail } from "../../audit/audit_trail.ts";
-import type { Config, PipelineConfig } from "../../config/mod.ts";
+import { type Config, noName, type PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
@@ -18,6 +18,10 @@ import type { Authentication } from "../../identity/authentication.ts";
 import { createProtectedResource } from "../../identity/protected_resource.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { auditQueries } from "../../rag_server/audit_queries.ts";
+import {
+  createForwardedIdentity,
+  type ForwardedIdentityOptions,
+} from "../../rag_server/api/forwarded_identity.ts";
 import { createRagRoutes, ragServerRoute } from "../../rag_server/api/rag_routes.ts";
 import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
 import type { RunningPipelines } from "../../rag_server/running_pipelines.ts";
@@ -86,6 +90,10 @@ export async function startRagServer(
     if (next.pipelines.length === 0 && running.list().length > 0) {
       throw new AppError("invalid", "Cannot serve a configuration without pipelines");
     }
+    // pipelines that are replaced would read otherwise than the routes ask
+    if (JSON.stringify(next.identity) !== JSON.stringify(config.identity)) {
+      throw new AppError("invalid", "Cannot change identity while the server runs: restart it");
+    }
     const put = await served.prepare(next);
     return () => {
       server.reload(next.server);
@@ -101,11 +109,23 @@ export async function startRagServer(
   };
 }
 
+function forwardedFrom(identity: Config["identity"]): ForwardedIdentityOptions {
+  const { subject_header, role_claim } = identity;
+  return {
+    claimsHeader: identity.claims_header,
+    ...(subject_header === noName ? {} : { subjectHeader: subject_header }),
+    subjectClaim: identity.subject_claim,
+    ...(role_claim === noName ? {} : { roleClaim: role_claim }),
+    allowedRoles: identity.allowed_roles,
+    trustedProxies: identity.trusted_proxies,
+  };
+}
+
 /** Serves pipelines over HTTP or HTTPS. */
 async function serve(
   pipelines: RunningPipelines,
   {
-    config: { server },
+    config: { server, identity: claims },
     identity,
     audit,
     version,
@@ -135,9 +155,11 @@ async function serve(
     issuers,
     requiredScopes: provider === undefined ? oauth?.scopes ?? [] : provider.required_scopes ?? [],
   });
+  const forwardedIdentity = claims.enabled ? createForwardedIdentity(forwardedFrom(claims)) : undefined;
   const routesOf = ({ allowed_hosts, cors, client_ip }: Config["server"]) =>
     createRagRoutes({
       authentication: identity?.authentication,
+      forwardedIdentity,
       protectedResource,
       issuers,
       clientAddress: createClientAddress({

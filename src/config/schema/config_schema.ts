@@ -19,6 +19,7 @@ import {
   webAddress,
 } from "./field_types.ts";
 import { http } from "./http.ts";
+import { identity } from "./identity.ts";
 import { limits } from "./limits.ts";
 import { embedding, llm } from "./llm.ts";
 import { pipelines } from "./pipelines.ts";
@@ -118,6 +119,7 @@ export const configSchema = section({
   }).optional(),
   builtins: builtins.prefault({}),
   server: server.prefault({}),
+  identity: identity.prefault({}),
   api_keys: apiKeys.optional(),
   defaults: defaults.optional(),
   pipelines: pipelines.prefault([]),

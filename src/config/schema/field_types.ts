@@ -157,6 +157,17 @@ export const headerMap = () =>
     error: "expected names of HTTP headers, such as x-team",
   });
 
+/** RFC 9110, section 5.1. */
+export const headerName = () =>
+  checked("the name of an HTTP header", (value) => /^[\w!#$%&'*+.^`|~-]+$/.test(value));
+
+/** A setting of PostgreSQL's that is an operator's own. */
+export const settingName = () =>
+  checked(
+    "a setting's name with a dot in it, such as request.jwt.claims",
+    (value) => /^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)+$/.test(value),
+  );
+
 /** One, two or three names with dots between them; `*` stands for any text. */
 export const columnPattern = () =>
   checked(

@@ -5,7 +5,7 @@ import type { DatabaseOptions } from "../database_options.ts";
 
 export type CallerOptions = Pick<
   DatabaseOptions,
-  "name" | "roleFromUser" | "roleFromClaim" | "allowedRoles" | "sessionSettings"
+  "name" | "roleFromUser" | "roleFromClaim" | "isRoleOptional" | "allowedRoles" | "sessionSettings"
 >;
 
 /** What a value of `session_settings` may hold in place of text: the caller's name, a claim, or all claims as JSON. */
@@ -63,18 +63,22 @@ function filledIn(template: string, caller: Principal, { name }: CallerOptions):
     if (username !== undefined) return roleNameOf(caller);
     if (claims === undefined) return claimText(caller, claim, name);
     if (caller.kind !== "issuer" || caller.claims === undefined) throw missing("claims", name);
-    return JSON.stringify(caller.claims);
+    return caller.claimsText ?? JSON.stringify(caller.claims);
   });
 }
 
 /** Text as it is, anything else as JSON. @throws {AppError} `forbidden` for a claim that is missing, null or empty */
 function claimText(caller: Principal, claim: string, database: string): string {
-  const claims = caller.kind === "issuer" ? caller.claims ?? {} : {};
-  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+  const value = claimOf(caller, claim);
   if (value === undefined || value === null || value === "") {
     throw missing(`the claim ${JSON.stringify(claim)}`, database);
   }
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function claimOf(caller: Principal, claim: string): unknown {
+  const claims = caller.kind === "issuer" ? caller.claims ?? {} : {};
+  return Object.hasOwn(claims, claim) ? claims[claim] : undefined;
 }
 
 function missing(what: string, database: string): AppError {
@@ -85,8 +89,9 @@ function missing(what: string, database: string): AppError {
 }
 
 function roleOf(database: CallerOptions, caller: Principal): string | undefined {
-  const { roleFromUser, roleFromClaim, allowedRoles = [] } = database;
+  const { roleFromUser, roleFromClaim, isRoleOptional = false, allowedRoles = [] } = database;
   if (roleFromClaim !== undefined) {
+    if (isRoleOptional && !isRoleName(claimOf(caller, roleFromClaim))) return undefined;
     const role = claimText(caller, roleFromClaim, database.name);
     if (allowedRoles.includes(role)) return role;
     throw new AppError(
@@ -95,6 +100,11 @@ function roleOf(database: CallerOptions, caller: Principal): string | undefined 
     );
   }
   return roleFromUser && caller.kind !== "local" ? roleName(roleNameOf(caller)) : undefined;
+}
+
+/** Whether a claim that need not name a role does. */
+export function isRoleName(claim: unknown): claim is string {
+  return typeof claim === "string" && claim !== "";
 }
 
 /** NAMEDATALEN - 1: what PostgreSQL was built with, as good as everywhere. */

@@ -15,10 +15,20 @@ export const ragErrors = {
       "The body or a field of it is not as described, or the filter names a column that does not exist or is not for filters",
     remedy: "Correct what the message names; the same request fails again",
   },
+  IDENTITY_MALFORMED: {
+    status: 400,
+    means: "The header with the caller's claims holds no JSON object in UTF-8, or more than 8 KiB",
+    remedy: "Have the proxy send one JSON object, and take away a client's own header",
+  },
   UNAUTHORIZED: {
     status: 401,
     means: "There is no token in the Authorization header, or none that is valid; or a login failed",
     remedy: "Send `Authorization: Bearer TOKEN`, with an API token or the token of a session",
+  },
+  IDENTITY_REQUIRED: {
+    status: 401,
+    means: "The proxy sent neither claims nor the name of a caller",
+    remedy: "Log in at the proxy; for an operator: have it send the header that `identity` names",
   },
   FORBIDDEN: {
     status: 403,
@@ -26,6 +36,16 @@ export const ragErrors = {
       "The server may not be called by the host that the Host header names, or the token lacks a scope that it needs",
     remedy:
       "Get a token with the scopes that `WWW-Authenticate` names; for an operator: list the host in `server.allowed_hosts`",
+  },
+  IDENTITY_UNTRUSTED_PEER: {
+    status: 403,
+    means: "The request did not come through a proxy that may say who asks",
+    remedy: "Ask through the proxy; for an operator: list it in `identity.trusted_proxies`",
+  },
+  IDENTITY_ROLE_NOT_ALLOWED: {
+    status: 403,
+    means: "The caller's claims name a database role that is not allowed",
+    remedy: "For an operator: list the role in `identity.allowed_roles`, or have the proxy leave it out",
   },
   NOT_FOUND: {
     status: 404,
@@ -137,6 +157,26 @@ export const scopeError: RagError = {
   code: "FORBIDDEN",
   message: "the access token does not have the scope that this server needs",
 };
+
+/** Of claims in a header. None of them quotes what came. */
+export const identityErrors = {
+  required: {
+    code: "IDENTITY_REQUIRED",
+    message: "the request does not say who asks: the proxy has to send the caller's claims",
+  },
+  malformed: {
+    code: "IDENTITY_MALFORMED",
+    message: "the header with the caller's identity: expected a JSON object of at most 8 KiB in UTF-8",
+  },
+  untrusted: {
+    code: "IDENTITY_UNTRUSTED_PEER",
+    message: "questions are taken from trusted proxies alone, and this address is none",
+  },
+  role: {
+    code: "IDENTITY_ROLE_NOT_ALLOWED",
+    message: "the caller's claims name a role that is not allowed",
+  },
+} as const satisfies Readonly<Record<string, RagError>>;
 
 const bodyFaults = {
   not_utf8: "expected JSON in UTF-8",

@@ -7,6 +7,7 @@ import {
   databaseError,
   errorSchema,
   hostError,
+  identityErrors,
   internalError,
   loginError,
   overloadedError,
@@ -213,8 +214,12 @@ const errors: readonly RagError[] = [
 ];
 
 function errorResponses(...statuses: number[]) {
+  return responsesOf(errors, statuses);
+}
+
+function responsesOf(examplesOfAll: readonly RagError[], statuses: readonly number[]) {
   return Object.fromEntries(statuses.map((status) => {
-    const ofStatus = errors.filter(({ code }) => ragErrors[code].status === status);
+    const ofStatus = examplesOfAll.filter(({ code }) => ragErrors[code].status === status);
     const description = ofStatus.map(({ code }) =>
       ofStatus.length === 1 ? ragErrors[code].means : `${code}: ${ragErrors[code].means}`
     ).join(". ");
@@ -226,7 +231,7 @@ function errorResponses(...statuses: number[]) {
     const headers = {
       ...link,
       ...requestId,
-      ...(status === 401 && challenge),
+      ...(ofStatus.some(({ code }) => code === "UNAUTHORIZED") && challenge),
       ...(isTemporary && retryAfter),
     };
     return [status, { description, headers, content }];
@@ -313,6 +318,8 @@ const readings: Readonly<
 export interface DescribedServer {
   /** Whether it needs a token. */
   readonly asksWhoCalls: boolean;
+  /** Whether the claims of who asks come from a proxy. */
+  readonly takesClaims?: boolean;
   /** Whether users may log in with a password. */
   readonly hasLogin: boolean;
   /** Whose access tokens let callers in. */
@@ -326,7 +333,10 @@ export interface DescribedServer {
  */
 export function ragOpenApi(
   version: string,
-  { asksWhoCalls, hasLogin, issuers = [] }: DescribedServer = { asksWhoCalls: false, hasLogin: false },
+  { asksWhoCalls, takesClaims = false, hasLogin, issuers = [] }: DescribedServer = {
+    asksWhoCalls: false,
+    hasLogin: false,
+  },
 ): object {
   const app = new OpenAPIHono();
   const { openAPIRegistry: registry } = app;
@@ -371,6 +381,10 @@ export function ragOpenApi(
       },
     });
   }
+  const whoAsks = takesClaims ? [401] : whoCalls;
+  const queryErrors = takesClaims
+    ? [...errors.filter(({ code }) => code !== "UNAUTHORIZED"), ...Object.values(identityErrors)]
+    : errors;
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
   registry.registerPath({
     method: "post",
@@ -390,11 +404,13 @@ export function ragOpenApi(
     },
     responses: {
       200: { ...answered, content: { ...answered.content, ...events } },
-      ...errorResponses(400, ...whoCalls, 403, 404, 405, 413, 429, 500, 503, 504),
+      ...responsesOf(queryErrors, [400, ...whoAsks, 403, 404, 405, 413, 429, 500, 503, 504]),
     },
   });
   const authentication = asksWhoCalls
     ? "A request needs the token of a caller, except where its description says otherwise."
+    : takesClaims
+    ? "Questions are taken from a trusted proxy alone, which says who asks."
     : "There is no authentication.";
   return app.getOpenAPIDocument({
     openapi: "3.0.3",

@@ -16,6 +16,7 @@ import { addressGroup } from "../../identity/rate_limiter.ts";
 import type { UsageTotals } from "../../llm/usage_ledger.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
+import type { ForwardedIdentity } from "./forwarded_identity.ts";
 import { jsonReply } from "./json_reply.ts";
 import { createLoginEndpoint } from "./login_endpoint.ts";
 import { createQueryEndpoint, type QueryEndpointOptions } from "./query_endpoint.ts";
@@ -41,6 +42,8 @@ import type { RunningQueries } from "./running_queries.ts";
 export interface RagRoutesOptions {
   /** Absent where everyone may ask. */
   readonly authentication?: Authentication | undefined;
+  /** Who asks, by a proxy's headers; absent where none says so. */
+  readonly forwardedIdentity?: ForwardedIdentity | undefined;
   /** Absent where no issuer's tokens let callers in. */
   readonly protectedResource?: ProtectedResource | undefined;
   /** Whose access tokens let callers in. */
@@ -100,7 +103,7 @@ type RagContext = Context<{ Bindings: RouteBindings }>;
 
 /** The RAG server's routes. */
 export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: RouteBindings }> {
-  const { authentication, pipelines, cors, quotas, logger } = options;
+  const { authentication, forwardedIdentity, pipelines, cors, quotas, logger } = options;
   const login = authentication?.login;
   const addressOf = ({ req, env }: RagContext) => options.clientAddress(env.peer, req.raw.headers);
   const principalOf = (context: RagContext): Principal =>
@@ -156,6 +159,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
   const description = JSON.stringify(
     ragOpenApi(options.version, {
       asksWhoCalls: authentication !== undefined,
+      takesClaims: forwardedIdentity !== undefined,
       hasLogin: login !== undefined,
       issuers: options.issuers,
     }),
@@ -196,6 +200,11 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
 
   const answer = createQueryEndpoint(options);
   app.post("/v1/pipelines/:name", (context) => {
+    if (forwardedIdentity !== undefined) {
+      const read = forwardedIdentity(context.env.peer, context.req.raw.headers);
+      if (read.kind === "refused") return errorReply(read.error);
+      context.env.principal = read.principal;
+    }
     const caller = { principal: principalOf(context), address: addressOf(context) };
     return answer(context.req.raw, context.req.param("name"), caller, context.env);
   });

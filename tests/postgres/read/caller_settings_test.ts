@@ -98,3 +98,27 @@ Deno.test("callerRights() is one key only for callers with the same settings", (
   );
   assert.notEqual(callerRights(byTenant, of({ tenant: "a" })), callerRights(byTenant, of({ tenant: "b" })));
 });
+
+Deno.test("callerSettings() hands on the claims to the letter where their text is known", () => {
+  const sessionSettings = { "request.jwt.claims": "{claims}" };
+  const claimsText = '{ "n": 1.0, "sub":"u\\u0031"}';
+  const caller = of(JSON.parse(claimsText));
+  assert.ok(caller.kind === "issuer");
+  assert.deepEqual(
+    callerSettings({ ...none, sessionSettings }, { ...caller, claimsText }).settings,
+    [["request.jwt.claims", claimsText]],
+  );
+});
+
+Deno.test("callerSettings() takes no role where none is named and none is needed", () => {
+  const optional = { ...byRole, isRoleOptional: true };
+  for (const claims of [{}, { role: null }, { role: "" }, { role: 7 }, { role: ["tenant_a"] }]) {
+    assert.equal(callerSettings(optional, of(claims)).role, undefined);
+  }
+  assert.equal(callerSettings(optional, of({ role: "tenant_a" })).role, "tenant_a");
+  assert.throws(() => callerSettings(optional, of({ role: "tenant_c" })), /not allowed/);
+  assert.throws(
+    () => callerSettings({ ...optional, allowedRoles: [] }, of({ role: "tenant_a" })),
+    /not allowed/,
+  );
+});

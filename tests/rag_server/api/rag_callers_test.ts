@@ -3,6 +3,7 @@ import type { Principal } from "../../../src/core/principal.ts";
 import type { Login, LoginRequest, LoginResult } from "../../../src/identity/login.ts";
 import type { QueryReport } from "../../../src/rag_server/api/query_endpoint.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import { createForwardedIdentity } from "../../../src/rag_server/api/forwarded_identity.ts";
 import { createRagFixture, type RagReply } from "./rag_fixture.ts";
 import { chunk, done, stream } from "./rag_handbook.ts";
 import { hanging, script, scriptedPipeline, scriptedPipelines } from "./scripted_pipelines.ts";
@@ -275,4 +276,31 @@ Deno.test("a client that leaves during its login is no error", async () => {
   const { status } = await fetch(request);
   assert.ok([400, 499].includes(status), String(status));
   assert.deepEqual(log, []);
+});
+
+Deno.test("only a question asks a proxy who calls, and its errors are described", async () => {
+  const forwardedIdentity = createForwardedIdentity({
+    claimsHeader: "x-claims",
+    subjectClaim: "sub",
+    allowedRoles: [],
+    trustedProxies: ["127.0.0.1"],
+  });
+  const reports: QueryReport[] = [];
+  const fixture = createRagFixture({
+    pipelines: scriptedPipelines([pipeline("open"), pipeline("team", ["alice"])]),
+    forwardedIdentity,
+    onQueryEnded: (report) => reports.push(report),
+  });
+  for (const path of ["/v1/live", "/v1/health", "/v1/pipelines", "/v1/stats", "/v1/openapi.json"]) {
+    assert.equal((await fixture.send("GET", path)).status, 200, path);
+  }
+  const ask = (name: string, headers: HeadersInit) =>
+    fixture.send("POST", `/v1/pipelines/${name}`, { headers, body: '{"query":"q"}' });
+  const refused = await ask("open", {});
+  assert.deepEqual([refused.status, JSON.parse(refused.text).error.code], [401, "IDENTITY_REQUIRED"]);
+  assert.equal((await ask("open", { "x-claims": "[]" })).status, 400);
+  assert.equal((await ask("open", { "x-claims": '{"sub":"alice"}' })).status, 200);
+  // a name that a proxy gives is no account's
+  assert.equal((await ask("team", { "x-claims": '{"sub":"alice"}' })).status, 404);
+  assert.deepEqual(reports.map(({ caller }) => caller.kind === "issuer" && caller.subject), ["alice"]);
 });

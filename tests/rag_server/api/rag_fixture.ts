@@ -10,6 +10,7 @@ import {
   assertEventMatchesApi,
   assertMatchesApi,
   callersApi,
+  claimsApi,
   ragApi,
   tokensApi,
 } from "../../support/rag_api.ts";
@@ -42,6 +43,7 @@ export interface RagFixtureOptions {
   readonly allowedHosts?: readonly string[];
   /** Everyone may ask where it is absent. */
   readonly authentication?: Authentication;
+  readonly forwardedIdentity?: RagRoutesOptions["forwardedIdentity"];
   readonly onQueryEnded?: RagRoutesOptions["onQueryEnded"];
 }
 
@@ -50,7 +52,13 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
   const { pipelines, requestTimeoutMs = 60_000, allowedOrigins } = options;
   const address = { host: options.listenAddress ?? "0.0.0.0", port: 8080 };
   const { authentication } = options;
-  const api = authentication === undefined ? ragApi : authentication.login ? callersApi : tokensApi;
+  const api = options.forwardedIdentity !== undefined
+    ? claimsApi
+    : authentication === undefined
+    ? ragApi
+    : authentication.login
+    ? callersApi
+    : tokensApi;
   const log: string[] = [];
   const ended: string[] = [];
   const runningQueries = createRunningQueries();
@@ -58,6 +66,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
   bodyTimeout.close();
   const app = createRagRoutes({
     authentication,
+    forwardedIdentity: options.forwardedIdentity,
     clientAddress: (peer) => peer,
     pipelines,
     runningQueries,

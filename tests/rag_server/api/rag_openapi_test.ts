@@ -112,8 +112,12 @@ Deno.test("every path, status and media type is described", () => {
   ]);
   assert.deepEqual(components.schemas.ErrorResponse?.properties?.error?.properties?.code?.enum, [
     "INVALID_REQUEST",
+    "IDENTITY_MALFORMED",
     "UNAUTHORIZED",
+    "IDENTITY_REQUIRED",
     "FORBIDDEN",
+    "IDENTITY_UNTRUSTED_PEER",
+    "IDENTITY_ROLE_NOT_ALLOWED",
     "NOT_FOUND",
     "PIPELINE_NOT_FOUND",
     "METHOD_NOT_ALLOWED",

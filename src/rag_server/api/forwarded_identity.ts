@@ -1,0 +1,106 @@
+import { Buffer } from "node:buffer";
+import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../../core/address.ts";
+import { AppError } from "../../core/app_error.ts";
+import type { Principal } from "../../core/principal.ts";
+import { isRoleName } from "../../postgres/read/caller_settings.ts";
+import { identityErrors, type RagError } from "./rag_errors.ts";
+
+export interface ForwardedIdentityOptions {
+  /** Holds claims as a JSON object. */
+  readonly claimsHeader: string;
+  /** Names the caller where there are no claims; absent: nothing does. */
+  readonly subjectHeader?: string;
+  readonly subjectClaim: string;
+  /** May name a role; absent: no claim does. */
+  readonly roleClaim?: string;
+  readonly allowedRoles: readonly string[];
+  /** Addresses and CIDR blocks of the network peers whose headers count. */
+  readonly trustedProxies: readonly string[];
+}
+
+export type ForwardedIdentityResult =
+  | { readonly kind: "caller"; readonly principal: Principal }
+  | { readonly kind: "refused"; readonly error: RagError };
+
+/** Who asks, by a request's headers; `peer` is the other end of the connection. */
+export type ForwardedIdentity = (peer: string, headers: Headers) => ForwardedIdentityResult;
+
+const maxHeaderBytes = 8 * 1024;
+
+/**
+ * Reads callers' claims from the headers of trusted proxies, which have verified them. Nobody else's are read, and who has
+ * none is refused. No claim stands in an error.
+ *
+ * @throws AppError `invalid` naming an entry of `trustedProxies` that is no block
+ */
+export function createForwardedIdentity(options: ForwardedIdentityOptions): ForwardedIdentity {
+  const { claimsHeader, subjectHeader, subjectClaim, roleClaim, allowedRoles } = options;
+  const issuer = `proxy:${claimsHeader}`;
+  const trusted = options.trustedProxies.map((text) => {
+    const block = parseAddressBlock(text);
+    if (block !== undefined) return block;
+    const reason = "expected an address or CIDR such as 10.0.0.0/8";
+    throw new AppError("invalid", `Cannot read the address block ${JSON.stringify(text)}: ${reason}`);
+  });
+
+  return (peer, headers) => {
+    const address = canonicalIpAddress(peer);
+    if (address === undefined || !isInBlocks(address, trusted)) return refused("untrusted");
+    const value = headers.get(claimsHeader) || undefined;
+    const subject = subjectHeader === undefined ? undefined : headers.get(subjectHeader) || undefined;
+    const used = value ?? subject;
+    if (used === undefined) return refused("required");
+    const text = used.length > maxHeaderBytes ? undefined : textOf(used);
+    if (text === undefined) return refused("malformed");
+    const claimsText = value === undefined ? JSON.stringify({ [subjectClaim]: text }) : text;
+    const claims = readClaims(claimsText);
+    if (claims === undefined) return refused("malformed");
+    const role = roleClaim === undefined ? undefined : ownValue(claims, roleClaim);
+    if (isRoleName(role) && !allowedRoles.includes(role)) return refused("role");
+    const name = ownValue(claims, subjectClaim);
+    return {
+      kind: "caller",
+      principal: {
+        kind: "issuer",
+        issuer,
+        // those whom no claim names are told apart by their claims alone
+        subject: typeof name === "string" || typeof name === "number" ? String(name) : "",
+        groups: [],
+        claims,
+        claimsText,
+      },
+    };
+  };
+}
+
+function refused(reason: keyof typeof identityErrors): ForwardedIdentityResult {
+  return { kind: "refused", error: identityErrors[reason] };
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A header's text has a character for each of its bytes (Fetch, section 2.2.2); these are UTF-8. */
+function textOf(header: string): string | undefined {
+  try {
+    return utf8.decode(Buffer.from(header, "latin1"));
+  } catch {
+    return undefined;
+  }
+}
+
+function readClaims(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function ownValue(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined;
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { createVendor } from "../../llm/wire/vendors/vendor.ts";
+import { createTestDatabase, runSql, testDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import { waitUntil } from "../../support/wait_until.ts";
+import { handbookPipeline, pipelineDatabase, startRagServer } from "../../support/rag_server.ts";
+
+const suffix = randomBytes(4).toString("hex");
+const [reader, tenantRole] = [`claims_reader_${suffix}`, `claims_tenant_${suffix}`];
+
+/** Policies as for PostgREST; the role sees the even rows of its tenant. */
+const schema = `
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE TABLE notes (id int PRIMARY KEY, tenant text, body text, embedding vector(3),
+  words tsvector GENERATED ALWAYS AS (to_tsvector('english', body)) STORED);
+CREATE INDEX ON notes USING gin (words);
+GRANT SELECT ON notes TO ${reader}, ${tenantRole};
+ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
+CREATE POLICY by_claim ON notes TO ${reader}
+  USING (tenant = current_setting('request.jwt.claims', true)::json->>'tenant');
+CREATE POLICY by_role ON notes TO ${tenantRole}
+  USING (tenant = current_setting('request.jwt.claims', true)::json->>'tenant' AND id % 2 = 0);
+CREATE TABLE open AS TABLE notes; GRANT SELECT ON open TO ${reader};
+INSERT INTO notes SELECT n, CASE WHEN n <= 3 THEN 'acmé' ELSE 'b' END, 'Expense report ' || n, '[1,0,0]'
+FROM generate_series(1, 6) n;`;
+
+testWithPgvector("claims of a trusted proxy decide what a caller reads", async () => {
+  await using stack = new AsyncDisposableStack();
+  const admin = testDatabaseUrl ?? "";
+  await runSql(
+    admin,
+    `CREATE ROLE ${reader} LOGIN NOINHERIT; CREATE ROLE ${tenantRole}; GRANT ${tenantRole} TO ${reader}`,
+  );
+  stack.defer(async () => void await runSql(admin, `DROP ROLE IF EXISTS ${reader}, ${tenantRole}`));
+  const database = stack.use(await createTestDatabase());
+  await database.query(schema);
+  const openai = stack.use(createVendor("openai", { embed: () => [1, 0, 0] }));
+  const anthropic = stack.use(createVendor("anthropic", { answer: "Quite so." }));
+  const pipelineOf = (table: string) =>
+    handbookPipeline(table, { database, openai, anthropic }, {
+      database: pipelineDatabase(database, { username: reader }),
+      tables: [{ table, text_column: "body", vector_column: "embedding", id_column: "id" }],
+    });
+  const config = {
+    pipelines: [pipelineOf("notes"), pipelineOf("open")],
+    log: { level: "debug", access: true },
+    identity: { enabled: true, trusted_proxies: ["127.0.0.1"], allowed_roles: [tenantRole] },
+  };
+  const rag = stack.use(await startRagServer(config));
+
+  const ask = async (headers: Record<string, string>, pipeline = "notes") => {
+    const response = await rag.client.send(`/v1/pipelines/${pipeline}`, {
+      method: "POST",
+      headers,
+      body: '{"query":"expense report","include_sources":true}',
+    });
+    const { sources, error } = await response.json();
+    return [response.status, error?.code ?? sources.map(({ id }: { id: string }) => id).toSorted()];
+  };
+  const claims = (value: unknown) => ({
+    "x-forwarded-claims": Buffer.from(JSON.stringify(value), "utf8").toString("latin1"),
+  });
+
+  // at the same time, over the same connections
+  const [a, b, none, ofRole] = await Promise.all([
+    ask(claims({ sub: "alice", tenant: "acmé" })),
+    ask(claims({ sub: "bob", tenant: "b" })),
+    ask({ "x-forwarded-user": "alice" }),
+    ask(claims({ sub: "carol", tenant: "b", role: tenantRole })),
+  ]);
+  assert.deepEqual(a, [200, ["1", "2", "3"]]);
+  assert.deepEqual(b, [200, ["4", "5", "6"]]);
+  assert.deepEqual(none, [200, []]);
+  assert.deepEqual(ofRole, [200, ["4", "6"]]);
+  // the same caller with other claims reads other rows
+  assert.deepEqual(await ask(claims({ sub: "alice", tenant: "b" })), [200, ["4", "5", "6"]]);
+
+  assert.deepEqual(await ask(claims({ tenant: "b", role: reader })), [403, "IDENTITY_ROLE_NOT_ALLOWED"]);
+  assert.deepEqual(await ask({}), [401, "IDENTITY_REQUIRED"]);
+  assert.deepEqual(await ask({ "x-forwarded-claims": "secret-claim" }), [400, "IDENTITY_MALFORMED"]);
+  assert.deepEqual(await ask(claims({ tenant: "b" }), "open"), [500, "EXECUTION_ERROR"]);
+  const { status, body } = await rag.client.get("/v1/health");
+  assert.deepEqual([status, body.pipelines?.map(({ name }) => name)], [200, ["notes", "open"]]);
+  assert.equal((await rag.client.get("/v1/pipelines")).status, 200);
+
+  const log = rag.process.stderr();
+  assert.match(log, /proxy:X-Forwarded-Claims#alice/);
+  assert.doesNotMatch(log, /"tenant"|secret-claim/);
+
+  // pipelines without claims would show everyone all rows
+  await rag.configure({ pipelines: config.pipelines });
+  await waitUntil(
+    "the change is refused",
+    () => rag.process.stderr().includes("Cannot change identity while the server runs: restart it"),
+  );
+  assert.deepEqual(await ask({}), [401, "IDENTITY_REQUIRED"]);
+  assert.deepEqual(await ask(claims({ tenant: "acmé" })), [200, ["1", "2", "3"]]);
+
+  const elsewhere = { ...config.identity, trusted_proxies: ["192.0.2.1"] };
+  await using other = await startRagServer({ ...config, identity: elsewhere });
+  const refused = await other.client.send("/v1/pipelines/notes", {
+    method: "POST",
+    headers: { ...claims({ tenant: "b" }), "x-forwarded-for": "192.0.2.1" },
+    body: '{"query":"expense"}',
+  });
+  assert.deepEqual([refused.status, (await refused.json()).error.code], [403, "IDENTITY_UNTRUSTED_PEER"]);
+  assert.equal((await other.client.get("/v1/health")).status, 200);
+});
