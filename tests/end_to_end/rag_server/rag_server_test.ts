@@ -147,7 +147,6 @@ testWithPgvector("a configuration written for pgEdge's RAG server is served", as
 
   await t.step("it warns of what is not needed here, and starts", () => {
     assert.match(process.stderr(), /bm25_max_documents/);
-    assert.match(process.stderr(), /identity/);
   });
 
   await t.step("the endpoints that ask no provider", async () => {
