@@ -128,9 +128,10 @@ async function openPipeline(
     retriever: createCurrentRetriever({
       pipeline: config.name,
       async open(signal) {
+        // first: another fault of the tables is no reason to go on with those that were proved before
+        await proof?.prove(signal);
         const opened = await Promise.all(tables.map((table) => openSearchedTable(database, table, signal)));
         const retriever = createRetriever({ database, tables: opened, search, logger });
-        await proof?.prove(signal);
         return proof?.guarding(retriever) ?? retriever;
       },
       now,

@@ -151,6 +151,7 @@ export function createQuotas(options: QuotasOptions): Quotas {
           if (gate.isIdle(caller)) atOnce.delete(caller);
         };
       } catch (error) {
+        if (gate.isIdle(caller)) atOnce.delete(caller);
         add(caller, limits, "calls_per_minute", -1);
         throw atOnceError(error, most);
       }

@@ -108,7 +108,8 @@ export function createQueryEndpoint(
     };
     if (quotas?.isOn) {
       try {
-        leave = await running.wait(() => quotas.begin(principal, running.signal));
+        // it heeds the signal itself: a place that comes at the same moment is not lost
+        leave = await quotas.begin(principal, running.signal);
       } catch (thrown) {
         const error = queryError(thrown, { running, pipeline, logger });
         onEnded(resultOf(error));
@@ -116,6 +117,11 @@ export function createQueryEndpoint(
         return error === undefined ? noReply() : errorReply(error);
       }
     }
+    // who takes nothing of the answer does not keep the place beyond the time that it may take
+    running.signal.addEventListener("abort", () => {
+      leave();
+      leave = () => {};
+    }, { once: true });
     return await answer({ pipeline, query, includeSources, running, onEnded, logger });
   };
 }
