@@ -78,7 +78,9 @@ async function sign(
   ]);
   await openssl([
     ...["x509", "-req", "-in", request, "-CA", authority.certFile, "-CAkey", authority.keyFile],
-    ...["-CAcreateserial", "-days", valid ? "30" : "-1", "-extfile", extensionFile, "-out", issued.certFile],
+    // a file of serial numbers would be written by two at once
+    ...["-set_serial", `0x${crypto.randomUUID().replaceAll("-", "").slice(1)}`],
+    ...["-days", valid ? "30" : "-1", "-extfile", extensionFile, "-out", issued.certFile],
   ]);
   return issued;
 }
