@@ -38,7 +38,7 @@ export interface CompletionRequest {
   readonly timeoutMs?: number | undefined;
   /** Absent where it is not traced. */
   readonly span?: Span | undefined;
-  /** Told what it used, besides the provider's own `onUsage`; absent: nobody asks. */
+  /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
   readonly onUsage?: OnUsage | undefined;
   /** Aborting ends the request to the provider. */
   readonly signal: AbortSignal;
@@ -85,7 +85,7 @@ export interface EmbeddingRequest {
   readonly purpose: "query" | "document";
   /** Absent where it is not traced. */
   readonly span?: Span | undefined;
-  /** Told what it used, besides the provider's own `onUsage`; absent: nobody asks. */
+  /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
   readonly onUsage?: OnUsage | undefined;
   readonly signal: AbortSignal;
 }
@@ -108,7 +108,7 @@ export interface RerankRequest {
   readonly topK?: number;
   /** Absent where it is not traced. */
   readonly span?: Span | undefined;
-  /** Told what it used, besides the provider's own `onUsage`; absent: nobody asks. */
+  /** Told what it used, besides the provider's own `onUsage`: estimated where the provider did not say. */
   readonly onUsage?: OnUsage | undefined;
   readonly signal: AbortSignal;
 }
@@ -183,18 +183,6 @@ export interface ProviderOptions {
 
 /** Told what a request used, however it ended: a reply without an answer costs tokens too. */
 export type OnUsage = (usage: Usage) => void;
-
-/** Tells the request's own listener besides the provider's. */
-export function tellBoth(
-  ofProvider: OnUsage | undefined,
-  ofRequest: OnUsage | undefined,
-): OnUsage | undefined {
-  if (ofProvider === undefined || ofRequest === undefined) return ofProvider ?? ofRequest;
-  return (usage) => {
-    ofProvider(usage);
-    ofRequest(usage);
-  };
-}
 
 /** Kind and model, as in `anthropic/claude-sonnet-5-5`, for logs and counters; a kind without models is alone. */
 export function providerName({ kind, model }: Pick<ProviderOptions, "kind" | "model">): string {

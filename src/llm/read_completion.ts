@@ -5,13 +5,12 @@ import {
   type CompletionProvider,
   type CompletionRequest,
   noUsage,
-  type OnUsage,
   providerName,
   type ProviderOptions,
-  tellBoth,
   type Usage,
 } from "./provider.ts";
 import { declined, emptyAnswer, ProviderError } from "./provider_error.ts";
+import { tellThoughLeft, type TellUsage, usageTeller } from "./tell_usage.ts";
 import type { VendorExchange } from "./transport/exchange.ts";
 import { maxCompletionBytes, type StreamItem } from "./transport/read_reply.ts";
 
@@ -56,27 +55,34 @@ export function vendorCompletion(
     name: providerName(options),
     ping: (signal) => exchange.get({ ...ping, signal }),
     complete({ signal, timeoutMs, span, onUsage, ...prompt }) {
-      const tell = tellBoth(options.onUsage, onUsage);
       const { readReply, ...request } = call(prompt, false);
-      const read = (json: unknown) => readCompletion(readReply(json), tell);
-      return exchange.send({ ...request, signal, timeoutMs, span, maxBytes: maxCompletionBytes, read });
+      return tellThoughLeft(usageTeller(options.onUsage, onUsage, () => textsOf(prompt)), signal, (tell) => {
+        const read = (json: unknown) => readCompletion(readReply(json), tell);
+        return exchange.send({ ...request, signal, timeoutMs, span, maxBytes: maxCompletionBytes, read });
+      });
     },
     stream({ signal, timeoutMs, span, onUsage, ...prompt }) {
-      const tell = tellBoth(options.onUsage, onUsage);
       const { readItem: read, ...request } = call(prompt, true);
-      return readCompletionStream(exchange.stream({ ...request, signal, timeoutMs, span, read }), tell);
+      const tell = usageTeller(options.onUsage, onUsage, () => textsOf(prompt));
+      return readCompletionStream(
+        exchange.stream({ ...request, signal, timeoutMs, span, read }),
+        signal,
+        tell,
+      );
     },
   };
 }
+
+const textsOf = ({ system = "", messages }: Prompt) => [system, ...messages.map(({ content }) => content)];
 
 /**
  * A whole answer. One that was cut may have no text: a model that thinks can use up its tokens before the first word.
  * @throws {ProviderError} if it was declined; `provider` if there is no text though it was not cut
  */
-function readCompletion(reply: CompletionDelta, onUsage: OnUsage | undefined): Completion {
+function readCompletion(reply: CompletionDelta, tell: TellUsage): Completion {
   const { text = "", isCut = false } = reply;
   const usage = { ...noUsage, ...reply.usage };
-  onUsage?.(usage);
+  tell(usage, { text, isWhole: true });
   if (reply.declined !== undefined) throw declined(reply.declined);
   if (text === "" && !isCut) throw emptyAnswer("it holds no text");
   return { text, usage, isCut };
@@ -84,34 +90,41 @@ function readCompletion(reply: CompletionDelta, onUsage: OnUsage | undefined): C
 
 /**
  * An answer as it comes.
- * @param onUsage told once, with the last counts, also where the stream breaks or its reader leaves
+ * @param tell told once, with the last counts, also where the stream breaks or its reader leaves, but not where the
+ * provider failed before it began
  * @throws {ProviderError} where it was declined; `provider` where the deltas end before the vendor's end mark, or without
  * any text though nothing was cut
  */
 async function* readCompletionStream(
   deltas: AsyncIterable<CompletionDelta>,
-  onUsage: OnUsage | undefined,
+  signal: AbortSignal,
+  tell: TellUsage,
 ): AsyncGenerator<CompletionPart, void, undefined> {
+  signal.throwIfAborted();
   let usage = noUsage;
   let isCut = false;
-  let hasText = false;
+  let text = "";
+  let hasBegun = false;
+  let isWhole = false;
   try {
     for await (const delta of deltas) {
+      hasBegun = true;
       usage = { ...usage, ...delta.usage };
       if (delta.declined !== undefined) throw declined(delta.declined);
       if (delta.text) {
-        hasText = true;
+        text += delta.text;
         yield { type: "text", text: delta.text };
       }
       isCut ||= delta.isCut ?? false;
       if (!delta.isEnd) continue;
-      if (!hasText && !isCut) throw emptyAnswer("it holds no text");
+      isWhole = true;
+      if (text === "" && !isCut) throw emptyAnswer("it holds no text");
       yield { type: "end", usage, isCut };
       return;
     }
     throw new ProviderError("provider", "the stream ended before the answer did");
   } finally {
-    onUsage?.(usage);
+    if (hasBegun || signal.aborted) tell(usage, { text, isWhole });
   }
 }
 

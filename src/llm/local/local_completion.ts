@@ -10,7 +10,6 @@ import {
   type Grounding,
   noUsage,
   type OnUsage,
-  tellBoth,
   type Usage,
 } from "../provider.ts";
 
@@ -53,7 +52,8 @@ export function localCompletion(onUsage?: OnUsage): CompletionProvider {
   async function answered(request: CompletionRequest): Promise<{ text: string; usage: Usage }> {
     const text = await answer(request);
     const usage = usageOf(request, text);
-    tellBoth(onUsage, request.onUsage)?.(usage);
+    onUsage?.(usage);
+    request.onUsage?.(usage);
     return { text, usage };
   }
 

@@ -1,7 +1,7 @@
 import { isFunctionWord, words } from "../../text/words.ts";
 import { searchStem } from "../../text/word_stem.ts";
 import { countTokens } from "../../text/token_count.ts";
-import { type EmbeddingProvider, noUsage, type OnUsage, tellBoth } from "../provider.ts";
+import { type EmbeddingProvider, noUsage, type OnUsage } from "../provider.ts";
 import { createSlices } from "../../core/async/yield.ts";
 
 // promised: users' tables are made for vectors of this length
@@ -38,7 +38,8 @@ export function localEmbedding(onUsage?: OnUsage): EmbeddingProvider {
         vectors.push(vectorOf(weights));
       }
       const usage = { ...noUsage, promptTokens };
-      tellBoth(onUsage, ofRequest)?.(usage);
+      onUsage?.(usage);
+      ofRequest?.(usage);
       return { vectors, usage };
     },
   };

@@ -7,9 +7,9 @@ import {
   noUsage,
   providerName,
   type ProviderOptions,
-  tellBoth,
 } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
+import { tellThoughLeft, usageTeller } from "../tell_usage.ts";
 import type { VendorExchange } from "../transport/exchange.ts";
 
 /** What a vendor takes in one request; `bytes` are of UTF-8, and a single text that is longer makes a batch of its own. */
@@ -76,7 +76,6 @@ export async function embedInBatches(
   request: EmbeddingRequest,
   { limits, dimensions, onUsage, embed }: BatchedEmbedding,
 ): Promise<Embeddings> {
-  const tell = tellBoth(onUsage, request.onUsage);
   const pending = batches(request.texts, limits);
   const vectors: Float32Array[] = new Array(request.texts.length);
   const failed = new AbortController();
@@ -86,8 +85,12 @@ export async function embedInBatches(
   // the workers share one iterator: each takes the next batch as soon as it is free
   const work = async () => {
     for (const { first, texts } of pending) {
-      const embedded = await embed(texts, signal);
-      tell?.({ ...noUsage, promptTokens: embedded.promptTokens });
+      const tellBatch = usageTeller(onUsage, request.onUsage, () => texts);
+      const embedded = await tellThoughLeft(tellBatch, request.signal, async (tell) => {
+        const embedded = await embed(texts, signal);
+        tell({ ...noUsage, promptTokens: embedded.promptTokens });
+        return embedded;
+      });
       requireCount(embedded.vectors.length, texts.length);
       embedded.vectors.forEach((vector, index) => vectors[first + index] = vector);
       promptTokens += embedded.promptTokens;

@@ -6,11 +6,11 @@ import {
   type Reranking,
   type RerankProvider,
   type RerankRequest,
-  tellBoth,
 } from "../provider.ts";
 import { ProviderError } from "../provider_error.ts";
 import { vendorAddresses } from "../provider_kinds.ts";
 import { bearer, createVendorExchange } from "../transport/exchange.ts";
+import { tellThoughLeft, usageTeller } from "../tell_usage.ts";
 import type { VendorInterface } from "../transport/http_attempt.ts";
 import { replyReader } from "../transport/read_reply.ts";
 
@@ -46,19 +46,21 @@ export function createRerank(
   ): Promise<Reranking> {
     const wanted = Math.min(topK ?? documents.length, documents.length);
     if (wanted <= 0) return { results: [], usage: noUsage };
-    return await exchange.send({
-      path: "/rerank",
-      signal,
-      span,
-      body: { model: options.model, query, documents, [topName]: wanted },
-      read: (json) => {
-        const reply = readReply(json);
-        const promptTokens = reply.usage?.total_tokens ?? reply.meta?.tokens?.input_tokens ?? 0;
-        const usage = { ...noUsage, promptTokens };
-        tellBoth(options.onUsage, onUsage)?.(usage);
-        return { results: best(reply.results ?? reply.data ?? [], documents.length, wanted), usage };
-      },
-    });
+    const tellUse = usageTeller(options.onUsage, onUsage, () => [query, ...documents]);
+    return await tellThoughLeft(tellUse, signal, (tell) =>
+      exchange.send({
+        path: "/rerank",
+        signal,
+        span,
+        body: { model: options.model, query, documents, [topName]: wanted },
+        read: (json) => {
+          const reply = readReply(json);
+          const promptTokens = reply.usage?.total_tokens ?? reply.meta?.tokens?.input_tokens ?? 0;
+          const usage = { ...noUsage, promptTokens };
+          tell(usage);
+          return { results: best(reply.results ?? reply.data ?? [], documents.length, wanted), usage };
+        },
+      }));
   }
 
   return {

@@ -116,20 +116,26 @@ testWithPgvector(
       beforePiece: () => held.promise,
     });
     await using server = await startRagServer({
-      limits: { default: { calls_at_once: 1 } },
+      limits: { default: { calls_at_once: 1, provider_tokens_per_day: 1_000_000 } },
       pipelines: [handbookPipeline("docs", { database, openai, anthropic })],
     });
     const { client } = server;
-    const underWay = async () => {
+    const usedOf = async (wanted: string) => {
       const { body } = await client.get("/v1/usage");
-      return (body as { readonly limits?: readonly Usage[] }).limits?.[0]?.used;
+      const { limits = [] } = body as { readonly limits?: readonly Usage[] };
+      return limits.find(({ limit }) => limit === wanted)?.used ?? NaN;
     };
+    const underWay = () => usedOf("calls_at_once");
     const gone = new AbortController();
     const left = client.post("docs", question, gone.signal).catch(() => {});
     await waitUntil("it has its place", async () => await underWay() === 1);
+    await waitUntil("its answer is under way", () => anthropic.requests.length === 1);
+    const ofEmbedding = await usedOf("provider_tokens_per_day");
     gone.abort();
     await left;
     await waitUntil("the place is free", async () => await underWay() === 0);
+    // the model reads the prompt whether or not anyone reads the answer
+    assert.ok(await usedOf("provider_tokens_per_day") - ofEmbedding > 50);
     held.resolve();
     assert.equal((await client.stream("docs", question)).at(-1)?.type, "done");
     await waitUntil("the place is free again", async () => await underWay() === 0);

@@ -4,7 +4,7 @@ import {
   createEmbeddingProvider,
   createRerankProvider,
 } from "../../../src/llm/create_provider.ts";
-import type { CompletionRequest, ProviderOptions, Usage } from "../../../src/llm/provider.ts";
+import type { CompletionRequest, OnUsage, ProviderOptions, Usage } from "../../../src/llm/provider.ts";
 import type { ProviderKind } from "../../../src/llm/provider_kinds.ts";
 import type { VendorName } from "./vendors/vendor.ts";
 
@@ -24,7 +24,8 @@ export interface Subject {
   readonly name: string;
   readonly vendor: VendorName;
   readonly operation: "completion" | "stream" | "embedding" | "rerank";
-  run(options: ProviderOptions, signal?: AbortSignal): Promise<SubjectResult>;
+  /** @param onUsage the caller's */
+  run(options: ProviderOptions, signal?: AbortSignal, onUsage?: OnUsage): Promise<SubjectResult>;
   ping(options: ProviderOptions): Promise<void>;
 }
 
@@ -63,8 +64,8 @@ function completion(vendor: VendorName): Subject {
     name: `${vendor} completion`,
     vendor,
     operation: "completion",
-    run: (options, signal = neverAborted()) =>
-      createCompletionProvider(options).complete({ ...question, signal }),
+    run: (options, signal = neverAborted(), onUsage) =>
+      createCompletionProvider(options).complete({ ...question, signal, onUsage }),
     ping: (options) => createCompletionProvider(options).ping(neverAborted()),
   };
 }
@@ -74,9 +75,9 @@ function stream(vendor: VendorName): Subject {
     name: `${vendor} stream`,
     vendor,
     operation: "stream",
-    async run(options, signal = neverAborted()) {
+    async run(options, signal = neverAborted(), onUsage) {
       let text = "";
-      for await (const part of createCompletionProvider(options).stream({ ...question, signal })) {
+      for await (const part of createCompletionProvider(options).stream({ ...question, signal, onUsage })) {
         if (part.type === "end") return { text, usage: part.usage, isCut: part.isCut };
         text += part.text;
       }
@@ -91,9 +92,9 @@ function embedding(vendor: VendorName): Subject {
     name: `${vendor} embedding`,
     vendor,
     operation: "embedding",
-    async run(options, signal = neverAborted()) {
+    async run(options, signal = neverAborted(), onUsage) {
       const { vectors, usage } = await createEmbeddingProvider(options)
-        .embed({ texts: ["one", "two"], purpose: "document", signal });
+        .embed({ texts: ["one", "two"], purpose: "document", signal, onUsage });
       return { vectors: vectors.map((vector) => [...vector]), usage };
     },
     ping: (options) => createEmbeddingProvider(options).ping(neverAborted()),
@@ -105,12 +106,13 @@ function rerank(vendor: VendorName): Subject {
     name: `${vendor} rerank`,
     vendor,
     operation: "rerank",
-    run: (options, signal = neverAborted()) =>
+    run: (options, signal = neverAborted(), onUsage) =>
       createRerankProvider(options).rerank({
         query: "blue red",
         documents: ["a green one", "a blue and red one", "a red one"],
         topK: 2,
         signal,
+        onUsage,
       }),
     ping: (options) => createRerankProvider(options).ping(neverAborted()),
   };

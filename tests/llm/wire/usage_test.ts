@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { createCompletionProvider, createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
-import type { ProviderOptions, Usage } from "../../../src/llm/provider.ts";
+import { noUsage, type ProviderOptions, type Usage } from "../../../src/llm/provider.ts";
+import { usageTeller } from "../../../src/llm/tell_usage.ts";
+import { countTokens } from "../../../src/text/token_count.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 import { neverAborted, optionsFor, subjects } from "./provider_subjects.ts";
 import { createVendor, type Vendor, type VendorName } from "./vendors/vendor.ts";
 
@@ -50,6 +53,65 @@ for (const name of ["anthropic", "gemini"] as const) {
     assert.equal(promptTokens(reports), 240);
   });
 }
+
+for (const subject of subjects) {
+  Deno.test(`${subject.name}: a caller who leaves before the reply is told an estimate`, async () => {
+    await using vendor = createVendor(subject.vendor);
+    const { reports, options } = meter(subject.vendor, vendor);
+    vendor.fail("stall before the headers");
+    const gone = new AbortController();
+    const told: Usage[] = [];
+    const run = subject.run(options, gone.signal, (usage) => void told.push(usage));
+    await waitUntil("it is asked", () => vendor.requests.length === 1);
+    gone.abort();
+    await assert.rejects(run);
+    assert.deepEqual(told.map((usage) => usage.promptTokens > 0 && usage.completionTokens === 0), [true]);
+    // the provider's bill is what the provider says it is
+    assert.equal(promptTokens(reports), 0);
+    // who was gone before anything was sent has cost nothing
+    await assert.rejects(subject.run(options, gone.signal, (usage) => void told.push(usage)));
+    assert.deepEqual([told.length, vendor.requests.length], [1, 1]);
+  });
+
+  Deno.test(`${subject.name}: a caller whose request fails is told nothing`, async () => {
+    await using vendor = createVendor(subject.vendor);
+    const { options } = meter(subject.vendor, vendor);
+    vendor.fail(400);
+    await assert.rejects(subject.run(options, neverAborted(), () => assert.fail("nothing was used")));
+  });
+}
+
+for (const name of ["openai", "anthropic", "gemini", "ollama"] as const) {
+  Deno.test(`${name}: of a stream that its caller leaves, the text that came counts`, async () => {
+    const answer = ["The first part of a long answer, ", "the second, ", "and the rest"];
+    await using vendor = createVendor(name, { answer });
+    const { options } = meter(name, vendor);
+    const told: Usage[] = [];
+    const request = { ...asked, onUsage: (usage: Usage) => void told.push(usage) };
+    for await (const { type } of createCompletionProvider(options).stream(request)) {
+      if (type === "text") break;
+    }
+    assert.equal(told.length, 1);
+    const [{ promptTokens, completionTokens } = noUsage] = told;
+    assert.equal(promptTokens, name === "openai" || name === "ollama" ? countTokens("What is it?") : 120);
+    assert.ok(completionTokens >= countTokens(answer[0] ?? ""), `${completionTokens}`);
+  });
+}
+
+Deno.test("a caller is told an estimate where the provider does not count", () => {
+  const told: Usage[] = [];
+  const tell = usageTeller(undefined, (usage) => void told.push(usage), () => ["What is it?", "A tree?"]);
+  tell(noUsage, { text: "It is a tree.", isWhole: true });
+  tell({ ...noUsage, promptTokens: 9, completionTokens: 2 }, { text: "It is a tree.", isWhole: true });
+  assert.deepEqual(told, [
+    {
+      ...noUsage,
+      promptTokens: countTokens("What is it?") + countTokens("A tree?"),
+      completionTokens: countTokens("It is a tree."),
+    },
+    { ...noUsage, promptTokens: 9, completionTokens: 2 },
+  ]);
+});
 
 for (const subject of subjects) {
   const isPaid = subject.vendor === "voyage" || subject.vendor === "rerank";
