@@ -39,6 +39,8 @@ export type Principal =
     readonly claimsText?: string;
     /** The username of the account whose rights the caller has besides. */
     readonly account?: string;
+    /** When the caller's token ends, in milliseconds since 1970, and with it what it began; absent: never. */
+    readonly endsAt?: number;
   };
 
 /** The principal of what a server reads for a caller over connections of its own. */
@@ -95,6 +97,11 @@ export function principalName(principal: Principal): string {
       // the first # ends the issuer, so that no two pairs have one text
       return `${principal.issuer}#${principal.subject}`;
   }
+}
+
+/** When what a principal began ends by itself, in milliseconds since 1970; Infinity where something else says when. */
+export function endOf(principal: Principal): number {
+  return principal.kind === "issuer" ? principal.endsAt ?? Infinity : Infinity;
 }
 
 /** The username of the account whose rights a principal has; undefined where it has none. */

@@ -229,6 +229,7 @@ export async function createToolServer(options: ToolServerOptions) {
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await tasks[Symbol.asyncDispose]();
+      inFlight[Symbol.dispose]();
       answerer?.[Symbol.dispose]();
       builtin.schemaChanges[Symbol.dispose]();
       await guard[Symbol.asyncDispose]();

@@ -185,7 +185,8 @@ export function createIssuer(options: IssuerOptions) {
     if (claims["cnf"] !== undefined) return "type";
     const principal = principalOfClaims(issuer, claims, options);
     if (principal === undefined) return "claims";
-    return { principal, endsAt: (Number(exp) + clockSkewSeconds) * 1_000 };
+    const endsAt = (Number(exp) + clockSkewSeconds) * 1_000;
+    return { principal: { ...principal, ...(endsAt < Infinity && { endsAt }) }, endsAt };
   }
 
   async function decide(

@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { startTimer } from "../../core/async/deadline.ts";
 import { CallEnded } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type Principal, principalKey } from "../../core/principal.ts";
+import { endOf, type Principal, principalKey } from "../../core/principal.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
 import { accessEndedError, internalError, pipelineError, type RagError, timeoutError } from "./rag_errors.ts";
 
@@ -70,7 +70,10 @@ export function createRunningQueries() {
       leave,
       finish,
     };
-    const stopTimer = startTimer(timeoutMs, () => end("timeout"));
+    const accessMs = Math.max(1, endOf(caller) - Date.now());
+    const stopTimer = timeoutMs !== 0 && timeoutMs <= accessMs
+      ? startTimer(timeoutMs, () => end("timeout"))
+      : startTimer(accessMs, () => end("access_ended"));
     enders.set(end, caller);
     if (clientSignal.aborted) leave();
     else clientSignal.addEventListener("abort", leave);

@@ -1,7 +1,12 @@
 import { CallEnded, type EndOfCall } from "../../core/async/abort.ts";
-import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
+import { callerKey, endOf, type Principal, principalKey } from "../../core/principal.ts";
 
 export type RequestId = string | number | null;
+
+/** How often it is asked whose tokens have ended: one timer for all calls, as most take a few milliseconds. */
+const endCheckMs = 1_000;
+
+const tokenEnded: EndOfCall = "its token or session has ended";
 
 /** Whether a message is the notification that cancels a call. */
 export function isCancellation(message: unknown): message is { params?: { requestId?: unknown } } {
@@ -13,8 +18,11 @@ export function isCancellation(message: unknown): message is { params?: { reques
  * The calls under way, so that `notifications/cancelled`, which arrives as a request of its own, finds the one it
  * means (MCP, Cancellation). A principal reaches only its own calls, and without authentication an address its own.
  */
-export function createInFlight() {
+export function createInFlight({ checkEveryMs = endCheckMs }: { readonly checkEveryMs?: number } = {}) {
   const calls = new Map<string, Set<AbortController>>();
+  // of calls whose tokens end by themselves; in milliseconds since 1970
+  const ends = new Map<AbortController, number>();
+  let timer: ReturnType<typeof setInterval> | undefined;
   const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
   // a JSON text tells the id 1 from the id "1"
   const keyOf = (principal: Principal, id: unknown) =>
@@ -27,8 +35,24 @@ export function createInFlight() {
     }
   }
 
+  function watchEnd(controller: AbortController, endsAt: number): void {
+    if (endsAt === Infinity) return;
+    ends.set(controller, endsAt);
+    if (timer !== undefined) return;
+    timer = setInterval(endThoseOver, checkEveryMs);
+  }
+  function endThoseOver(): void {
+    const time = Date.now();
+    for (const [controller, endsAt] of ends) if (endsAt <= time) controller.abort(new CallEnded(tokenEnded));
+    if (ends.size === 0) stopTimer();
+  }
+  function stopTimer(): void {
+    clearInterval(timer);
+    timer = undefined;
+  }
+
   return {
-    /** Runs `call` with a signal that aborts with `signal` or when the call is cancelled. */
+    /** Runs `call` with a signal that aborts with `signal`, when the call is cancelled or when its token ends. */
     async track<T>(
       principal: Principal,
       id: RequestId,
@@ -42,10 +66,12 @@ export function createInFlight() {
       else signal.addEventListener("abort", abort, { once: true });
       const group = calls.get(key) ?? new Set();
       calls.set(key, group.add(controller));
+      watchEnd(controller, endOf(principal));
       try {
         return await call(controller.signal);
       } finally {
         signal.removeEventListener("abort", abort);
+        ends.delete(controller);
         group.delete(controller);
         if (group.size === 0) calls.delete(key);
       }
@@ -61,11 +87,12 @@ export function createInFlight() {
     /** Cancels every call of a principal: its token or session has ended. */
     cancelPrincipal(principal: Principal): void {
       const prefix = prefixOf(principal);
-      abortAll("its token or session has ended", (key) => key.startsWith(prefix));
+      abortAll(tokenEnded, (key) => key.startsWith(prefix));
     },
 
     /** Cancels every call: the server stops. */
     cancelAll: (): void => abortAll("the server stops", () => true),
+    [Symbol.dispose]: stopTimer,
   };
 }
 

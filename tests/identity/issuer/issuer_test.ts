@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHmac, createPublicKey } from "node:crypto";
+import { clockSkewSeconds } from "../../../src/identity/issuer/issuer.ts";
 import type { UserRecord } from "../../../src/identity/users/user_file.ts";
 import {
   createIssuerKey,
@@ -13,6 +14,8 @@ import { createIssuerFixture } from "./issuer_fixture.ts";
 const part = (value: unknown) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 const claimsOf = (token: string) => Buffer.from(token.split(".")[1] ?? "", "base64url").toString();
+/** With what the clocks may differ by. */
+const endOf = (token: string) => (JSON.parse(claimsOf(token)).exp + clockSkewSeconds) * 1_000;
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1_000) + seconds;
 
 Deno.test("authenticate() tells who an access token stands for", async () => {
@@ -28,6 +31,7 @@ Deno.test("authenticate() tells who an access token stands for", async () => {
     groups: ["analysts", "staff"],
     scopes: ["a", "b"],
     claims: JSON.parse(claimsOf(token)),
+    endsAt: endOf(token),
   });
 });
 
@@ -42,6 +46,7 @@ Deno.test("authenticate() gives no groups and no account unless they are asked f
     groups: [],
     scopes: [],
     claims: JSON.parse(claimsOf(token)),
+    endsAt: endOf(token),
   });
 });
 

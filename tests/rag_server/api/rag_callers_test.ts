@@ -179,6 +179,28 @@ Deno.test("a query ends when its caller's token or session does, and no other", 
   }
 });
 
+Deno.test("a query ends when its caller's token does by itself", async () => {
+  for (const requestTimeoutMs of [0, 60_000]) {
+    const { script, aborted } = hanging(chunk("a"));
+    const waiting = scriptedPipeline({ name: "handbook", script });
+    const principal: Principal = {
+      kind: "issuer",
+      issuer: "https://login.example",
+      subject: "ann",
+      groups: [],
+      endsAt: Date.now() + 5,
+    };
+    const fixture = createRagFixture({
+      pipelines: scriptedPipelines([waiting]),
+      authentication: { authenticator: { authenticate: () => principal } },
+      requestTimeoutMs,
+    });
+    const { text } = await fixture.ask(stream);
+    assert.equal(String(await aborted), "AbortError: its token or session has ended");
+    assert.ok(text.endsWith('data: {"type":"error","error":"the token or session has ended"}\n\n'), text);
+  }
+});
+
 const day = Date.UTC(2026, 0, 15);
 
 /** A login that answers so, and what it was asked. */

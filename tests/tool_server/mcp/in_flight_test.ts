@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
+import { whyEnded } from "../../../src/core/async/abort.ts";
 import { createInFlight, type RequestId } from "../../../src/tool_server/mcp/in_flight.ts";
 
 const never = new AbortController().signal;
@@ -45,4 +46,23 @@ Deno.test("what ends a principal ends its calls, and nobody else's", async () =>
     return { own: signal.aborted, other };
   });
   assert.deepEqual(ended, { own: true, other: false });
+});
+
+Deno.test("a call ends when its issuer's token does, and a call with a later one of the same caller goes on", async () => {
+  using inFlight = createInFlight({ checkEveryMs: 1 });
+  const ann = (endsAt: number): Principal => ({
+    kind: "issuer",
+    issuer: "https://login.example",
+    subject: "ann",
+    groups: [],
+    endsAt,
+  });
+  const ended = await inFlight.track(ann(Date.now() + 86_400_000), 1, never, async (later) => {
+    const why = await inFlight.track(ann(Date.now() + 5), 1, never, async (signal) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return whyEnded(signal);
+    });
+    return { why, later: later.aborted };
+  });
+  assert.deepEqual(ended, { why: "its token or session has ended", later: false });
 });

@@ -10,7 +10,13 @@ import {
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
 import { writeUsers } from "../../../support/accounts.ts";
-import { type ConfigFolder, createConfigFolder } from "../../../support/configured_server.ts";
+import {
+  type ConfigFolder,
+  createConfigFolder,
+  databaseEntry,
+  startConfiguredServer,
+} from "../../../support/configured_server.ts";
+import { testWithPostgres } from "../../../support/database.ts";
 import { scrape } from "../../../support/scrape.ts";
 import { type ServerProcess, startServer } from "../../../support/server_process.ts";
 import {
@@ -203,6 +209,22 @@ Deno.test("an issuer's caller has the rights of its groups, and those of a name 
   });
   const nobodys = await issuer.token({ claims: { preferred_username: "bob" } });
   assert.deepEqual(await running.databasesOf(nobodys), ["open"]);
+});
+
+testWithPostgres("a call ends with its caller's token", async () => {
+  await using issuer = await startTokenIssuer();
+  const provider = JSON.stringify({ issuer: issuer.issuer, audience: testAudience });
+  await using running = await startConfiguredServer(
+    `http: { auth: { identity_provider: ${provider} } }\ndatabases: [${databaseEntry("main", "postgres")}]`,
+  );
+  const { server: { url, stderr } } = running;
+  await waitUntil("the keys were read", () => stderr().includes("Read the keys of the issuer"));
+  // the clocks may differ by 30 seconds
+  const token = await issuer.token({ claims: { exp: inSeconds(-27) } });
+  const client = createToolClient({ url, token });
+  const { isError, text } = await client.call("query_database", { query: "SELECT pg_sleep(25)" });
+  assert.ok(isError);
+  assert.match(text, /its token or session has ended/);
 });
 
 Deno.test("a token without a scope that is needed gets 403, with all scopes that the call needs", async () => {
