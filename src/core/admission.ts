@@ -1,3 +1,4 @@
+import TinyQueue from "tinyqueue";
 import { AppError } from "./app_error.ts";
 import { longestTimerMs } from "./async/deadline.ts";
 
@@ -187,8 +188,9 @@ export function createAdmission<T extends WaitingCall>(
   }
 
   function letIn(among: Iterable<CallQueue<T>>, attempt: (call: T) => Attempt): void {
+    const open = new Set(among);
     const heads: Head<T>[] = [];
-    for (const queue of among) {
+    for (const queue of open) {
       for (const [name, ofCaller] of queue.waiting) {
         const rest = ofCaller.values();
         const { value: call } = rest.next();
@@ -196,13 +198,22 @@ export function createAdmission<T extends WaitingCall>(
         const caller = callers.get(name);
         if (call === undefined || joined === undefined || caller === undefined) continue;
         caller.rank = caller.underWay;
-        heads.push({ queue, caller, rest, call, joined });
+        heads.push({ queue, caller, rank: caller.rank, rest, call, joined });
       }
     }
-    for (let first = firstOf(heads); first !== undefined; first = firstOf(heads)) {
+    // a heap: a round in which nobody may run is not to take the square of the callers
+    const inOrder = new TinyQueue(heads, compareHeads);
+    for (let first = inOrder.pop(); first !== undefined && open.size > 0; first = inOrder.pop()) {
       const { queue, caller, rest, call, joined } = first;
+      if (!open.has(queue)) continue;
+      if (first.rank < caller.rank) {
+        first.rank = caller.rank;
+        inOrder.push(first);
+        continue;
+      }
       const result = attempt(call);
       if (result === "all_full") return;
+      if (result === "full") open.delete(queue);
       const hasLeft = result === "left" || result === "opens";
       if (hasLeft) {
         round = Math.max(round, joined.round);
@@ -213,13 +224,11 @@ export function createAdmission<T extends WaitingCall>(
       caller.rank++;
       const next = hasLeft || result === "owed" ? rest.next().value : undefined;
       const nextJoined = next && calls.get(next);
-      if (next !== undefined && nextJoined !== undefined) {
-        first.call = next;
-        first.joined = nextJoined;
-      } else {
-        const isOver = (head: Head<T>) => head === first || result === "full" && head.queue === queue;
-        heads.splice(0, heads.length, ...heads.filter((head) => !isOver(head)));
-      }
+      if (next === undefined || nextJoined === undefined) continue;
+      first.call = next;
+      first.joined = nextJoined;
+      first.rank = caller.rank;
+      inOrder.push(first);
     }
   }
 
@@ -278,22 +287,19 @@ interface Caller {
 interface Head<T extends WaitingCall> {
   readonly queue: CallQueue<T>;
   readonly caller: Caller;
+  /** The caller's, when it took its place among the heads; theirs only grow. */
+  rank: number;
   call: T;
   joined: Joined<T>;
   /** Those of the same caller after it. */
   readonly rest: Iterator<T, undefined>;
 }
 
-function firstOf<T extends WaitingCall>([first, ...others]: readonly Head<T>[]): Head<T> | undefined {
-  for (const other of others) if (first === undefined || isBefore(other, first)) first = other;
-  return first;
-}
-
-function isBefore(
-  { caller, joined }: Head<WaitingCall>,
-  { caller: otherCaller, joined: other }: Head<WaitingCall>,
-): boolean {
-  return (caller.rank - otherCaller.rank || joined.round - other.round || joined.order - other.order) < 0;
+function compareHeads(
+  { rank, joined }: Head<WaitingCall>,
+  { rank: otherRank, joined: other }: Head<WaitingCall>,
+): number {
+  return rank - otherRank || joined.round - other.round || joined.order - other.order;
 }
 
 /** What ended so long ago counts for a third of what ended just now. */

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { createAdmission, createGate, noWaitBounds, type WaitingCall } from "../../src/core/admission.ts";
+import fc from "fast-check";
+import {
+  type Attempt,
+  createAdmission,
+  createGate,
+  noWaitBounds,
+  type WaitingCall,
+} from "../../src/core/admission.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 const forever = new AbortController().signal;
@@ -75,6 +82,64 @@ Deno.test("letIn() passes over what an attempt says is full, and no more than th
   assert.equal(tried("waits"), "a 1,b 1,c 1");
   assert.equal(tried("full"), "a 1,c 1");
   assert.equal(tried("all_full"), "a 1");
+});
+
+/** The fair order in its plainest form: of the first of each caller in each queue, one is sought anew each time. */
+function fairOrder(
+  calls: readonly { readonly caller: string; readonly queue: number; readonly result: Attempt }[],
+  underWay: ReadonlyMap<string, number>,
+): number[] {
+  const rank = new Map(underWay);
+  const rankOf = ({ caller }: { readonly caller: string }) => rank.get(caller) ?? 0;
+  const rounds = new Map<string, number>();
+  let waiting = calls.map((each, index) => {
+    const round = (rounds.get(each.caller) ?? 0) + 1;
+    rounds.set(each.caller, round);
+    return { ...each, index, round };
+  });
+  const tried: number[] = [];
+  while (waiting.length > 0) {
+    const heads = waiting.filter((each) =>
+      waiting.find(({ caller, queue }) => caller === each.caller && queue === each.queue) === each
+    );
+    heads.sort((a, b) => rankOf(a) - rankOf(b) || a.round - b.round || a.index - b.index);
+    const [first] = heads;
+    if (first === undefined) break;
+    tried.push(first.index);
+    rank.set(first.caller, rankOf(first) + 1);
+    const { result } = first;
+    if (result === "all_full") break;
+    waiting = waiting.filter((each) => {
+      if (each.queue !== first.queue) return true;
+      if (result === "full") return false;
+      return each.caller !== first.caller || (result !== "waits" && each !== first);
+    });
+  }
+  return tried;
+}
+
+Deno.test("letIn() tries calls of any callers in any queues in the fair order", () => {
+  const callers = fc.constantFrom("a", "b", "c", "d");
+  const results = fc.constantFrom<Attempt>("left", "left", "opens", "owed", "waits", "full", "all_full");
+  const calls = fc.array(fc.record({ caller: callers, queue: fc.nat(2), result: results }), {
+    maxLength: 30,
+  });
+  fc.assert(fc.property(calls, fc.array(callers, { maxLength: 6 }), (given, busy) => {
+    using admission = createAdmission<Named>({ ...noWaitBounds, places: 4 });
+    const queues = [0, 1, 2].map(() => admission.createQueue(4));
+    const underWay = new Map<string, number>();
+    for (const caller of busy) {
+      queues[0]?.began(caller);
+      underWay.set(caller, (underWay.get(caller) ?? 0) + 1);
+    }
+    given.forEach(({ caller, queue }, index) => queues[queue]?.add(call(caller, `${index}`)));
+    const tried: number[] = [];
+    admission.letIn(queues, ({ name }) => {
+      tried.push(Number(name));
+      return given[Number(name)]?.result ?? "left";
+    });
+    assert.deepEqual(tried, fairOrder(given, underWay));
+  }));
 });
 
 Deno.test("a call that is put back is the next of its caller", () => {
