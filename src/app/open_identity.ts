@@ -27,7 +27,8 @@ export interface Identity {
   readonly login?: Login;
   /** The built-in authorization server; absent where its tokens let nobody in. */
   readonly oauth?: OpenAuthorizationServer;
-  readonly sessions: Sessions;
+  /** Ends a session or a grant, by its id; one that has ended already does no harm. */
+  readonly endSession: (id: string) => void;
   /** Tells from now on of each API token, session and grant that ends. */
   onEnded(listener: (principal: Principal) => void): void;
 }
@@ -128,7 +129,10 @@ export function createIdentities(options: IdentityOptions): Identities {
         authenticator: issuer === undefined ? own : withIssuer(own, issuer, isOurs),
         ...(methods.password_login ? { login } : {}),
         ...(oauth === undefined ? {} : { oauth }),
-        sessions,
+        endSession(id) {
+          sessions.end(id);
+          oauth?.grants.end(id);
+        },
         onEnded(listener) {
           accounts.onEnded(listener);
           oauth?.onEnded(listener);
@@ -144,7 +148,8 @@ interface OpenOptions extends IdentityOptions {
 }
 
 /** What servers share that have the same files. */
-interface Accounts extends Pick<Identity, "sessions" | "onEnded"> {
+interface Accounts extends Pick<Identity, "onEnded"> {
+  readonly sessions: Sessions;
   readonly tokens: TokenDirectory;
   readonly users: UserDirectory;
   readonly login: Login;

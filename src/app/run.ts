@@ -245,10 +245,7 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
     hasDefinitions: config.custom_definitions_path !== undefined,
     listsCustom: config.builtins.list === "all",
     scopesByTool: scopesByTool(config.http.auth),
-    endSession(id) {
-      identity?.sessions.end(id);
-      identity?.oauth?.grants.end(id);
-    },
+    endSession: (id) => identity?.endSession(id),
     audit,
     onCall: incidents.called,
     serverInfo: running.serverInfo,
@@ -404,7 +401,7 @@ function oauthOf(config: Config, rag: boolean): OauthOptions | undefined {
 }
 
 function authenticationBy(
-  { authenticator, login }: Identity,
+  { authenticator, login, endSession }: Identity,
   running: Running,
   server: ServedBy,
 ): Authentication {
@@ -413,8 +410,9 @@ function authenticationBy(
   return {
     authenticator,
     requiredScopes: auth.identity_provider?.required_scopes ?? [],
-    // one switch for both servers: sessions of one may be good for the other
+    // one switch each for both servers: sessions of one may be good for the other
     ...(login !== undefined && offers(builtins, "tools", "authenticate_user") ? { login } : {}),
+    ...(offers(builtins, "tools", "logout") ? { endSession } : {}),
     onRefusal: refusalCounter(running, server),
   };
 }

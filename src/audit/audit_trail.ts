@@ -10,6 +10,7 @@ import type { LineMembers } from "./line_chain.ts";
 export interface AuditEvent {
   readonly event:
     | "login"
+    | "logout"
     | "oauth"
     | "refusal"
     | "lockout"

@@ -9,6 +9,8 @@ export interface Authentication {
   readonly authenticator: Authenticator;
   /** Absent where nobody can log in with a password. */
   readonly login?: Login;
+  /** Ends a session, by its id. Absent where nobody can log out. */
+  readonly endSession?: (id: string) => void;
   /** Scopes that every request needs whose caller's token is bound to scopes. */
   readonly requiredScopes?: readonly string[];
   /** Told of a request that was refused for its token. */

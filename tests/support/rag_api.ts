@@ -46,7 +46,9 @@ export const claimsApi: ApiDocument = JSON.parse(
 );
 
 function describeCallers(hasLogin: boolean): ApiDocument {
-  return JSON.parse(JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: true, hasLogin })));
+  return JSON.parse(
+    JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: true, hasLogin, hasLogout: hasLogin })),
+  );
 }
 
 const components = ragApi.components.schemas;

@@ -17,6 +17,7 @@ import { traceRequests } from "../../http/trace_requests.ts";
 import type { Authentication } from "../../identity/authentication.ts";
 import { createProtectedResource } from "../../identity/protected_resource.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
+import { auditLogouts } from "../../rag_server/audit_logouts.ts";
 import { auditQueries } from "../../rag_server/audit_queries.ts";
 import {
   createForwardedIdentity,
@@ -180,6 +181,7 @@ async function serve(
         metrics.queryEnded(report.pipeline, report.result, report.elapsedMs);
         account?.(report);
       },
+      onLogout: audit && auditLogouts(audit),
       logger,
     });
   let routes = routesOf(server);

@@ -4,7 +4,7 @@ import type { Pipeline, PipelineEvent, Source } from "../pipeline.ts";
 import type { PipelineQuery } from "../query.ts";
 import { jsonReply } from "./json_reply.ts";
 import { errorReply, type RagError } from "./rag_errors.ts";
-import type { QueryReply, StreamEvent } from "./rag_openapi.ts";
+import type { QueryReply, StreamEvent } from "./rag_replies.ts";
 import { queryError, type RunningQuery } from "./running_queries.ts";
 
 /** Of an answer: the documents in its prompt, and the tokens of all providers. */

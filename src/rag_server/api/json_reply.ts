@@ -2,7 +2,6 @@ import { bodyInPieces } from "../../http/reply_body.ts";
 
 // RFC 8631: where the description of the API is
 const replyHeaders = {
-  "content-type": "application/json",
   link: '</v1/openapi.json>; rel="service-desc"',
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -17,6 +16,11 @@ export function jsonReply(
   const { body, length } = bodyInPieces(text);
   return new Response(body, {
     status,
-    headers: { ...replyHeaders, ...headers, "content-length": length },
+    headers: { ...replyHeaders, "content-type": "application/json", ...headers, "content-length": length },
   });
+}
+
+/** The reply of what was done and has nothing to tell. */
+export function noContent(): Response {
+  return new Response(null, { status: 204, headers: replyHeaders });
 }

@@ -1,8 +1,8 @@
 import { OpenAPIHono, z } from "@hono/zod-openapi";
-import { limitNames } from "../../core/quotas/limit_kinds.ts";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import { queryRequest } from "../query.ts";
 import { loginReply, loginRequest } from "./login_endpoint.ts";
+import { notASession } from "./logout_endpoint.ts";
 import {
   databaseError,
   errorSchema,
@@ -17,148 +17,17 @@ import {
   timeoutError,
   unauthorizedError,
 } from "./rag_errors.ts";
-
-// What replies hold. The description is made from these schemas, and the tests hold every reply against it.
-
-const tokens = z.int().min(0);
-
-const source = z.object({
-  id: z.string().optional().openapi({
-    description: "Left out where the table has no column for it",
-    example: "42",
-  }),
-  content: z.string().openapi({ example: "Backups are configured in …" }),
-  score: z.number().openapi({
-    description: "Higher is better; from 0 to 1, or as the reranker has it; compare within one reply only",
-    example: 0.83,
-  }),
-}).openapi("Source");
-
-const sources = z.array(source).optional().openapi({
-  description:
-    "The documents that the answer was made from, where they were asked for and the pipeline permits it",
-});
-
-const queryReply = z.object({
-  answer: z.string().openapi({ example: "Set archive_mode and …" }),
-  sources,
-  tokens_used: tokens.openapi({ description: "Of all providers together", example: 1523 }),
-}).openapi("QueryResponse");
-
-const chunkEvent = z.object({
-  type: z.literal("chunk"),
-  content: z.string().openapi({ description: "The next part of the answer" }),
-}).openapi("ChunkEvent");
-
-const doneEvent = z.object({ type: z.literal("done"), sources, tokens_used: tokens.optional() }).openapi(
-  "DoneEvent",
-  {
-    description: "The last event of an answer; with `tokens_used` where sources were asked for and permitted",
-  },
-);
-
-const errorEvent = z.object({
-  type: z.literal("error"),
-  error: z.string().openapi({
-    description: "One of ten fixed phrases",
-    example: "the provider returned an error",
-  }),
-}).openapi("ErrorEvent", { description: "The last event of an answer that failed" });
-
-const streamEvent = z.discriminatedUnion("type", [chunkEvent, doneEvent, errorEvent]).openapi(
-  "StreamEvent",
-);
-
-const liveReply = z.object({ status: z.literal("ok") }).openapi("LiveResponse");
-
-const readyReply = z.object({
-  status: z.enum(["ready", "degraded", "unavailable"]).openapi({
-    description: "degraded: the database of a pipeline is unreachable; unavailable: those of all are",
-  }),
-}).openapi("ReadyResponse");
-
-const reachability = z.object({
-  reachable: z.boolean(),
-  error: z.string().optional().openapi({
-    description: "Only where it is unreachable; one of nine fixed phrases",
-  }),
-}).openapi("Reachability");
-
-const pipelinesHealth = z.array(
-  z.object({
-    name: z.string(),
-    embedding: reachability,
-    completion: reachability,
-    database: reachability,
-  }).openapi("PipelineHealth"),
-);
-
-const healthStatus = z.enum(["healthy", "degraded"]).openapi({
-  description: "degraded: a provider or a database is unreachable",
-});
-
-const healthReply = z.object({ status: healthStatus, pipelines: pipelinesHealth }).openapi("HealthResponse");
-
-/** Of a server that asks who is calling. */
-const partialHealthReply = z.object({
-  status: healthStatus,
-  pipelines: pipelinesHealth.optional().openapi({
-    description: "Those that the caller may use; left out for a caller without a valid token",
-  }),
-}).openapi("HealthResponse");
-
-const pipelinesReply = z.object({
-  pipelines: z.array(
-    z.object({ name: z.string().openapi({ example: "handbook" }), description: z.string() }).openapi(
-      "Pipeline",
-    ),
-  ),
-}).openapi("PipelinesResponse");
-
-const cacheTokens = z.int().min(1).optional().openapi({ description: "Left out where it is 0" });
-
-const usage = z.object({
-  prompt_tokens: tokens,
-  completion_tokens: tokens,
-  total_tokens: tokens,
-  cache_creation_input_tokens: cacheTokens,
-  cache_read_input_tokens: cacheTokens,
-}).openapi("Usage", { description: "Since the process began" });
-
-const usageReply = z.object({
-  limits: z.array(z.object({
-    limit: z.enum(limitNames),
-    maximum: z.int().min(0),
-    used: z.int().min(0),
-    remaining: z.int().min(0),
-    resets_at: z.string().optional().openapi({
-      description: "When it is counted anew; absent for calls at once",
-      example: "2026-03-01T00:00:00.000Z",
-    }),
-  })).openapi({ description: "Those of the caller alone" }),
-}).openapi("UsageReply");
-
-export type UsageReply = z.output<typeof usageReply>;
-
-const statsReply = z.object({
-  pipelines: z.array(
-    z.object({
-      name: z.string(),
-      description: z.string(),
-      embedding: usage,
-      completion: usage,
-      rerank: usage.optional(),
-    }).openapi("PipelineStats"),
-  ),
-}).openapi("StatsResponse");
-
-export type QueryReply = z.output<typeof queryReply>;
-export type StreamEvent = z.output<typeof streamEvent>;
-export type LiveReply = z.output<typeof liveReply>;
-export type ReadyReply = z.output<typeof readyReply>;
-export type HealthReply = z.output<typeof partialHealthReply>;
-export type PipelinesReply = z.output<typeof pipelinesReply>;
-export type StatsReply = z.output<typeof statsReply>;
+import {
+  healthReply,
+  liveReply,
+  partialHealthReply,
+  pipelinesReply,
+  queryReply,
+  readyReply,
+  statsReply,
+  streamEvent,
+  usageReply,
+} from "./rag_replies.ts";
 
 const json = (schema: z.ZodType) => ({ "application/json": { schema } });
 
@@ -192,8 +61,10 @@ const challenge = {
   },
 };
 
+const headers = { ...link, ...requestId };
+
 function success(description: string, schema: z.ZodType) {
-  return { 200: { description, headers: { ...link, ...requestId }, content: json(schema) } };
+  return { 200: { description, headers, content: json(schema) } };
 }
 
 /** Examples of what can go wrong on the paths that are described. */
@@ -228,13 +99,12 @@ function responsesOf(examplesOfAll: readonly RagError[], statuses: readonly numb
     );
     const content = { "application/json": { schema: errorSchema, examples } };
     const isTemporary = ofStatus.some(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
-    const headers = {
-      ...link,
-      ...requestId,
+    const all = {
+      ...headers,
       ...(ofStatus.some(({ code }) => code === "UNAUTHORIZED") && challenge),
       ...(isTemporary && retryAfter),
     };
-    return [status, { description, headers, content }];
+    return [status, { description, headers: all, content }];
   }));
 }
 
@@ -322,6 +192,8 @@ export interface DescribedServer {
   readonly takesClaims?: boolean;
   /** Whether users may log in with a password. */
   readonly hasLogin: boolean;
+  /** Whether they may log out. */
+  readonly hasLogout?: boolean;
   /** Whose access tokens let callers in. */
   readonly issuers?: readonly string[] | undefined;
 }
@@ -333,7 +205,7 @@ export interface DescribedServer {
  */
 export function ragOpenApi(
   version: string,
-  { asksWhoCalls, takesClaims = false, hasLogin, issuers = [] }: DescribedServer = {
+  { asksWhoCalls, takesClaims = false, hasLogin, hasLogout = false, issuers = [] }: DescribedServer = {
     asksWhoCalls: false,
     hasLogin: false,
   },
@@ -378,6 +250,22 @@ export function ragOpenApi(
       responses: {
         ...success("The session", loginReply),
         ...errorResponses(400, 401, 403, 405, 413, 429, 500, 503),
+      },
+    });
+  }
+  if (hasLogout) {
+    registry.registerPath({
+      method: "post",
+      path: "/v1/logout",
+      operationId: "logOut",
+      tags: ["Server"],
+      summary: "Ends the session whose token the request carries",
+      description:
+        "Its questions under way end too. A body is not read. As long as nobody has an account, there is nothing at " +
+        "this path",
+      responses: {
+        204: { description: "The session has ended: its token is refused from now on", headers },
+        ...responsesOf([...errors, notASession], [400, 401, 403, 405, 500, 503]),
       },
     });
   }

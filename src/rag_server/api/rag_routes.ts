@@ -28,15 +28,16 @@ import {
   scopeError,
   unauthorizedError,
 } from "./rag_errors.ts";
-import {
-  type HealthReply,
-  type LiveReply,
-  type PipelinesReply,
-  ragOpenApi,
-  type ReadyReply,
-  type StatsReply,
-  type UsageReply,
-} from "./rag_openapi.ts";
+import { createLogoutEndpoint, type LogoutReport } from "./logout_endpoint.ts";
+import { ragOpenApi } from "./rag_openapi.ts";
+import type {
+  HealthReply,
+  LiveReply,
+  PipelinesReply,
+  ReadyReply,
+  StatsReply,
+  UsageReply,
+} from "./rag_replies.ts";
 import type { RunningQueries } from "./running_queries.ts";
 
 export interface RagRoutesOptions {
@@ -64,6 +65,7 @@ export interface RagRoutesOptions {
   /** What counts callers' use; absent: nothing does. */
   readonly quotas?: Pick<Quotas, "isOn" | "begin" | "usage"> | undefined;
   readonly onQueryEnded?: QueryEndpointOptions["onQueryEnded"];
+  readonly onLogout?: ((report: LogoutReport) => void) | undefined;
   /** How long it takes to tell who is calling. */
   readonly identityDuration?: Histogram;
   readonly logger: Logger;
@@ -72,6 +74,7 @@ export interface RagRoutesOptions {
 const livePath = "/v1/live";
 const readyPath = "/v1/ready";
 const loginPath = "/v1/login";
+const logoutPath = "/v1/logout";
 
 const paths: ReadonlySet<string> = new Set([
   "/v1/openapi.json",
@@ -79,6 +82,7 @@ const paths: ReadonlySet<string> = new Set([
   readyPath,
   "/v1/health",
   loginPath,
+  logoutPath,
   "/v1/pipelines",
   "/v1/stats",
   "/v1/usage",
@@ -105,6 +109,7 @@ type RagContext = Context<{ Bindings: RouteBindings }>;
 export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: RouteBindings }> {
   const { authentication, forwardedIdentity, pipelines, cors, quotas, logger } = options;
   const login = authentication?.login;
+  const endSession = login && authentication?.endSession;
   const addressOf = ({ req, env }: RagContext) => options.clientAddress(env.peer, req.raw.headers);
   const principalOf = (context: RagContext): Principal =>
     context.env.principal ?? { kind: "local", address: addressGroup(addressOf(context)) };
@@ -161,6 +166,7 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
       asksWhoCalls: authentication !== undefined,
       takesClaims: forwardedIdentity !== undefined,
       hasLogin: login !== undefined,
+      hasLogout: endSession !== undefined,
       issuers: options.issuers,
     }),
   );
@@ -195,6 +201,15 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
       if (context.req.method !== "POST") return methodNotAllowed(context, "POST");
       const { requestId } = context.env;
       return await logIn(context.req.raw, { address: addressOf(context), requestId });
+    });
+  }
+  if (endSession !== undefined) {
+    const logOut = createLogoutEndpoint({ endSession, onLogout: options.onLogout });
+    app.all(logoutPath, async (context, next) => {
+      if (!login?.hasAccounts) return await next();
+      if (context.req.method !== "POST") return methodNotAllowed(context, "POST");
+      const { requestId } = context.env;
+      return logOut({ principal: principalOf(context), address: addressOf(context), requestId });
     });
   }
 

@@ -89,6 +89,24 @@ Deno.test("the RAG server knows API tokens and sessions, and what each may use",
     assert.equal((await clientOf(server, other.token).post("team", { query: "q" })).status, 404);
   });
 
+  await t.step("a user logs out, of one session alone", async () => {
+    const logOut = async (token = "") => {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${server.url}/v1/logout`, { method: "POST", headers });
+      await response.body?.cancel();
+      return response.status;
+    };
+    const [{ token: one }, { token: other }] = [
+      await login(server.url, "alice"),
+      await login(server.url, "alice"),
+    ];
+    assert.equal(await logOut(one), 204);
+    assert.equal(await logOut(one), 401);
+    assert.equal((await clientOf(server, one).get("/v1/pipelines")).status, 401);
+    assert.equal((await clientOf(server, other).get("/v1/pipelines")).status, 200);
+    assert.equal(await logOut(token), 400);
+  });
+
   await t.step("an unknown user and a wrong password get the same answer", async () => {
     const replies = [await login(server.url, "nobody"), await login(server.url, "alice", "wrong password")];
     for (const { status, body } of replies) {
@@ -132,6 +150,7 @@ Deno.test("the RAG server knows API tokens and sessions, and what each may use",
         "refusal unauthorized",
         "login ok  alice",
         "login failed  nobody",
+        "logout ok  alice",
         "login failed  alice",
         "reload ok",
       ]

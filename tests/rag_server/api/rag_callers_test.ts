@@ -26,6 +26,7 @@ const pipeline = (name: string, availableToUsers: readonly string[] = []) =>
 /** Routes that know the principals, and what was reported of requests. */
 function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScopes?: string[] } = {}) {
   const refusedAddresses: string[] = [];
+  const endedSessions: string[] = [];
   const reports: QueryReport[] = [];
   const fixture = createRagFixture({
     pipelines: scriptedPipelines([
@@ -38,7 +39,7 @@ function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScop
         authenticate: (header) => Promise.resolve(principals[/^Bearer (\w+)$/.exec(header ?? "")?.[1] ?? ""]),
       },
       ...(requiredScopes === undefined ? {} : { requiredScopes }),
-      ...(login === undefined ? {} : { login: login as Login }),
+      ...(login === undefined ? {} : { login: login as Login, endSession: (id) => endedSessions.push(id) }),
       onRefusal: (address) => refusedAddresses.push(address),
     },
     onQueryEnded: (report) => reports.push(report),
@@ -48,7 +49,7 @@ function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScop
       headers: { authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body }),
     });
-  return { ...fixture, as, refusedAddresses, reports };
+  return { ...fixture, as, refusedAddresses, endedSessions, reports };
 }
 
 const names = ({ text }: RagReply) => JSON.parse(text).pipelines.map(({ name }: { name: string }) => name);
@@ -198,6 +199,34 @@ Deno.test("a query ends when its caller's token does by itself", async () => {
     const { text } = await fixture.ask(stream);
     assert.equal(String(await aborted), "AbortError: its token or session has ended");
     assert.ok(text.endsWith('data: {"type":"error","error":"the token or session has ended"}\n\n'), text);
+  }
+});
+
+Deno.test("a session ends itself, and no other token does", async () => {
+  const { as, send, endedSessions } = setUp({ login: { hasAccounts: true } });
+  const { status, text, headers } = await as("alice")("POST", "/v1/logout");
+  assert.deepEqual([status, text, headers.get("content-type")], [204, "", null]);
+  assert.deepEqual(endedSessions, ["s1"]);
+  for (const token of ["free", "stranger"]) {
+    const reply = await as(token)("POST", "/v1/logout");
+    assert.equal(reply.status, 400);
+    assert.match(reply.text, /"the token: expected that of a user's session;/);
+  }
+  assert.equal((await send("POST", "/v1/logout")).status, 401);
+  const get = await as("alice")("GET", "/v1/logout");
+  assert.deepEqual([get.status, get.headers.get("allow")], [405, "POST"]);
+  assert.deepEqual(endedSessions, ["s1"]);
+});
+
+Deno.test("where nobody can log in, nobody can log out", async () => {
+  for (const login of [undefined, { hasAccounts: false }]) {
+    const { fetch, endedSessions } = setUp(login && { login });
+    const request = new Request("http://localhost/v1/logout", {
+      method: "POST",
+      headers: { authorization: "Bearer alice" },
+    });
+    assert.equal((await fetch(request)).status, 404);
+    assert.deepEqual(endedSessions, []);
   }
 });
 

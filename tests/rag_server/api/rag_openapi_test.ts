@@ -61,6 +61,7 @@ Deno.test("the description says what needs a token, and how to get one", () => {
       ["/v1/health", [{}, { token: [] }]],
       ...(api === callersApi ? [["/v1/login", []]] : []),
     ]);
+    assert.equal(Object.hasOwn(api.paths, "/v1/logout"), api === callersApi);
     for (const { path, operation } of operationsOf(api)) {
       const isOpen = ["/v1/openapi.json", "/v1/live", "/v1/ready", "/v1/health"].includes(path);
       assert.equal(Object.hasOwn(operation.responses, "401"), !isOpen, path);
@@ -73,6 +74,9 @@ Deno.test("the description says what needs a token, and how to get one", () => {
   assert.deepEqual(LoginResponse?.required, ["session_token", "expires_at"]);
   const statuses = Object.keys(callersApi.paths["/v1/login"]?.post?.responses ?? {});
   assert.deepEqual(statuses, ["200", "400", "401", "403", "405", "413", "429", "500", "503"]);
+  const { responses = {} } = callersApi.paths["/v1/logout"]?.post ?? {};
+  assert.deepEqual(Object.keys(responses), ["204", "400", "401", "403", "405", "500", "503"]);
+  assert.equal(responses["204"]?.content, undefined);
 });
 
 Deno.test("every path, status and media type is described", () => {

@@ -1,0 +1,31 @@
+import type { Principal } from "../../core/principal.ts";
+import { noContent } from "./json_reply.ts";
+import { errorReply, type RagError } from "./rag_errors.ts";
+
+/** A session that its user ended. */
+export interface LogoutReport {
+  readonly session: Extract<Principal, { kind: "session" }>;
+  /** The client's. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
+export const notASession: RagError = {
+  code: "INVALID_REQUEST",
+  message: "the token: expected that of a user's session; an API token is removed by an administrator",
+};
+
+/** `POST /v1/logout`: ends the session that asks for it, as the tool `logout` does. */
+export function createLogoutEndpoint({ endSession, onLogout }: {
+  readonly endSession: (id: string) => void;
+  readonly onLogout?: ((report: LogoutReport) => void) | undefined;
+}): (
+  caller: { readonly principal: Principal; readonly address: string; readonly requestId: string },
+) => Response {
+  return ({ principal, address, requestId }) => {
+    if (principal.kind !== "session") return errorReply(notASession);
+    endSession(principal.id);
+    onLogout?.({ session: principal, address, requestId });
+    return noContent();
+  };
+}

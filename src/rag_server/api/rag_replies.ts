@@ -1,0 +1,146 @@
+import { z } from "@hono/zod-openapi";
+import { limitNames } from "../../core/quotas/limit_kinds.ts";
+
+// What replies hold. The description is made from these schemas, and the tests hold every reply against it.
+
+const tokens = z.int().min(0);
+
+const source = z.object({
+  id: z.string().optional().openapi({
+    description: "Left out where the table has no column for it",
+    example: "42",
+  }),
+  content: z.string().openapi({ example: "Backups are configured in …" }),
+  score: z.number().openapi({
+    description: "Higher is better; from 0 to 1, or as the reranker has it; compare within one reply only",
+    example: 0.83,
+  }),
+}).openapi("Source");
+
+const sources = z.array(source).optional().openapi({
+  description:
+    "The documents that the answer was made from, where they were asked for and the pipeline permits it",
+});
+
+export const queryReply = z.object({
+  answer: z.string().openapi({ example: "Set archive_mode and …" }),
+  sources,
+  tokens_used: tokens.openapi({ description: "Of all providers together", example: 1523 }),
+}).openapi("QueryResponse");
+
+const chunkEvent = z.object({
+  type: z.literal("chunk"),
+  content: z.string().openapi({ description: "The next part of the answer" }),
+}).openapi("ChunkEvent");
+
+const doneEvent = z.object({ type: z.literal("done"), sources, tokens_used: tokens.optional() }).openapi(
+  "DoneEvent",
+  {
+    description: "The last event of an answer; with `tokens_used` where sources were asked for and permitted",
+  },
+);
+
+const errorEvent = z.object({
+  type: z.literal("error"),
+  error: z.string().openapi({
+    description: "One of ten fixed phrases",
+    example: "the provider returned an error",
+  }),
+}).openapi("ErrorEvent", { description: "The last event of an answer that failed" });
+
+export const streamEvent = z.discriminatedUnion("type", [chunkEvent, doneEvent, errorEvent]).openapi(
+  "StreamEvent",
+);
+
+export const liveReply = z.object({ status: z.literal("ok") }).openapi("LiveResponse");
+
+export const readyReply = z.object({
+  status: z.enum(["ready", "degraded", "unavailable"]).openapi({
+    description: "degraded: the database of a pipeline is unreachable; unavailable: those of all are",
+  }),
+}).openapi("ReadyResponse");
+
+const reachability = z.object({
+  reachable: z.boolean(),
+  error: z.string().optional().openapi({
+    description: "Only where it is unreachable; one of nine fixed phrases",
+  }),
+}).openapi("Reachability");
+
+const pipelinesHealth = z.array(
+  z.object({
+    name: z.string(),
+    embedding: reachability,
+    completion: reachability,
+    database: reachability,
+  }).openapi("PipelineHealth"),
+);
+
+const healthStatus = z.enum(["healthy", "degraded"]).openapi({
+  description: "degraded: a provider or a database is unreachable",
+});
+
+export const healthReply = z.object({ status: healthStatus, pipelines: pipelinesHealth }).openapi(
+  "HealthResponse",
+);
+
+/** Of a server that asks who is calling. */
+export const partialHealthReply = z.object({
+  status: healthStatus,
+  pipelines: pipelinesHealth.optional().openapi({
+    description: "Those that the caller may use; left out for a caller without a valid token",
+  }),
+}).openapi("HealthResponse");
+
+export const pipelinesReply = z.object({
+  pipelines: z.array(
+    z.object({ name: z.string().openapi({ example: "handbook" }), description: z.string() }).openapi(
+      "Pipeline",
+    ),
+  ),
+}).openapi("PipelinesResponse");
+
+const cacheTokens = z.int().min(1).optional().openapi({ description: "Left out where it is 0" });
+
+const usage = z.object({
+  prompt_tokens: tokens,
+  completion_tokens: tokens,
+  total_tokens: tokens,
+  cache_creation_input_tokens: cacheTokens,
+  cache_read_input_tokens: cacheTokens,
+}).openapi("Usage", { description: "Since the process began" });
+
+export const usageReply = z.object({
+  limits: z.array(z.object({
+    limit: z.enum(limitNames),
+    maximum: z.int().min(0),
+    used: z.int().min(0),
+    remaining: z.int().min(0),
+    resets_at: z.string().optional().openapi({
+      description: "When it is counted anew; absent for calls at once",
+      example: "2026-03-01T00:00:00.000Z",
+    }),
+  })).openapi({ description: "Those of the caller alone" }),
+}).openapi("UsageReply");
+
+export type UsageReply = z.output<typeof usageReply>;
+
+export const statsReply = z.object({
+  pipelines: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      embedding: usage,
+      completion: usage,
+      rerank: usage.optional(),
+    }).openapi("PipelineStats"),
+  ),
+}).openapi("StatsResponse");
+
+export type QueryReply = z.output<typeof queryReply>;
+export type StreamEvent = z.output<typeof streamEvent>;
+export type LiveReply = z.output<typeof liveReply>;
+export type ReadyReply = z.output<typeof readyReply>;
+export type HealthReply = z.output<typeof partialHealthReply>;
+export type PipelinesReply = z.output<typeof pipelinesReply>;
+export type StatsReply = z.output<typeof statsReply>;
