@@ -42,6 +42,8 @@ export interface RagServerOptions {
     /** The built-in authorization server, and what its tokens for this server are for; absent where none let anybody in. */
     readonly oauth?: {
       readonly issuer: string;
+      readonly authorizationUrl: string;
+      readonly tokenUrl: string;
       readonly scopes: readonly string[];
       readonly resource: string;
     } | undefined;
@@ -162,7 +164,11 @@ async function serve(
       authentication: identity?.authentication,
       forwardedIdentity,
       protectedResource,
-      issuers,
+      issuers: {
+        authorizationServer: oauth,
+        identityProvider: provider &&
+          { issuer: provider.issuer, requiredScopes: provider.required_scopes ?? [] },
+      },
       clientAddress: createClientAddress({
         ...(client_ip.header === undefined ? {} : { header: client_ip.header }),
         trustedProxies: client_ip.trusted_proxies,

@@ -259,6 +259,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
 
   return {
     issuer,
+    authorizationUrl: metadata.authorization_endpoint,
+    tokenUrl: metadata.token_endpoint,
     scopes: [oauthScope],
     /** The route of a path, for counting; undefined where the authorization server has none. */
     routeOf(full: string): string | undefined {

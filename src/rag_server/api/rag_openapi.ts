@@ -28,6 +28,7 @@ import {
   streamEvent,
   usageReply,
 } from "./rag_replies.ts";
+import { type Issuers, securityOf } from "./rag_security.ts";
 
 const json = (schema: z.ZodType) => ({ "application/json": { schema } });
 
@@ -195,7 +196,7 @@ export interface DescribedServer {
   /** Whether they may log out. */
   readonly hasLogout?: boolean;
   /** Whose access tokens let callers in. */
-  readonly issuers?: readonly string[] | undefined;
+  readonly issuers?: Issuers | undefined;
 }
 
 /**
@@ -205,7 +206,7 @@ export interface DescribedServer {
  */
 export function ragOpenApi(
   version: string,
-  { asksWhoCalls, takesClaims = false, hasLogin, hasLogout = false, issuers = [] }: DescribedServer = {
+  { asksWhoCalls, takesClaims = false, hasLogin, hasLogout = false, issuers = {} }: DescribedServer = {
     asksWhoCalls: false,
     hasLogin: false,
   },
@@ -213,15 +214,11 @@ export function ragOpenApi(
   const app = new OpenAPIHono();
   const { openAPIRegistry: registry } = app;
   const whoCalls = asksWhoCalls ? [401] : [];
+  const { schemes, requirements } = securityOf(issuers);
   if (asksWhoCalls) {
-    registry.registerComponent("securitySchemes", tokenScheme, {
-      type: "http",
-      scheme: "bearer",
-      description: issuers.length === 0
-        ? "An API token, or the token of a session"
-        : `An API token, the token of a session, or an OAuth access token of ${issuers.join(" or ")}; ` +
-          "the header WWW-Authenticate of a 401 names the address at which a client finds the rest (RFC 9728)",
-    });
+    for (const [name, scheme] of Object.entries(schemes)) {
+      registry.registerComponent("securitySchemes", name, scheme);
+    }
   }
   for (const [path, { isOpen, unavailable, ...described }] of Object.entries(readings)) {
     const { reply, ...reading } = asksWhoCalls && path === "/v1/health"
@@ -234,7 +231,10 @@ export function ragOpenApi(
       ...errorResponses(...refusals),
       ...(unavailable === undefined ? {} : { 503: { ...ok[200], description: unavailable } }),
     };
-    const security = asksWhoCalls && isOpen ? { security: openTo[path] ?? [] } : {};
+    // with a token, the health tells more than without
+    const security = asksWhoCalls && isOpen
+      ? { security: path === "/v1/health" ? [{}, ...requirements] : [] }
+      : {};
     registry.registerPath({ method: "get", path, ...reading, ...security, responses });
   }
   if (hasLogin) {
@@ -309,7 +309,7 @@ export function ragOpenApi(
         `Answers questions from documents in PostgreSQL. ${authentication} A path that is not described here is ` +
         "answered with 404 and the code NOT_FOUND.",
     },
-    security: asksWhoCalls ? [{ [tokenScheme]: [] }] : [],
+    security: asksWhoCalls ? requirements : [],
     tags: [
       { name: "Pipelines", description: "Questions, and what answers them" },
       { name: "Server", description: "The state of the server" },
@@ -317,10 +317,3 @@ export function ragOpenApi(
     servers: [{ url: "/", description: "The server that serves this description" }],
   });
 }
-
-const tokenScheme = "token";
-
-/** With a token, the health tells more than without. */
-const openTo: Readonly<Record<string, Record<string, string[]>[]>> = {
-  "/v1/health": [{}, { [tokenScheme]: [] }],
-};

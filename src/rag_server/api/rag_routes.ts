@@ -38,6 +38,7 @@ import type {
   StatsReply,
   UsageReply,
 } from "./rag_replies.ts";
+import type { Issuers } from "./rag_security.ts";
 import type { RunningQueries } from "./running_queries.ts";
 
 export interface RagRoutesOptions {
@@ -48,7 +49,7 @@ export interface RagRoutesOptions {
   /** Absent where no issuer's tokens let callers in. */
   readonly protectedResource?: ProtectedResource | undefined;
   /** Whose access tokens let callers in. */
-  readonly issuers?: readonly string[];
+  readonly issuers?: Issuers;
   readonly clientAddress: ClientAddress;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
   readonly runningQueries: RunningQueries;

@@ -96,7 +96,11 @@ testWithPgvector("a token for the RAG server asks its pipelines, and nothing els
       resource_name: "Postern",
     });
     const { components } = await (await both.asks("/v1/openapi.json")).json();
-    assert.ok(components.securitySchemes.token.description.includes(both.oauth.issuer));
+    const { authorizationUrl, tokenUrl } =
+      components.securitySchemes.authorizationServer.flows.authorizationCode;
+    const metadata = await fetch(`${both.oauth.issuer}/.well-known/oauth-authorization-server`);
+    const { authorization_endpoint, token_endpoint } = await metadata.json();
+    assert.deepEqual([authorizationUrl, tokenUrl], [authorization_endpoint, token_endpoint]);
   });
 
   // a client may write the address with a slash at its end

@@ -71,6 +71,9 @@ Deno.test("the RAG server lets in with an issuer's token, and leads who has none
     `Bearer error="insufficient_scope", scope="docs:read", resource_metadata="${metadataUrl}"`,
   );
 
+  const { security } = await (await fetch(`${url}/v1/openapi.json`)).json();
+  assert.deepEqual(security, [{ token: [] }, { identityProvider: ["docs:read"] }]);
+
   const response = await get(url);
   await response.body?.cancel();
   const { resourceMetadataUrl } = extractWWWAuthenticateParams(response);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ragOpenApi } from "../../../src/rag_server/api/rag_openapi.ts";
+import { assertHas } from "../../support/assert_has.ts";
 import { type ApiDocument, callersApi, ragApi, tokensApi } from "../../support/rag_api.ts";
 import { type ApiSchema, schemaFaults } from "../../support/schema_faults.ts";
 import { createRagFixture } from "./rag_fixture.ts";
@@ -34,10 +35,39 @@ Deno.test("the description is served as it is made", async () => {
   assert.deepEqual([ragApi.info.title, ragApi.info.version], ["Postern RAG server", "1.2.3"]);
 });
 
-Deno.test("the description names the issuers whose tokens let callers in", () => {
-  const issuers = ["https://mcp.example.com", "https://login.example.com"];
-  const text = JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: true, hasLogin: true, issuers }));
-  assert.match(text, /access token of https:\/\/mcp\.example\.com or https:\/\/login\.example\.com;/);
+Deno.test("the description has a scheme for each issuer whose tokens let callers in", () => {
+  const issuers = {
+    authorizationServer: {
+      issuer: "https://mcp.example.com",
+      authorizationUrl: "https://mcp.example.com/oauth/authorize",
+      tokenUrl: "https://mcp.example.com/oauth/token",
+      scopes: ["mcp"],
+    },
+    identityProvider: { issuer: "https://login.example.com/realms/staff", requiredScopes: ["docs:read"] },
+  };
+  const api: ApiDocument = JSON.parse(
+    JSON.stringify(ragOpenApi("1.2.3", { asksWhoCalls: true, hasLogin: true, issuers })),
+  );
+  const { token, authorizationServer, identityProvider } = api.components.securitySchemes ?? {};
+  assert.match(JSON.stringify(token), /finds the issuers \(RFC 9728\)/);
+  assertHas(authorizationServer, {
+    type: "oauth2",
+    flows: {
+      authorizationCode: {
+        authorizationUrl: "https://mcp.example.com/oauth/authorize",
+        tokenUrl: "https://mcp.example.com/oauth/token",
+        refreshUrl: "https://mcp.example.com/oauth/token",
+        scopes: { mcp: "All that the user may do" },
+      },
+    },
+  });
+  assertHas(identityProvider, {
+    type: "openIdConnect",
+    openIdConnectUrl: "https://login.example.com/realms/staff/.well-known/openid-configuration",
+  });
+  const anyOf = [{ token: [] }, { authorizationServer: [] }, { identityProvider: ["docs:read"] }];
+  assert.deepEqual(api.security, anyOf);
+  assert.deepEqual(api.paths["/v1/health"]?.get?.security, [{}, ...anyOf]);
 });
 
 Deno.test("the description says what needs a token, and how to get one", () => {
