@@ -39,8 +39,9 @@ export const methods: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Lines as the log's own, whatever the log's level is. Nothing in them is redacted: all is from the configuration, the
- * credential files or fixed lists, and a request's id was looked at when it was taken.
+ * Lines as the log's own, whatever the log's level is. Nothing in them is redacted or cut: all is from the configuration, the
+ * credential files or fixed lists, but for a request's id and an issuer's subject, which were looked at when they were taken
+ * and have at most 128 and 255 characters.
  */
 export function createAccessLog(format: LoggerOptions["format"], output: LogOutput): AccessLog {
   const timeAndMessage = createLineStart(format);

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { createLogger } from "../../src/core/logger.ts";
 import { createLogOutput } from "../../src/core/log_output.ts";
 import type { Principal } from "../../src/core/principal.ts";
 import { createAccessLog } from "../../src/http/access_log.ts";
 import { countRequests } from "../../src/http/count_requests.ts";
 import type { RouteBindings } from "../../src/http/listener.ts";
+import { createForwardedIdentity } from "../../src/rag_server/api/forwarded_identity.ts";
 
 interface Answered {
   readonly format?: "text" | "json";
@@ -125,4 +127,25 @@ Deno.test("lines come in the order of what they tell", async () => {
     lines.map((line) => `${/INFO {2}(\S+)/.exec(line)?.[1]} ${/request=(\w+)/.exec(line)?.[1]}`),
     ["asked first", "Request first", "asked second", "Request second"],
   );
+});
+
+Deno.test("a line stays short, whatever a caller's claims and ids are", async () => {
+  const read = createForwardedIdentity({
+    claimsHeader: "x-claims",
+    subjectClaim: "sub",
+    allowedRoles: [],
+    trustedProxies: ["127.0.0.1"],
+  });
+  for (const letter of ["a", '"', "\\", "\u0001", "\u202e", "é"]) {
+    for (const length of [255, 256, 1_000]) {
+      const claims = Buffer.from(JSON.stringify({ sub: letter.repeat(length) }), "utf8").toString("latin1");
+      const result = read("127.0.0.1", new Headers({ "x-claims": claims }));
+      assert.ok(result.kind === "caller");
+      const bindings = { principal: result.principal, requestId: "a".repeat(128) };
+      for (const format of ["text", "json"] as const) {
+        const line = await linesOf({ format, bindings });
+        assert.ok(line.length < 1_000, line);
+      }
+    }
+  }
 });

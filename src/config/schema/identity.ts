@@ -17,7 +17,9 @@ export const identity = section({
   claims_setting: settingName().prefault("request.jwt.claims").describe(
     "PostgreSQL setting that the claims go to, byte for byte",
   ),
-  subject_claim: text().prefault("sub").describe("Claim that names the caller"),
+  subject_claim: text().prefault("sub").describe(
+    "Claim that names the caller, unique over all tenants: limits and the audit trail go by it",
+  ),
   role_claim: text().prefault("role").describe(
     "Claim that may name a PostgreSQL role to run a question's statements under; -: none",
   ),

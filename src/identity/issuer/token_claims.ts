@@ -1,3 +1,4 @@
+import { claimOf, type Claims, isName } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
 
 /** Which claims are read, and how a caller is known by them. */
@@ -10,8 +11,6 @@ export interface ClaimNames {
 
 export type IssuerPrincipal = Extract<Principal, { kind: "issuer" }>;
 
-/** Of OpenID Connect Core 1.0, section 2, for a subject; for names too, since they stand in logs and lists. */
-const longestName = 255;
 const mostGroups = 1_000;
 
 /**
@@ -20,13 +19,13 @@ const mostGroups = 1_000;
  */
 export function principalOfClaims(
   issuer: string,
-  claims: Readonly<Record<string, unknown>>,
+  claims: Claims,
   { usernameClaim, groupsClaim }: ClaimNames,
 ): IssuerPrincipal | undefined {
   const subject = claims["sub"];
   if (!isName(subject)) return undefined;
-  const name = ownClaim(claims, usernameClaim);
-  const groups = groupsClaim === undefined ? [] : [ownClaim(claims, groupsClaim)].flat();
+  const name = claimOf(claims, usernameClaim);
+  const groups = groupsClaim === undefined ? [] : [claimOf(claims, groupsClaim)].flat();
   const { scope = claims["scp"] } = claims;
   return {
     kind: "issuer",
@@ -43,13 +42,4 @@ export function principalOfClaims(
 function scopesOf(scope: unknown): string[] {
   const scopes = typeof scope === "string" ? scope.split(" ") : Array.isArray(scope) ? scope : [];
   return scopes.filter((each) => typeof each === "string" && each !== "");
-}
-
-function ownClaim(claims: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(claims, name) ? claims[name] : undefined;
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= longestName && value.isWellFormed() &&
-    !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(value) && value.trim() === value;
 }

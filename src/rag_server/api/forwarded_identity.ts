@@ -1,7 +1,10 @@
 import { Buffer } from "node:buffer";
 import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../../core/address.ts";
 import { AppError } from "../../core/app_error.ts";
+import { claimOf, type Claims, isName } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
+import { redactText } from "../../core/redact.ts";
+import { sha256 } from "../../core/sha256.ts";
 import { isRoleName } from "../../postgres/read/caller_settings.ts";
 import { identityErrors, type RagError } from "./rag_errors.ts";
 
@@ -35,7 +38,6 @@ const maxHeaderBytes = 8 * 1024;
  */
 export function createForwardedIdentity(options: ForwardedIdentityOptions): ForwardedIdentity {
   const { claimsHeader, subjectHeader, subjectClaim, roleClaim, allowedRoles } = options;
-  const issuer = `proxy:${claimsHeader}`;
   const trusted = options.trustedProxies.map((text) => {
     const block = parseAddressBlock(text);
     if (block !== undefined) return block;
@@ -55,22 +57,31 @@ export function createForwardedIdentity(options: ForwardedIdentityOptions): Forw
     const claimsText = value === undefined ? JSON.stringify({ [subjectClaim]: text }) : text;
     const claims = readClaims(claimsText);
     if (claims === undefined) return refused("malformed");
-    const role = roleClaim === undefined ? undefined : ownValue(claims, roleClaim);
+    const role = roleClaim === undefined ? undefined : claimOf(claims, roleClaim);
     if (isRoleName(role) && !allowedRoles.includes(role)) return refused("role");
-    const name = ownValue(claims, subjectClaim);
+    const known = knownBy(claimOf(claims, subjectClaim), claimsText);
+    const issuer = `${known.as}:${claimsHeader}`;
     return {
       kind: "caller",
-      principal: {
-        kind: "issuer",
-        issuer,
-        // those whom no claim names are told apart by their claims alone
-        subject: typeof name === "string" || typeof name === "number" ? String(name) : "",
-        groups: [],
-        claims,
-        claimsText,
-      },
+      principal: { kind: "issuer", issuer, subject: known.subject, groups: [], claims, claimsText },
     };
   };
+}
+
+/**
+ * What a caller counts as, and is called in logs and the audit trail. A name that cannot stand there counts by its SHA-256,
+ * and a caller without a name by that of the claims. `as` says which it is: no name passes for a hash.
+ */
+function knownBy(name: unknown, claimsText: string): { readonly as: string; readonly subject: string } {
+  // beyond the safe integers one number stands for several that were written
+  const text = Number.isSafeInteger(name) ? String(name) : name;
+  // in UTF-8 all lone surrogates are one
+  if (typeof text !== "string" || text === "" || !text.isWellFormed()) {
+    return { as: "proxy-claims-sha256", subject: sha256(claimsText) };
+  }
+  return isName(text) && redactText(text) === text
+    ? { as: "proxy", subject: text }
+    : { as: "proxy-subject-sha256", subject: sha256(text) };
 }
 
 function refused(reason: keyof typeof identityErrors): ForwardedIdentityResult {
@@ -88,7 +99,7 @@ function textOf(header: string): string | undefined {
   }
 }
 
-function readClaims(text: string): Readonly<Record<string, unknown>> | undefined {
+function readClaims(text: string): Claims | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
@@ -97,10 +108,6 @@ function readClaims(text: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is Claims {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function ownValue(claims: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }

@@ -170,7 +170,7 @@ export const identityErrors = {
   },
   untrusted: {
     code: "IDENTITY_UNTRUSTED_PEER",
-    message: "questions are taken from trusted proxies alone, and this address is none",
+    message: "who asks is taken from trusted proxies alone, and this address is none",
   },
   role: {
     code: "IDENTITY_ROLE_NOT_ALLOWED",

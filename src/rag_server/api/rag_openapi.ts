@@ -30,6 +30,8 @@ import {
 } from "./rag_replies.ts";
 import { type Issuers, securityOf } from "./rag_security.ts";
 
+const claimErrors: readonly RagError[] = Object.values(identityErrors);
+
 const json = (schema: z.ZodType) => ({ "application/json": { schema } });
 
 const link = {
@@ -127,6 +129,8 @@ const readings: Readonly<
       description?: string;
       /** Whether it needs no token. */
       isOpen?: true;
+      /** Whether it needs a caller's claims where a proxy sends them. */
+      isCallersOwn?: true;
       reply: z.ZodType;
       /** When the status of the reply is 503. */
       unavailable?: string;
@@ -176,6 +180,7 @@ const readings: Readonly<
     tags: ["Server"],
     summary: "The caller's limits, and what is left of each",
     description: "Without limits the list is empty; asking counts in none of them",
+    isCallersOwn: true,
     reply: usageReply,
   },
   "/v1/stats": {
@@ -220,7 +225,7 @@ export function ragOpenApi(
       registry.registerComponent("securitySchemes", name, scheme);
     }
   }
-  for (const [path, { isOpen, unavailable, ...described }] of Object.entries(readings)) {
+  for (const [path, { isOpen, isCallersOwn, unavailable, ...described }] of Object.entries(readings)) {
     const { reply, ...reading } = asksWhoCalls && path === "/v1/health"
       ? { ...described, reply: partialHealthReply }
       : described;
@@ -229,6 +234,7 @@ export function ragOpenApi(
     const responses = {
       ...ok,
       ...errorResponses(...refusals),
+      ...(takesClaims && isCallersOwn ? responsesOf([hostError, ...claimErrors], [400, 401, 403]) : {}),
       ...(unavailable === undefined ? {} : { 503: { ...ok[200], description: unavailable } }),
     };
     // with a token, the health tells more than without
@@ -271,7 +277,7 @@ export function ragOpenApi(
   }
   const whoAsks = takesClaims ? [401] : whoCalls;
   const queryErrors = takesClaims
-    ? [...errors.filter(({ code }) => code !== "UNAUTHORIZED"), ...Object.values(identityErrors)]
+    ? [...errors.filter(({ code }) => code !== "UNAUTHORIZED"), ...claimErrors]
     : errors;
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
   registry.registerPath({
@@ -298,7 +304,7 @@ export function ragOpenApi(
   const authentication = asksWhoCalls
     ? "A request needs the token of a caller, except where its description says otherwise."
     : takesClaims
-    ? "Questions are taken from a trusted proxy alone, which says who asks."
+    ? "Questions and callers' own usage need a trusted proxy, which says who asks."
     : "There is no authentication.";
   return app.getOpenAPIDocument({
     openapi: "3.0.3",

@@ -1,4 +1,4 @@
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Histogram } from "../../core/metrics/histogram.ts";
@@ -104,6 +104,9 @@ export function ragServerRoute(path: string): string {
   return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
 }
 
+/** For lists, which tell nobody's own: they have what each caller whom a proxy names may ask, and no such caller is in a list. */
+const anyForwarded: Principal = { kind: "issuer", issuer: "proxy", subject: "", groups: [] };
+
 type RagContext = Context<{ Bindings: RouteBindings }>;
 
 /** The RAG server's routes. */
@@ -171,7 +174,8 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
       issuers: options.issuers,
     }),
   );
-  const visible = (context: RagContext) => visibleTo(principalOf(context), pipelines.list());
+  const visible = (context: RagContext) =>
+    visibleTo(forwardedIdentity === undefined ? principalOf(context) : anyForwarded, pipelines.list());
   const readings: Readonly<Record<string, (context: RagContext) => string | Promise<string>>> = {
     "/v1/openapi.json": () => description,
     [livePath]: () => live,
@@ -188,6 +192,16 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     "/v1/usage": (context) =>
       JSON.stringify({ limits: quotas?.usage(principalOf(context)) ?? [] } satisfies UsageReply),
   };
+  if (forwardedIdentity !== undefined) {
+    const identify: MiddlewareHandler<{ Bindings: RouteBindings }> = async ({ req, env }, next) => {
+      const read = forwardedIdentity(env.peer, req.raw.headers);
+      if (read.kind === "refused") return errorReply(read.error);
+      env.principal = read.principal;
+      return await next();
+    };
+    app.get("/v1/usage", identify);
+    app.post("/v1/pipelines/:name", identify);
+  }
   for (const [path, read] of Object.entries(readings)) {
     app.get(path, async (context) => jsonReply(await read(context)));
     app.all(path, (context) => methodNotAllowed(context, "GET, HEAD"));
@@ -216,11 +230,6 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
 
   const answer = createQueryEndpoint(options);
   app.post("/v1/pipelines/:name", (context) => {
-    if (forwardedIdentity !== undefined) {
-      const read = forwardedIdentity(context.env.peer, context.req.raw.headers);
-      if (read.kind === "refused") return errorReply(read.error);
-      context.env.principal = read.principal;
-    }
     const caller = { principal: principalOf(context), address: addressOf(context) };
     return answer(context.req.raw, context.req.param("name"), caller, context.env);
   });

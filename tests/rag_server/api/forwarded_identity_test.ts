@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { callerKey, principalKey } from "../../../src/core/principal.ts";
+import { sha256 } from "../../../src/core/sha256.ts";
 import { createForwardedIdentity } from "../../../src/rag_server/api/forwarded_identity.ts";
 
 const options = {
@@ -51,11 +53,54 @@ Deno.test("a caller without claims is who the other header names, and claims com
   assert.equal(codeOf(new Headers({ "x-forwarded-user": "alice" }), { by: noSubject }), "IDENTITY_REQUIRED");
 });
 
-Deno.test("a number may name the caller, and nothing has to", () => {
-  for (const [text, subject] of [['{"sub":7}', "7"], ["{}", ""], ['{"sub":["x"]}', ""]] as const) {
-    const caller = callerOf(claims(text));
-    assert.ok(caller.kind === "issuer");
-    assert.equal(caller.subject, subject);
+/** What a caller with these claims is called. */
+const keyOf = (text: string) => principalKey(callerOf(claims(text)));
+
+Deno.test("a number may name the caller, unless it stands for several", () => {
+  assert.equal(keyOf('{"sub":7}'), "issuer:proxy:X-Forwarded-Claims#7");
+  const large = ["9007199254740992", "9007199254740993", "1e400", "-1e400"].map((each) => `{"sub":${each}}`);
+  assert.equal(new Set(large.map(keyOf)).size, large.length);
+  for (const text of large) assert.match(keyOf(text), byClaims);
+});
+
+const byClaims = /^issuer:proxy-claims-sha256:X-Forwarded-Claims#[0-9a-f]{64}$/;
+const bySubject = /^issuer:proxy-subject-sha256:X-Forwarded-Claims#[0-9a-f]{64}$/;
+
+Deno.test("callers without a name are as many as there are claims", () => {
+  const texts = ["{}", '{"sub":""}', '{"sub":["x"]}', '{"sub":null}', '{"tenant":"a"}', '{"tenant":"b"}'];
+  for (const text of [...texts, String.raw`{"sub":"\ud800"}`, String.raw`{"sub":"\udfff"}`]) {
+    assert.match(keyOf(text), byClaims, text);
+    assert.ok(keyOf(text).endsWith(`#${sha256(text)}`));
+  }
+  const keys = texts.map((text) => callerKey(callerOf(claims(text))));
+  assert.equal(new Set(keys).size, texts.length);
+});
+
+Deno.test("a name that cannot stand in a log counts by its hash, whatever else the claims say", () => {
+  const names = [
+    "a".repeat(256),
+    "a".repeat(8_000),
+    "alice\nprincipal=token:x",
+    "al\u202eice",
+    "al\0ice",
+    " alice",
+    "sk-ant-api03-Tq7ZbX4mLp9WvK2cRd8YhN3",
+  ];
+  for (const sub of names) {
+    const key = keyOf(JSON.stringify({ sub }));
+    assert.match(key, bySubject, sub);
+    assert.ok(key.endsWith(`#${sha256(sub)}`));
+    assert.equal(keyOf(JSON.stringify({ sub, iat: 1 })), key);
+  }
+  const longest = "é".repeat(255);
+  assert.equal(keyOf(JSON.stringify({ sub: longest })), `issuer:proxy:X-Forwarded-Claims#${longest}`);
+});
+
+Deno.test("no name passes for the hash of another's claims", () => {
+  const victim = keyOf('{"tenant":"acme"}');
+  const hash = sha256('{"tenant":"acme"}');
+  for (const sub of [hash, victim, `proxy-claims-sha256:X-Forwarded-Claims#${hash}`]) {
+    assert.notEqual(keyOf(JSON.stringify({ sub })), victim);
   }
 });
 

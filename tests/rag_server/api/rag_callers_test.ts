@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
+import { createQuotas } from "../../../src/core/quotas/quotas.ts";
 import type { Login, LoginRequest, LoginResult } from "../../../src/identity/login.ts";
 import type { QueryReport } from "../../../src/rag_server/api/query_endpoint.ts";
 import { waitUntil } from "../../support/wait_until.ts";
@@ -329,29 +330,84 @@ Deno.test("a client that leaves during its login is no error", async () => {
   assert.deepEqual(log, []);
 });
 
-Deno.test("only a question asks a proxy who calls, and its errors are described", async () => {
-  const forwardedIdentity = createForwardedIdentity({
-    claimsHeader: "x-claims",
-    subjectClaim: "sub",
-    allowedRoles: [],
-    trustedProxies: ["127.0.0.1"],
-  });
+/** Routes that take a caller's claims from these proxies; every caller may ask three questions a minute. */
+function takeClaims(trustedProxies: readonly string[] = ["127.0.0.1"]) {
   const reports: QueryReport[] = [];
   const fixture = createRagFixture({
     pipelines: scriptedPipelines([pipeline("open"), pipeline("team", ["alice"])]),
-    forwardedIdentity,
+    forwardedIdentity: createForwardedIdentity({
+      claimsHeader: "x-claims",
+      subjectClaim: "sub",
+      roleClaim: "role",
+      allowedRoles: [],
+      trustedProxies,
+    }),
+    quotas: createQuotas({ rules: { default: { calls_per_minute: 3 } }, now: () => 0 }),
     onQueryEnded: (report) => reports.push(report),
   });
-  for (const path of ["/v1/live", "/v1/health", "/v1/pipelines", "/v1/stats", "/v1/openapi.json"]) {
-    assert.equal((await fixture.send("GET", path)).status, 200, path);
+  const headersOf = (claims?: string) => claims === undefined ? {} : { "x-claims": claims };
+  return {
+    ...fixture,
+    reports,
+    ask: (name: string, claims?: string) =>
+      fixture.send("POST", `/v1/pipelines/${name}`, { headers: headersOf(claims), body: '{"query":"q"}' }),
+    usage: (claims?: string) => fixture.send("GET", "/v1/usage", { headers: headersOf(claims) }),
+  };
+}
+
+Deno.test("what is the same for everyone asks no proxy who calls, and shows what its callers may ask", async () => {
+  const { send, ask, reports } = takeClaims();
+  for (const path of ["/v1/live", "/v1/openapi.json"]) assert.equal((await send("GET", path)).status, 200);
+  for (const path of ["/v1/pipelines", "/v1/stats", "/v1/health"]) {
+    for (const headers of [{}, { "x-claims": '{"sub":"alice"}' }]) {
+      assert.deepEqual(names(await send("GET", path, { headers })), ["open"], path);
+    }
   }
-  const ask = (name: string, headers: HeadersInit) =>
-    fixture.send("POST", `/v1/pipelines/${name}`, { headers, body: '{"query":"q"}' });
-  const refused = await ask("open", {});
-  assert.deepEqual([refused.status, JSON.parse(refused.text).error.code], [401, "IDENTITY_REQUIRED"]);
-  assert.equal((await ask("open", { "x-claims": "[]" })).status, 400);
-  assert.equal((await ask("open", { "x-claims": '{"sub":"alice"}' })).status, 200);
+  assert.equal((await ask("open", '{"sub":"alice"}')).status, 200);
   // a name that a proxy gives is no account's
-  assert.equal((await ask("team", { "x-claims": '{"sub":"alice"}' })).status, 404);
+  assert.equal((await ask("team", '{"sub":"alice"}')).status, 404);
   assert.deepEqual(reports.map(({ caller }) => caller.kind === "issuer" && caller.subject), ["alice"]);
+});
+
+Deno.test("a question and a caller's own usage are refused alike where no proxy says who asks", async () => {
+  const refused: readonly [claims: string | undefined, status: number, code: string][] = [
+    [undefined, 401, "IDENTITY_REQUIRED"],
+    ["", 401, "IDENTITY_REQUIRED"],
+    ["[]", 400, "IDENTITY_MALFORMED"],
+    [`{"sub":"${"a".repeat(8_192)}"}`, 400, "IDENTITY_MALFORMED"],
+    ['{"sub":"alice","role":"postgres"}', 403, "IDENTITY_ROLE_NOT_ALLOWED"],
+  ];
+  const { ask, usage, reports, send } = takeClaims();
+  for (const [claims, status, code] of refused) {
+    for (const reply of [await ask("open", claims), await usage(claims)]) {
+      assert.deepEqual([reply.status, JSON.parse(reply.text).error.code], [status, code]);
+    }
+  }
+  assert.equal((await send("HEAD", "/v1/usage")).status, 401);
+  const elsewhere = takeClaims(["192.0.2.1"]);
+  for (const reply of [await elsewhere.ask("open", "{}"), await elsewhere.usage("{}")]) {
+    assert.deepEqual(
+      [reply.status, JSON.parse(reply.text).error.code],
+      [403, "IDENTITY_UNTRUSTED_PEER"],
+    );
+  }
+  assert.deepEqual(reports, []);
+});
+
+Deno.test("callers whom a proxy names use up their own limits and see those alone", async () => {
+  const { ask, usage } = takeClaims();
+  const used = async (claims: string) => JSON.parse((await usage(claims)).text).limits[0].used;
+  const [alice, bob, acme, globex] = [
+    '{"sub":"alice"}',
+    '{"sub":"bob"}',
+    '{"tenant":"acme"}',
+    '{"tenant":"globex"}',
+  ];
+  for (const claims of [alice, '{"sub":"alice","iat":1}', alice, acme, acme, acme]) {
+    assert.equal((await ask("open", claims)).status, 200);
+  }
+  assert.equal((await ask("open", alice)).status, 429);
+  assert.equal((await ask("open", acme)).status, 429);
+  assert.deepEqual(await Promise.all([alice, bob, acme, globex].map(used)), [3, 0, 3, 0]);
+  assert.equal((await ask("open", globex)).status, 200);
 });

@@ -44,6 +44,7 @@ export interface RagFixtureOptions {
   /** Everyone may ask where it is absent. */
   readonly authentication?: Authentication;
   readonly forwardedIdentity?: RagRoutesOptions["forwardedIdentity"];
+  readonly quotas?: RagRoutesOptions["quotas"];
   readonly onQueryEnded?: RagRoutesOptions["onQueryEnded"];
 }
 
@@ -75,6 +76,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
     host: { address, allowedHosts: options.allowedHosts ?? [] },
     cors: { enabled: allowedOrigins !== undefined, allowedOrigins: allowedOrigins ?? [] },
     version: "1.2.3",
+    quotas: options.quotas,
     onQueryEnded(report) {
       ended.push(report.result);
       options.onQueryEnded?.(report);
