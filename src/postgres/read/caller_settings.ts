@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { AppError } from "../../core/app_error.ts";
+import { claimOf } from "../../core/claims.ts";
 import { identityOf, type Principal, roleNameOf } from "../../core/principal.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 
@@ -63,22 +64,37 @@ function filledIn(template: string, caller: Principal, { name }: CallerOptions):
     if (username !== undefined) return roleNameOf(caller);
     if (claims === undefined) return claimText(caller, claim, name);
     if (caller.kind !== "issuer" || caller.claims === undefined) throw missing("claims", name);
-    return caller.claimsText ?? JSON.stringify(caller.claims);
+    return caller.claimsText ?? exactJson(caller.claims, "claims", name);
   });
 }
 
-/** Text as it is, anything else as JSON. @throws {AppError} `forbidden` for a claim that is missing, null or empty */
+/**
+ * Text as it is, anything else as JSON.
+ * @throws {AppError} `forbidden` for a claim that is missing, null or empty, or that could become another's
+ */
 function claimText(caller: Principal, claim: string, database: string): string {
-  const value = claimOf(caller, claim);
-  if (value === undefined || value === null || value === "") {
-    throw missing(`the claim ${JSON.stringify(claim)}`, database);
+  const value = callersClaim(caller, claim);
+  const what = `the claim ${JSON.stringify(claim)}`;
+  if (value === undefined || value === null || value === "") throw missing(what, database);
+  if (typeof value !== "string") return exactJson(value, what, database);
+  // PostgreSQL's texts hold neither, and in UTF-8 all lone surrogates are one
+  if (value.includes("\0") || !value.isWellFormed()) {
+    throw unfit(what, "a character that PostgreSQL does not know", database);
   }
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return value;
 }
 
-function claimOf(caller: Principal, claim: string): unknown {
-  const claims = caller.kind === "issuer" ? caller.claims ?? {} : {};
-  return Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+/** @throws {AppError} `forbidden` for a number that stands for several: what was written is not known any more */
+function exactJson(value: unknown, what: string, database: string): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== "number" || Number.isSafeInteger(part)) return part;
+    if (Number.isFinite(part) && !Number.isInteger(part)) return part;
+    throw unfit(what, "a number beyond 2^53, which has to come as text", database);
+  });
+}
+
+function callersClaim(caller: Principal, claim: string): unknown {
+  return caller.kind === "issuer" && caller.claims !== undefined ? claimOf(caller.claims, claim) : undefined;
 }
 
 function missing(what: string, database: string): AppError {
@@ -88,10 +104,17 @@ function missing(what: string, database: string): AppError {
   );
 }
 
+function unfit(what: string, why: string, database: string): AppError {
+  return new AppError(
+    "forbidden",
+    `Cannot read from database "${database}": ${what} of your token holds ${why}`,
+  );
+}
+
 function roleOf(database: CallerOptions, caller: Principal): string | undefined {
   const { roleFromUser, roleFromClaim, isRoleOptional = false, allowedRoles = [] } = database;
   if (roleFromClaim !== undefined) {
-    if (isRoleOptional && !isRoleName(claimOf(caller, roleFromClaim))) return undefined;
+    if (isRoleOptional && !isRoleName(callersClaim(caller, roleFromClaim))) return undefined;
     const role = claimText(caller, roleFromClaim, database.name);
     if (allowedRoles.includes(role)) return role;
     throw new AppError(

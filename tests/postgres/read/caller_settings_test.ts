@@ -40,6 +40,26 @@ Deno.test("callerSettings() fills a claim in once, whatever stands in it", () =>
   ]);
 });
 
+Deno.test("callerSettings() refuses a claim that another caller's would be the same as", () => {
+  const number = {
+    code: "forbidden",
+    message: /the claim "tenant" of your token holds a number beyond 2\^53/,
+  };
+  for (const text of ["9007199254740993", "-9007199254740993", "1e400", "[9007199254740993]"]) {
+    const claims = JSON.parse(`{"tenant":${text}}`);
+    assert.throws(() => callerSettings(byTenant, of(claims)), number, text);
+    const all = { ...none, sessionSettings: { "request.jwt.claims": "{claims}" } };
+    assert.throws(() => callerSettings(all, of(claims)), { code: "forbidden" }, text);
+  }
+  const character = { code: "forbidden", message: /the claim "tenant" of your token holds a character/ };
+  for (const tenant of ["acme\0", "\ud800", "a\udfff"]) {
+    assert.throws(() => callerSettings(byTenant, of({ tenant })), character);
+  }
+  for (const [tenant, text] of [[9007199254740991, "9007199254740991"], [1.5, "1.5"], [true, "true"]]) {
+    assert.deepEqual(callerSettings(byTenant, of({ tenant })).settings, [["app.tenant", text]]);
+  }
+});
+
 const without: [string, Principal][] = [
   ["a token without the claim", of({})],
   ["a claim that is null", of({ tenant: null })],
