@@ -25,7 +25,7 @@ export type Principal =
   }
   | {
     readonly kind: "issuer";
-    /** The issuer's URL, which has no fragment (OpenID Connect Discovery 1.0, section 3). */
+    /** The issuer's URL, which has no fragment (OpenID Connect Discovery 1.0, section 3); or a proxy's `proxy:HEADER`. */
     readonly issuer: string;
     /** Unique at this issuer, and never given to another person there. */
     readonly subject: string;

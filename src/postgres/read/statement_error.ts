@@ -68,6 +68,17 @@ export function mayQuoteRows({ message, sqlState, position }: StatementError): b
   return !sqlState.startsWith("42") || position === undefined;
 }
 
+/** For a log, which may hold neither rows nor claims: PostgreSQL's own words only where they can quote none. */
+export function withoutQuotes(error: StatementError): StatementError {
+  if (!mayQuoteRows(error)) return error;
+  const { kind, sqlState } = error;
+  return {
+    kind,
+    message: "PostgreSQL's words may quote a row or a claim",
+    ...(sqlState !== undefined && { sqlState }),
+  };
+}
+
 const longestWords = 2_000;
 
 /** An error's message, detail or hint as far as it helps: one that quotes rows may be as long as they are. */

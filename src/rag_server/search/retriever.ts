@@ -4,7 +4,7 @@ import { readerFor } from "../../core/principal.ts";
 import type { Span } from "../../core/tracing.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
-import type { StatementError } from "../../postgres/read/statement_error.ts";
+import { type StatementError, withoutQuotes } from "../../postgres/read/statement_error.ts";
 import { nameInMessage, renderSql, sql, type SqlText } from "../../postgres/sql_text.ts";
 import { checkFilter, isFaultOfValue, type SearchCaller, valueFault } from "../filter/check_filter.ts";
 import { compileFilter } from "../filter/compile_filter.ts";
@@ -226,7 +226,9 @@ export function createRetriever(
     if (unchecked.length > 0 && isFaultOfValue(error)) {
       return valueFault(unchecked.length === 1 ? unchecked[0] ?? "filter" : "filter");
     }
-    logger.warn("search failed", { database: database.name, table: table.name, error });
+    // a policy's cast quotes the claim that it is given
+    const told = table.isExact ? withoutQuotes(error) : error;
+    logger.warn("search failed", { database: database.name, table: table.name, error: told });
     return error.kind === "timeout"
       ? new AppError("timeout", "Cannot search the documents: it took too long")
       : new AppError("upstream", "Cannot search the documents: the database reported an error", {

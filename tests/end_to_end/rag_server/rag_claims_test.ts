@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { Buffer } from "node:buffer";
+import { sha256 } from "../../../src/core/sha256.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { createTestDatabase, runSql, testDatabaseUrl, testWithPgvector } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait_until.ts";
@@ -21,6 +22,13 @@ CREATE POLICY by_claim ON notes TO ${reader}
   USING (tenant = current_setting('request.jwt.claims', true)::json->>'tenant');
 CREATE POLICY by_role ON notes TO ${tenantRole}
   USING (tenant = current_setting('request.jwt.claims', true)::json->>'tenant' AND id % 2 = 0);
+CREATE TABLE numbered (LIKE notes INCLUDING ALL);
+GRANT SELECT ON numbered TO ${reader}, ${tenantRole};
+ALTER TABLE numbered ENABLE ROW LEVEL SECURITY;
+ALTER TABLE numbered FORCE ROW LEVEL SECURITY;
+CREATE POLICY by_number ON numbered USING (tenant::bigint = current_setting('app.tenant', true)::bigint);
+INSERT INTO numbered (id, tenant, body, embedding)
+VALUES (1, '7', 'Expense report', '[1,0,0]'), (2, '1234567890123456800', 'Expense report', '[1,0,0]');
 CREATE TABLE open AS TABLE notes; GRANT SELECT ON open TO ${reader};
 INSERT INTO notes SELECT n, CASE WHEN n <= 3 THEN 'acmé' ELSE 'b' END, 'Expense report ' || n, '[1,0,0]'
 FROM generate_series(1, 6) n;`;
@@ -37,13 +45,23 @@ testWithPgvector("claims of a trusted proxy decide what a caller reads", async (
   await database.query(schema);
   const openai = stack.use(createVendor("openai", { embed: () => [1, 0, 0] }));
   const anthropic = stack.use(createVendor("anthropic", { answer: "Quite so." }));
-  const pipelineOf = (table: string) =>
+  const pipelineOf = (table: string, changes = {}) =>
     handbookPipeline(table, { database, openai, anthropic }, {
       database: pipelineDatabase(database, { username: reader }),
       tables: [{ table, text_column: "body", vector_column: "embedding", id_column: "id" }],
+      ...changes,
     });
   const config = {
-    pipelines: [pipelineOf("notes"), pipelineOf("open")],
+    pipelines: [
+      pipelineOf("notes"),
+      pipelineOf("open"),
+      pipelineOf("numbered", { session_settings: { "app.tenant": "{claim:tenant}" } }),
+    ],
+    limits: {
+      default: { provider_tokens_per_day: 1_000_000 },
+      principals: { carol: { provider_tokens_per_day: 2_000_000 } },
+    },
+    audit: { file: "audit.jsonl" },
     log: { level: "debug", access: true },
     identity: { enabled: true, trusted_proxies: ["127.0.0.1"], allowed_roles: [tenantRole] },
   };
@@ -58,9 +76,10 @@ testWithPgvector("claims of a trusted proxy decide what a caller reads", async (
     const { sources, error } = await response.json();
     return [response.status, error?.code ?? sources.map(({ id }: { id: string }) => id).toSorted()];
   };
-  const claims = (value: unknown) => ({
-    "x-forwarded-claims": Buffer.from(JSON.stringify(value), "utf8").toString("latin1"),
+  const claimsOf = (text: string) => ({
+    "x-forwarded-claims": Buffer.from(text, "utf8").toString("latin1"),
   });
+  const claims = (value: unknown) => claimsOf(JSON.stringify(value));
 
   // at the same time, over the same connections
   const [a, b, none, ofRole] = await Promise.all([
@@ -81,11 +100,45 @@ testWithPgvector("claims of a trusted proxy decide what a caller reads", async (
   assert.deepEqual(await ask({ "x-forwarded-claims": "secret-claim" }), [400, "IDENTITY_MALFORMED"]);
   assert.deepEqual(await ask(claims({ tenant: "b" }), "open"), [500, "EXECUTION_ERROR"]);
   const { status, body } = await rag.client.get("/v1/health");
-  assert.deepEqual([status, body.pipelines?.map(({ name }) => name)], [200, ["notes", "open"]]);
+  assert.deepEqual([status, body.pipelines?.map(({ name }) => name)], [200, ["notes", "open", "numbered"]]);
   assert.equal((await rag.client.get("/v1/pipelines")).status, 200);
+
+  // PostgreSQL reads each of these as the last, and so does who looks at the role
+  assert.deepEqual(await ask(claimsOf('{"tenant":"b","ten\\u0061nt":"acmé"}')), [200, ["1", "2", "3"]]);
+  assert.deepEqual(
+    await ask(claimsOf(`{"tenant":"b","role":"${tenantRole}","role":"postgres"}`)),
+    [403, "IDENTITY_ROLE_NOT_ALLOWED"],
+  );
+  assert.deepEqual(await ask(claimsOf('{"__proto__":{"tenant":"b"}}')), [200, []]);
+  // rounded, the number would be the tenant of row 2
+  assert.deepEqual(await ask(claimsOf('{"tenant":7}'), "numbered"), [200, ["1"]]);
+  assert.deepEqual(await ask(claimsOf('{"tenant":1234567890123456789}'), "numbered"), [
+    500,
+    "EXECUTION_ERROR",
+  ]);
+  // the policy's cast fails, and quotes what it was given
+  assert.deepEqual(await ask(claims({ tenant: "secret-claim" }), "numbered"), [500, "EXECUTION_ERROR"]);
+
+  const usageOf = async (headers: Record<string, string>) => {
+    const response = await rag.client.send("/v1/usage", { headers });
+    const { limits, error } = await response.json();
+    return [response.status, error?.code ?? [limits[0].maximum, limits[0].used > 0]];
+  };
+  assert.deepEqual(await usageOf(claims({ sub: "alice" })), [200, [1_000_000, true]]);
+  assert.deepEqual(await usageOf({ "x-forwarded-user": "carol" }), [200, [2_000_000, true]]);
+  assert.deepEqual(await usageOf(claims({ tenant: 7 })), [200, [1_000_000, true]]);
+  assert.deepEqual(await usageOf(claims({ tenant: 8 })), [200, [1_000_000, false]]);
+  assert.deepEqual(await usageOf({ "x-forwarded-for": "192.0.2.1" }), [401, "IDENTITY_REQUIRED"]);
+  const audited = (): Promise<string> => Deno.readTextFile(`${rag.folder.path}/audit.jsonl`);
+  const ofSeven = `"issuer:proxy-claims-sha256:X-Forwarded-Claims#${sha256('{"tenant":7}')}"`;
+  await waitUntil(
+    "the trail names a caller without a subject",
+    async () => (await audited()).includes(ofSeven),
+  );
 
   const log = rag.process.stderr();
   assert.match(log, /proxy:X-Forwarded-Claims#alice/);
+  assert.match(log, /search failed pipeline=numbered .*"sqlState":"22P02"/);
   assert.doesNotMatch(log, /"tenant"|secret-claim/);
 
   // pipelines without claims would show everyone all rows
