@@ -34,14 +34,18 @@ interface RowSecurityProofOptions {
 const maxAgeMs = 60_000;
 const maxRoles = 1_000;
 
+/** While the catalog cannot be read, the last proof counts for so long. */
+const longestUnreadMs = 300_000;
+
 /** Proves of a pipeline whose callers read rows of their own that PostgreSQL's policies hold all of them. */
 export function createRowSecurityProof(
   { pipeline, database, settings, tables, now }: RowSecurityProofOptions,
 ) {
   const provenRoles = new Map<string, number>();
   let isBroken = false;
+  let provenAt = -Infinity;
 
-  async function prove(roles: LookedAtRoles, what: string, signal: AbortSignal): Promise<void> {
+  async function look(roles: LookedAtRoles, what: string, signal: AbortSignal): Promise<void> {
     const faults = await isolationFaults(database, tables, roles, signal);
     if (faults.length > 0) throw new RowSecurityError(what, faultsText(faults));
   }
@@ -54,12 +58,29 @@ export function createRowSecurityProof(
     if (provenAt !== undefined && now() - provenAt < maxAgeMs) return;
     provenRoles.delete(role);
     const askedAt = now();
-    await prove(roleOfCaller(role), `read from pipeline "${pipeline}" as ${JSON.stringify(role)}`, signal);
+    await look(roleOfCaller(role), `read from pipeline "${pipeline}" as ${JSON.stringify(role)}`, signal);
     for (const oldest of provenRoles.keys()) {
       if (provenRoles.size < maxRoles) break;
       provenRoles.delete(oldest);
     }
     provenRoles.set(role, askedAt);
+  }
+
+  async function prove(signal: AbortSignal): Promise<void> {
+    const askedAt = now();
+    try {
+      await look(rolesOf(settings), `serve pipeline "${pipeline}"`, signal);
+      isBroken = false;
+      provenAt = askedAt;
+    } catch (error) {
+      if (error instanceof RowSecurityError) isBroken = true;
+      throw error;
+    }
+  }
+
+  async function requireProof(caller: SearchCaller): Promise<void> {
+    if (now() - provenAt >= longestUnreadMs) await prove(caller.signal);
+    if (settings.roleFromUser) await proveCaller(caller);
   }
 
   return {
@@ -69,37 +90,28 @@ export function createRowSecurityProof(
      * Of the login role and all that are known.
      * @throws {RowSecurityError} with what to mend
      */
-    async prove(signal: AbortSignal): Promise<void> {
-      try {
-        await prove(rolesOf(settings), `serve pipeline "${pipeline}"`, signal);
-        isBroken = false;
-      } catch (error) {
-        if (error instanceof RowSecurityError) isBroken = true;
-        throw error;
-      }
-    },
-    /** The same retriever, which reads nothing for a caller whose role is not proven. */
+    prove,
+    /** The same retriever, which reads nothing where the proof is too old, or the caller's role not proven. */
     guarding(retriever: Retriever): Retriever {
-      if (!settings.roleFromUser) return retriever;
       const { documents } = retriever;
       return {
         documents: {
           ...documents,
           async detailsOf(found, caller) {
-            await proveCaller(caller);
+            await requireProof(caller);
             return await documents.detailsOf(found, caller);
           },
           async read(key, caller) {
-            await proveCaller(caller);
+            await requireProof(caller);
             return await documents.read(key, caller);
           },
         },
         async checkFilter(filter, caller) {
-          await proveCaller(caller);
+          await requireProof(caller);
           await retriever.checkFilter(filter, caller);
         },
         async retrieve(request) {
-          await proveCaller(request);
+          await requireProof(request);
           return await retriever.retrieve(request);
         },
       };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { AppError } from "../../../src/core/app_error.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createRowSecurityProof, RowSecurityError } from "../../../src/rag_server/row_security/proof.ts";
 import { runSql, testDatabaseUrl, testWithPostgres } from "../../support/database.ts";
@@ -20,13 +21,17 @@ testWithPostgres(
     CREATE POLICY own ON docs TO ${role} USING (true)`),
     );
     let now = 0;
+    // of no table at first: the fixture logs in as a superuser
+    const tables: string[] = [];
     const proof = createRowSecurityProof({
       pipeline: "docs",
       database: fixture.database,
       settings: { name: "docs", roleFromUser: true, sessionSettings: {} },
-      tables: ["docs"],
+      tables,
       now: () => now,
     });
+    await proof.prove(signal);
+    tables.push("docs");
     const guarded = proof.guarding({
       documents: noDocuments,
       checkFilter: () => Promise.resolve(),
@@ -64,3 +69,42 @@ testWithPostgres(
     await assert.rejects(ask(), refused(/public\.docs has no policy for what role alice_\w+ reads/));
   },
 );
+
+testWithPostgres("a proof that cannot be repeated counts for five minutes and no longer", async () => {
+  await using fixture = await createKeywordFixture("SELECT 1");
+  const { database } = fixture;
+  let now = 0;
+  let isDown = false;
+  const proof = createRowSecurityProof({
+    pipeline: "docs",
+    database: {
+      ...database,
+      read: (request) =>
+        isDown ? Promise.reject(new AppError("unavailable", "Cannot connect")) : database.read(request),
+    },
+    settings: { name: "docs", roleFromUser: false, sessionSettings: { "app.tenant": "{user}" } },
+    // a table that is not there has no fault
+    tables: ["absent"],
+    now: () => now,
+  });
+  const guarded = proof.guarding({
+    documents: { ...noDocuments, read: () => Promise.resolve(undefined) },
+    checkFilter: () => Promise.resolve(),
+    retrieve: () => Promise.resolve([]),
+  });
+  const caller: Principal = { kind: "session", id: "s", username: "alice" };
+  const asked = { question: "?", embedding: new Float32Array(1), limit: 1, hybrid: true, caller, signal };
+  const reads = () => [
+    guarded.documents.read("1-1", { caller, signal }),
+    guarded.checkFilter({ logic: "AND", conditions: [] }, { caller, signal }),
+    guarded.retrieve(asked),
+  ];
+  await proof.prove(signal);
+  isDown = true;
+  now = 299_999;
+  await Promise.all(reads());
+  now = 300_000;
+  for (const read of reads()) await assert.rejects(Promise.resolve(read), { code: "unavailable" });
+  isDown = false;
+  await Promise.all(reads());
+});
