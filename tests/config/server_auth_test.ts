@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { ConfigError, faultText, loadConfig } from "../../src/config/mod.ts";
+import { configSchema } from "../../src/config/schema/config_schema.ts";
+import { sectionFields } from "../../src/config/schema/schema_walk.ts";
 import { parseFlags } from "../../src/cli/parse_flags.ts";
 import { optionsFor } from "./load_options.ts";
 
@@ -62,6 +64,32 @@ async function faultsOf(yaml: string, args: readonly string[] = []): Promise<str
     return error.faults.map(faultText);
   }
 }
+
+Deno.test("what one listener has and the other has not is told where it belongs", async () => {
+  assert.deepEqual(await faultsOf('server: { auth: { oauth: { issuer: "https://mcp.example.com" } } }'), [
+    "line 1, column 19: server.auth.oauth: unknown key: the tool server has the authorization server: http.auth.oauth. " +
+    "The RAG server takes its tokens where both run in one process (server.auth.methods.oauth), and those of an issuer " +
+    "elsewhere with server.auth.identity_provider",
+  ]);
+  const { http, server } = configSchema.shape;
+  const fieldsOf = (schema: typeof http | typeof server, name: string) =>
+    Object.keys(sectionFields(sectionFields(schema)?.[name] ?? schema) ?? {});
+  const missing = [
+    ...["auth", "tls"].flatMap((name) => {
+      const known = fieldsOf(server, name);
+      return fieldsOf(http, name).filter((key) => !known.includes(key)).map((key) => ["server", name, key]);
+    }),
+    ["server", "allowed_origins"],
+    ["server", "enabled"],
+    ["http", "cors"],
+  ];
+  assert.ok(missing.length > 4);
+  for (const path of missing) {
+    const tree = path.reduceRight<unknown>((value, key) => ({ [key]: value }), "x");
+    const [fault = ""] = await faultsOf(JSON.stringify(tree));
+    assert.match(fault, new RegExp(`${path.join("\\.")}: unknown key: \\w+ .*(server|RAG|-rag)`), fault);
+  }
+});
 
 Deno.test("servers with the same accounts cannot have limits of their own", async () => {
   const different = "server: { auth: { enabled: true, rate_limit_max_attempts: 4, password_min_length: 12";

@@ -10,6 +10,7 @@ import {
 } from "../../core/document/value_tree.ts";
 import { aliases, isGiven, listenerHalves, listeners } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";
+import { misplacedKeys } from "./misplaced_keys.ts";
 import { schemaAt, sectionFields } from "./schema_walk.ts";
 import type { z } from "zod";
 
@@ -64,11 +65,13 @@ function unknownKey(parent: SettingPath, key: string, locate: Locate): Fault {
     ...Object.keys(sectionFields(section) ?? {}),
     ...aliases.filter((alias) => alias.holder === holder).map(({ alias }) => alias),
   ];
-  const suggestion = nearestName(key, known);
+  const path = formatPath([...parent, key]);
+  const elsewhere = Object.hasOwn(misplacedKeys, path) ? misplacedKeys[path] : undefined;
+  const suggestion = elsewhere === undefined ? nearestName(key, known) : undefined;
   return {
-    path: formatPath([...parent, key]),
+    path,
     ...locate([...parent, key], "key"),
-    message: "unknown key",
+    message: elsewhere === undefined ? "unknown key" : `unknown key: ${elsewhere}`,
     ...(suggestion === undefined ? {} : { suggestion }),
   };
 }
