@@ -258,7 +258,9 @@ export const flagGroups: readonly FlagGroup[] = [
         flag: "check-config",
         operation: "check-config",
         placeholder: "FILE",
-        help: "Say what this version makes of a configuration file: what it refuses, what it does not use",
+        help:
+          "Say what this version makes of a configuration file: what it refuses, what it does not use; with -http, " +
+          "-rag or both as that start would",
       },
       {
         flag: "openapi",

@@ -157,10 +157,14 @@ function checkTogether(
   operation: Operation,
 ): void {
   const isOn = (name: string) => given.has(name) && given.get(name)?.text !== "false";
-  const serving = ["http", "rag", "demo"].find(isOn);
-  if (operation !== "run" && serving !== undefined) {
-    throw new UsageError(`-${operation} and -${serving} exclude each other`);
-  }
+  // what a start finds wrong depends on what it serves
+  const refused = operation === "run"
+    ? []
+    : operation === "check-config"
+    ? ["demo"]
+    : ["http", "rag", "demo"];
+  const serving = refused.find(isOn);
+  if (serving !== undefined) throw new UsageError(`-${operation} and -${serving} exclude each other`);
   if (requiredFlags["username"]?.includes(operation) && !given.has("username")) {
     throw new UsageError(`-${operation} needs -username NAME`);
   }

@@ -77,6 +77,30 @@ http: { enabled: true, tls: { enabled: true, cert_file: absent.crt, key_file: ab
   );
 });
 
+Deno.test("-check-config checks what a start of both servers would check", async () => {
+  await using folder = await createConfigFolder(`
+http: { auth: { oauth: { issuer: "https://mcp.example.com" } } }
+server: { auth: { enabled: true }, client_ip: { header: X-Forwarded-For, trusted_proxies: [10.0.0.1] } }
+data_dir: .
+`);
+  const faultsOf = async (...flags: string[]) => {
+    const { code, stdout } = await check(folder.configFile, ...flags);
+    assert.equal(code, /^ERROR/m.test(stdout) ? 1 : 0, stdout);
+    return (stdout.match(/^ERROR .*$/gm) ?? []).map((line) =>
+      /(http|server|data_dir)[\w.]*(?=:)/.exec(line)?.[0] ?? line
+    );
+  };
+  assert.deepEqual(await faultsOf(), []);
+  assert.deepEqual(await faultsOf("-rag"), []);
+  assert.deepEqual(await faultsOf("-http"), []);
+  const both = ["-http", "-rag"];
+  assert.deepEqual(await faultsOf(...both), ["server.resource_url", "server.address"]);
+  assert.deepEqual(await faultsOf(...both, "-rag-port", "8081"), ["server.resource_url"]);
+  const started = await runProgram([...both, "-config", folder.configFile]);
+  assert.equal(started.code, 1);
+  assert.match(started.stderr, /server\.resource_url[^]*server\.address/);
+});
+
 Deno.test("-check-config says where there is no file", async () => {
   const { code, stdout } = await check("/nowhere/config.yaml");
   assert.equal(code, 1);
