@@ -1,8 +1,7 @@
 import { Buffer } from "node:buffer";
 import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
-
-/** NAMEDATALEN - 1: PostgreSQL cuts off what is longer. */
-const longestRoleBytes = 63;
+import { longestRoleBytes } from "../postgres/role_limits.ts";
+import { guardedSettings } from "../postgres/setting_kinds.ts";
 
 /** The faults of what tells row-level security who asks, in an entry of `databases` or `pipelines`. */
 export function checkRowSecurity(
@@ -85,6 +84,9 @@ function checkTemplates(
   for (const [name, template] of Object.entries(settings)) {
     if (name.toLowerCase() === "role" || name.toLowerCase() === "session_authorization") {
       report([...path, name], "cannot be set here: use role_from_user or role_from_claim");
+    }
+    if (Object.hasOwn(guardedSettings, name.toLowerCase())) {
+      report([...path, name], "cannot be set here: the statement guard needs the value that Postern sets");
     }
     // what is no placeholder would reach the policies as it stands
     const written = typeof template === "string" ? template.match(/\{claim[^{}]*\}?/g) ?? [] : [];

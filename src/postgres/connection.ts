@@ -8,7 +8,7 @@ import type { Logger } from "../core/logger.ts";
 import { sizeText } from "../core/size_text.ts";
 import { sendCancelRequest } from "./cancel_request.ts";
 import { createRowReader } from "./read_rows.ts";
-import { guardedSettings } from "./start_settings.ts";
+import { guardedSettings } from "./setting_kinds.ts";
 
 /** The PostgreSQL driver with its types: all of `src/` has it from here. */
 export { pg };

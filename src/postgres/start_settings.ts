@@ -1,8 +1,6 @@
 import type { DatabaseOptions } from "./database_options.ts";
 import { timeoutSettings } from "./read/statement_timeout.ts";
-
-/** The guard reads SQL as the server does only while these hold: no backslash escapes in plain literals, and UTF-8. */
-export const guardedSettings = { standard_conforming_strings: "on", client_encoding: "UTF8" } as const;
+import { guardedSettings } from "./setting_kinds.ts";
 
 /**
  * PostgreSQL's settings that every statement of a database runs under, by name. Callers may not change them: `SET` and

@@ -3,6 +3,7 @@ import { AppError } from "../../core/app_error.ts";
 import { claimOf } from "../../core/claims.ts";
 import { identityOf, type Principal, roleNameOf } from "../../core/principal.ts";
 import type { DatabaseOptions } from "../database_options.ts";
+import { longestRoleBytes } from "../role_limits.ts";
 
 export type CallerOptions = Pick<
   DatabaseOptions,
@@ -35,7 +36,12 @@ export function isReadAsCallers(
   { roleFromUser, roleFromClaim, sessionSettings }: Omit<CallerOptions, "name">,
 ): boolean {
   return roleFromUser || roleFromClaim !== undefined ||
-    Object.values(sessionSettings).some((value) => value.search(placeholder) >= 0);
+    Object.values(sessionSettings).some(isFilledIn);
+}
+
+/** Whether a value of `session_settings` is another for each caller. */
+export function isFilledIn(template: string): boolean {
+  return template.search(placeholder) >= 0;
 }
 
 /** A key that two callers share only if their settings are the same, and so all that they may read. */
@@ -129,9 +135,6 @@ function roleOf(database: CallerOptions, caller: Principal): string | undefined 
 export function isRoleName(claim: unknown): claim is string {
   return typeof claim === "string" && claim !== "";
 }
-
-/** NAMEDATALEN - 1: what PostgreSQL was built with, as good as everywhere. */
-export const longestRoleBytes = 63;
 
 function roleName(username: string): string {
   // to PostgreSQL it means the login's own role, quoted or not
