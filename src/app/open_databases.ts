@@ -1,6 +1,5 @@
 import type { Config, DatabaseConfig } from "../config/mod.ts";
 import type { WaitBounds } from "../core/admission.ts";
-import { withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { createDatabase, type Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
@@ -166,31 +165,4 @@ export async function openToolDatabases(
   }));
   const stack = opening.move();
   return { list, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-const warningsTimeoutMs = 10_000;
-
-/**
- * Warns of each database that cannot be reached yet, or whose role may do more than read. The server neither waits for
- * this nor stops because of it.
- */
-export async function logStartupWarnings(databases: readonly Database[], logger: Logger): Promise<void> {
-  await Promise.all(databases.map(async (database) => {
-    try {
-      for (
-        const warning of await withDeadline(
-          warningsTimeoutMs,
-          undefined,
-          (signal) => database.warnings(signal),
-        )
-      ) {
-        logger.warn(warning, { database: database.name });
-      }
-    } catch (error) {
-      logger.warn("The database is not ready; its tools and pipelines work as soon as it is", {
-        database: database.name,
-        error,
-      });
-    }
-  }));
 }

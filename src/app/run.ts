@@ -1,5 +1,6 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
-import { type AuthConfig, type Config, offers } from "../config/mod.ts";
+import { type AuthConfig, type Config, offers, writtenSetting } from "../config/mod.ts";
+import type { SettingPath } from "../core/document/value_tree.ts";
 import { createFileWatch, type FileWatch } from "../core/files/watch_files.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { createLogOutput } from "../core/log_output.ts";
@@ -9,6 +10,7 @@ import type { Tracer } from "../core/tracing.ts";
 import { type AccessLog, createAccessLog } from "../http/access_log.ts";
 import type { Authentication } from "../identity/authentication.ts";
 import type { Authenticator } from "../identity/authenticator.ts";
+import type { Database } from "../postgres/database.ts";
 import type { ServerInfo } from "../tool_server/mcp/methods.ts";
 import { builtInIssuer, resourceOf } from "./built_in_issuer.ts";
 import { type ApplyConfig, type ConfigSource, watchConfig } from "./config_reload.ts";
@@ -16,8 +18,8 @@ import { giveUpPermissions } from "./give_up_permissions.ts";
 import { createIncidentLog, type IncidentLog } from "./telemetry/incident_log.ts";
 import {
   changedDatabases,
-  logStartupWarnings,
   openConfiguredDatabases,
+  type OpenDatabase,
   type OpenDatabases,
   openDemoDatabase,
   waitBoundsOf,
@@ -26,6 +28,7 @@ import type { Identities, Identity, OauthOptions } from "./open_identity.ts";
 import type { LatePipelines } from "./rag/late_pipelines.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
 import { openQuotas } from "./open_quotas.ts";
+import { logStartupWarnings, type WarnedDatabase } from "./startup_warnings.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server/tool_server.ts";
 
@@ -259,13 +262,14 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
     logger.warn("The configuration has no databases: tools have nothing to read");
   }
   await using definitions = await openDefinitions(running, toolServer);
-  const warned = logStartupWarnings(toolServer.databases, logger);
+  const warned = logStartupWarnings(warnedDatabases(config, databases.list, toolServer.databases), logger);
   let served = databases.list;
   running.onConfig((next) => {
     const list = changedDatabases(next, served, logger);
     return Promise.resolve(() => {
       served = list;
-      void logStartupWarnings(toolServer.replaceDatabases(list), logger);
+      const replaced = toolServer.replaceDatabases(list);
+      void logStartupWarnings(warnedDatabases(next, list, replaced), logger);
       void definitions?.databasesChanged();
     });
   });
@@ -285,6 +289,19 @@ async function runToolServer(running: Running, ragServer: RunningRagServer | und
   else if (demo) await runDemo(serving);
   else await runHttp(serving);
   await warned;
+}
+
+/** Of the databases in the list, those that are open. */
+function warnedDatabases(
+  config: Config,
+  list: readonly OpenDatabase[],
+  open: readonly Database[],
+): readonly WarnedDatabase[] {
+  return list.flatMap(({ options }) => {
+    const database = open.find(({ name }) => name === options.name);
+    const settingAt = (path: SettingPath) => writtenSetting(config, "databases", options.name, path);
+    return database === undefined ? [] : [{ database, options, settingAt }];
+  });
 }
 
 /** The pipelines of a tool server that stands alone. */

@@ -1,5 +1,8 @@
 import { AppError } from "../core/app_error.ts";
+import type { SettingPath } from "../core/document/value_tree.ts";
+import { callerSettingFaults, hasCallerSettings } from "../postgres/caller_setting_faults.ts";
 import type { Database } from "../postgres/database.ts";
+import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { type Check, type CheckResult, error, note, readRows, warning } from "../rag_server/checks/check.ts";
 import { type RelationName, relationName } from "../rag_server/checks/table_facts.ts";
 import { isIterative } from "../rag_server/search/document_table.ts";
@@ -86,6 +89,22 @@ export function roleCheck(database: Database, tables: readonly string[] = []): C
       return warnings.map((text) => warning(text.replace(/: [^:]*$/, ""), readerSql(tables)));
     },
   };
+}
+
+/** Whether PostgreSQL takes what callers' statements begin with: their roles and `session_settings`. */
+export function callerSettingsChecks(
+  database: Database,
+  options: DatabaseOptions,
+  settingAt: (path: SettingPath) => string,
+): Check[] {
+  if (!hasCallerSettings(options)) return [];
+  return [{
+    name: "callers' settings",
+    async run(signal) {
+      const faults = await callerSettingFaults(database, options, signal);
+      return faults.map(({ path, message, remedy }) => error(`${settingAt(path)}: ${message}`, remedy));
+    },
+  }];
 }
 
 function namesOf(table: string): RelationName[] {

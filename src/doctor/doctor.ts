@@ -1,4 +1,5 @@
 import { withDeadline } from "../core/async/deadline.ts";
+import { formatPath, type SettingPath } from "../core/document/value_tree.ts";
 import type { Logger } from "../core/logger.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
@@ -11,7 +12,7 @@ import type { SearchedTableSettings } from "../rag_server/search/searched_table.
 import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
 import { catalogCheck, extensionsCheck, statisticsCheck } from "./content_checks.ts";
 import { definitionsChecks, type DoctorDefinitions } from "./definition_checks.ts";
-import { databaseCheck, extensionCheck, roleCheck } from "./database_checks.ts";
+import { callerSettingsChecks, databaseCheck, extensionCheck, roleCheck } from "./database_checks.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { type DoctorIssuer, issuerCheck } from "./issuer_checks.ts";
 import { completionCheck, embeddingCheck, rerankCheck } from "./provider_checks.ts";
@@ -22,6 +23,8 @@ export interface DoctorPipeline {
   readonly database: Database;
   /** What the database was opened with. */
   readonly options: DatabaseOptions;
+  /** The full name of a setting in the pipeline's entry; the path as it is where absent. */
+  readonly settingAt?: (path: SettingPath) => string;
   readonly tables: readonly SearchedTableSettings[];
   /** Whether the configuration says what is ingested. */
   readonly hasSources?: boolean;
@@ -40,6 +43,8 @@ export interface DoctorDatabase {
   readonly database: Database;
   /** What it was opened with. */
   readonly options: DatabaseOptions;
+  /** The full name of a setting in the database's entry; the path as it is where absent. */
+  readonly settingAt?: (path: SettingPath) => string;
 }
 
 /** What the servers have besides databases and pipelines. */
@@ -90,10 +95,11 @@ export interface Diagnosis {
  */
 export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
   const { databases, limitMs = 10_000, signal, logger, now = Date.now, server } = options;
-  const ofDatabase = ({ database, options }: DoctorDatabase) => [
+  const ofDatabase = ({ database, options, settingAt = formatPath }: DoctorDatabase) => [
     ...passwordFileChecks(options),
     databaseCheck(database, [
       roleCheck(database),
+      ...callerSettingsChecks(database, options, settingAt),
       limitCheck(database, options),
       encryptionCheck(options, logger, now),
       extensionsCheck(database),
@@ -167,6 +173,7 @@ function pipelineChecks(
 ): Check[] {
   const { name, database, options, tables, hasSources = false, isHybrid, embedding, completions, rerank } =
     pipeline;
+  const { settingAt = formatPath } = pipeline;
   async function embedPing(): Promise<Float32Array> {
     // checks of tables wait for it too, and have something to do after it
     const { vectors: [vector] } = await withDeadline(
@@ -200,6 +207,7 @@ function pipelineChecks(
     ...(rerank === undefined ? [] : [rerankCheck(rerank)]),
     databaseCheck(database, [
       roleCheck(database, tables.map(({ table }) => table)),
+      ...callerSettingsChecks(database, options, settingAt),
       ...rowSecurityChecks(database, options, tables.map(({ table }) => table)),
       limitCheck(database, options),
       encryptionCheck(options, logger, now),

@@ -55,6 +55,8 @@ export interface Database {
   readonly tryIndexes: TryIndexes;
   /** Rights of the role that a reader need not have, one sentence each, with what to do about it. */
   warnings(signal: AbortSignal): Promise<string[]>;
+  /** Calls the listener at the next sign that the database answers, and then no more; it takes the place of one before. */
+  onceReached(listener: () => void): void;
 }
 
 export interface ReadRequest {
@@ -108,6 +110,13 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   const { quotas } = rest;
   const functionGuard = createFunctionGuard({ allowedFunctions: options.allowedFunctions });
   const described = databaseAttributes(options);
+  let reachedListener: (() => void) | undefined;
+
+  function reached(): void {
+    const listener = reachedListener;
+    reachedListener = undefined;
+    listener?.();
+  }
 
   async function read(request: ReadRequest): Promise<ReadResult> {
     const { principal, sql, signal } = request;
@@ -162,6 +171,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
     try {
       const result = await read(request);
       if (result.ok) {
+        reached();
         ended.rows.add();
         metrics.rows.add(result.rows.length);
         metrics.rowBytes.add(result.bytes);
@@ -234,7 +244,10 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
     name,
     rightsKey: (principal) => callerRights(options, principal),
     read: readAndCount,
-    ping: (signal) => pools.probe(options, signal),
+    async ping(signal) {
+      await pools.probe(options, signal);
+      reached();
+    },
     tryIndexes: createIndexTrials({
       options,
       pools,
@@ -244,6 +257,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       logger,
     }),
     warnings: async (signal) => warningsOf(name, await readOwn(privilegeQuery, signal)),
+    onceReached: (listener) => void (reachedListener = listener),
   };
 }
 

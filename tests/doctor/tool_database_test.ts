@@ -61,6 +61,19 @@ testWithPgvector("the doctor finds a clock that differs, and what it costs to re
   );
 });
 
+testWithPostgres("the doctor finds what PostgreSQL refuses of callers' settings", async () => {
+  const name = "callers' settings";
+  const sessionSettings = { "app.tenant": "{claim:tenant}", server_version: "1" };
+  const found =
+    (await look("", { roleFromClaim: "role", allowedRoles: ["pg_monitor", "no_role"], sessionSettings }))(
+      name,
+    );
+  assertFault(found.slice(0, 1), "error", /^allowed_roles\[1\]: PostgreSQL has no role "no_role"$/);
+  assertFault(found.slice(1), "error", /^session_settings\.server_version: PostgreSQL refuses the setting: /);
+  assertFine((await look("", { sessionSettings: { "app.tenant": "{claim:tenant}" } }))(name));
+  assert.deepEqual((await look(""))(name), []);
+});
+
 testWithPostgres("the doctor finds a role with fewer connections than a caller may have", async () => {
   await using fixture = await createSearchFixture("");
   await using role = await createLimitedRole(fixture.admin, 3);

@@ -1,4 +1,5 @@
-import type { Config, PipelineConfig } from "../../config/mod.ts";
+import { type Config, type PipelineConfig, writtenSetting } from "../../config/mod.ts";
+import type { SettingPath } from "../../core/document/value_tree.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServerMetrics } from "../../core/metrics/server_metrics.ts";
@@ -7,7 +8,8 @@ import { createUsageLedger } from "../../llm/usage_ledger.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { createStatementGuard } from "../../postgres/guard/statement_guard.ts";
 import { createRunningPipelines, type RunningPipelines } from "../../rag_server/running_pipelines.ts";
-import { logStartupWarnings, waitBoundsOf } from "../open_databases.ts";
+import { waitBoundsOf } from "../open_databases.ts";
+import { logStartupWarnings } from "../startup_warnings.ts";
 import { type OpenPipelines, openPipelines } from "./open_pipelines.ts";
 
 export interface ServePipelinesOptions {
@@ -63,7 +65,7 @@ export async function servePipelines(options: ServePipelinesOptions): Promise<Se
       logger,
     }),
   );
-  void logStartupWarnings(first.list.map(({ database }) => database), logger);
+  warnOfDatabases(first, config, logger);
   warnOfFilters(config, logger);
   let served = JSON.stringify([config.pipelines, config.vendors]);
   // opened for a configuration that was not put in force, since another server could not take it
@@ -85,11 +87,21 @@ export async function servePipelines(options: ServePipelinesOptions): Promise<Se
       return () => {
         unused = undefined;
         running.replace(set);
+        warnOfDatabases(set, next, logger);
         served = wanted;
       };
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+function warnOfDatabases({ list }: OpenPipelines, config: Config, logger: Logger): void {
+  const databases = list.map(({ name, database, databaseOptions: options }) => ({
+    database,
+    options,
+    settingAt: (path: SettingPath) => writtenSetting(config, "pipelines", name, path),
+  }));
+  void logStartupWarnings(databases, logger);
 }
 
 /** A filter tells its caller whether a row meets it, whatever the row's columns are for: once for all pipelines. */

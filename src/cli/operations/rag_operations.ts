@@ -5,7 +5,7 @@ import {
   openOperatorPipeline,
   type OperatorPipeline,
 } from "../../app/rag/operator_pipelines.ts";
-import { type Config, sourcesOfOthers } from "../../config/mod.ts";
+import { type Config, sourcesOfOthers, writtenSetting } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
 import { doctor } from "../../doctor/doctor.ts";
@@ -137,6 +137,7 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
       hasSources: sources.length > 0,
       database: pipeline.database,
       options: pipeline.databaseOptions,
+      settingAt: (path) => writtenSetting(config, "pipelines", name, path),
       tables,
       isHybrid: search.hybridEnabled && search.vectorWeight < 1,
       embedding: providers.embedding,
@@ -144,7 +145,10 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
       ...(providers.rerank === undefined ? {} : { rerank: providers.rerank }),
       keyFiles: providers.keyFiles,
     })),
-    databases: databases.list,
+    databases: databases.list.map((each) => ({
+      ...each,
+      settingAt: (path) => writtenSetting(config, "databases", each.options.name, path),
+    })),
     server,
     signal,
     logger,

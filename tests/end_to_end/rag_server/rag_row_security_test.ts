@@ -212,6 +212,11 @@ testWithPgvector(
       pipelineOf("notes"),
       superuser,
       pipelineOf("notes", { name: "own", role_from_user: true }),
+      pipelineOf("notes", {
+        name: "refused",
+        role_from_claim: "role",
+        allowed_roles: [roleA, writer, "no_role"],
+      }),
       ...faulty.map((name) => pipelineOf(name)),
     ];
     await using rag = await startRagServer({ pipelines });
@@ -251,6 +256,15 @@ testWithPgvector(
       doctor.stdout,
       /The pipeline does not serve: row-level security is not enabled for public\.open/,
     );
+    for (
+      const refused of [
+        `pipelines[3].allowed_roles[1]: the login "${reader}" may not take the role "${writer}"`,
+        'pipelines[3].allowed_roles[2]: PostgreSQL has no role "no_role"',
+      ]
+    ) {
+      assert.ok(process.stderr().includes(refused), refused);
+      assert.ok(doctor.stdout.includes(refused), refused);
+    }
     assert.match(doctor.stdout, /^ *ALTER TABLE public\.open ENABLE ROW LEVEL SECURITY;/m);
 
     // what is mended serves, without a restart

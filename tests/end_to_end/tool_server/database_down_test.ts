@@ -109,3 +109,44 @@ llm: { provider: anthropic, model: m, anthropic_api_key: k, anthropic_base_url: 
     assert.equal((await fetch(`${server.url}/health`)).status, 200);
   });
 });
+
+testWithPostgres(
+  "what a database refuses of callers' settings is told when it is first reached, once",
+  async () => {
+    await using database = await createTestDatabase();
+    const { hostname, port } = new URL(testDatabaseUrl ?? "");
+    await using proxy = await startSeverableProxy({ host: hostname, port: Number(port) });
+    await proxy.stop();
+    await using folder = await createConfigFolder(`
+databases:
+  - ${databaseEntry("steady", database.name, "role_from_claim: role, allowed_roles: [no_role_a]")}
+  - { name: late, host: 127.0.0.1, port: ${proxy.port}, database: ${database.name}, user: postgres, sslmode: disable,
+      role_from_claim: role, allowed_roles: [pg_monitor, no_role_b], session_settings: { server_version: "1" } }
+`);
+    await using server = await startServer(
+      ["-http", "-addr", "127.0.0.1:0", "-no-auth", "-config", folder.configFile],
+    );
+    const told = (text: string) => server.stderr().split(text).length - 1;
+    await waitUntil(
+      "the start is over",
+      () => told("databases[0].allowed_roles[0]: ") === 1 && told("The database is not ready") === 1,
+    );
+    const ready = async (status: string) => {
+      const response = await fetch(`${server.url}/ready`);
+      return (await response.json()).status === status;
+    };
+    await proxy.start();
+    await waitUntil("the server is ready", () => ready("ready"));
+    await waitUntil("it is told", () => told("databases[1].session_settings.server_version: ") === 1);
+    await proxy.stop();
+    await waitUntil("the database is gone", () => ready("degraded"));
+    await proxy.start();
+    await waitUntil("the server is ready again", () => ready("ready"));
+    const refusals = server.stderr().match(/databases\[\d\]\.[^ ]+: .*(?= database=)/g)?.sort();
+    assert.deepEqual(refusals, [
+      'databases[0].allowed_roles[0]: PostgreSQL has no role "no_role_a"',
+      'databases[1].allowed_roles[1]: PostgreSQL has no role "no_role_b"',
+      'databases[1].session_settings.server_version: PostgreSQL refuses the setting: parameter "server_version" cannot be changed',
+    ]);
+  },
+);

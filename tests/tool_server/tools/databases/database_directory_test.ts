@@ -14,6 +14,7 @@ const database = (name: string): Database => ({
   ping: unused,
   tryIndexes: unused,
   warnings: unused,
+  onceReached: unused,
 });
 const entry = (name: string, users: string[] = []) => ({
   kind: "database" as const,

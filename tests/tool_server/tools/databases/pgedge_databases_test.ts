@@ -24,6 +24,7 @@ const database = (name: string, ping: Database["ping"] = () => Promise.resolve()
   ping,
   tryIndexes: unused,
   warnings: unused,
+  onceReached: unused,
 });
 
 const options = databaseOptions("postgres://reader:secret@db.example:5433/main");
