@@ -1,11 +1,14 @@
+import { Buffer } from "node:buffer";
 import { openToolDatabases } from "../../app/open_databases.ts";
-import type { Config } from "../../config/mod.ts";
+import { type Config, writtenSetting } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createLogger } from "../../core/logger.ts";
+import { callerSettingFaults } from "../../postgres/caller_setting_faults.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
-import { findExcessRights } from "../../postgres/reader_role/excess_rights.ts";
+import { findExcessRights, rolesOf } from "../../postgres/reader_role/excess_rights.ts";
 import { readRelations } from "../../postgres/reader_role/readable_relations.ts";
 import { setupSql } from "../../postgres/reader_role/setup_sql.ts";
+import { longestRoleBytes } from "../../postgres/role_limits.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
 
 /**
@@ -17,10 +20,12 @@ export async function setupRole(
   { role, signal }: { readonly role: string; readonly signal: AbortSignal },
   print: Print,
 ): Promise<void> {
-  if (role === "" || role === "none" || new TextEncoder().encode(role).length > 63 || /\p{Cc}/u.test(role)) {
+  const isReserved = role === "none" || role === "public" || role.startsWith("pg_");
+  if (role === "" || isReserved || Buffer.byteLength(role) > longestRoleBytes || /\p{Cc}/u.test(role)) {
     throw new AppError(
       "invalid",
-      "Cannot print a role's SQL: -setup-role expects a role's name, at most 63 bytes",
+      `Cannot print a role's SQL: -setup-role expects a role's name, at most ${longestRoleBytes} bytes, not none, ` +
+        "public or one that begins with pg_",
     );
   }
   await using databases = await openDatabases(config);
@@ -28,6 +33,7 @@ export async function setupRole(
   const made = new Set<string>();
   print("-- Postern prints this and runs none of it. Read it, then run it as a superuser, with psql.");
   print("-- Databases of one server share the role: connect to that server first.");
+  print("-- It may be run again. What PUBLIC may do holds for this role too: -check-role tells of it.");
   for (const { database, options } of databases.list) {
     const server = JSON.stringify(options.hosts);
     const relations = await readRelations(database, isExcluded, signal);
@@ -50,13 +56,33 @@ export async function checkRole(
   await using databases = await openDatabases(config);
   const isExcluded = createColumnPatterns(config.llm.excluded_columns);
   const checked = [];
-  for (const { database } of databases.list) {
-    const relations = await readRelations(database, isExcluded, signal);
-    checked.push({ database: database.name, ...await findExcessRights(database, relations, signal) });
+  for (const { database, options } of databases.list) {
+    const faults = await callerSettingFaults(database, options, signal);
+    const refused = faults.map(({ path, message, remedy }) => ({
+      setting: writtenSetting(config, "databases", database.name, path),
+      message,
+      remedy,
+    }));
+    const missing = faults.map(({ path: [section, at] }) => section === "allowed_roles" ? at : undefined);
+    // which names callers have is not known: each role that the login may take may be one, but no built-in role
+    const callersRoles = options.roleFromUser
+      ? (await rolesOf(database, signal)).filter((role) => !role.startsWith("pg_"))
+      : (options.allowedRoles ?? []).filter((_, at) => !missing.includes(at));
+    for (const callersRole of [undefined, ...callersRoles]) {
+      const relations = await readRelations(database, isExcluded, signal, callersRole);
+      const found = await findExcessRights(database, {
+        relations,
+        ...(callersRole !== undefined && { callersRole }),
+        neededRoles: callersRole === undefined ? callersRoles : [],
+        signal,
+      });
+      const ofLogin = callersRole === undefined ? refused : [];
+      checked.push({ database: database.name, ...found, refused: ofLogin });
+    }
   }
   if (json) print(jsonText(checked));
   else {
-    for (const { database, role, excess } of checked) {
+    for (const { database, role, excess, refused } of checked) {
       const beyond = excess.length === 0
         ? "may only read"
         : `${counted(excess.length, "right")} beyond reading`;
@@ -65,9 +91,13 @@ export async function checkRole(
         print(`  ${visible(right)}`);
         print(`    ${visible(remedy)}`);
       }
+      for (const { setting, message, remedy } of refused) {
+        print(`  ${visible(`${setting}: ${message}`)}`);
+        for (const line of remedy.split("\n")) print(`    ${visible(line)}`);
+      }
     }
   }
-  return checked.some(({ excess }) => excess.length > 0) ? 1 : 0;
+  return checked.some(({ excess, refused }) => excess.length > 0 || refused.length > 0) ? 1 : 0;
 }
 
 async function openDatabases(config: Config) {

@@ -10,6 +10,8 @@ export interface ExcessRight {
 }
 
 const own = `n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'`;
+/** A cast to regrole would read the name as an identifier, which folds it. */
+const me = "(SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user)";
 
 /** Each gives rows of what the right is over, and perhaps a detail of it. */
 const questions: readonly {
@@ -26,15 +28,6 @@ const questions: readonly {
     remedy: (what, role) => `ALTER ROLE ${role} NO${what};`,
   },
   {
-    sql: `SELECT rolname FROM pg_catalog.pg_roles
-      WHERE rolname <> current_user AND pg_has_role(oid, 'MEMBER')
-        AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)
-        AND rolname NOT IN ('pg_read_all_data', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables',
-          'pg_monitor', 'pg_database_owner')`,
-    right: (what) => `is a member of the role ${what}, and may do what that may`,
-    remedy: (what, role) => `REVOKE ${quoteIfNeeded(what)} FROM ${role};`,
-  },
-  {
     sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname),
         concat_ws(', ', CASE WHEN has_table_privilege(c.oid, 'INSERT') THEN 'INSERT' END,
           CASE WHEN has_table_privilege(c.oid, 'UPDATE') THEN 'UPDATE' END,
@@ -43,10 +36,10 @@ const questions: readonly {
           CASE WHEN has_table_privilege(c.oid, 'REFERENCES') THEN 'REFERENCES' END,
           CASE WHEN has_table_privilege(c.oid, 'TRIGGER') THEN 'TRIGGER' END)
       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${own} AND c.relowner <> current_user::regrole
+      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${own} AND c.relowner <> ${me}
         AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')`,
     right: (what, detail) => `may ${detail} on ${what}`,
-    remedy: (what, role, detail) => `REVOKE ${detail} ON ${what} FROM ${role};`,
+    remedy: (what, role, detail) => `REVOKE ${detail} ON ${what} FROM ${role}, PUBLIC;`,
   },
   {
     // rights over single columns, which those over the whole table do not tell of
@@ -55,16 +48,29 @@ const questions: readonly {
       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
       CROSS JOIN (VALUES ('INSERT'), ('UPDATE'), ('REFERENCES')) AS r (name)
-      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${own} AND c.relowner <> current_user::regrole
+      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${own} AND c.relowner <> ${me}
         AND NOT has_table_privilege(c.oid, r.name) AND has_column_privilege(c.oid, a.attnum, r.name)
       GROUP BY n.nspname, c.relname, r.name`,
     right: (what, detail) => `may ${detail} on ${what}`,
-    remedy: (what, role, detail) => `REVOKE ${detail} ON ${what} FROM ${role};`,
+    remedy: (what, role, detail) => `REVOKE ${detail} ON ${what} FROM ${role}, PUBLIC;`,
+  },
+  {
+    sql: `SELECT quote_ident(r.rolname) || coalesce(' IN SCHEMA ' || quote_ident(n.nspname), ''),
+        string_agg(DISTINCT a.privilege_type, ', ')
+      FROM pg_catalog.pg_default_acl d JOIN pg_catalog.pg_roles r ON r.oid = d.defaclrole
+      LEFT JOIN pg_catalog.pg_namespace n ON n.oid = d.defaclnamespace
+      CROSS JOIN LATERAL aclexplode(d.defaclacl) a
+      WHERE d.defaclobjtype = 'r' AND a.privilege_type <> 'SELECT' AND a.grantee <> d.defaclrole
+        AND CASE WHEN a.grantee = 0 THEN true ELSE pg_has_role(a.grantee, 'USAGE') END
+      GROUP BY r.rolname, n.nspname`,
+    right: (what, detail) => `will have ${detail} on the tables that are made later by ${what}`,
+    remedy: (what, role, detail) =>
+      `ALTER DEFAULT PRIVILEGES FOR ROLE ${what} REVOKE ${detail} ON TABLES FROM ${role}, PUBLIC;`,
   },
   {
     sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND ${own} AND c.relowner = current_user::regrole`,
+      WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND ${own} AND c.relowner = ${me}`,
     right: (what) => `owns ${what}: it may change and drop it, and row-level security does not hold for it`,
     remedy: (what) => `ALTER TABLE ${what} OWNER TO …;`,
   },
@@ -72,10 +78,10 @@ const questions: readonly {
     sql: `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       -- PostgreSQL may ask in any order, and refuses what is no sequence
-      WHERE CASE WHEN c.relkind = 'S' AND ${own} AND c.relowner <> current_user::regrole
+      WHERE CASE WHEN c.relkind = 'S' AND ${own} AND c.relowner <> ${me}
         THEN has_sequence_privilege(c.oid, 'USAGE, UPDATE') END`,
     right: (what) => `may advance the sequence ${what}`,
-    remedy: (what, role) => `REVOKE USAGE, UPDATE ON SEQUENCE ${what} FROM ${role};`,
+    remedy: (what, role) => `REVOKE USAGE, UPDATE ON SEQUENCE ${what} FROM ${role}, PUBLIC;`,
   },
   {
     sql: `SELECT quote_ident(n.nspname) FROM pg_catalog.pg_namespace n
@@ -97,9 +103,9 @@ const questions: readonly {
     sql: `SELECT p.oid::regprocedure::text FROM pg_catalog.pg_proc p
       JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
       WHERE p.prosecdef AND ${own} AND has_function_privilege(p.oid, 'EXECUTE')
-        AND has_schema_privilege(n.oid, 'USAGE') AND p.proowner <> current_user::regrole`,
+        AND has_schema_privilege(n.oid, 'USAGE') AND p.proowner <> ${me}`,
     right: (what) => `may call ${what}, which runs with its owner's rights`,
-    remedy: (what, role) => `REVOKE EXECUTE ON FUNCTION ${what} FROM ${role}, PUBLIC;`,
+    remedy: (what, role) => `REVOKE EXECUTE ON ROUTINE ${what} FROM ${role}, PUBLIC;`,
   },
   {
     sql: `SELECT DISTINCT p.oid::regprocedure::text FROM pg_catalog.pg_proc p
@@ -108,31 +114,58 @@ const questions: readonly {
           'pg_reload_conf', 'pg_rotate_logfile', 'pg_switch_wal', 'pg_promote')
         AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)`,
     right: (what) => `may call ${what}`,
-    remedy: (what, role) => `REVOKE EXECUTE ON FUNCTION ${what} FROM ${role}, PUBLIC;`,
+    remedy: (what, role) => `REVOKE EXECUTE ON ROUTINE ${what} FROM ${role}, PUBLIC;`,
+  },
+  {
+    // PostgreSQL 18 alone has a function for it; where nobody was granted anything, the owner alone may change it
+    sql: `SELECT DISTINCT l.oid::text, (l.lomowner = ${me})::text FROM pg_catalog.pg_largeobject_metadata l
+      LEFT JOIN LATERAL aclexplode(l.lomacl) a ON a.privilege_type = 'UPDATE'
+      WHERE l.lomowner = ${me} OR CASE WHEN a.grantee = 0 THEN true ELSE pg_has_role(a.grantee, 'USAGE') END`,
+    right: (what) => `may change the large object ${what}`,
+    remedy: (what, role, isOwner) =>
+      isOwner === "true"
+        ? `ALTER LARGE OBJECT ${what} OWNER TO …;`
+        : `REVOKE UPDATE ON LARGE OBJECT ${what} FROM ${role}, PUBLIC;`,
   },
   {
     sql: `SELECT quote_ident(srvname) FROM pg_catalog.pg_foreign_server
       WHERE has_server_privilege(oid, 'USAGE')`,
     right: (what) => `may use the foreign server ${what}`,
-    remedy: (what, role) => `REVOKE USAGE ON FOREIGN SERVER ${what} FROM ${role};`,
+    remedy: (what, role) => `REVOKE USAGE ON FOREIGN SERVER ${what} FROM ${role}, PUBLIC;`,
   },
 ];
 
+interface Looked {
+  /** As `readRelations` gives them for the role. */
+  readonly relations: readonly ReadableRelation[];
+  /** A role that callers read as, in place of the database's own. */
+  readonly callersRole?: string;
+  /** Roles that it must be a member of, since callers read as they. */
+  readonly neededRoles: readonly string[];
+  readonly signal: AbortSignal;
+}
+
 /**
- * What the role of a database may do beyond reading, and which excluded columns it may read; empty for a role as it should be.
- * @param relations as `readRelations` gives them for that role
+ * What a role may do beyond reading, and which excluded columns it may read; empty for a role as it should be.
  * @throws {AppError} as `readRelations` does
  */
 export async function findExcessRights(
   database: Database,
-  relations: readonly ReadableRelation[],
-  signal: AbortSignal,
+  { relations, callersRole, neededRoles, signal }: Looked,
 ): Promise<{ readonly role: string; readonly excess: readonly ExcessRight[] }> {
-  const [[name] = []] = await readOwn(database, "SELECT current_user", signal);
+  const read = (sql: string) => readOwn(database, sql, signal, callersRole);
+  const [[name] = []] = await read("SELECT current_user");
   const role = quoteIfNeeded(name ?? "");
-  const excess: ExcessRight[] = [];
+  const hasSecrets = relations.some(({ excluded }) => excluded.length > 0);
+  const harmless = [...harmlessRoles, ...(hasSecrets ? [] : ["pg_read_all_data"]), ...neededRoles];
+  const excess: ExcessRight[] = (await rolesOf(database, signal, callersRole))
+    .filter((member) => !harmless.includes(member))
+    .map((member) => ({
+      right: `is a member of the role ${member}, and may do what that may`,
+      remedy: `REVOKE ${quoteIfNeeded(member)} FROM ${role};`,
+    }));
   for (const { sql, right, remedy } of questions) {
-    for (const [what, detail] of await readOwn(database, `${sql} ORDER BY 1`, signal)) {
+    for (const [what, detail] of await read(`${sql} ORDER BY 1`)) {
       const [object, more] = [what ?? "", detail ?? ""];
       excess.push({ right: right(object, more), remedy: remedy(object, role, more) });
     }
@@ -143,10 +176,31 @@ export async function findExcessRights(
   };
 }
 
+/** Built-in roles without rights over tables. What the owner of the database may do is told of by itself. */
+const harmlessRoles = [
+  "pg_read_all_settings",
+  "pg_read_all_stats",
+  "pg_stat_scan_tables",
+  "pg_monitor",
+  "pg_database_owner",
+];
+
+/**
+ * The roles that a role is a member of, directly or by way of others, whether or not it inherits; none for a superuser.
+ * @param role in place of the database's own
+ * @throws {AppError} as `readRelations` does
+ */
+export async function rolesOf(database: Database, signal: AbortSignal, role?: string): Promise<string[]> {
+  const sql = `SELECT rolname FROM pg_catalog.pg_roles
+    WHERE rolname <> current_user AND pg_has_role(oid, 'MEMBER')
+      AND NOT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) ORDER BY rolname`;
+  return (await readOwn(database, sql, signal, role)).map(([name]) => name ?? "");
+}
+
 function readableSecrets(relation: ReadableRelation, role: string): ExcessRight[] {
   const { schema, name, excluded, shows, mayRead } = relation;
   const path = `${quoteIfNeeded(schema)}.${quoteIfNeeded(name)}`;
-  const revoke = `REVOKE SELECT ON ${path} FROM ${role};`;
+  const revoke = `REVOKE SELECT ON ${path} FROM ${role}, PUBLIC;`;
   const direct = excluded.filter((column) => mayRead.includes(column));
   const left = relation.columns.filter((column) => !excluded.includes(column));
   return [

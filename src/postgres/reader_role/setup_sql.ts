@@ -28,8 +28,10 @@ export function setupSql({ role, options, relations, isMade }: SetupOptions): st
     connectCommand(options.database),
     "",
     ...(isMade ? [] : roleSql(role, options.statementTimeoutMs)),
+    "BEGIN;",
     `GRANT CONNECT ON DATABASE ${quoteIfNeeded(options.database)} TO ${name};`,
     ...[...schemas].flatMap(([schema, members]) => ["", ...schemaSql(schema, members, name)]),
+    "COMMIT;",
     "",
   ].join("\n");
 }
@@ -60,7 +62,10 @@ function roleSql(role: string, statementTimeoutMs: number): string[] {
     ...timeoutSettings(statementTimeoutMs),
   };
   return [
-    `CREATE ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;`,
+    ...makeOnce(
+      role,
+      `CREATE ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;`,
+    ),
     `-- Give it a password, which psql asks for:  \\password ${name}`,
     ...Object.entries(settings).map(([setting, value]) =>
       `ALTER ROLE ${name} SET ${setting} = ${quoteLiteral(value)};`
@@ -68,6 +73,20 @@ function roleSql(role: string, statementTimeoutMs: number): string[] {
     "-- Only a superuser may set this one:",
     `ALTER ROLE ${name} SET temp_file_limit = '${tempFileLimit}';`,
     "",
+  ];
+}
+
+/** A role that is there keeps its attributes: who is no superuser may not even name them. */
+function makeOnce(role: string, create: string): string[] {
+  const tags = ["$make$", ...Array.from({ length: role.length }, (_, at) => `$make${at}$`)];
+  // the tags differ in more places than the name has
+  const tag = tags.find((each) => !create.includes(each));
+  return [
+    `DO ${tag} BEGIN`,
+    `  IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = ${quoteLiteral(role)}) THEN`,
+    `    ${create}`,
+    "  END IF;",
+    `END ${tag};`,
   ];
 }
 
@@ -79,13 +98,15 @@ function schemaSql(schema: string, relations: readonly ReadableRelation[], role:
     return [
       usage,
       `GRANT SELECT ON ALL TABLES ${inSchema} TO ${role};`,
-      "-- For the tables that whoever runs this makes later:",
+      "-- For the tables that whoever runs this makes later, with all their columns:",
       `ALTER DEFAULT PRIVILEGES ${inSchema} GRANT SELECT ON TABLES TO ${role};`,
     ];
   }
   return [
     usage,
-    "-- Columns are left out here, so tables that are made later need grants of their own.",
+    "-- Columns are left out here, so tables that are made later need grants of their own. What was granted before ends:",
+    `ALTER DEFAULT PRIVILEGES ${inSchema} REVOKE SELECT ON TABLES FROM ${role};`,
+    `REVOKE ALL ON ALL TABLES ${inSchema} FROM ${role};`,
     ...relations.map((relation) => relationSql(relation, role)),
   ];
 }

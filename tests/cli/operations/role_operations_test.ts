@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { quoteIdentifier, quoteLiteral } from "../../../src/postgres/sql_text.ts";
 import { setupSql } from "../../../src/postgres/reader_role/setup_sql.ts";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
 import {
@@ -10,40 +11,53 @@ import {
 } from "../../support/database.ts";
 import { runProgram } from "../../support/server_process.ts";
 
+const excluded = "llm: { excluded_columns: [password, cards.number] }";
+
 const schema = `
 CREATE TABLE users (id int PRIMARY KEY, name text, "Password" text);
 CREATE VIEW user_list AS SELECT * FROM users;
 CREATE VIEW user_names AS SELECT id, name FROM users;
 CREATE VIEW of_the_view AS SELECT "Password" AS p FROM user_list;
 CREATE TABLE secrets ("Password" text);
+CREATE VIEW whole_rows AS SELECT id, row_to_json(u) FROM users u;
+CREATE VIEW joined_rows AS SELECT row_to_json(j) FROM (users JOIN user_names USING (id)) j;
+CREATE VIEW some_columns AS SELECT to_json(s) FROM (SELECT id, name FROM users) s;
+CREATE VIEW own_rights WITH (security_invoker = 1) AS SELECT "Password" AS p FROM users;
+CREATE TABLE cards (id int, number text, low text GENERATED ALWAYS AS (lower(number)) STORED) PARTITION BY RANGE (id);
+CREATE TABLE cards_1 PARTITION OF cards FOR VALUES FROM (0) TO (10);
 CREATE SCHEMA "odd -- ""schema""";
 CREATE TABLE "odd -- ""schema"""."a
 b" (x int);
-INSERT INTO users VALUES (1, 'ann', 'hunter2');`;
+INSERT INTO users VALUES (1, 'ann', 'hunter2');
+INSERT INTO cards VALUES (1, 'ABC');`;
 
+/** A role's name has letters of both kinds, a quote and a space. */
 async function setUp() {
   await using stack = new AsyncDisposableStack();
   const database = stack.use(await createTestDatabase());
   await database.query(schema);
-  const role = `reader_${randomBytes(4).toString("hex")}`;
+  const name = `Lese "Rolle" ä ${randomBytes(4).toString("hex")}`;
+  const role = quoteIdentifier(name);
   stack.defer(async () => {
     await database.query(`DROP OWNED BY ${role}`).catch(() => {});
     await runSql(requireTestDatabaseUrl(), `DROP ROLE IF EXISTS ${role}`);
   });
   const entry = databaseEntry("main", database.name);
   const folder = stack.use(
-    await createConfigFolder(`llm: { excluded_columns: [password] }\ndatabases: [${entry}]`),
+    await createConfigFolder(`${excluded}\ndatabases: [${entry}]`),
   );
   const asReader = stack.use(
     await createConfigFolder(
-      `llm: { excluded_columns: [password] }\ndatabases: [${entry.replace(/user: \w+/, `user: ${role}`)}]`,
+      `${excluded}\ndatabases: [${entry.replace(/user: \w+/, `user: ${JSON.stringify(name)}`)}]`,
     ),
   );
   const moved = stack.move();
   return {
     database,
+    name,
     role,
-    setup: () => runProgram(["-config", folder.configFile, "-setup-role", role]),
+    asReader,
+    setup: () => runProgram(["-config", folder.configFile, "-setup-role", name]),
     check: (...flags: string[]) => runProgram(["-config", asReader.configFile, "-check-role", ...flags]),
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
@@ -54,27 +68,40 @@ const statementsOf = (printed: string) => printed.replaceAll(/^\\.*$/gm, "");
 
 testWithPostgres("-setup-role prints SQL that makes a reader in whom -check-role finds nothing", async () => {
   await using fixture = await setUp();
-  const { database, role } = fixture;
+  const { database, name, role } = fixture;
   const { code, stdout, stderr } = await fixture.setup();
   assert.equal(code, 0, stderr);
-  assert.deepEqual(await database.query(`SELECT FROM pg_roles WHERE rolname = '${role}'`), []);
+  assert.deepEqual(await database.query(`SELECT FROM pg_roles WHERE rolname = ${quoteLiteral(name)}`), []);
   assert.match(stdout, new RegExp(`^GRANT SELECT \\(id, name\\) ON public\\.users TO ${role};$`, "m"));
   assert.match(
     stdout,
     /^-- Not granted: public\.of_the_view shows public\.user_list\.Password, public\.users\.Password\.$/m,
   );
+  // PostgreSQL itself refuses what a view with the reader's own rights shows
+  assert.match(stdout, /^GRANT SELECT ON public\.own_rights TO /m);
   assert.match(stdout, /^-- Not granted: all columns of public\.secrets are left out\.$/m);
+  await database.query(statementsOf(stdout));
+  // what was granted before ends when it is run again
+  await database.query(`GRANT SELECT ON users, whole_rows TO ${role}`);
   await database.query(statementsOf(stdout));
 
   const query = (sql: string) => database.query(`SET ROLE ${role}; ${sql}`);
   assert.deepEqual(await query("SELECT id, name FROM users"), [["1", "ann"]]);
   assert.deepEqual(await query("SELECT * FROM user_names"), [["1", "ann"]]);
   assert.deepEqual(await query('SELECT * FROM "odd -- ""schema"""."a\nb"'), []);
-  for (const relation of ["users", "user_list", "of_the_view", "secrets"]) {
+  assert.deepEqual(await query("SELECT * FROM some_columns"), [['{"id":1,"name":"ann"}']]);
+  assert.deepEqual(await query("SELECT cards.id, part.id FROM cards, cards_1 part"), [["1", "1"]]);
+  const refused = ["users", "user_list", "of_the_view", "secrets", "whole_rows", "joined_rows", "own_rights"];
+  const ofCards = ["cards", "cards_1"].flatMap((table) =>
+    ["number", "low"].map((name) => `(SELECT ${name} FROM ${table}) AS x`)
+  );
+  for (const relation of [...refused, ...ofCards]) {
     await assert.rejects(query(`SELECT * FROM ${relation}`), /permission denied/, relation);
   }
   const [settings] = await database.query(
-    `SELECT array_to_string(setconfig, ' ') FROM pg_db_role_setting WHERE setrole = '${role}'::regrole`,
+    `SELECT array_to_string(setconfig, ' ') FROM pg_db_role_setting WHERE setrole = ${
+      quoteLiteral(role)
+    }::regrole`,
   );
   assert.match(
     String(settings),
@@ -85,7 +112,7 @@ testWithPostgres("-setup-role prints SQL that makes a reader in whom -check-role
   const checked = await fixture.check();
   assert.deepEqual(
     [checked.stdout, checked.code],
-    [`main: the role ${role}: may only read\n`, 0],
+    [`main: the role ${name}: may only read\n`, 0],
     checked.stderr,
   );
 });
@@ -100,6 +127,18 @@ const grants: [sql: (role: string) => string, right: RegExp][] = [
   ],
   [(role) => `GRANT CREATE ON SCHEMA public TO ${role}`, /create objects in the schema public/],
   [(role) => `CREATE SEQUENCE s; GRANT USAGE ON SEQUENCE s TO ${role}`, /advance the sequence public\.s/],
+  [() => "GRANT DELETE ON user_names TO PUBLIC", /may DELETE on public\.user_names/],
+  [() => "GRANT SELECT ON cards_1 TO PUBLIC", /excluded column public\.cards_1\.low/],
+  [(role) => `GRANT pg_read_all_data TO ${role}`, /member of the role pg_read_all_data/],
+  [
+    (role) => `ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT ON TABLES TO ${role}`,
+    /will have INSERT on the tables that are made later by \w+ IN SCHEMA public/,
+  ],
+  [
+    () => "SELECT lo_create(4242); GRANT UPDATE ON LARGE OBJECT 4242 TO PUBLIC",
+    /change the large object 4242/,
+  ],
+  [() => "CREATE PROCEDURE act() LANGUAGE sql SECURITY DEFINER AS ''", /may call act\(\)/],
   [(role) => `ALTER TABLE secrets OWNER TO ${role}`, /owns public\.secrets/],
   [(role) => `GRANT SELECT ON users TO ${role}`, /excluded column public\.users\."Password"/],
   [
@@ -115,7 +154,7 @@ const grants: [sql: (role: string) => string, right: RegExp][] = [
 
 testWithPostgres("-check-role names each right beyond reading, and what takes it away", async () => {
   await using fixture = await setUp();
-  const { database, role } = fixture;
+  const { database, name, role } = fixture;
   await database.query(statementsOf((await fixture.setup()).stdout));
   await database.query(`REVOKE TEMPORARY ON DATABASE "${database.name}" FROM PUBLIC`);
   for (const [sql] of grants) await database.query(sql(role));
@@ -124,12 +163,51 @@ testWithPostgres("-check-role names each right beyond reading, and what takes it
   for (const [, right] of grants) assert.match(stdout, right);
 
   const [main] = JSON.parse((await fixture.check("-json")).stdout);
-  assert.deepEqual([main.database, main.role], ["main", role]);
+  assert.deepEqual([main.database, main.role], ["main", name]);
   const remedies: string[] = main.excess.map(({ remedy }: { remedy: string }) => remedy);
   for (const remedy of remedies.filter((remedy) => !remedy.includes("…"))) await database.query(remedy);
   await database.query("ALTER TABLE secrets OWNER TO CURRENT_USER");
   const after = await fixture.check();
-  assert.deepEqual([after.stdout, after.code], [`main: the role ${role}: may only read\n`, 0]);
+  assert.deepEqual([after.stdout, after.code], [`main: the role ${name}: may only read\n`, 0]);
+});
+
+testWithPostgres("-check-role looks at the roles that callers read as, and at their settings", async () => {
+  await using fixture = await setUp();
+  const { database, name, role, asReader } = fixture;
+  const tenant = `tenant_${randomBytes(4).toString("hex")}`;
+  await database.query(statementsOf((await fixture.setup()).stdout));
+  await database.query(`REVOKE TEMPORARY ON DATABASE "${database.name}" FROM PUBLIC;
+    CREATE ROLE ${tenant}; ALTER ROLE ${role} NOINHERIT; GRANT ${tenant} TO ${role}; GRANT INSERT ON users TO ${tenant}`);
+  const config = await Deno.readTextFile(asReader.configFile);
+  const check = async (settings: string) => {
+    await asReader.write(config.replace("sslmode:", `${settings}, sslmode:`));
+    return await fixture.check();
+  };
+  const ofTenant = `main: the role ${tenant}: 1 right beyond reading
+  may INSERT on public.users
+    REVOKE INSERT ON public.users FROM ${tenant}, PUBLIC;
+`;
+  const ofLogin = `main: the role ${name}: may only read\n`;
+  try {
+    const byClaim = await check(
+      `role_from_claim: role, allowed_roles: [${tenant}, no_role], session_settings: { tenant: "{username}" }`,
+    );
+    assert.deepEqual([byClaim.stdout.replaceAll(/^ {4}(?:--|CREATE|GRANT).*\n/gm, ""), byClaim.code], [
+      `${ofLogin}  databases[0].allowed_roles[1]: PostgreSQL has no role "no_role"
+  databases[0].session_settings.tenant: PostgreSQL refuses the setting: unrecognized configuration parameter "tenant"
+${ofTenant}`,
+      1,
+    ]);
+    const byName = await check("role_from_user: true");
+    assert.deepEqual([byName.stdout, byName.code], [ofLogin + ofTenant, 1]);
+    await database.query(`GRANT pg_read_server_files TO ${role}`);
+    const ofFiles = await check("role_from_user: true");
+    assert.match(ofFiles.stdout, /is a member of the role pg_read_server_files/);
+    const byNone = await check("max_rows: 10");
+    assert.match(byNone.stdout, new RegExp(`is a member of the role ${tenant}, and may do what that may`));
+  } finally {
+    await database.query(`DROP OWNED BY ${tenant}; DROP ROLE ${tenant}`);
+  }
 });
 
 Deno.test("psql's own command in the SQL of -setup-role ends with its line, and connects to that server alone", () => {
@@ -164,4 +242,9 @@ Deno.test("-setup-role and -check-role say what is missing", async () => {
   const unnamed = await run("-setup-role", "");
   assert.equal(unnamed.code, 1);
   assert.match(unnamed.stderr, /-setup-role expects a role's name/);
+  const reserved = await run("-setup-role", "pg_reader");
+  assert.match(
+    reserved.stderr,
+    /-setup-role expects a role's name.*not none, public or one that begins with pg_/,
+  );
 });
