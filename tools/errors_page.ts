@@ -90,6 +90,6 @@ ${table(providerRows())}
 ## On the command line
 
 A command that fails prints \`Cannot …: the reason\` to standard error and exits with 1; with 2 where the command
-line itself is wrong.
+line itself is wrong. [Operations](operations.md#starting-and-stopping) lists all exit codes.
 `;
 }

@@ -302,6 +302,7 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
     "doctor",
     "check-role",
     "check-config",
+    "verify-audit",
   ],
   "source": ["ingest"],
   "dry-run": ["ingest"],

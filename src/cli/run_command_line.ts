@@ -10,7 +10,7 @@ export interface Program {
 
 /**
  * Does what a command line asks for and resolves with the exit code: 0, 1 for an operation that failed, 2 for a command
- * line that cannot be understood.
+ * line that cannot be understood, 3 for an audit trail whose end nobody can tell.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -53,8 +53,10 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
       const { ragOpenApi } = await import("../rag_server/api/rag_openapi.ts");
       return print(JSON.stringify(ragOpenApi(program.version), null, 2));
     }
-    case "verify-audit":
-      return await verifyAuditFile(flags.auditFile ?? "", print);
+    case "verify-audit": {
+      const { verifyAuditFile } = await import("./operations/audit_operation.ts");
+      return await verifyAuditFile({ file: flags.auditFile ?? "", json: flags.json }, print);
+    }
     case "probe": {
       const { probe } = await import("./operations/probe_operation.ts");
       return await probe(flags.probeUrl ?? "");
@@ -77,14 +79,4 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
   warnings.forEach(warn);
   const { administer } = await import("./administer.ts");
   return await administer(flags, config, { print, warn });
-}
-
-/** Says that an audit trail is whole. @throws {AppError} `conflict` naming the first line that is not as it was written */
-async function verifyAuditFile(file: string, print: (line: string) => void): Promise<void> {
-  const { verifyAudit } = await import("../audit/verify_audit.ts");
-  const result = await verifyAudit(file);
-  if (!result.ok) {
-    throw new AppError("conflict", `Cannot vouch for ${file}: line ${result.line}: ${result.reason}`);
-  }
-  print(`${file} is whole: ${result.lines} lines`);
 }

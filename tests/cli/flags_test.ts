@@ -256,7 +256,7 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-list-tokens", "-token-expiry", "1d"], "-token-expiry needs -add-token"],
     [
       ["-json"],
-      "-json needs -add-token or -list-tokens or -remove-token or -add-user or -update-user or -enable-user or -disable-user or -delete-user or -list-users or -list-clients or -revoke-client or -ingest or -evaluate or -doctor or -check-role or -check-config",
+      "-json needs -add-token or -list-tokens or -remove-token or -add-user or -update-user or -enable-user or -disable-user or -delete-user or -list-users or -list-clients or -revoke-client or -ingest or -evaluate or -doctor or -check-role or -check-config or -verify-audit",
     ],
     [
       ["-add-token", "-token-expiry", "soon"],

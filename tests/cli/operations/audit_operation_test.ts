@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { createAuditTrail } from "../../../src/audit/audit_trail.ts";
+import { silentLogger } from "../../../src/core/logger.ts";
+import { runProgram } from "../../support/server_process.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
+
+async function trailOfThree(folder: string): Promise<string> {
+  const file = `${folder}/audit.jsonl`;
+  await using trail = await createAuditTrail({ file, now: () => 0, logger: silentLogger });
+  for (const rows of [1, 2, 3]) trail.record({ event: "tool_call", outcome: "ok", rows });
+  return file;
+}
+
+/** What `-verify-audit` answers as text and as JSON; both must exit with the same code. */
+async function verify(file: string) {
+  const [text, json] = await Promise.all([
+    runProgram(["-verify-audit", file]),
+    runProgram(["-verify-audit", file, "-json"]),
+  ]);
+  assert.equal(text.code, json.code);
+  assert.equal(json.stderr, "");
+  return { code: text.code, text: text.stdout + text.stderr, json: JSON.parse(json.stdout) };
+}
+
+Deno.test("-verify-audit calls a trail whole only where its head says where it ends", async () => {
+  await using folder = await temporaryFolder();
+  const file = await trailOfThree(folder.path);
+  assert.deepEqual(await verify(file), {
+    code: 0,
+    text: `${file} is whole: 3 lines\n`,
+    json: { result: "whole", lines: 3 },
+  });
+  const lines = (await Deno.readTextFile(file)).split("\n").slice(0, 2);
+  await Deno.writeTextFile(file, `${lines.join("\n")}\n`);
+  const missing = "lines are missing at the end (1)";
+  assert.deepEqual((await verify(file)).json, { result: "broken", line: 3, reason: missing });
+  await Deno.remove(`${file}.head`);
+  assert.deepEqual(await verify(file), {
+    code: 3,
+    text:
+      `${file}: 2 lines, each of which follows from the one before; without ${file}.head nobody can tell ` +
+      "whether lines are missing at the end\n",
+    json: { result: "end_unknown", lines: 2 },
+  });
+});
+
+Deno.test("-verify-audit names the first line that was changed, and exits with 1", async () => {
+  await using folder = await temporaryFolder();
+  const file = await trailOfThree(folder.path);
+  await Deno.writeTextFile(file, (await Deno.readTextFile(file)).replace('"rows":2', '"rows":9'));
+  const { code, text, json } = await verify(file);
+  assert.equal(code, 1);
+  assert.match(text, /: Cannot vouch for .*: line 2: it was changed\n$/);
+  assert.deepEqual(json, { result: "broken", line: 2, reason: "it was changed" });
+});
