@@ -17,6 +17,7 @@ import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
 import { rerankDocuments } from "./rerank_documents.ts";
+import type { Principal } from "../core/principal.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
@@ -28,6 +29,8 @@ export interface Pipeline extends AccessObject {
   readonly description: string;
   /** Whether clients may see the documents of an answer: `allow_include_sources` of the configuration. */
   readonly allowsSources: boolean;
+  /** A key that two callers share only if they may read the same rows. */
+  readonly rightsKey: (principal: Principal) => string;
   /**
    * @throws {AppError} `invalid` for a question that is too long, and for a filter that does not fit the tables, naming
    * the field
@@ -104,7 +107,7 @@ export interface PipelineOptions {
   readonly availableToUsers: readonly string[];
   /** The retriever over the tables as they are now. */
   readonly retriever: (signal: AbortSignal) => Promise<Retriever>;
-  readonly database: Pick<Database, "ping">;
+  readonly database: Pick<Database, "ping" | "rightsKey">;
   /** Whether callers might read rows of others, so that it does not serve; never where absent. */
   readonly isUnproven?: () => boolean;
   readonly embedding: EmbeddingProvider;
@@ -264,6 +267,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const { documents } = await options.retriever(caller.signal);
       return await documents.read(key, caller);
     },
+    rightsKey: options.database.rightsKey,
     check: async (signal) => void await options.retriever(signal),
     ping: (signal) => options.database.ping(signal),
     async health() {

@@ -53,7 +53,7 @@ const pipelineSettings = {
     },
   },
   completion,
-  database: { ping: () => Promise.resolve() },
+  database: { ping: () => Promise.resolve(), rightsKey: () => "" },
   topN: 10,
   tokenBudget: 1_000,
   allowsSources: true,

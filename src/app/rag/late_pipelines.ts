@@ -1,5 +1,7 @@
 import type { Config } from "../../config/mod.ts";
-import type { Pipelines } from "../../tool_server/tools/documents/pipeline_directory.ts";
+import { callerRights } from "../../postgres/read/caller_settings.ts";
+import type { PipelineEntry, Pipelines } from "../../tool_server/tools/documents/pipeline_directory.ts";
+import { rowSecurityOf } from "../open_databases.ts";
 import type { ApplyConfig } from "../config_reload.ts";
 import type { ServedPipelines, ServePipelinesOptions } from "./serve_pipelines.ts";
 
@@ -53,14 +55,14 @@ export function createLatePipelines(options: ServePipelinesOptions): LatePipelin
   };
 }
 
-function entryOf(
-  { name, description, available_to_users, allow_include_sources }: Config["pipelines"][number],
-) {
+function entryOf(pipeline: Config["pipelines"][number]): PipelineEntry {
+  const { name, description, available_to_users, allow_include_sources } = pipeline;
   return {
-    kind: "pipeline" as const,
+    kind: "pipeline",
     name,
     description,
     available_to_users,
     allowsSources: allow_include_sources,
+    rightsKey: (principal) => callerRights({ name, ...rowSecurityOf(pipeline) }, principal),
   };
 }

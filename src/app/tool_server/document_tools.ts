@@ -1,3 +1,4 @@
+import type { Principal } from "../../core/principal.ts";
 import type { JsonObject } from "../../tool_server/content.ts";
 import { documentResources } from "../../tool_server/resources/document_resources.ts";
 import type { ResourceSource } from "../../tool_server/resources/resource.ts";
@@ -24,12 +25,19 @@ export interface DocumentsOptions {
   readonly embedding?: Embedding | undefined;
 }
 
+export interface DocumentTools {
+  readonly tools: readonly Tool[];
+  readonly resources: readonly ResourceSource[];
+  /** As that of the pipelines' directory; absent where there are none. */
+  readonly rightsOf?: (principal: Principal) => string;
+}
+
 /** The tools over documents and vectors, and the resources that they lead to. */
 export function documentTools(
   { pipelines, knowledgebase, embedding }: DocumentsOptions,
   databases: DatabaseDirectory,
   view: JsonObject | undefined,
-): { readonly tools: readonly Tool[]; readonly resources: readonly ResourceSource[] } {
+): DocumentTools {
   const ofVectors = embedding === undefined ? [] : [
     similaritySearch({ directory: databases, embedding }),
     generateEmbedding(embedding),
@@ -45,5 +53,6 @@ export function documentTools(
       ...ofVectors,
     ],
     resources: [documentResources(directory)],
+    rightsOf: directory.rightsOf,
   };
 }

@@ -127,7 +127,6 @@ export async function createToolServer(options: ToolServerOptions) {
     replaceTools: (tools) => registry.replaceCustom(tools),
   });
   const inFlight = createInFlight();
-  const tasks = createTasks({ rightsOf: directory.rightsOf });
   const { knowledge } = definitions;
   const answerer = words && (await import("./answer_questions.ts"))
     .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, quotas, logger);
@@ -136,6 +135,10 @@ export async function createToolServer(options: ToolServerOptions) {
   const care = isCareOffered ? (await import("./care_tools.ts")).careTools({ directory, guard }) : [];
   const documents = options.documents &&
     (await import("./document_tools.ts")).documentTools(options.documents, directory, view);
+  const tasks = createTasks({
+    rightsOf: (principal) =>
+      JSON.stringify([directory.rightsOf(principal), documents?.rightsOf?.(principal)]),
+  });
   const resources = createResourceRegistry([
     ...builtin.sources,
     ...(options.offers("resources", "document") ? documents?.resources ?? [] : []),

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/app_error.ts";
 import { CallEnded } from "../../core/async/abort.ts";
 import { settlesWithin } from "../../core/async/deadline.ts";
-import { callerKey, type Principal, principalKey } from "../../core/principal.ts";
+import { accountOf, callerKey, type Principal, principalKey } from "../../core/principal.ts";
 import { sizeText } from "../../core/size_text.ts";
 import { errorResult, type ToolResult } from "../tools/tool.ts";
 
@@ -92,13 +92,16 @@ export function createTasks({
   const tasks = new Map<string, Task>();
   const settling = new Set<Promise<void>>();
 
-  // a token for less is somebody else's, though it is the same user's, and so is one for another tenant
+  // a token for less is somebody else's, though it is the same user's, and so is one for another tenant or in other groups
   function ownerKey(principal: Principal): string {
     const scopes = "scopes" in principal ? principal.scopes : undefined;
+    const groups = "groups" in principal ? principal.groups : undefined;
     return JSON.stringify([
       principalKey(principal),
       callerKey(principal),
       scopes?.toSorted(),
+      groups?.toSorted(),
+      accountOf(principal),
       rightsOf(principal),
     ]);
   }

@@ -12,7 +12,7 @@ import { planStatement } from "../../postgres/read/explain.ts";
 import { type Answer, type AnswerQuestion, type Question, runStatement } from "./answer.ts";
 import { withAnswer } from "./ask_user.ts";
 import { buildPrompt, createMarks, type Prompt, repairMessages } from "./build_prompt.ts";
-import { type History, type HistoryEntry, historyOwner } from "./history.ts";
+import { type History, historyDatabase, type HistoryEntry, historyOwner } from "./history.ts";
 import { type Knowledge, noKnowledge, promptKnowledge } from "./prompt_knowledge.ts";
 import { readModelReply } from "./read_model_reply.ts";
 import { excerptSchema } from "./schema/schema_excerpt.ts";
@@ -128,12 +128,13 @@ export function createAnswerByModel(options: AnswerByModelOptions): AnswerQuesti
     // the question back itself is in the history
     const question = { ...asked, text: withAnswer(asked.text, asked.userAnswer) };
     const owner = historyOwner(question.principal);
-    const { text, database: { name } } = question;
+    const { text } = question;
+    const database = historyDatabase(question.database, question.principal);
     const generation = history.generation(owner);
-    const answer = await converse(question, history.recent(owner, name));
+    const answer = await converse(question, history.recent(owner, database));
     if (answer.kind === "rows" || answer.kind === "question") {
       const reply = answer.kind === "rows" ? { kind: "statement", sql: answer.sql } as const : answer;
-      history.add(owner, { database: name, question: text, reply, at: now() }, generation);
+      history.add(owner, { database, question: text, reply, at: now() }, generation);
     }
     return answer;
   };

@@ -1,7 +1,10 @@
+import { sha256 } from "../../core/sha256.ts";
+import type { Database } from "../../postgres/database.ts";
 import { type Principal, principalKey } from "../../core/principal.ts";
 
 /** A request that was answered, and what the answer was made with. Rows are never part of it. */
 export interface HistoryEntry {
+  /** As `historyDatabase` names it. */
   readonly database: string;
   readonly question: string;
   readonly reply:
@@ -54,6 +57,18 @@ export function historyOwner(principal: Principal): string {
       return accountSince === undefined ? `user:${username}` : `user:${username}@${accountSince}`;
     }
   }
+}
+
+/**
+ * Under which name a history keeps what a caller asks about a database. With other rights there, such as a token for another
+ * tenant, the same caller builds on other requests: they hold values of what could be read with those.
+ */
+export function historyDatabase(
+  { name, rightsKey }: Pick<Database, "name" | "rightsKey">,
+  principal: Principal,
+): string {
+  const rights = rightsKey(principal);
+  return rights === "" ? name : `${name} as ${sha256(rights).slice(0, 32)}`;
 }
 
 /** A reply's statement or question back. */

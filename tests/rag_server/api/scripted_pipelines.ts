@@ -41,6 +41,7 @@ export function scriptedPipeline(
     description,
     allowsSources,
     asked,
+    rightsKey: () => "",
     usage: { embedding: ledger.counter("embedding"), completion: ledger.counter("completion") },
     check: () => Promise.resolve(),
     ping: () => Promise.resolve(),

@@ -137,6 +137,13 @@ Deno.test("a task is there for its owner alone", async () => {
   const inTenant = await begin(byTenant, ofTenant("a", 1));
   assert.ok(isThere(byTenant, ofTenant("a", 2), inTenant.id));
   assert.ok(!isThere(byTenant, ofTenant("b", 1), inTenant.id));
+  // a token of the same person's in other groups, or with the rights of an account
+  const analyst = { ...issuer, groups: ["analysts", "staff"] };
+  const inGroups = await begin(tasks, analyst);
+  assert.ok(isThere(tasks, { ...analyst, groups: ["staff", "analysts"] }, inGroups.id));
+  assert.ok(!isThere(tasks, { ...analyst, groups: ["staff"] }, inGroups.id));
+  assert.ok(!isThere(tasks, { ...analyst, account: "ann" }, inGroups.id));
+  assert.ok(!isThere(tasks, { ...analyst, issuer: "https://j" }, inGroups.id));
   // without authentication an address is all that tells callers apart
   const local = await begin(tasks, { kind: "local", address: "10.0.0.1" });
   assert.ok(isThere(tasks, { kind: "local", address: "10.0.0.1" }, local.id));

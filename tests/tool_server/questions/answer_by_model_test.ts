@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { type CompletionProvider, noUsage } from "../../../src/llm/provider.ts";
+import type { Principal } from "../../../src/core/principal.ts";
+import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { createCatalogCache } from "../../../src/postgres/catalog/catalog_cache.ts";
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import { createDatabase } from "../../../src/postgres/database.ts";
@@ -10,7 +12,7 @@ import {
   type AnswerByModelOptions,
   createAnswerByModel,
 } from "../../../src/tool_server/questions/answer_by_model.ts";
-import { createMemoryHistory } from "../../../src/tool_server/questions/history.ts";
+import { createMemoryHistory, historyOwner } from "../../../src/tool_server/questions/history.ts";
 import { createSchemaIndex } from "../../../src/tool_server/questions/schema/schema_index.ts";
 import { assertError } from "../../llm/exchange_fixture.ts";
 import {
@@ -37,20 +39,23 @@ const forever = () => Promise.withResolvers<void>().promise;
 
 const cities = "SELECT city FROM customers ORDER BY id";
 
-type Ask = (question: string) => Promise<Answer>;
+type Ask = (question: string, principal?: Principal) => Promise<Answer>;
 
-async function createAsker(database: TestDatabase) {
+async function createAsker(database: TestDatabase, settings: Partial<DatabaseOptions> = {}) {
   const guard = await createStatementGuard();
   await using opening = new AsyncDisposableStack();
   const pools = opening.use(createConnectionPools({ maxConnections: 4, logger: silentLogger }));
   const schemas = opening.use(
     createCatalogCache({ prepare: createSchemaIndex, now: Date.now, logger: silentLogger }),
   );
-  const options = databaseOptions(database.url, { allowedFunctions: ["raise_city", "cast_city"] });
+  const options = databaseOptions(database.url, {
+    allowedFunctions: ["raise_city", "cast_city"],
+    ...settings,
+  });
   const shop = createDatabase({ options, pools, guard, logger: silentLogger });
   const stack = opening.move();
   return {
-    /** Asks as one caller, with a history of its own. */
+    /** Asks with a history of its own. */
     with(completion: CompletionProvider, more: Partial<AnswerByModelOptions> = {}): Ask {
       const history = createMemoryHistory({ now: Date.now });
       const answer = createAnswerByModel({
@@ -62,11 +67,11 @@ async function createAsker(database: TestDatabase) {
         now: Date.now,
         ...more,
       });
-      return (question) =>
+      return (question, principal = { kind: "local" }) =>
         answer({
           text: question,
           database: shop,
-          principal: { kind: "local" },
+          principal,
           maxRows: 10,
           offset: 0,
           signal: new AbortController().signal,
@@ -225,6 +230,36 @@ testWithPostgres("a model's answers", async (t) => {
     assert.match(earlier[2] ?? "", /All of them/);
     assert.equal(earlier[3], `\`\`\`sql\n${cities}\n\`\`\``);
   });
+
+  await t.step(
+    "who asks with another tenant's token builds on nothing that was asked with this one's",
+    async () => {
+      await using asker = await createAsker(database, {
+        sessionSettings: { "app.tenant": "{claim:tenant}" },
+      });
+      const model = scriptedProvider("m", ...Array<Script>(4).fill(block(cities)));
+      const history = createMemoryHistory({ now: Date.now });
+      const ask = asker.with(model, { history });
+      const ann = (tenant: string, exp = 1, issuer = "https://login.example"): Principal => ({
+        kind: "issuer",
+        issuer,
+        subject: "ann",
+        groups: [],
+        claims: { tenant, exp },
+      });
+      const earlier = () => model.requests.at(-1)?.messages.slice(0, -1) ?? [];
+      await ask("Which cities has Acme?", ann("a"));
+      await ask("And Bolt?", ann("b"));
+      assert.deepEqual(earlier(), []);
+      await ask("And since May?", ann("a", 2));
+      assert.match(JSON.stringify(earlier()), /Acme/);
+      assert.doesNotMatch(JSON.stringify(earlier()), /Bolt/);
+      await ask("Which?", ann("a", 1, "https://other.example"));
+      assert.deepEqual(earlier(), []);
+      // what is forgotten is forgotten for all tenants
+      assert.equal(history.forget(historyOwner(ann("b"))), 3);
+    },
+  );
 
   await t.step("what is asked while its caller forgets is not kept", async () => {
     const answering = Promise.withResolvers<void>();

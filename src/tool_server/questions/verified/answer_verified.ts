@@ -1,4 +1,4 @@
-import { type History, historyOwner } from "../history.ts";
+import { type History, historyDatabase, historyOwner } from "../history.ts";
 import { type Question, runStatement, type StatementAnswer, type VerifiedUse } from "../answer.ts";
 import type { Knowledge } from "../prompt_knowledge.ts";
 
@@ -24,15 +24,15 @@ export function createVerifiedAnswers({ knowledge, history, now }: VerifiedAnswe
      * @throws {AppError} `unavailable` where the database cannot be reached
      */
     async answer(question: Question): Promise<StatementAnswer | undefined> {
-      const { text, userAnswer, database: { name: database }, principal } = question;
+      const { text, userAnswer, database: { name }, principal } = question;
       // what a user added may be one condition more
       const match = userAnswer === undefined
-        ? knowledge()?.questions.match(text, database, principal)
+        ? knowledge()?.questions.match(text, name, principal)
         : undefined;
       if (match === undefined) return undefined;
-      const { question: { name, sql, arguments: its }, values } = match;
+      const { question: { name: verifiedAs, sql, arguments: its }, values } = match;
       const verified: VerifiedUse = {
-        question: name,
+        question: verifiedAs,
         arguments: Object.fromEntries(its.map((argument, at) => [argument.name, values[at] ?? ""])),
       };
       const owner = historyOwner(principal);
@@ -42,6 +42,7 @@ export function createVerifiedAnswers({ knowledge, history, now }: VerifiedAnswe
       // a further page is no further request
       if (answer.kind === "rows" && generation !== undefined && question.offset === 0) {
         const reply = { kind: "statement", sql: withValues(sql, values) } as const;
+        const database = historyDatabase(question.database, principal);
         history?.add(owner, { database, question: text, reply, at: now() }, generation);
       }
       return { ...answer, verified };

@@ -12,6 +12,8 @@ export interface PipelineEntry extends AccessObject {
   readonly description: string;
   /** Whether callers may see its documents. */
   readonly allowsSources: boolean;
+  /** As that of `Database`: a key that two callers share only if they may read the same rows. */
+  readonly rightsKey: (principal: Principal) => string;
 }
 
 /** The pipelines that the process answers from, of one configuration after the other. */
@@ -94,7 +96,13 @@ export function createPipelineDirectory({ list, open, timeoutMs }: Pipelines) {
     }
   }
 
-  return { granted, showing, resolve, use };
+  /** The same for principals with one key only where they may read the same documents. */
+  function rightsOf(principal: Principal): string {
+    const keys = granted(principal).map(({ name, rightsKey }) => [name, rightsKey(principal)]);
+    return JSON.stringify(keys.filter(([, key]) => key !== ""));
+  }
+
+  return { granted, showing, resolve, use, rightsOf };
 }
 
 /** Those of our own making, which hold nothing of a database's. */

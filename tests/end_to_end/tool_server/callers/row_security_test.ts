@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { assertHas } from "../../../support/assert_has.ts";
 import { createConfigFolder, databaseEntry } from "../../../support/configured_server.ts";
 import { createTestDatabase, runSql, testDatabaseUrl, testWithPostgres } from "../../../support/database.ts";
 import { startServer } from "../../../support/server_process.ts";
+import { connectTaskClient } from "../../../support/task_client.ts";
 import { startTokenIssuer, testAudience } from "../../../support/token_issuer.ts";
 import { createToolClient } from "../../../support/tool_client.ts";
+import { waitUntil } from "../../../support/wait_until.ts";
 
 const tables = (reader: string, roles: readonly string[]) => `
 CREATE TABLE notes (tenant text, text text);
@@ -80,3 +84,39 @@ databases:
     }
   },
 );
+
+testWithPostgres("a task of one tenant's is not there for the same person in another", async () => {
+  await using database = await createTestDatabase();
+  await using issuer = await startTokenIssuer();
+  const settings = 'session_settings: { app.tenant: "{claim:tenant}" }';
+  await using folder = await createConfigFolder(`
+http: { auth: { identity_provider: { issuer: "${issuer.issuer}", audience: "${testAudience}", groups_claim: groups } } }
+databases:
+  - ${databaseEntry("main", database.name, settings)}
+`);
+  await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+  await waitUntil("the keys were read", () => server.stderr().includes("Read the keys of the issuer"));
+  const as = async (claims: Record<string, unknown>) =>
+    await connectTaskClient(
+      new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/v1`), {
+        requestInit: { headers: { authorization: `Bearer ${await issuer.token({ claims })}` } },
+      }),
+    );
+  await using inA = await as({ tenant: "a", groups: ["staff"] });
+  const query = "SELECT current_setting('app.tenant') AS tenant FROM pg_sleep(12)";
+  const { taskId } = await inA.begin("query_database", { query });
+  const others = [
+    { tenant: "b", groups: ["staff"] },
+    { tenant: "a", groups: [] },
+    { tenant: "a", groups: ["staff"], sub: "another" },
+    { groups: ["staff"] },
+  ];
+  for (const claims of others) {
+    await using other = await as(claims);
+    await assert.rejects(other.get(taskId), /Cannot find the task/, JSON.stringify(claims));
+    await assert.rejects(other.cancel(taskId), /Cannot find the task/, JSON.stringify(claims));
+  }
+  // the next token of the same rights
+  await using renewed = await as({ tenant: "a", groups: ["staff"] });
+  assertHas(await renewed.ended(taskId), { result: { structuredContent: { rows: [["a"]] } } });
+});
