@@ -1,0 +1,92 @@
+import type { AuditTrail } from "../audit/audit_trail.ts";
+import { type AuthConfig, type Config, offers } from "../config/mod.ts";
+import type { FileWatch } from "../core/files/watch_files.ts";
+import type { Logger } from "../core/logger.ts";
+import type { ServedBy, ServerMetrics } from "../core/metrics/server_metrics.ts";
+import type { Quotas } from "../core/quotas/quotas.ts";
+import type { Tracer } from "../core/tracing.ts";
+import type { AccessLog } from "../http/access_log.ts";
+import type { Authentication } from "../identity/authentication.ts";
+import type { ServerInfo } from "../tool_server/mcp/methods.ts";
+import type { ApplyConfig, ConfigSource } from "./config_reload.ts";
+import type { OpenDatabases } from "./open_databases.ts";
+import type { Identities, Identity } from "./open_identity.ts";
+import type { IncidentLog } from "./telemetry/incident_log.ts";
+
+export interface RunOptions {
+  readonly config: Config;
+  /** What the configuration holds that has no effect, for the log. */
+  readonly warnings: readonly string[];
+  /** Run the RAG server; alone, unless the tool server is enabled over HTTP. */
+  readonly rag: boolean;
+  /** Serve the demo's database in place of those that are configured. */
+  readonly demo: boolean;
+  readonly serverInfo: ServerInfo;
+  /** Takes the lines that tell a person how to start; never called where standard output carries JSON-RPC. */
+  readonly print: (line: string) => void;
+  /** Absent where the configuration has no file. */
+  readonly reload?: ConfigSource;
+}
+
+/** What both servers use. */
+export interface Running extends RunOptions {
+  readonly databases: OpenDatabases;
+  readonly files: FileWatch;
+  /** From now on, `prepare` gets the configuration whenever it changes. */
+  readonly onConfig: (prepare: ApplyConfig) => void;
+  readonly metrics: ServerMetrics;
+  readonly quotas: Quotas;
+  /** Absent where the configuration does not ask for it. */
+  readonly access: AccessLog | undefined;
+  /** Absent where the configuration names no collector. */
+  readonly tracer: Tracer | undefined;
+  readonly audit: AuditTrail | undefined;
+  readonly incidents: IncidentLog;
+  /** Absent where no server asks who is calling. */
+  readonly identities: Identities | undefined;
+  readonly logger: Logger;
+}
+
+/** What tells a server's callers apart; undefined where it asks nobody. The demo has no accounts. */
+export async function openIdentity(
+  { identities, demo }: Running,
+  auth: AuthConfig,
+  resource?: string,
+): Promise<Identity | undefined> {
+  return auth.enabled && !demo ? await identities?.open(auth, resource) : undefined;
+}
+
+export function authenticationBy(
+  { authenticator, login, endSession }: Identity,
+  running: Running,
+  server: ServedBy,
+): Authentication {
+  const { builtins, ...config } = running.config;
+  const { auth } = server === "tool_server" ? config.http : config.server;
+  return {
+    authenticator,
+    requiredScopes: auth.identity_provider?.required_scopes ?? [],
+    // one switch each for both servers: sessions of one may be good for the other
+    ...(login !== undefined && offers(builtins, "tools", "authenticate_user") ? { login } : {}),
+    ...(offers(builtins, "tools", "logout") ? { endSession } : {}),
+    onRefusal: refusalCounter(running, server),
+  };
+}
+
+/** What is told of requests that were refused for their token. */
+export function refusalCounter({ incidents, metrics }: Running, server: ServedBy): (address: string) => void {
+  const refused = metrics.refusals.of(server, "unauthorized");
+  return (address) => {
+    refused.add();
+    incidents.refused(address);
+  };
+}
+
+/** The handbook's pipeline in place of the configured ones. */
+export async function demoPipelines(config: Config, { list: [shop] }: OpenDatabases) {
+  const { demoPipeline } = await import("../demo/demo_handbook.ts");
+  return {
+    config: { ...config, pipelines: [demoPipeline] },
+    ...(shop && { databaseOptions: () => ({ ...shop.options, name: demoPipeline.name }) }),
+  };
+}

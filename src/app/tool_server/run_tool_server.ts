@@ -1,0 +1,241 @@
+import { type Config, offers, writtenSetting } from "../../config/mod.ts";
+import type { SettingPath } from "../../core/document/value_tree.ts";
+import type { Authenticator } from "../../identity/authenticator.ts";
+import type { Database } from "../../postgres/database.ts";
+import { resourceOf } from "../built_in_issuer.ts";
+import type { ApplyConfig } from "../config_reload.ts";
+import { changedDatabases, type OpenDatabase, waitBoundsOf } from "../open_databases.ts";
+import type { Identity } from "../open_identity.ts";
+import { untilStopped } from "../process_signals.ts";
+import type { LatePipelines } from "../rag/late_pipelines.ts";
+import type { RunningRagServer } from "../rag/rag_server.ts";
+import { authenticationBy, demoPipelines, openIdentity, refusalCounter, type Running } from "../running.ts";
+import { logStartupWarnings, type WarnedDatabase } from "../startup_warnings.ts";
+import { tellServiceManager } from "../tell_service_manager.ts";
+import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
+
+/** Runs the tool server, over HTTP where that is enabled and over stdio otherwise. */
+export async function runToolServer(
+  running: Running,
+  ragServer: RunningRagServer | undefined,
+): Promise<void> {
+  const { config, demo, databases, files, metrics, quotas, tracer, audit, incidents, logger } = running;
+  const identity = config.http.enabled
+    ? await openIdentity(running, config.http.auth, resourceOf(config, "tool_server"))
+    : undefined;
+  await using completion = demo || !config.llm.enabled
+    ? undefined
+    : await (await import("./open_completion.ts")).openCompletion({
+      config,
+      files,
+      metrics,
+      logger,
+    });
+  using history = openHistory(config, logger);
+  await using late = ragServer === undefined ? await openLatePipelines(running) : undefined;
+  const pipelines = ragServer === undefined ? late?.pipelines : servedBy(ragServer);
+  await using embedding = config.embedding === undefined
+    ? undefined
+    : (await import("./open_embedding.ts")).openEmbedding({
+      config,
+      files,
+      metrics,
+      quotas,
+      logger,
+    });
+  const byRules = demo || (config.llm.enabled && config.llm.provider === "local");
+  await using toolServer = await createToolServer({
+    databases: databases.list,
+    maxConnections: config.max_connections,
+    waitBounds: waitBoundsOf(config),
+    words: byRules || completion !== undefined ? { llm: config.llm, history, ...completion } : undefined,
+    documents: pipelines === undefined && embedding === undefined ? undefined : {
+      pipelines: pipelines && { ...pipelines, timeoutMs: config.server.request_timeout },
+      knowledgebase: config.knowledgebase?.enabled === false ? undefined : config.knowledgebase?.pipeline,
+      embedding,
+    },
+    offers: (part, name) => offers(config.builtins, part, name),
+    hasDefinitions: config.custom_definitions_path !== undefined,
+    listsCustom: config.builtins.list === "all",
+    scopesByTool: scopesByTool(config.http.auth),
+    endSession: (id) => identity?.endSession(id),
+    audit,
+    onCall: incidents.called,
+    serverInfo: running.serverInfo,
+    metrics,
+    quotas,
+    tracer,
+    logger,
+  });
+  identity?.onEnded(toolServer.endPrincipal);
+  if (databases.list.length === 0) {
+    logger.warn("The configuration has no databases: tools have nothing to read");
+  }
+  await using definitions = await openDefinitions(running, toolServer);
+  const warned = logStartupWarnings(warnedDatabases(config, databases.list, toolServer.databases), logger);
+  let served = databases.list;
+  running.onConfig((next) => {
+    const list = changedDatabases(next, served, logger);
+    return Promise.resolve(() => {
+      served = list;
+      const replaced = toolServer.replaceDatabases(list);
+      void logStartupWarnings(warnedDatabases(next, list, replaced), logger);
+      void definitions?.databasesChanged();
+    });
+  });
+  let hasLimits = quotas.isOn;
+  running.onConfig(() =>
+    Promise.resolve(() => {
+      if (quotas.isOn === hasLimits) return;
+      hasLimits = quotas.isOn;
+      // the tool that tells of them comes or goes
+      toolServer.changes.publish({ kind: "tools" });
+    })
+  );
+  if (late !== undefined) running.onConfig(late.prepare);
+  if (pipelines !== undefined) running.onConfig(tellOfPipelines(config, toolServer));
+  const serving = { ...running, toolServer, identity };
+  if (!config.http.enabled) await runStdio(serving);
+  else if (demo) await runDemo(serving);
+  else await runHttp(serving);
+  await warned;
+}
+
+/** Of the databases in the list, those that are open. */
+function warnedDatabases(
+  config: Config,
+  list: readonly OpenDatabase[],
+  open: readonly Database[],
+): readonly WarnedDatabase[] {
+  return list.flatMap(({ options }) => {
+    const database = open.find(({ name }) => name === options.name);
+    const settingAt = (path: SettingPath) => writtenSetting(config, "databases", options.name, path);
+    return database === undefined ? [] : [{ database, options, settingAt }];
+  });
+}
+
+/** The pipelines of a tool server that stands alone. */
+async function openLatePipelines(running: Running): Promise<LatePipelines | undefined> {
+  const { config, demo, databases, files, metrics, quotas, logger } = running;
+  if (!demo && config.pipelines.length === 0) {
+    running.onConfig(({ pipelines }) => {
+      if (pipelines.length > 0) logger.warn("Restart the server to offer tools for the first pipelines");
+      return Promise.resolve(undefined);
+    });
+    return undefined;
+  }
+  const { createLatePipelines } = await import("../rag/late_pipelines.ts");
+  const settings = demo ? await demoPipelines(config, databases) : { config };
+  return createLatePipelines({ ...settings, files, metrics, quotas, logger });
+}
+
+/** Which tools and documents there are for a caller follows from the pipelines. */
+function tellOfPipelines({ pipelines: first }: Config, { changes }: ToolServer): ApplyConfig {
+  let told = JSON.stringify(first);
+  return ({ pipelines }) =>
+    Promise.resolve(() => {
+      const now = JSON.stringify(pipelines);
+      if (now === told) return;
+      told = now;
+      changes.publish({ kind: "tools" });
+      changes.publish({ kind: "resources" });
+    });
+}
+
+/** Those that the RAG server of the process has opened. */
+function servedBy({ pipelines }: RunningRagServer) {
+  return { list: pipelines.list, open: () => Promise.resolve(pipelines) };
+}
+
+/** Offers what the configuration's definitions file defines; undefined where it names none. */
+async function openDefinitions({ config, files, logger }: Running, toolServer: ToolServer) {
+  const { custom_definitions_path: path } = config;
+  if (path === undefined) return undefined;
+  const { watchDefinitions } = await import("./definitions_file.ts");
+  return await watchDefinitions({
+    path,
+    config,
+    files,
+    guard: toolServer.guard,
+    databases: () => toolServer.entries.map(({ name }) => name),
+    offer: toolServer.offerDefinitions,
+    logger,
+  });
+}
+
+/** With those of every request: a refusal names all that a call needs, so that nobody is asked for them one by one. */
+function scopesByTool({ identity_provider: provider }: Config["http"]["auth"]): Record<string, string[]> {
+  const { required_scopes: always = [], scopes_by_tool: more = {} } = provider ?? {};
+  return Object.fromEntries(
+    Object.entries(more).map(([tool, scopes]) => [tool, [...new Set([...always, ...scopes])]]),
+  );
+}
+
+interface Serving extends Running {
+  readonly toolServer: ToolServer;
+  readonly identity: Identity | undefined;
+}
+
+async function runHttp(serving: Serving): Promise<void> {
+  const { config: { http }, identity, toolServer, files, metrics, access, tracer, logger } = serving;
+  const { serveHttp } = await import("../serve_http.ts");
+  // before it listens: without a listener, a signal that comes right then ends the process at once
+  const stopped = untilStopped();
+  await using server = await serveHttp({
+    http,
+    toolServer,
+    files,
+    authorizationServer: identity?.oauth?.server,
+    resource: resourceOf(serving.config, "tool_server"),
+    authentication: identity && authenticationBy(identity, serving, "tool_server"),
+    metrics,
+    access,
+    tracer,
+    logger,
+  });
+  serving.onConfig((next) => Promise.resolve(() => server.reload(next.http)));
+  // the RAG server answers before this one is started
+  void tellServiceManager(serving.config.notify_socket, logger);
+  await stopped;
+}
+
+async function runDemo(serving: Serving): Promise<void> {
+  const { config, toolServer, print, files, metrics, access, tracer, logger } = serving;
+  const { address, auth } = config.http;
+  const { serveHttp } = await import("../serve_http.ts");
+  const { demoGreeting } = await import("../../demo/demo_greeting.ts");
+  const { token, authenticator } = await authenticatorOfOneToken();
+  const stopped = untilStopped();
+  await using server = await serveHttp({
+    // for one person at one machine, and offered to others only where an address says so
+    http: { ...config.http, address: { ...address, host: address.host || "127.0.0.1" } },
+    toolServer,
+    files,
+    authentication: auth.enabled
+      ? { authenticator, onRefusal: refusalCounter(serving, "tool_server") }
+      : undefined,
+    metrics,
+    access,
+    tracer,
+    logger,
+  });
+  print(demoGreeting({ url: server.url, ...(auth.enabled ? { token } : {}) }));
+  void tellServiceManager(config.notify_socket, logger);
+  await stopped;
+}
+
+/** Lets in one new token, which is in no file. */
+async function authenticatorOfOneToken(): Promise<{ token: string; authenticator: Authenticator }> {
+  const { createAuthenticator } = await import("../../identity/authenticator.ts");
+  const { createTokenIndex } = await import("../../identity/tokens/token_directory.ts");
+  const { createToken } = await import("../../identity/tokens/token_file.ts");
+  const { token, record } = createToken({ id: "demo", expiry: "never", now: Date.now() });
+  return { token, authenticator: createAuthenticator({ tokens: createTokenIndex([record]), now: Date.now }) };
+}
+
+async function runStdio({ toolServer, logger }: Serving): Promise<void> {
+  const { serveStdio } = await import("../../tool_server/mcp/stdio.ts");
+  const stdio = serveStdio({ ...toolServer, logger });
+  await untilStopped(stdio.closed);
+  await stdio.close();
+}
