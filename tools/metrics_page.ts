@@ -56,7 +56,7 @@ ${table(ingestRows())}
 | \`state\` of connections | \`opening\`, \`idle\`, \`in_use\`, \`closing\`, \`stuck\` |
 | \`state\` of circuits | \`closed\`, \`open\`, \`half_open\` |
 | \`origin\` | \`caller\` (a statement that a caller or a model wrote), \`own\` (one of Postern's) |
-| \`reason\` | \`unauthorized\`, \`host\`, \`origin\` |
+| \`reason\` | \`unauthorized\`, \`identity\`, \`host\`, \`origin\` |
 | \`what\` | \`configuration\`, \`tokens\`, \`users\`, \`certificate\` |
 | \`kind\` of tokens | \`prompt\`, \`completion\`, \`cache_creation\`, \`cache_read\` |
 | \`kind\` of memory | \`used\`, \`total\`, \`external\` |

@@ -122,6 +122,7 @@ async function startRag(running: Running): Promise<RunningRagServer> {
   const { startRagServer } = await import("./rag/rag_server.ts");
   const resource = resourceOf(config, "rag_server");
   const identity = await openIdentity(running, config.server.auth, resource);
+  const identityRefused = running.metrics.refusals.of("rag_server", "identity");
   const server = await startRagServer({
     ...(demo ? await demoPipelines(config, databases) : { config }),
     ...(identity && {
@@ -133,6 +134,10 @@ async function startRag(running: Running): Promise<RunningRagServer> {
         onEnded: identity.onEnded,
       },
     }),
+    onIdentityRefused(reason, peer) {
+      identityRefused.add();
+      running.incidents.refused(peer, reason);
+    },
     audit,
     files,
     version: running.serverInfo.version,

@@ -23,7 +23,7 @@ import {
   createForwardedIdentity,
   type ForwardedIdentityOptions,
 } from "../../rag_server/api/forwarded_identity.ts";
-import { createRagRoutes, ragServerRoute } from "../../rag_server/api/rag_routes.ts";
+import { createRagRoutes, type RagRoutesOptions, ragServerRoute } from "../../rag_server/api/rag_routes.ts";
 import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
 import type { RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
@@ -50,6 +50,8 @@ export interface RagServerOptions {
     /** Tells of each token and session that ends. */
     onEnded(listener: (principal: Principal) => void): void;
   };
+  /** Told of each request whose headers do not tell who asks. */
+  readonly onIdentityRefused?: RagRoutesOptions["onIdentityRefused"];
   readonly audit?: AuditTrail | undefined;
   readonly files: FileWatch;
   readonly version: string;
@@ -130,6 +132,7 @@ async function serve(
   {
     config: { server, identity: claims },
     identity,
+    onIdentityRefused,
     audit,
     version,
     files,
@@ -183,6 +186,7 @@ async function serve(
       version,
       quotas,
       onHostRefused: metrics.refusals.of("rag_server", "host").add,
+      onIdentityRefused,
       onQueryEnded(report) {
         metrics.queryEnded(report.pipeline, report.result, report.elapsedMs);
         account?.(report);

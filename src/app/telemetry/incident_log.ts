@@ -3,6 +3,7 @@ import type { LogFields, Logger, LogLevel } from "../../core/logger.ts";
 import { accountOf, callerKey, principalKey } from "../../core/principal.ts";
 import type { LoginReport } from "../../identity/login.ts";
 import { addressGroup } from "../../identity/rate_limiter.ts";
+import type { IdentityRefusal } from "../../rag_server/api/rag_errors.ts";
 import type { CallReport } from "../../tool_server/tools/registry.ts";
 
 interface Incident {
@@ -14,7 +15,7 @@ interface Incident {
 
 /** Addresses, or kinds of error of statements, that get lines of their own within a minute. */
 const maxLogKeys = 50;
-/** Addresses that get records of their own in the audit trail within a minute. */
+/** Addresses that get records of their own in the audit trail within a minute, by the kind of refusal. */
 const maxAuditedAddresses = 1_000;
 
 export type IncidentLog = ReturnType<typeof createIncidentLog>;
@@ -27,7 +28,13 @@ export type IncidentLog = ReturnType<typeof createIncidentLog>;
  */
 export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
   const counts = { refusals: countForLog(), logins: countForLog(), calls: countForLog() };
-  const audited = audit && countForAudit(audit);
+  const audited = audit && {
+    unauthorized: countForAudit(audit, "unauthorized"),
+    required: countForAudit(audit, "no_identity"),
+    malformed: countForAudit(audit, "malformed_identity"),
+    untrusted: countForAudit(audit, "untrusted_peer"),
+    role: countForAudit(audit, "role_not_allowed"),
+  } satisfies Readonly<Record<Refusal, unknown>>;
 
   function addressed(
     count: EventCounts<Incident>,
@@ -41,10 +48,11 @@ export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
   }
 
   return {
-    /** A request was refused because of its token. */
-    refused(address: string): void {
-      addressed(counts.refusals, address, "info", "A request was refused: it has no valid token");
-      audited?.add(address);
+    /** A request was refused because it does not say who calls, or nobody may believe it. */
+    refused(address: string, refusal: Refusal = "unauthorized"): void {
+      const { level, why } = refusals[refusal];
+      addressed(counts.refusals, address, level, `A request was refused: ${why}`);
+      audited?.[refusal].add(address);
     },
 
     loggedIn({ result, address, username, reason }: LoginReport): void {
@@ -75,10 +83,21 @@ export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
 
     [Symbol.dispose](): void {
       for (const count of Object.values(counts)) count[Symbol.dispose]();
-      audited?.[Symbol.dispose]();
+      for (const count of Object.values(audited ?? {})) count[Symbol.dispose]();
     },
   };
 }
+
+/** Why a request was refused before it was read: for its token, or for the headers of a proxy that say who asks. */
+type Refusal = "unauthorized" | IdentityRefusal;
+
+const refusals: Readonly<Record<Refusal, { readonly level: LogLevel; readonly why: string }>> = {
+  unauthorized: { level: "info", why: "it has no valid token" },
+  required: { level: "info", why: "the proxy does not say who asks" },
+  malformed: { level: "warn", why: "what the proxy says of who asks cannot be read" },
+  untrusted: { level: "warn", why: "identity.trusted_proxies does not list where it came from" },
+  role: { level: "info", why: "the claims name a role that identity.allowed_roles does not list" },
+};
 
 const loginMessages: Readonly<Record<Exclude<LoginReport["result"], "success">, string>> = {
   failed: "A login failed",
@@ -118,13 +137,13 @@ function countForLog(): EventCounts<Incident> {
   });
 }
 
-function countForAudit(audit: AuditTrail): EventCounts<void> {
+function countForAudit(audit: AuditTrail, result: string): EventCounts<void> {
   return createEventCounts<void>({
     maxKeys: maxAuditedAddresses,
     others: "other addresses",
     report({ key, count, isRepeated }) {
       const detail = isRepeated ? { reason: `${count} more within a minute` } : {};
-      audit.record({ event: "refusal", outcome: "unauthorized", address: key, ...detail });
+      audit.record({ event: "refusal", outcome: result, address: key, ...detail });
     },
   });
 }

@@ -76,7 +76,8 @@ export function createServerMetrics() {
   });
   const refusals = createCounters({
     name: "postern_refusals_total",
-    help: "Requests that were refused before they were read: for their token, Host or Origin.",
+    help:
+      "Requests that were refused before they were read: for their token, the header that says who asks, Host or Origin.",
     labels: ["server", "reason"],
   });
   const quotaRefusals = createCounters({

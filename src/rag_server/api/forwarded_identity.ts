@@ -6,7 +6,7 @@ import type { Principal } from "../../core/principal.ts";
 import { redactText } from "../../core/redact.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { isRoleName } from "../../postgres/read/caller_settings.ts";
-import { identityErrors, type RagError } from "./rag_errors.ts";
+import type { IdentityRefusal } from "./rag_errors.ts";
 
 export interface ForwardedIdentityOptions {
   /** Holds claims as a JSON object. */
@@ -23,7 +23,7 @@ export interface ForwardedIdentityOptions {
 
 export type ForwardedIdentityResult =
   | { readonly kind: "caller"; readonly principal: Principal }
-  | { readonly kind: "refused"; readonly error: RagError };
+  | { readonly kind: "refused"; readonly reason: IdentityRefusal };
 
 /** Who asks, by a request's headers; `peer` is the other end of the connection. */
 export type ForwardedIdentity = (peer: string, headers: Headers) => ForwardedIdentityResult;
@@ -32,7 +32,7 @@ const maxHeaderBytes = 8 * 1024;
 
 /**
  * Reads callers' claims from the headers of trusted proxies, which have verified them. Nobody else's are read, and who has
- * none is refused. No claim stands in an error.
+ * none is refused.
  *
  * @throws AppError `invalid` naming an entry of `trustedProxies` that is no block
  */
@@ -84,8 +84,8 @@ function knownBy(name: unknown, claimsText: string): { readonly as: string; read
     : { as: "proxy-subject-sha256", subject: sha256(text) };
 }
 
-function refused(reason: keyof typeof identityErrors): ForwardedIdentityResult {
-  return { kind: "refused", error: identityErrors[reason] };
+function refused(reason: IdentityRefusal): ForwardedIdentityResult {
+  return { kind: "refused", reason };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

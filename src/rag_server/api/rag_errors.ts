@@ -178,6 +178,9 @@ export const identityErrors = {
   },
 } as const satisfies Readonly<Record<string, RagError>>;
 
+/** Why the headers of a request do not tell who asks. */
+export type IdentityRefusal = keyof typeof identityErrors;
+
 const bodyFaults = {
   not_utf8: "expected JSON in UTF-8",
   broken: "it did not arrive completely",

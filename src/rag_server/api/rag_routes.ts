@@ -24,6 +24,8 @@ import {
   errorReply,
   hostError,
   identityError,
+  identityErrors,
+  type IdentityRefusal,
   internalError,
   scopeError,
   unauthorizedError,
@@ -63,6 +65,8 @@ export interface RagRoutesOptions {
   readonly version: string;
   /** Told of each request that is refused for its Host. */
   readonly onHostRefused?: () => void;
+  /** Told of each request whose headers do not tell who asks; `peer` is the other end of the connection. */
+  readonly onIdentityRefused?: ((reason: IdentityRefusal, peer: string) => void) | undefined;
   /** What counts callers' use; absent: nothing does. */
   readonly quotas?: Pick<Quotas, "isOn" | "begin" | "usage"> | undefined;
   readonly onQueryEnded?: QueryEndpointOptions["onQueryEnded"];
@@ -195,7 +199,10 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
   if (forwardedIdentity !== undefined) {
     const identify: MiddlewareHandler<{ Bindings: RouteBindings }> = async ({ req, env }, next) => {
       const read = forwardedIdentity(env.peer, req.raw.headers);
-      if (read.kind === "refused") return errorReply(read.error);
+      if (read.kind === "refused") {
+        options.onIdentityRefused?.(read.reason, env.peer);
+        return errorReply(identityErrors[read.reason]);
+      }
       env.principal = read.principal;
       return await next();
     };

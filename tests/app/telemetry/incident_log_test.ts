@@ -98,3 +98,17 @@ Deno.test("a flood from many addresses takes a bounded number of records", () =>
   log[Symbol.dispose]();
   assert.ok(events.length < 1_100, String(events.length));
 });
+
+Deno.test("refusals of a proxy's headers are recorded by their kind, the peer with each", () => {
+  const { log, events } = audited();
+  for (const peer of ["192.0.2.1", "192.0.2.1", "192.0.2.2"]) log.refused(peer, "untrusted");
+  log.refused("192.0.2.1", "role");
+  log[Symbol.dispose]();
+  const untrusted = { event: "refusal", outcome: "untrusted_peer" };
+  assert.deepEqual(events, [
+    { ...untrusted, address: "192.0.2.1" },
+    { ...untrusted, address: "192.0.2.2" },
+    { event: "refusal", outcome: "role_not_allowed", address: "192.0.2.1" },
+    { ...untrusted, address: "192.0.2.1", reason: "1 more within a minute" },
+  ]);
+});

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { callerKey, principalKey } from "../../../src/core/principal.ts";
 import { sha256 } from "../../../src/core/sha256.ts";
 import { createForwardedIdentity } from "../../../src/rag_server/api/forwarded_identity.ts";
+import { identityErrors } from "../../../src/rag_server/api/rag_errors.ts";
 
 const options = {
   claimsHeader: "X-Forwarded-Claims",
@@ -21,7 +22,7 @@ function claims(text: string, headers: Record<string, string> = {}): Headers {
 
 function codeOf(headers: Headers, { peer = "10.1.2.3", by = read } = {}): string | undefined {
   const result = by(peer, headers);
-  return result.kind === "refused" ? result.error.code : undefined;
+  return result.kind === "refused" ? identityErrors[result.reason].code : undefined;
 }
 
 function callerOf(headers: Headers, by = read) {
