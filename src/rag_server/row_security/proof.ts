@@ -35,7 +35,7 @@ const maxAgeMs = 60_000;
 const maxRoles = 1_000;
 
 /** While the catalog cannot be read, the last proof counts for so long. */
-const longestUnreadMs = 300_000;
+const longestUnreadMs = 120_000;
 
 /** Proves of a pipeline whose callers read rows of their own that PostgreSQL's policies hold all of them. */
 export function createRowSecurityProof(
