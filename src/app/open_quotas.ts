@@ -1,8 +1,6 @@
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { limitNames, windowMs } from "../core/quotas/limit_kinds.ts";
-import type { LimitRules } from "../core/quotas/limits_of.ts";
 import { createQuotas, type Quotas } from "../core/quotas/quotas.ts";
 import { createUsageCounts } from "../core/quotas/usage_counts.ts";
 import type { UsageFile } from "../core/quotas/usage_file.ts";
@@ -39,9 +37,6 @@ export async function openQuotas(
   }
 
   if (quotas.isOn) await keep();
-  if (dataDir === undefined && haveDailyLimits(limits)) {
-    logger.warn("Limits by the day begin anew whenever the server starts: set data_dir to have them kept");
-  }
   return {
     ...quotas,
     get isOn() {
@@ -58,11 +53,4 @@ export async function openQuotas(
       quotas[Symbol.dispose]();
     },
   };
-}
-
-const daily = limitNames.filter((name) => name !== "calls_at_once" && windowMs[name] > 3_600_000);
-
-function haveDailyLimits({ default: ofEach, all, principals = {}, groups = {} }: LimitRules): boolean {
-  return [ofEach, all, ...Object.values(principals), ...Object.values(groups)]
-    .some((limits) => daily.some((name) => limits?.[name] !== undefined));
 }

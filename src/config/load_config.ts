@@ -6,6 +6,7 @@ import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
 import { clampSettings, takeDeprecatedSettings, takeLocalRerank } from "./deprecated_settings.ts";
 import { ruleFaults, type RunContext, sharedAccountFaults } from "./rule_faults.ts";
+import { ruleWarnings } from "./rule_warnings.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
 import { identityWarnings, unclearIdentityFaults } from "./schema/identity.ts";
 import { joinAddresses, useOwnNames } from "./schema/pgedge_aliases.ts";
@@ -106,6 +107,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       ...hintWarnings(hints.filter(({ path }) => !origins.has(path))),
       ...builtinWarnings(tree, document.place),
       ...identityWarnings(tree, document.place),
+      ...ruleWarnings(tree, document.place),
       ...passwordWarning(flags),
     ],
     path: file?.path,

@@ -1,4 +1,7 @@
 import { Buffer } from "node:buffer";
+import { didYouMean } from "../core/document/near_name.ts";
+import { heldSettings, settableSettings } from "../postgres/read/session_setting_kinds.ts";
+import { settingNamePattern } from "./schema/field_types.ts";
 import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 import { longestRoleBytes } from "../postgres/role_limits.ts";
 import { guardedSettings } from "../postgres/setting_kinds.ts";
@@ -22,8 +25,48 @@ export function checkRowSecurity(
     report([...path, "allowed_roles"], "has no effect without role_from_claim");
   }
   checkRoles(roles, [...path, "allowed_roles"], report);
-  if (isMap(session_settings)) checkTemplates(session_settings, [...path, "session_settings"], report);
+  if (!isMap(session_settings)) return;
+  checkSettingNames(Object.keys(session_settings), [...path, "session_settings"], report);
+  checkTemplates(session_settings, [...path, "session_settings"], report);
 }
+
+/**
+ * The faults of a database or a pipeline that asks for claims where nobody has any: it would refuse everyone. The tool
+ * server reads pipelines too, so for these the issuers of both servers count.
+ */
+export function checkClaims(
+  tree: ValueMap,
+  report: (path: SettingPath, message: string) => void,
+): void {
+  const { http, server, identity } = tree;
+  const issuers = [http, server].map((section) => valueAt(section, ["auth", "identity_provider"]));
+  const [ofTools] = issuers;
+  const sources = {
+    databases: { isGiven: ofTools !== undefined, ways: "http.auth.identity_provider" },
+    pipelines: {
+      isGiven: issuers.some((each) => each !== undefined) || valueAt(identity, ["enabled"]) === true,
+      ways: "http.auth.identity_provider, server.auth.identity_provider or identity",
+    },
+  };
+  for (const [part, { isGiven, ways }] of Object.entries(sources)) {
+    if (isGiven) continue;
+    for (const [index, entry] of listOf(tree[part]).entries()) {
+      for (const path of claimPaths(entry)) {
+        report([part, index, ...path], `asks for a claim, which nobody has: it needs ${ways}`);
+      }
+    }
+  }
+}
+
+function claimPaths(entry: unknown): SettingPath[] {
+  const settings = valueAt(entry, ["session_settings"]);
+  const asking = Object.entries(isMap(settings) ? settings : {})
+    .filter(([, template]) => claimPlaceholder.test(String(template)))
+    .map(([name]) => ["session_settings", name]);
+  return valueAt(entry, ["role_from_claim"]) === undefined ? asking : [["role_from_claim"], ...asking];
+}
+
+const claimPlaceholder = /(?<!\$)\{(?:claims|claim:[^{}]+)\}/;
 
 /** The faults of claims in a header, and of settings that would keep them from the policies. */
 export function checkIdentity(
@@ -48,6 +91,16 @@ export function checkIdentity(
     );
   }
   checkRoles(roles ?? [], ["identity", "allowed_roles"], report);
+  const [claimsHeader, subjectHeader] = ([
+    ["claims_header", "X-Forwarded-Claims"],
+    ["subject_header", "X-Forwarded-User"],
+  ] as const).map(([key, byDefault]) => String(valueAt(identity, [key]) ?? byDefault));
+  if (claimsHeader?.toLowerCase() === subjectHeader?.toLowerCase()) {
+    report(
+      ["identity", valueAt(identity, ["subject_header"]) === undefined ? "claims_header" : "subject_header"],
+      "expected different headers in claims_header and subject_header; subject_header: - asks for claims alone",
+    );
+  }
   const setting = String(valueAt(identity, ["claims_setting"]) ?? "request.jwt.claims").toLowerCase();
   for (const [index, pipeline] of listOf(pipelines).entries()) {
     const own = valueAt(pipeline, ["session_settings"]);
@@ -76,23 +129,52 @@ function checkRoles(
   }
 }
 
+/** A name that PostgreSQL does not take would make every statement fail, and some would make it run unbounded. */
+function checkSettingNames(
+  names: readonly string[],
+  path: SettingPath,
+  report: (path: SettingPath, message: string) => void,
+): void {
+  for (const [index, name] of names.entries()) {
+    const lower = name.toLowerCase();
+    const same = names.slice(0, index).find((other) => other.toLowerCase() === lower);
+    if (same !== undefined) report([...path, name], `is the same setting as ${same}`);
+    if (Object.hasOwn(heldSettings, lower)) {
+      report([...path, name], `cannot be set here: ${heldSettings[lower]}`);
+    } else if (!settableSettings.some((each) => each === lower) && !settingNamePattern.test(name)) {
+      report(
+        [...path, name],
+        "expected a setting of your own, of letters, digits, _ and $ with a dot between them, such as app.tenant, or one " +
+          `of PostgreSQL's for reading, such as search_path${didYouMean(name, settableSettings)}`,
+      );
+    }
+  }
+}
+
 function checkTemplates(
   settings: ValueMap,
   path: SettingPath,
   report: (path: SettingPath, message: string) => void,
 ): void {
   for (const [name, template] of Object.entries(settings)) {
-    if (name.toLowerCase() === "role" || name.toLowerCase() === "session_authorization") {
-      report([...path, name], "cannot be set here: use role_from_user or role_from_claim");
+    const text = typeof template === "string" ? template : "";
+    const [shells] = shellReference.exec(text) ?? [];
+    if (shells !== undefined) {
+      report([...path, name], `${shells}: write ${shells.slice(1)}, without $`);
+      continue;
     }
     if (Object.hasOwn(guardedSettings, name.toLowerCase())) {
       report([...path, name], "cannot be set here: the statement guard needs the value that Postern sets");
     }
     // what is no placeholder would reach the policies as it stands
-    const written = typeof template === "string" ? template.match(/\{claim[^{}]*\}?/g) ?? [] : [];
-    const wrong = written.find((each) => !/^\{(?:claims|claim:[^{}]+)\}$/.test(each));
+    const wrong = text.match(/\{claim[^{}]*\}?/g)?.find((each) =>
+      !/^\{(?:claims|claim:[^{}]+)\}$/.test(each)
+    );
     if (wrong !== undefined) {
       report([...path, name], `${wrong}: expected {claim:NAME}, {claims} or {username}`);
     }
   }
 }
+
+/** A placeholder as shells write it: it would be filled in, and the `$` stay before it. */
+export const shellReference = /\$\{(?:claims|claim:[^{}]*|username)\}/;

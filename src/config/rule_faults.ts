@@ -6,7 +6,7 @@ import { layered } from "./pipeline_settings.ts";
 import type { AuthConfig } from "./schema/auth.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { builtinTools } from "../tool_server/tools/tool_kinds.ts";
-import { checkIdentity, checkRowSecurity } from "./row_security_faults.ts";
+import { checkClaims, checkIdentity, checkRowSecurity } from "./row_security_faults.ts";
 import { checkSources } from "./source_faults.ts";
 import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 
@@ -60,6 +60,7 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   for (const part of ["databases", "pipelines"]) {
     for (const [index, entry] of listOf(tree[part]).entries()) checkRowSecurity(entry, [part, index], report);
   }
+  checkClaims(tree, report);
   checkIdentity(tree, report);
   for (const server of ["http", "server"]) checkMethods(tree, [server, "auth"], report);
   checkOauth(tree, context, report);

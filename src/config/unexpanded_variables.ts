@@ -2,6 +2,7 @@ import type { PlaceOf } from "../core/document/place.ts";
 import { libpqVariables } from "./environment_variables.ts";
 import { configSchema } from "./schema/config_schema.ts";
 import type { Fault } from "./fault.ts";
+import { shellReference } from "./row_security_faults.ts";
 import { ownField, schemaAt, sectionFields } from "./schema/schema_walk.ts";
 import { listSettings } from "./schema/settings_table.ts";
 import { formatPath, isMap, type SettingPath, type ValueMap } from "../core/document/value_tree.ts";
@@ -21,7 +22,7 @@ const reference = /\$\{[^{}]+\}/;
 
 /** One hint for each text of a file that holds `${…}`, which Compose and shells replace and this server does not. */
 export function variableHints(tree: ValueMap, place: PlaceOf): VariableHint[] {
-  return [...textsOf(tree, [])].filter(([, text]) => reference.test(text)).map(([path]) => {
+  return [...textsOf(tree, [])].filter(([path, text]) => isMeantForShell(path, text)).map(([path]) => {
     const { line, path: writtenPath = formatPath(path) } = place(path) ?? {};
     return {
       path: formatPath(path),
@@ -30,6 +31,11 @@ export function variableHints(tree: ValueMap, place: PlaceOf): VariableHint[] {
       message: `variables such as \${NAME} are not replaced here: ${instead(path)}`,
     };
   });
+}
+
+/** The placeholders of `session_settings` are filled in, and have a fault of their own where a `$` stands before them. */
+function isMeantForShell(path: SettingPath, text: string): boolean {
+  return reference.test(text) && !(path.at(-2) === "session_settings" && shellReference.test(text));
 }
 
 /** Hints as lines for the log. */

@@ -161,11 +161,14 @@ export const headerMap = () =>
 export const headerName = () =>
   checked("the name of an HTTP header", (value) => /^[\w!#$%&'*+.^`|~-]+$/.test(value));
 
-/** A setting of PostgreSQL's that is an operator's own. */
+/** The name of a setting of PostgreSQL's that is an operator's own. */
+export const settingNamePattern =
+  /^[A-Za-z_\x80-\u{10ffff}][\w$\x80-\u{10ffff}]*(\.[A-Za-z_\x80-\u{10ffff}][\w$\x80-\u{10ffff}]*)+$/u;
+
 export const settingName = () =>
   checked(
     "a setting's name with a dot in it, such as request.jwt.claims",
-    (value) => /^[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*)+$/.test(value),
+    (value) => settingNamePattern.test(value),
   );
 
 /** One, two or three names with dots between them; `*` stands for any text. */

@@ -144,6 +144,11 @@ testWithPgvector("claims of a trusted proxy decide what a caller reads", async (
   // pipelines without claims would show everyone all rows
   await rag.configure({ pipelines: config.pipelines });
   await waitUntil(
+    "the settings that ask for claims are refused",
+    () => /pipelines\[2\]\.session_settings\.app\.tenant: asks for a claim/.test(rag.process.stderr()),
+  );
+  await rag.configure({ pipelines: config.pipelines.slice(0, 2) });
+  await waitUntil(
     "the change is refused",
     () => rag.process.stderr().includes("Cannot change identity while the server runs: restart it"),
   );
