@@ -69,13 +69,15 @@ export interface OpenPage {
 
 /** Opens pages and sends their forms, as a browser without scripts does; it stops at an address of another server. */
 export function createFormBrowser(origin: string) {
-  const cookies = new Map<string, { value: string; path: string }>();
+  // by name and path: of two logins at once each has a cookie of its own (RFC 6265, section 5.3)
+  const cookies = new Map<string, { name: string; value: string; path: string }>();
 
   async function request(url: string, init: RequestInit = {}): Promise<OpenPage> {
     const { pathname, origin: target } = new URL(url);
     if (target !== origin) return { url, status: 0, headers: new Headers(), html: "" };
     const cookie = [...cookies].filter(([, { path }]) => pathname.startsWith(path))
-      .map(([name, { value }]) => `${name}=${value}`).join("; ");
+      .toSorted(([, one], [, other]) => other.path.length - one.path.length)
+      .map(([, { name, value }]) => `${name}=${value}`).join("; ");
     const response = await fetch(url, {
       ...init,
       redirect: "manual",
@@ -94,12 +96,11 @@ export function createFormBrowser(origin: string) {
     const path = attributes.find((each) => each.toLowerCase().startsWith("path="))?.slice(5) ?? "/";
     assert.match(line, /; httponly/i);
     assert.match(line, /; samesite=lax/i);
-    if (value === "") cookies.delete(name);
-    else cookies.set(name, { value, path });
+    if (value === "") cookies.delete(`${name} ${path}`);
+    else cookies.set(`${name} ${path}`, { name, value, path });
   }
 
   return {
-    cookies,
     open: (url: string) => request(url),
     /** Sends the form of a page with what its user filled in, and the hidden fields. */
     submit(

@@ -7,6 +7,7 @@ import type { AuthorizationServerOptions, Picture, Resource } from "./authorizat
 import { createClientDocuments } from "./client_metadata.ts";
 import { createDevicePages } from "./device_pages.ts";
 import { type Caller, createInteractionPages } from "./interaction_pages.ts";
+import { separateLogins } from "./login_cookie.ts";
 import { createPages, type Page } from "./pages.ts";
 import { providerConfiguration } from "./provider_configuration.ts";
 import { listenToProvider, type OauthEvent } from "./provider_events.ts";
@@ -238,7 +239,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         address,
         encrypted: base.protocol === "https:",
       };
-      return await clientAddress.run(address, () => callNode(callback, init));
+      const response = await clientAddress.run(address, () => callNode(callback, init));
+      return separateLogins(response, prefix + path);
     } finally {
       callers.delete(caller);
     }

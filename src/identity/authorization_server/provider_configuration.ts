@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { AuthorizationServerOptions, Resource } from "./authorization_server_options.ts";
+import { cookieNames } from "./login_cookie.ts";
 import type { KoaContext, OidcModule } from "./provider_types.ts";
 import { oauthScope } from "./request_parameters.ts";
 
@@ -51,7 +52,7 @@ export function providerConfiguration(
     claims: {},
     cookies: {
       keys: cookieSecrets,
-      names: { session: "postern_login", interaction: "postern_interaction", resume: "postern_resume" },
+      names: cookieNames,
       long: { ...cookies, path: `${prefix}/oauth` },
       short: cookies,
     },
