@@ -46,6 +46,14 @@ Deno.test("calls a minute: what is used up is refused until the minute ends, and
   assert.equal(quotas.usage(alice)[0]?.used, 1);
 });
 
+Deno.test("a call that another limit refuses after it has begun has cost one of the minute", async () => {
+  const { quotas } = setUp({ default: { calls_per_minute: 5, statements_per_minute: 0 } });
+  (await quotas.begin(alice, forever))();
+  assert.throws(() => quotas.beginStatement(alice), { code: "quota_exceeded" });
+  const used = quotas.usage(alice).map(({ limit, used }) => [limit, used]);
+  assert.deepEqual(Object.fromEntries(used), { calls_per_minute: 1, statements_per_minute: 0 });
+});
+
 Deno.test("all sessions of a user are one caller; another user is another", async () => {
   const { quotas } = setUp({ default: { calls_per_minute: 1 } });
   await quotas.begin(alice, forever);
