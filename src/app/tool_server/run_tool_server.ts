@@ -56,7 +56,7 @@ export async function runToolServer(
     },
     offers: (part, name) => offers(config.builtins, part, name),
     hasDefinitions: config.custom_definitions_path !== undefined,
-    listsCustom: config.builtins.list === "all",
+    listsDefined: config.builtins.list === "all",
     scopesByTool: scopesByTool(config.http.auth),
     endSession: (id) => identity?.endSession(id),
     audit,

@@ -68,7 +68,7 @@ export interface ToolServerOptions {
   /** Whether there is a definitions file, or may be. */
   readonly hasDefinitions: boolean;
   /** Whether lists show the tools of a definitions file too. */
-  readonly listsCustom: boolean;
+  readonly listsDefined: boolean;
   /** Scopes that calls of a tool need. */
   readonly scopesByTool: NonNullable<RegistryOptions["scopesByTool"]>;
   /** Ends the session that asks for it. */
@@ -124,7 +124,7 @@ export async function createToolServer(options: ToolServerOptions) {
     directory,
     changes,
     view,
-    replaceTools: (tools) => registry.replaceCustom(tools),
+    replaceTools: (tools) => registry.replaceDefined(tools),
   });
   const inFlight = createInFlight();
   const { knowledge } = definitions;
@@ -181,7 +181,7 @@ export async function createToolServer(options: ToolServerOptions) {
       ...(quotas === undefined ? [] : [usage({ quotas })]),
       logout({ endSession: options.endSession }),
     ].filter((tool) => options.offers("tools", tool.description.name)),
-    listsCustom: options.listsCustom,
+    listsDefined: options.listsDefined,
     scopesByTool: options.scopesByTool,
     quotas,
     onCall(report) {

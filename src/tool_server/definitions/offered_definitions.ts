@@ -4,14 +4,14 @@ import type { Prompt } from "../prompts/prompt.ts";
 import type { Knowledge } from "../questions/prompt_knowledge.ts";
 import type { DatabaseDirectory } from "../tools/databases/database_directory.ts";
 import type { ToolRegistry } from "../tools/registry.ts";
-import { createCustomResources } from "./custom_resources.ts";
+import { createDefinedResources } from "./defined_resources.ts";
 import type { ReadDefinitions } from "./read_definitions.ts";
 import { sqlTool } from "./sql_tool.ts";
 
 export interface OfferedDefinitionsOptions {
   readonly directory: DatabaseDirectory;
   readonly changes: Changes;
-  readonly replaceTools: ToolRegistry["replaceCustom"];
+  readonly replaceTools: ToolRegistry["replaceDefined"];
   /** Names the view that shows the rows of tools; absent where views are switched off. */
   readonly view?: JsonObject | undefined;
 }
@@ -20,7 +20,7 @@ export interface OfferedDefinitionsOptions {
 export function createOfferedDefinitions(
   { directory, changes, replaceTools, view }: OfferedDefinitionsOptions,
 ) {
-  const resources = createCustomResources({ directory });
+  const resources = createDefinedResources({ directory });
   let prompts: readonly Prompt[] = [];
   let knowledge: Knowledge | undefined;
 

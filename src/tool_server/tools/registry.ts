@@ -34,7 +34,7 @@ export interface ToolRegistry extends Registry {
   /** All that a principal may call, but for those that no model sees. */
   usableTools(principal: Principal): readonly ToolDescription[];
   /** Puts tools that a definitions file has in the place of those that it had; says whether any list is another now. */
-  replaceCustom(tools: readonly Tool[]): boolean;
+  replaceDefined(tools: readonly Tool[]): boolean;
 }
 
 /** A call that has ended, for whoever keeps account of them. */
@@ -51,7 +51,7 @@ export interface CallReport {
 export interface RegistryOptions {
   readonly tools: readonly Tool[];
   /** Whether lists show those of a definitions file too. */
-  readonly listsCustom?: boolean;
+  readonly listsDefined?: boolean;
   /** Scopes that a tool needs, by its name. */
   readonly scopesByTool?: Readonly<Record<string, readonly string[]>>;
   /** Counts calls; absent: nothing does. */
@@ -68,7 +68,7 @@ export interface RegistryOptions {
 export type CallEnd = "ok" | "error" | "invalid" | "forbidden" | CallError["kind"];
 
 export function createRegistry(options: RegistryOptions): ToolRegistry {
-  const { scopesByTool = {}, onEnded = () => {}, listsCustom = true, quotas } = options;
+  const { scopesByTool = {}, onEnded = () => {}, listsDefined = true, quotas } = options;
   const builtin = options.tools.map(offer);
   let offered = offerAll([]);
 
@@ -85,13 +85,13 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
   }
 
   function offerAll(tools: readonly Tool[]) {
-    const custom = tools.map(offer);
-    const all = [...builtin, ...custom];
+    const defined = tools.map(offer);
+    const all = [...builtin, ...defined];
     return {
-      custom,
+      defined,
       byName: new Map(all.map((each) => [each.name, each])),
       usable: all.filter(({ tool }) => !tool.hidden),
-      listed: createLists((listsCustom ? all : builtin).filter(({ tool }) => !tool.hidden)),
+      listed: createLists((listsDefined ? all : builtin).filter(({ tool }) => !tool.hidden)),
     };
   }
 
@@ -156,10 +156,10 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
       grantedTo(principal, offered.usable).filter((each) => isFor(each, principal))
         .map(({ tool }) => tool.description),
 
-    replaceCustom(tools) {
-      const before = offered.custom;
+    replaceDefined(tools) {
+      const before = offered.defined;
       offered = offerAll(tools);
-      return listsCustom && shownText(before) !== shownText(offered.custom);
+      return listsDefined && shownText(before) !== shownText(offered.defined);
     },
 
     mayBecomeTask: (name) => offered.byName.get(name)?.tool.mayBecomeTask === true,

@@ -8,7 +8,7 @@ import { createDatabaseDirectory } from "../../../src/tool_server/tools/database
 import { createRegistry } from "../../../src/tool_server/tools/registry.ts";
 
 async function setUp(
-  options: { readonly listsCustom?: boolean; readonly scopesByTool?: Readonly<Record<string, string[]>> } =
+  options: { readonly listsDefined?: boolean; readonly scopesByTool?: Readonly<Record<string, string[]>> } =
     {},
 ) {
   const guard = await createStatementGuard();
@@ -19,7 +19,7 @@ async function setUp(
   const offered = createOfferedDefinitions({
     directory: createDatabaseDirectory([]),
     changes,
-    replaceTools: registry.replaceCustom,
+    replaceTools: registry.replaceDefined,
   });
   return {
     registry,
@@ -65,7 +65,7 @@ Deno.test("all who see the same tools get one and the same list", async () => {
 });
 
 Deno.test("with builtins.list: search, no list changes with the file", async () => {
-  const { registry, offer } = await setUp({ listsCustom: false });
+  const { registry, offer } = await setUp({ listsDefined: false });
   assert.deepEqual(await offer(tool("")), []);
   assert.deepEqual(registry.listTools({ kind: "local" }), []);
   assert.deepEqual(registry.usableTools({ kind: "local" }).map(({ name }) => name), ["one"]);

@@ -9,7 +9,7 @@ import { statementErrorText } from "../tools/statement_error_text.ts";
 import { dataNotice } from "../tools/tool.ts";
 import type { ResourceDefinition } from "./resource_definitions.ts";
 
-interface CustomResource extends AccessObject {
+interface DefinedResource extends AccessObject {
   readonly definition: ResourceDefinition;
   readonly description: ResourceDescription;
   /** Of one that is the same for everybody. */
@@ -17,10 +17,10 @@ interface CustomResource extends AccessObject {
 }
 
 /** The resources of a definitions file, which `replace` puts in the place of those before. */
-export function createCustomResources({ directory }: { readonly directory: DatabaseDirectory }) {
-  let resources: readonly CustomResource[] = [];
+export function createDefinedResources({ directory }: { readonly directory: DatabaseDirectory }) {
+  let resources: readonly DefinedResource[] = [];
 
-  function ofPrincipal(principal: Principal): CustomResource[] {
+  function ofPrincipal(principal: Principal): DefinedResource[] {
     const databases = directory.list(principal).map(({ name }) => name);
     return grantedTo(principal, resources).filter(({ definition }) =>
       definition.type === "static" || definition.database === undefined ||
@@ -64,15 +64,15 @@ export function createCustomResources({ directory }: { readonly directory: Datab
     /** Says whether the list is another now. */
     replace(definitions: readonly ResourceDefinition[]): boolean {
       const before = resources;
-      resources = definitions.map(customResource);
-      const shown = (list: readonly CustomResource[]) =>
+      resources = definitions.map(definedResource);
+      const shown = (list: readonly DefinedResource[]) =>
         JSON.stringify(list.map(({ description, available_to_users }) => [description, available_to_users]));
       return shown(before) !== shown(resources);
     },
   };
 }
 
-function customResource(definition: ResourceDefinition): CustomResource {
+function definedResource(definition: ResourceDefinition): DefinedResource {
   const { uri, name, title, description } = definition;
   const mimeType = mimeTypeOf(definition);
   return {
