@@ -17,7 +17,7 @@ import {
   inReadOnlyTransaction,
   type ReadOnlyTransaction,
 } from "./read/read_only_transaction.ts";
-import { callerRights } from "./read/caller_settings.ts";
+import { callerRights, callerSettings } from "./read/caller_settings.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
 import {
   isConnectionLost,
@@ -39,8 +39,14 @@ export interface Database {
    */
   rightsKey(principal: Principal): string;
   /**
+   * Nothing is sent.
+   * @throws {UntoldCallerError} where `read` would refuse the principal
+   */
+  checkCaller(principal: Principal): void;
+  /**
    * Runs one statement in a read-only transaction that is rolled back.
    *
+   * @throws {UntoldCallerError} before anything else where the database cannot be told who asks
    * @throws {AppError} `unavailable` where there is no connection, or it is lost on the way; `overloaded` where the
    * admission refuses the call; `quota_exceeded` where the caller has used up a limit
    */
@@ -164,10 +170,20 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
     }
   }
 
+  function checkCaller(principal: Principal): void {
+    callerSettings(options, principal);
+  }
+
   async function readAndCount(request: ReadRequest): Promise<ReadResult> {
     const isCounted = quotas?.isOn === true && request.trusted !== true;
-    if (isCounted) quotas.beginStatement(request.principal);
     const ended = metrics.ended[request.trusted ? "own" : "caller"];
+    try {
+      checkCaller(request.principal);
+    } catch (error) {
+      ended.refused.add();
+      throw error;
+    }
+    if (isCounted) quotas.beginStatement(request.principal);
     try {
       const result = await read(request);
       if (result.ok) {
@@ -243,6 +259,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   return {
     name,
     rightsKey: (principal) => callerRights(options, principal),
+    checkCaller,
     read: readAndCount,
     async ping(signal) {
       await pools.probe(options, signal);

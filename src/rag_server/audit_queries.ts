@@ -10,7 +10,7 @@ const mostSources = 100;
  * took and how long.
  */
 export function auditQueries(audit: AuditTrail): (report: QueryReport) => void {
-  return ({ pipeline, question, answer, result, elapsedMs, caller, address, requestId }) => {
+  return ({ pipeline, question, answer, result, reason, elapsedMs, caller, address, requestId }) => {
     const user = accountOf(caller);
     const ids = answer?.sources.flatMap(({ id }) => id ?? []).slice(0, mostSources);
     audit.record({
@@ -23,6 +23,7 @@ export function auditQueries(audit: AuditTrail): (report: QueryReport) => void {
       question,
       ...(ids === undefined ? {} : { sources: ids }),
       ...(answer === undefined ? {} : { tokens_used: answer.tokensUsed }),
+      ...(reason === undefined ? {} : { reason }),
       request: requestId,
       elapsed_ms: Math.round(elapsedMs * 10) / 10,
     });

@@ -2,6 +2,7 @@ import { isTimeout, withDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { timed } from "../core/metrics/histogram.ts";
 import { createServerMetrics, type QueryStages } from "../core/metrics/server_metrics.ts";
+import { type Principal, readerFor } from "../core/principal.ts";
 import { spanned } from "../core/tracing.ts";
 import type { AccessObject } from "../identity/access_rules.ts";
 import {
@@ -17,7 +18,6 @@ import { buildAnswerPrompt, checkQuestionLength } from "./answer_prompt.ts";
 import type { SearchCaller } from "./filter/check_filter.ts";
 import type { PipelineQuery } from "./query.ts";
 import { rerankDocuments } from "./rerank_documents.ts";
-import type { Principal } from "../core/principal.ts";
 import type { RetrievedDocument } from "./search/candidate.ts";
 import type { Retriever } from "./search/retriever.ts";
 import type { DocumentDetails, StoredDocument, StoredDocuments } from "./search/stored_documents.ts";
@@ -31,6 +31,11 @@ export interface Pipeline extends AccessObject {
   readonly allowsSources: boolean;
   /** A key that two callers share only if they may read the same rows. */
   readonly rightsKey: (principal: Principal) => string;
+  /**
+   * Nothing is asked, and no place taken.
+   * @throws {UntoldCallerError} where its database cannot be told who asks; so do all that read for a caller
+   */
+  checkCaller(caller: Principal | undefined): void;
   /**
    * @throws {AppError} `invalid` for a question that is too long, and for a filter that does not fit the tables, naming
    * the field
@@ -107,7 +112,7 @@ export interface PipelineOptions {
   readonly availableToUsers: readonly string[];
   /** The retriever over the tables as they are now. */
   readonly retriever: (signal: AbortSignal) => Promise<Retriever>;
-  readonly database: Pick<Database, "ping" | "rightsKey">;
+  readonly database: Pick<Database, "ping" | "rightsKey" | "checkCaller">;
   /** Whether callers might read rows of others, so that it does not serve; never where absent. */
   readonly isUnproven?: () => boolean;
   readonly embedding: EmbeddingProvider;
@@ -229,6 +234,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     description,
     allowsSources,
     usage: options.usage,
+    checkCaller: (caller) => options.database.checkCaller(readerFor(caller)),
     async answer(query) {
       const prepared = await prepare(query);
       if (prepared.prompt.shown.length === 0) return { answer: nothingFound, ...resultOf(prepared) };

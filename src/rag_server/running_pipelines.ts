@@ -125,10 +125,28 @@ function admitQueries(
   function admitted(pipeline: Pipeline): Pipeline {
     const gate = openGate();
     let toldAt = -Infinity;
+    let untoldAt = -Infinity;
+
+    /** @throws {UntoldCallerError} */
+    function checkCaller(caller: PipelineQuery["caller"]): void {
+      try {
+        pipeline.checkCaller(caller);
+      } catch (error) {
+        if (performance.now() - untoldAt > refusedToldMs) {
+          untoldAt = performance.now();
+          logger.warn("Questions are refused: the database cannot be told who asks", {
+            pipeline: pipeline.name,
+            error,
+          });
+        }
+        throw error;
+      }
+    }
 
     async function begin(
       { caller, signal, span }: Pick<PipelineQuery, "caller" | "signal" | "span">,
     ): Promise<() => void> {
+      checkCaller(caller);
       underWay++;
       try {
         const key = callerKey(readerFor(caller));
@@ -157,6 +175,7 @@ function admitQueries(
 
     return {
       ...pipeline,
+      checkCaller,
       async answer(asked) {
         const query = counted(asked);
         const leave = await begin(query);

@@ -53,7 +53,7 @@ const pipelineSettings = {
     },
   },
   completion,
-  database: { ping: () => Promise.resolve(), rightsKey: () => "" },
+  database: { ping: () => Promise.resolve(), rightsKey: () => "", checkCaller: () => {} },
   topN: 10,
   tokenBudget: 1_000,
   allowsSources: true,

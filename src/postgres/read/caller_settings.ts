@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
-import { AppError } from "../../core/app_error.ts";
 import { claimOf } from "../../core/claims.ts";
 import { identityOf, type Principal, roleNameOf } from "../../core/principal.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { longestRoleBytes } from "../role_limits.ts";
+import { UntoldCallerError } from "./untold_caller.ts";
 
 export type CallerOptions = Pick<
   DatabaseOptions,
@@ -17,7 +17,7 @@ const placeholder = /\{(?:(username)|(claims)|claim:([^{}]+))\}/g;
  * What makes a transaction a caller's: PostgreSQL's settings by name, and the role. What the server reads for itself has
  * neither.
  *
- * @throws {AppError} `forbidden` where the caller has no such claim, or one that names no allowed role
+ * @throws {UntoldCallerError} where the caller has no such claim, or one that names no allowed role
  */
 export function callerSettings(database: CallerOptions, principal: Principal): {
   readonly settings: readonly (readonly [name: string, value: string])[];
@@ -56,7 +56,7 @@ export function callerRights(database: CallerOptions, principal: Principal): str
     return `${kind}: ${JSON.stringify(callerSettings(database, principal))}`;
   } catch (error) {
     // who may read nothing shares nothing
-    if (error instanceof AppError) return `refused: ${error.message}`;
+    if (error instanceof UntoldCallerError) return `refused: ${error.message}`;
     throw error;
   }
 }
@@ -76,11 +76,11 @@ function filledIn(template: string, caller: Principal, { name }: CallerOptions):
 
 /**
  * Text as it is, anything else as JSON.
- * @throws {AppError} `forbidden` for a claim that is missing, null or empty, or that could become another's
+ * @throws {UntoldCallerError} for a claim that is missing, null or empty, or that could become another's
  */
 function claimText(caller: Principal, claim: string, database: string): string {
   const value = callersClaim(caller, claim);
-  const what = `the claim ${JSON.stringify(claim)}`;
+  const what = `claim ${JSON.stringify(claim)}`;
   if (value === undefined || value === null || value === "") throw missing(what, database);
   if (typeof value !== "string") return exactJson(value, what, database);
   // PostgreSQL's texts hold neither, and in UTF-8 all lone surrogates are one
@@ -90,7 +90,7 @@ function claimText(caller: Principal, claim: string, database: string): string {
   return value;
 }
 
-/** @throws {AppError} `forbidden` for a number that stands for several: what was written is not known any more */
+/** @throws {UntoldCallerError} for a number that stands for several: what was written is not known any more */
 function exactJson(value: unknown, what: string, database: string): string {
   return JSON.stringify(value, (_, part: unknown) => {
     if (typeof part !== "number" || Number.isSafeInteger(part)) return part;
@@ -103,18 +103,16 @@ function callersClaim(caller: Principal, claim: string): unknown {
   return caller.kind === "issuer" && caller.claims !== undefined ? claimOf(caller.claims, claim) : undefined;
 }
 
-function missing(what: string, database: string): AppError {
-  return new AppError(
-    "forbidden",
-    `Cannot read from database "${database}": it asks for ${what} of an identity provider's token, and yours has none`,
+function missing(what: string, database: string): UntoldCallerError {
+  return new UntoldCallerError(
+    database,
+    "claim",
+    `the caller has no ${what}, by which the database decides what may be read`,
   );
 }
 
-function unfit(what: string, why: string, database: string): AppError {
-  return new AppError(
-    "forbidden",
-    `Cannot read from database "${database}": ${what} of your token holds ${why}`,
-  );
+function unfit(what: string, why: string, database: string): UntoldCallerError {
+  return new UntoldCallerError(database, "claim", `the caller's ${what} holds ${why}`);
 }
 
 function roleOf(database: CallerOptions, caller: Principal): string | undefined {
@@ -123,12 +121,13 @@ function roleOf(database: CallerOptions, caller: Principal): string | undefined 
     if (isRoleOptional && !isRoleName(callersClaim(caller, roleFromClaim))) return undefined;
     const role = claimText(caller, roleFromClaim, database.name);
     if (allowedRoles.includes(role)) return role;
-    throw new AppError(
-      "forbidden",
-      `Cannot read from database "${database.name}": your token names a role that is not allowed there`,
+    throw new UntoldCallerError(
+      database.name,
+      "role",
+      "the caller's claims name a role that is not allowed",
     );
   }
-  return roleFromUser && caller.kind !== "local" ? roleName(roleNameOf(caller)) : undefined;
+  return roleFromUser && caller.kind !== "local" ? roleName(roleNameOf(caller), database.name) : undefined;
 }
 
 /** Whether a claim that need not name a role does. */
@@ -136,16 +135,21 @@ export function isRoleName(claim: unknown): claim is string {
   return typeof claim === "string" && claim !== "";
 }
 
-function roleName(username: string): string {
+function roleName(username: string, database: string): string {
   // to PostgreSQL it means the login's own role, quoted or not
   if (username === "none") {
-    throw new AppError("forbidden", 'Cannot take the role "none": PostgreSQL reserves the name');
+    throw new UntoldCallerError(
+      database,
+      "role",
+      'the caller has the name "none", which PostgreSQL reserves',
+    );
   }
   // PostgreSQL would cut it off, and so give one role to all whose names begin alike
   if (Buffer.byteLength(username) > longestRoleBytes) {
-    throw new AppError(
-      "forbidden",
-      `Cannot take a role with the caller's name: it is longer than the ${longestRoleBytes} bytes of a role's name`,
+    throw new UntoldCallerError(
+      database,
+      "role",
+      `the caller's name is longer than the ${longestRoleBytes} bytes of a role's name`,
     );
   }
   return username;

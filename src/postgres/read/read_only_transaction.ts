@@ -22,7 +22,7 @@ interface TransactionOptions {
  * The statements that open a principal's read-only transaction. Their settings hold for this transaction alone, and a role
  * comes last: what it may set is not the login's.
  *
- * @throws {AppError} `invalid` for a text that PostgreSQL has no place for, `forbidden` as `callerSettings` does
+ * @throws {AppError} `invalid` for a text that PostgreSQL has no place for; as `callerSettings` does
  */
 export function beginReadOnly(options: TransactionOptions): readonly string[] {
   const { database, principal, holdsSettings, timeoutMs = database.statementTimeoutMs, planning } = options;

@@ -5,6 +5,7 @@ import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
+import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import { readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import { answerAtOnce, answerInParts, type AnswerReport, noReply, resultOf } from "./answer_query.ts";
@@ -32,6 +33,8 @@ export interface QueryReport {
   readonly answer?: AnswerReport | undefined;
   /** `ok`, `client_left` or the error's code in small letters. */
   readonly result: string;
+  /** Why the database cannot be told who asks; absent for any other end. */
+  readonly reason?: string | undefined;
   readonly elapsedMs: number;
   readonly caller: Principal;
   /** The client's. */
@@ -89,13 +92,14 @@ export function createQueryEndpoint(
     const startedAt = performance.now();
     let hasEnded = false;
     let leave = () => {};
-    const onEnded = (result: string, answer?: AnswerReport) => {
+    const onEnded = (result: string, answer?: AnswerReport, reason?: string) => {
       if (!hasEnded) {
         options.onQueryEnded?.({
           pipeline: pipeline.name,
           question: read.query.query,
           answer,
           result,
+          reason,
           elapsedMs: performance.now() - startedAt,
           caller: principal,
           address,
@@ -106,16 +110,15 @@ export function createQueryEndpoint(
       leave();
       leave = () => {};
     };
-    if (quotas?.isOn) {
-      try {
-        // it heeds the signal itself: a place that comes at the same moment is not lost
-        leave = await quotas.begin(principal, running.signal);
-      } catch (thrown) {
-        const error = queryError(thrown, { running, pipeline, logger });
-        onEnded(resultOf(error));
-        running.finish();
-        return error === undefined ? noReply() : errorReply(error);
-      }
+    try {
+      pipeline.checkCaller(principal);
+      // it heeds the signal itself: a place that comes at the same moment is not lost
+      if (quotas?.isOn) leave = await quotas.begin(principal, running.signal);
+    } catch (thrown) {
+      const error = queryError(thrown, { running, pipeline, logger });
+      onEnded(resultOf(error), undefined, thrown instanceof UntoldCallerError ? thrown.reason : undefined);
+      running.finish();
+      return error === undefined ? noReply() : errorReply(error);
     }
     // who takes nothing of the answer does not keep the place beyond the time that it may take
     running.signal.addEventListener("abort", () => {

@@ -4,6 +4,7 @@ import type { Body } from "../../http/request_body.ts";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import type { LoginResult } from "../../identity/login.ts";
 import { ProviderError } from "../../llm/provider_error.ts";
+import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import { databaseUnreachable } from "../pipeline.ts";
 import { jsonReply } from "./json_reply.ts";
 
@@ -42,10 +43,17 @@ export const ragErrors = {
     means: "The request did not come through a proxy that may say who asks",
     remedy: "Ask through the proxy; for an operator: list it in `identity.trusted_proxies`",
   },
+  IDENTITY_CLAIM_REQUIRED: {
+    status: 403,
+    means:
+      "The database decides by a claim what may be read, and the caller has none that fits; the message names it. API tokens and the server's own users have no claims",
+    remedy:
+      "Ask with a token that has the claim; for an operator: have the identity provider or the proxy send it",
+  },
   IDENTITY_ROLE_NOT_ALLOWED: {
     status: 403,
-    means: "The caller's claims name a database role that is not allowed",
-    remedy: "For an operator: list the role in `identity.allowed_roles`, or have the proxy leave it out",
+    means: "The caller's claims or name stand for a database role that is not allowed",
+    remedy: "For an operator: list the role in `allowed_roles`, or have the claim name another",
   },
   NOT_FOUND: {
     status: 404,
@@ -124,6 +132,11 @@ export const quotaExample: RagError = {
   code: "QUOTA_EXCEEDED",
   message: "the limit calls_per_minute (60) is used up; try again in 12 s",
   retryAfterSeconds: 12,
+};
+/** For the description of the API. */
+export const claimExample: RagError = {
+  code: "IDENTITY_CLAIM_REQUIRED",
+  message: 'the caller has no claim "tenant", by which the database decides what may be read',
 };
 /** For a database of a pipeline that cannot be reached. */
 export const databaseError: RagError = {
@@ -239,6 +252,10 @@ export const errorSchema = z.object({
  */
 export function pipelineError(error: unknown): RagError {
   if (error instanceof ProviderError) return { code: "EXECUTION_ERROR", message: error.message };
+  if (error instanceof UntoldCallerError) {
+    const code = error.what === "role" ? "IDENTITY_ROLE_NOT_ALLOWED" : "IDENTITY_CLAIM_REQUIRED";
+    return { code, message: error.reason };
+  }
   if (!(error instanceof AppError) || error.code === "internal") return internalError;
   if (error.code === "invalid") return { code: "INVALID_REQUEST", message: error.message };
   const retryAfterSeconds = error.data?.["retryAfterSeconds"];

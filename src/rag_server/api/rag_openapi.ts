@@ -4,6 +4,7 @@ import { queryRequest } from "../query.ts";
 import { loginReply, loginRequest } from "./login_endpoint.ts";
 import { notASession } from "./logout_endpoint.ts";
 import {
+  claimExample,
   databaseError,
   errorSchema,
   hostError,
@@ -277,8 +278,8 @@ export function ragOpenApi(
   }
   const whoAsks = takesClaims ? [401] : whoCalls;
   const queryErrors = takesClaims
-    ? [...errors.filter(({ code }) => code !== "UNAUTHORIZED"), ...claimErrors]
-    : errors;
+    ? [...errors.filter(({ code }) => code !== "UNAUTHORIZED"), ...claimErrors, claimExample]
+    : [...errors, claimExample, identityErrors.role];
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
   registry.registerPath({
     method: "post",

@@ -1,4 +1,4 @@
-import { AppError } from "../../core/app_error.ts";
+import { AppError, type ErrorCode } from "../../core/app_error.ts";
 import { startTimer } from "../../core/async/deadline.ts";
 import { CallEnded } from "../../core/async/abort.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -94,6 +94,8 @@ export function createRunningQueries() {
   };
 }
 
+const refusals: readonly ErrorCode[] = ["overloaded", "quota_exceeded", "forbidden"];
+
 /** What to tell the client of an error, after the log has heard the whole; nothing where the client disconnected. */
 export function queryError(
   error: unknown,
@@ -120,11 +122,8 @@ export function queryError(
   }
   const told = pipelineError(error);
   // callers decide how many of them there are
-  if (error instanceof AppError && (error.code === "overloaded" || error.code === "quota_exceeded")) {
-    logger.debug("A query was refused: there was no room for it, or none left for its caller", {
-      ...fields,
-      error,
-    });
+  if (error instanceof AppError && refusals.includes(error.code)) {
+    logger.debug("A query was refused", { ...fields, error });
   } else if (told.code !== "INVALID_REQUEST") {
     logger.error("A query failed", { ...fields, error, ...detailOf(error) });
   }

@@ -241,5 +241,6 @@ const errorKinds: Partial<Record<ErrorCode, CallError["kind"]>> = {
   overloaded: "overloaded",
   quota_exceeded: "quota_exceeded",
   timeout: "timeout",
+  forbidden: "forbidden",
   upstream: "failed",
 };

@@ -62,9 +62,9 @@ export interface Tool {
 export interface CallError {
   /**
    * `unavailable`: there was no connection, or it was lost; `overloaded`: there was no room; `quota_exceeded`: the caller
-   * has used up a limit.
+   * has used up a limit; `forbidden`: the database cannot be told who asks.
    */
-  readonly kind: StatementError["kind"] | "unavailable" | "overloaded" | "quota_exceeded";
+  readonly kind: StatementError["kind"] | "unavailable" | "overloaded" | "quota_exceeded" | "forbidden";
   /** Absent where the tool did not come to tell. */
   readonly database?: string;
   readonly sqlState?: string;

@@ -112,10 +112,27 @@ testWithPgvector("claims of a trusted proxy decide what a caller reads", async (
   assert.deepEqual(await ask(claimsOf('{"__proto__":{"tenant":"b"}}')), [200, []]);
   // rounded, the number would be the tenant of row 2
   assert.deepEqual(await ask(claimsOf('{"tenant":7}'), "numbered"), [200, ["1"]]);
-  assert.deepEqual(await ask(claimsOf('{"tenant":1234567890123456789}'), "numbered"), [
-    500,
-    "EXECUTION_ERROR",
-  ]);
+  const logged = rag.process.stderr();
+  const requests = openai.requests.length;
+  for (let time = 0; time < 3; time++) {
+    assert.deepEqual(await ask(claimsOf('{"tenant":1234567890123456789}'), "numbered"), [
+      403,
+      "IDENTITY_CLAIM_REQUIRED",
+    ]);
+    assert.deepEqual(await ask({ "x-forwarded-user": "alice" }, "numbered"), [
+      403,
+      "IDENTITY_CLAIM_REQUIRED",
+    ]);
+  }
+  assert.equal(openai.requests.length, requests);
+  const since = rag.process.stderr().slice(logged.length).split("\n").filter((line) =>
+    / WARN | ERROR /.test(line)
+  );
+  assert.equal(since.length, 1, since.join("\n"));
+  assert.match(
+    since.join(),
+    /WARN +Questions are refused: the database cannot be told who asks pipeline=numbered/,
+  );
   // the policy's cast fails, and quotes what it was given
   assert.deepEqual(await ask(claims({ tenant: "secret-claim" }), "numbered"), [500, "EXECUTION_ERROR"]);
 
@@ -134,6 +151,13 @@ testWithPgvector("claims of a trusted proxy decide what a caller reads", async (
   await waitUntil(
     "the trail names a caller without a subject",
     async () => (await audited()).includes(ofSeven),
+  );
+  await waitUntil(
+    "the trail says why a question was refused",
+    async () =>
+      /"outcome":"identity_claim_required".*"reason":"the caller has no claim \\"tenant\\", by which/.test(
+        await audited(),
+      ),
   );
 
   const log = rag.process.stderr();

@@ -146,6 +146,31 @@ testWithPgvector(
     }));
     await Deno.writeTextFile(join(folder.path, keyFile), vendorKey, { mode: 0o600 });
     await using tools = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+    const stranger = createToolClient({
+      url: tools.url,
+      token: await issuer.token({ claims: { role: "postgres" } }),
+    });
+    const requests = openai.requests.length;
+    for (
+      const [way, reason] of [["claims", /no claim "tenant"/], [
+        "roles",
+        /a role that is not allowed/,
+      ]] as const
+    ) {
+      const pipeline = `${way}-shared`;
+      const { isError, text } = await stranger.call("ask_pipeline", { question: "expense", pipeline });
+      assert.ok(isError && reason.test(text), text);
+      const fetched = await stranger.call("fetch", { id: `${pipeline}/1-7` });
+      assert.ok(fetched.isError && reason.test(fetched.text), fetched.text);
+      const uri = `postern://pipelines/${pipeline}/1-7`;
+      const { error } = await stranger.request("resources/read", { uri });
+      assert.deepEqual([error.code, reason.test(error.message)], [-32009, true], JSON.stringify(error));
+    }
+    const searched = await stranger.call("search", { query: "expense" });
+    assert.ok(searched.isError && /no claim "tenant"/.test(searched.text), searched.text);
+    assert.equal(openai.requests.length, requests);
+    assert.doesNotMatch(tools.stderr(), / ERROR /);
+
     for (const way of Object.keys(ways)) {
       const [ofA, ofB] = [a, b].map((token) => createToolClient({ url: tools.url, token }));
       assert.ok(ofA !== undefined && ofB !== undefined);

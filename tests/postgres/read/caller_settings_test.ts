@@ -43,7 +43,7 @@ Deno.test("callerSettings() fills a claim in once, whatever stands in it", () =>
 Deno.test("callerSettings() refuses a claim that another caller's would be the same as", () => {
   const number = {
     code: "forbidden",
-    message: /the claim "tenant" of your token holds a number beyond 2\^53/,
+    message: /the caller's claim "tenant" holds a number beyond 2\^53/,
   };
   for (const text of ["9007199254740993", "-9007199254740993", "1e400", "[9007199254740993]"]) {
     const claims = JSON.parse(`{"tenant":${text}}`);
@@ -51,7 +51,7 @@ Deno.test("callerSettings() refuses a claim that another caller's would be the s
     const all = { ...none, sessionSettings: { "request.jwt.claims": "{claims}" } };
     assert.throws(() => callerSettings(all, of(claims)), { code: "forbidden" }, text);
   }
-  const character = { code: "forbidden", message: /the claim "tenant" of your token holds a character/ };
+  const character = { code: "forbidden", message: /the caller's claim "tenant" holds a character/ };
   for (const tenant of ["acme\0", "\ud800", "a\udfff"]) {
     assert.throws(() => callerSettings(byTenant, of({ tenant })), character);
   }
@@ -72,7 +72,7 @@ const without: [string, Principal][] = [
 ];
 for (const [what, principal] of without) {
   Deno.test(`callerSettings() refuses ${what} where a setting needs a claim`, () => {
-    const refused = { code: "forbidden", message: /asks for the claim "tenant"/ };
+    const refused = { code: "forbidden", message: /the caller has no claim "tenant"/ };
     assert.throws(() => callerSettings(byTenant, principal), refused);
     const all = { ...none, sessionSettings: { "a.b": "{claim:constructor}" } };
     assert.throws(() => callerSettings(all, principal), { code: "forbidden" });
@@ -81,7 +81,7 @@ for (const [what, principal] of without) {
 
 Deno.test("callerSettings() refuses {claims} to a caller without claims", () => {
   const all = { ...none, sessionSettings: { "request.jwt.claims": "{claims}" } };
-  assert.throws(() => callerSettings(all, alice), { code: "forbidden", message: /asks for claims/ });
+  assert.throws(() => callerSettings(all, alice), { code: "forbidden", message: /the caller has no claims/ });
 });
 
 Deno.test("callerSettings() takes the role that the claim names, if it is allowed", () => {

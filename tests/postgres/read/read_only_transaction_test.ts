@@ -74,7 +74,7 @@ Deno.test("beginReadOnly() refuses names that would mean something else", () => 
       principal: { ...alice, username },
       holdsSettings: true,
     });
-  assert.throws(() => begin({ roleFromUser: true }, "none"), /reserves the name/);
+  assert.throws(() => begin({ roleFromUser: true }, "none"), /"none", which PostgreSQL reserves/);
   assert.throws(() => begin({ roleFromUser: true }, "x".repeat(64)), /longer than the 63 bytes/);
   assert.throws(() => begin({ roleFromUser: true }, "é".repeat(32)), /longer than the 63 bytes/);
   assert.equal(begin({ roleFromUser: true }, "x".repeat(63)).length, 2);

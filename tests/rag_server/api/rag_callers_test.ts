@@ -6,6 +6,7 @@ import type { QueryReport } from "../../../src/rag_server/api/query_endpoint.ts"
 import { waitUntil } from "../../support/wait_until.ts";
 import { createForwardedIdentity } from "../../../src/rag_server/api/forwarded_identity.ts";
 import { createRagFixture, type RagReply } from "./rag_fixture.ts";
+import { UntoldCallerError } from "../../../src/postgres/read/untold_caller.ts";
 import { chunk, done, stream } from "./rag_handbook.ts";
 import { hanging, script, scriptedPipeline, scriptedPipelines } from "./scripted_pipelines.ts";
 
@@ -393,6 +394,38 @@ Deno.test("a question and a caller's own usage are refused alike where no proxy 
   }
   assert.deepEqual(reports, []);
 });
+
+for (const what of ["claim", "role"] as const) {
+  Deno.test(`a caller whose ${what} does not do is refused before a place is taken, and told why`, async () => {
+    const handbook = scriptedPipeline({ name: "handbook", script: script(chunk("a"), done) });
+    const refused = new UntoldCallerError("handbook", what, "the caller has none");
+    let begun = 0;
+    const reports: QueryReport[] = [];
+    const { ask, log } = createRagFixture({
+      pipelines: scriptedPipelines([{
+        ...handbook,
+        checkCaller: () => {
+          throw refused;
+        },
+      }]),
+      quotas: { isOn: true, usage: () => [], begin: () => Promise.resolve((begun++, () => {})) },
+      onQueryEnded: (report) => reports.push(report),
+    });
+    const code = what === "claim" ? "IDENTITY_CLAIM_REQUIRED" : "IDENTITY_ROLE_NOT_ALLOWED";
+    for (const stream of [false, true]) {
+      const { status, text } = await ask({ query: "q", stream });
+      assert.deepEqual([status, JSON.parse(text)], [403, {
+        error: { code, message: "the caller has none" },
+      }]);
+    }
+    assert.deepEqual([begun, handbook.asked.length], [0, 0]);
+    assert.deepEqual(
+      reports.map(({ result, reason }) => [result, reason]),
+      Array(2).fill([code.toLowerCase(), "the caller has none"]),
+    );
+    assert.ok(log.every((line) => JSON.parse(line).level === "debug"), log.join("\n"));
+  });
+}
 
 Deno.test("callers whom a proxy names use up their own limits and see those alone", async () => {
   const { ask, usage } = takeClaims();

@@ -151,6 +151,7 @@ Deno.test("every path, status and media type is described", () => {
     "IDENTITY_REQUIRED",
     "FORBIDDEN",
     "IDENTITY_UNTRUSTED_PEER",
+    "IDENTITY_CLAIM_REQUIRED",
     "IDENTITY_ROLE_NOT_ALLOWED",
     "NOT_FOUND",
     "PIPELINE_NOT_FOUND",

@@ -43,6 +43,7 @@ export function scriptedPipeline(
     asked,
     rightsKey: () => "",
     usage: { embedding: ledger.counter("embedding"), completion: ledger.counter("completion") },
+    checkCaller: () => {},
     check: () => Promise.resolve(),
     ping: () => Promise.resolve(),
     health: () => Promise.resolve({ name, embedding: reachable, completion: reachable, database: reachable }),

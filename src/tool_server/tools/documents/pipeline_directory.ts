@@ -1,4 +1,4 @@
-import { AppError } from "../../../core/app_error.ts";
+import { AppError, type ErrorCode } from "../../../core/app_error.ts";
 import { isTimeout, withDeadline } from "../../../core/async/deadline.ts";
 import type { Principal } from "../../../core/principal.ts";
 import { type AccessObject, accessTo, grantedTo } from "../../../identity/access_rules.ts";
@@ -88,7 +88,7 @@ export function createPipelineDirectory({ list, open, timeoutMs }: Pipelines) {
         `Cannot use pipeline ${JSON.stringify(name)}: ${message}`,
         { cause: error },
       );
-      if (fault.code !== "invalid") {
+      if (fault.code !== "invalid" && fault.code !== "forbidden") {
         const detail = error instanceof ProviderError ? { detail: error.detail } : {};
         logger.error("A query failed", { pipeline: name, error, ...detail });
       }
@@ -110,9 +110,10 @@ function isMeantForCallers({ code }: AppError): boolean {
   return code === "not_found" || code === "overloaded" || code === "quota_exceeded";
 }
 
-function codeOf(error: unknown) {
+const knownCodes: readonly ErrorCode[] = ["unavailable", "rate_limited", "forbidden"];
+
+function codeOf(error: unknown): ErrorCode {
   if (isTimeout(error)) return "timeout";
-  const isKnown = error instanceof AppError &&
-    (error.code === "unavailable" || error.code === "rate_limited");
+  const isKnown = error instanceof AppError && knownCodes.includes(error.code);
   return isKnown ? error.code : "upstream";
 }

@@ -65,15 +65,15 @@ databases:
     assert.deepEqual(await read("roles", await token({ role: roleA })), [["of a"]]);
     assert.deepEqual(await read("roles", await token({ role: roleB })), [["of b"]]);
 
-    const needsClaim = /asks for the claim "tenant" of an identity provider's token, and yours has none/;
+    const needsClaim = /the caller has no claim "tenant", by which the database decides/;
     for (const without of [await token({}), await token({ tenant: null }), apiToken]) {
       assert.match(String(await read("settings", without)), needsClaim);
     }
     assert.match(
       String(await read("roles", await token({ role: reader }))),
-      /names a role that is not allowed/,
+      /name a role that is not allowed/,
     );
-    assert.match(String(await read("roles", apiToken)), /asks for the claim "role"/);
+    assert.match(String(await read("roles", apiToken)), /has no claim "role"/);
     // the tools that read catalogs and counts go the same way
     const client = createToolClient({ url: server.url, token: apiToken });
     for (const tool of ["count_rows", "get_schema_info", "execute_explain"]) {
@@ -82,6 +82,8 @@ databases:
       assert.match(reply.text, needsClaim, tool);
       assert.ok(reply.isError);
     }
+    const { error } = await client.request("resources/read", { uri: "pg://settings/schema" });
+    assert.deepEqual([error.code, needsClaim.test(error.message)], [-32009, true], JSON.stringify(error));
   },
 );
 

@@ -10,6 +10,7 @@ const unused = () => Promise.reject(new Error("no statement is run here"));
 const database = (name: string): Database => ({
   name,
   rightsKey: () => "",
+  checkCaller: () => {},
   read: unused,
   ping: unused,
   tryIndexes: unused,

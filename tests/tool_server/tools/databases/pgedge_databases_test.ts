@@ -20,6 +20,7 @@ const unused = () => Promise.reject(new Error("no statement is run here"));
 const database = (name: string, ping: Database["ping"] = () => Promise.resolve()): Database => ({
   name,
   rightsKey: () => "",
+  checkCaller: () => {},
   read: unused,
   ping,
   tryIndexes: unused,
