@@ -1,10 +1,9 @@
 import { Buffer } from "node:buffer";
 import { didYouMean } from "../core/document/near_name.ts";
-import { heldSettings, settableSettings } from "../postgres/read/session_setting_kinds.ts";
-import { settingNamePattern } from "./schema/field_types.ts";
 import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
+import { heldSettings, settableSettings } from "../postgres/read/session_setting_kinds.ts";
 import { longestRoleBytes } from "../postgres/role_limits.ts";
-import { guardedSettings } from "../postgres/setting_kinds.ts";
+import { settingNamePattern } from "./schema/field_types.ts";
 
 /** The faults of what tells row-level security who asks, in an entry of `databases` or `pipelines`. */
 export function checkRowSecurity(
@@ -162,9 +161,6 @@ function checkTemplates(
     if (shells !== undefined) {
       report([...path, name], `${shells}: write ${shells.slice(1)}, without $`);
       continue;
-    }
-    if (Object.hasOwn(guardedSettings, name.toLowerCase())) {
-      report([...path, name], "cannot be set here: the statement guard needs the value that Postern sets");
     }
     // what is no placeholder would reach the policies as it stands
     const wrong = text.match(/\{claim[^{}]*\}?/g)?.find((each) =>

@@ -91,7 +91,7 @@ export const settableSettings = [
 
 const isReadOnly = "every statement runs in a transaction of Postern's that only reads";
 const isBounded = "Postern bounds every statement itself; for databases, statement_timeout says how";
-const isRead = "the guard reads SQL as PostgreSQL does with Postern's own value alone";
+const isRead = "the statement guard needs the value that Postern sets";
 const isRole = "use role_from_user or role_from_claim";
 
 /** Those that keep statements harmless, in lower case, with why `session_settings` may not hold them or what to use. */

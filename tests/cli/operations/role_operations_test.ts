@@ -180,7 +180,9 @@ testWithPostgres("-check-role looks at the roles that callers read as, and at th
     CREATE ROLE ${tenant}; ALTER ROLE ${role} NOINHERIT; GRANT ${tenant} TO ${role}; GRANT INSERT ON users TO ${tenant}`);
   const config = await Deno.readTextFile(asReader.configFile);
   const check = async (settings: string) => {
-    await asReader.write(config.replace("sslmode:", `${settings}, sslmode:`));
+    await asReader.write(`${config.replace("sslmode:", `${settings}, sslmode:`)}
+http: { auth: { identity_provider: { issuer: "https://login.example.com", audience: postern } } }
+`);
     return await fixture.check();
   };
   const ofTenant = `main: the role ${tenant}: 1 right beyond reading
@@ -190,11 +192,11 @@ testWithPostgres("-check-role looks at the roles that callers read as, and at th
   const ofLogin = `main: the role ${name}: may only read\n`;
   try {
     const byClaim = await check(
-      `role_from_claim: role, allowed_roles: [${tenant}, no_role], session_settings: { tenant: "{username}" }`,
+      `role_from_claim: role, allowed_roles: [${tenant}, no_role], session_settings: { TimeZone: nowhere }`,
     );
     assert.deepEqual([byClaim.stdout.replaceAll(/^ {4}(?:--|CREATE|GRANT).*\n/gm, ""), byClaim.code], [
       `${ofLogin}  databases[0].allowed_roles[1]: PostgreSQL has no role "no_role"
-  databases[0].session_settings.tenant: PostgreSQL refuses the setting: unrecognized configuration parameter "tenant"
+  databases[0].session_settings.TimeZone: PostgreSQL refuses the setting: invalid value for parameter "TimeZone": "nowhere"
 ${ofTenant}`,
       1,
     ]);

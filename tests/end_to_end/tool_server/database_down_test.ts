@@ -121,7 +121,8 @@ testWithPostgres(
 databases:
   - ${databaseEntry("steady", database.name, "role_from_claim: role, allowed_roles: [no_role_a]")}
   - { name: late, host: 127.0.0.1, port: ${proxy.port}, database: ${database.name}, user: postgres, sslmode: disable,
-      role_from_claim: role, allowed_roles: [pg_monitor, no_role_b], session_settings: { server_version: "1" } }
+      role_from_claim: role, allowed_roles: [pg_monitor, no_role_b], session_settings: { TimeZone: nowhere } }
+http: { auth: { identity_provider: { issuer: "https://login.example.com", audience: postern } } }
 `);
     await using server = await startServer(
       ["-http", "-addr", "127.0.0.1:0", "-no-auth", "-config", folder.configFile],
@@ -137,7 +138,7 @@ databases:
     };
     await proxy.start();
     await waitUntil("the server is ready", () => ready("ready"));
-    await waitUntil("it is told", () => told("databases[1].session_settings.server_version: ") === 1);
+    await waitUntil("it is told", () => told("databases[1].session_settings.TimeZone: ") === 1);
     await proxy.stop();
     await waitUntil("the database is gone", () => ready("degraded"));
     await proxy.start();
@@ -146,7 +147,7 @@ databases:
     assert.deepEqual(refusals, [
       'databases[0].allowed_roles[0]: PostgreSQL has no role "no_role_a"',
       'databases[1].allowed_roles[1]: PostgreSQL has no role "no_role_b"',
-      'databases[1].session_settings.server_version: PostgreSQL refuses the setting: parameter "server_version" cannot be changed',
+      'databases[1].session_settings.TimeZone: PostgreSQL refuses the setting: invalid value for parameter "TimeZone": "nowhere"',
     ]);
   },
 );
