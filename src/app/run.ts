@@ -9,6 +9,7 @@ import { builtInIssuer, resourceOf } from "./built_in_issuer.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
 import { giveUpPermissions } from "./give_up_permissions.ts";
 import { createIncidentLog } from "./telemetry/incident_log.ts";
+import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import { openConfiguredDatabases, openDemoDatabase } from "./open_databases.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
@@ -29,6 +30,7 @@ export async function run(options: RunOptions): Promise<void> {
   let { level } = config.log;
   using output = createLogOutput();
   const logger = createLogger({ ...config.log, level: () => level, write: output.write });
+  logRuntimeWarnings(logger);
   for (const warning of options.warnings) logger.warn(warning);
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;

@@ -221,3 +221,14 @@ Deno.test("a user logs in by forms, a client calls, refreshes and is revoked", a
     }
   });
 });
+
+Deno.test("with log.format: json every line of standard error is JSON through a login", async () => {
+  await using oauth = await startOauthServer({
+    config: "databases: []\nlog: { format: json, level: debug, access: true }",
+  });
+  await tokensOf(oauth, await createOauthClient(oauth.issuer));
+  assert.equal(await oauth.server().stop(), 0);
+  // the executable alone has the runtime's warnings of deprecations: it has no packages, whose own are left out
+  const lines = oauth.server().stderr().trimEnd().split("\n").map((line) => JSON.parse(line));
+  assert.ok(lines.some(({ route }) => route === "/oauth/token"));
+});
