@@ -8,8 +8,16 @@ import { quoteIdentifier } from "../postgres/sql_text.ts";
 import { type Check, type CheckResult, note, readRows, warning } from "../rag_server/checks/check.ts";
 import { expiryResults } from "./certificate_checks.ts";
 
-/** Whether as many connections may be opened as the configuration allows one caller. */
-export function limitCheck(database: Database, { poolMaxConns }: DatabaseOptions): Check {
+/**
+ * Whether as many connections may be opened as a pool may have.
+ *
+ * @param sharers who share a pool
+ */
+export function limitCheck(
+  database: Database,
+  { poolMaxConns }: DatabaseOptions,
+  sharers: "each caller" | "all of its callers together",
+): Check {
   return {
     name: "connections",
     async run(signal) {
@@ -20,7 +28,7 @@ export function limitCheck(database: Database, { poolMaxConns }: DatabaseOptions
       const advice = `-- Or lower pool_max_conns, which is ${poolMaxConns}`;
       const tooFew = (what: string, limit: number, remedy: string) =>
         warning(
-          `${what} may have ${limit} connections, fewer than one caller's pool_max_conns (${poolMaxConns}): requests ` +
+          `${what} may have ${limit} connections, fewer than pool_max_conns (${poolMaxConns}) for ${sharers}: requests ` +
             "wait for those that are open",
           `${remedy}\n${advice}`,
         );
@@ -46,7 +54,7 @@ export function limitCheck(database: Database, { poolMaxConns }: DatabaseOptions
       ];
       if (found.length > 0) return found;
       const least = Math.min(...[ofRole, ofDatabase, ofServer].filter((limit) => limit >= 0));
-      return [note(`at most ${least}; pool_max_conns is ${poolMaxConns} for each caller`)];
+      return [note(`at most ${least}; pool_max_conns is ${poolMaxConns} for ${sharers}`)];
     },
   };
 }

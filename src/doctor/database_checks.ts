@@ -1,8 +1,10 @@
 import { AppError } from "../core/app_error.ts";
 import type { SettingPath } from "../core/document/value_tree.ts";
 import { callerSettingFaults, hasCallerSettings } from "../postgres/caller_setting_faults.ts";
+import type { ColumnRefusal } from "../postgres/catalog/private_columns.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
+import { rightsOfRoles } from "../postgres/reader_role/rights_of_roles.ts";
 import { type Check, type CheckResult, error, note, readRows, warning } from "../rag_server/checks/check.ts";
 import { type RelationName, relationName } from "../rag_server/checks/table_facts.ts";
 import { isIterative } from "../rag_server/search/document_table.ts";
@@ -75,12 +77,31 @@ function missing(available: string | undefined) {
   return error("The database does not have the extension vector", `${install}CREATE EXTENSION vector;`);
 }
 
-/**
- * Whether the role may do more than read.
- *
- * @param tables as they are configured; all of schema `public` where there are none
- */
-export function roleCheck(database: Database, tables: readonly string[] = []): Check {
+/** Whether a role that reads a database of the tool server may do more than read. What that is, `-check-role` lists. */
+export function readersCheck(database: Database, options: DatabaseOptions, isExcluded: ColumnRefusal): Check {
+  return {
+    name: "role",
+    async run(signal) {
+      const { roles } = await rightsOfRoles(database, options, isExcluded, signal);
+      const [most, ...others] = roles.filter(({ excess }) => excess.length > 0)
+        .toSorted((a, b) => b.excess.length - a.excess.length);
+      if (most === undefined) return [];
+      const { role, excess } = most;
+      const worst = excess.find(({ right }) => right.endsWith(" SUPERUSER")) ?? excess[0];
+      const more = excess.length - 1;
+      return [warning(
+        `Role "${role}" ${worst?.right}` +
+          (more === 0 ? "" : `; rights beyond reading besides: ${more}`) +
+          (others.length === 0 ? "" : `; other roles with such rights: ${others.length}`),
+        "-- server -check-role lists each right, with the SQL that takes it away\n" +
+          "-- server -setup-role ROLE prints the SQL that makes a role which may only read",
+      )];
+    },
+  };
+}
+
+/** Whether the role of a pipeline may do far more than read: `tables` are as they are configured. */
+export function roleCheck(database: Database, tables: readonly string[]): Check {
   return {
     name: "role",
     async run(signal) {
@@ -120,17 +141,12 @@ function namesOf(table: string): RelationName[] {
 function readerSql(tables: readonly string[]): string {
   const names = tables.flatMap(namesOf);
   const schemas = new Set(names.map(({ schema = "public" }) => schema));
-  const grants = tables.length === 0
-    ? [
-      "GRANT USAGE ON SCHEMA public TO postern_reader;",
-      "GRANT SELECT ON ALL TABLES IN SCHEMA public TO postern_reader;",
-    ]
-    : [
-      ...Array.from(schemas, (schema) => `GRANT USAGE ON SCHEMA ${schema} TO postern_reader;`),
-      ...(names.length === 0
-        ? []
-        : [`GRANT SELECT ON ${names.map(({ relation }) => relation).join(", ")} TO postern_reader;`]),
-    ];
+  const grants = [
+    ...Array.from(schemas, (schema) => `GRANT USAGE ON SCHEMA ${schema} TO postern_reader;`),
+    ...(names.length === 0
+      ? []
+      : [`GRANT SELECT ON ${names.map(({ relation }) => relation).join(", ")} TO postern_reader;`]),
+  ];
   return [
     "CREATE ROLE postern_reader LOGIN PASSWORD '…';",
     ...grants,

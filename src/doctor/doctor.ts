@@ -3,6 +3,7 @@ import { formatPath, type SettingPath } from "../core/document/value_tree.ts";
 import type { Logger } from "../core/logger.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
+import type { ColumnRefusal } from "../postgres/catalog/private_columns.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { type Check, type NamedResult, runChecks, warning } from "../rag_server/checks/check.ts";
@@ -12,7 +13,13 @@ import type { SearchedTableSettings } from "../rag_server/search/searched_table.
 import { clockCheck, encryptionCheck, limitCheck } from "./connection_checks.ts";
 import { catalogCheck, extensionsCheck, statisticsCheck } from "./content_checks.ts";
 import { definitionsChecks, type DoctorDefinitions } from "./definition_checks.ts";
-import { callerSettingsChecks, databaseCheck, extensionCheck, roleCheck } from "./database_checks.ts";
+import {
+  callerSettingsChecks,
+  databaseCheck,
+  extensionCheck,
+  readersCheck,
+  roleCheck,
+} from "./database_checks.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { type DoctorIssuer, issuerCheck } from "./issuer_checks.ts";
 import { completionCheck, embeddingCheck, rerankCheck } from "./provider_checks.ts";
@@ -45,7 +52,11 @@ export interface DoctorDatabase {
   readonly options: DatabaseOptions;
   /** The full name of a setting in the database's entry; the path as it is where absent. */
   readonly settingAt?: (path: SettingPath) => string;
+  /** Columns that no role is to read; none where absent. */
+  readonly isExcluded?: ColumnRefusal;
 }
+
+const noColumn: ColumnRefusal = () => false;
 
 /** What the servers have besides databases and pipelines. */
 export interface DoctorServer {
@@ -95,12 +106,14 @@ export interface Diagnosis {
  */
 export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
   const { databases, limitMs = 10_000, signal, logger, now = Date.now, server } = options;
-  const ofDatabase = ({ database, options, settingAt = formatPath }: DoctorDatabase) => [
+  const ofDatabase = (
+    { database, options, settingAt = formatPath, isExcluded = noColumn }: DoctorDatabase,
+  ) => [
     ...passwordFileChecks(options),
     databaseCheck(database, [
-      roleCheck(database),
+      readersCheck(database, options, isExcluded),
       ...callerSettingsChecks(database, options, settingAt),
-      limitCheck(database, options),
+      limitCheck(database, options, "each caller"),
       encryptionCheck(options, logger, now),
       extensionsCheck(database),
       statisticsCheck(database),
@@ -209,7 +222,7 @@ function pipelineChecks(
       roleCheck(database, tables.map(({ table }) => table)),
       ...callerSettingsChecks(database, options, settingAt),
       ...rowSecurityChecks(database, options, tables.map(({ table }) => table)),
-      limitCheck(database, options),
+      limitCheck(database, options, "all of its callers together"),
       encryptionCheck(options, logger, now),
       extensionCheck(database, tableChecks),
     ]),

@@ -47,6 +47,29 @@ testWithPgvector("the doctor finds tables that were never analysed", async () =>
   assertFine((await look("CREATE TABLE things AS SELECT 1 AS n; ANALYZE things"))("statistics"));
 });
 
+testWithPostgres("the doctor names a right beyond reading that is none of writing", async () => {
+  await using fixture = await createSearchFixture("");
+  await using role = await createLimitedRole(fixture.admin, 10);
+  const { user, database } = databaseOptions(role.url);
+  const ofRole = async () => (await look("", { user, database }))("role");
+  assert.match(
+    assertFault(
+      await ofRole(),
+      "warning",
+      `Role "${user}" may create temporary tables in the database ${database}`,
+    ),
+    /^-- server -check-role lists each right/,
+  );
+  await fixture.admin.query(
+    `CREATE FUNCTION own() RETURNS int LANGUAGE sql SECURITY DEFINER RETURN 1; GRANT CREATE ON SCHEMA public TO ${user}`,
+  );
+  assertFault(await ofRole(), "warning", /; rights beyond reading besides: 2$/);
+  await fixture.admin.query(
+    `DROP FUNCTION own; REVOKE CREATE ON SCHEMA public FROM ${user}; REVOKE TEMPORARY ON DATABASE ${database} FROM PUBLIC`,
+  );
+  assert.deepEqual((await ofRole()).map(({ ok }) => ok), [true]);
+});
+
 testWithPgvector("the doctor finds a clock that differs, and what it costs to read the catalog", async () => {
   const here = await look("");
   assertFine(here("clocks"));
@@ -81,7 +104,7 @@ testWithPostgres("the doctor finds a role with fewer connections than a caller m
   const remedy = assertFault(
     (await look("", { user, database, poolMaxConns: 5 }))("connections"),
     "warning",
-    /may have 3 connections, fewer than one caller's pool_max_conns \(5\)/,
+    /may have 3 connections, fewer than pool_max_conns \(5\) for each caller/,
   );
   assert.match(remedy, /^ALTER ROLE .* CONNECTION LIMIT 5;\n-- Or lower pool_max_conns, which is 5$/);
 });

@@ -9,6 +9,7 @@ import { type Config, sourcesOfOthers, writtenSetting } from "../../config/mod.t
 import { AppError } from "../../core/app_error.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
 import { doctor } from "../../doctor/doctor.ts";
+import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
 import { evaluatePipeline } from "../../rag_server/evaluate/evaluate.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
@@ -131,6 +132,7 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
   await using set = await openAllPipelines(config, logger);
   await using databases = await openToolDatabases(config, logger);
   await using server = await openDoctorServer(config, logger);
+  const isExcluded = createColumnPatterns(config.llm.excluded_columns);
   const diagnoses = await doctor({
     pipelines: set.list.map(({ config: { name, sources = [] }, tables, search, providers, ...pipeline }) => ({
       name,
@@ -148,6 +150,7 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
     databases: databases.list.map((each) => ({
       ...each,
       settingAt: (path) => writtenSetting(config, "databases", each.options.name, path),
+      isExcluded,
     })),
     server,
     signal,

@@ -3,10 +3,9 @@ import { openToolDatabases } from "../../app/open_databases.ts";
 import { type Config, writtenSetting } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createLogger } from "../../core/logger.ts";
-import { callerSettingFaults } from "../../postgres/caller_setting_faults.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
-import { findExcessRights, rolesOf } from "../../postgres/reader_role/excess_rights.ts";
 import { readRelations } from "../../postgres/reader_role/readable_relations.ts";
+import { rightsOfRoles } from "../../postgres/reader_role/rights_of_roles.ts";
 import { setupSql } from "../../postgres/reader_role/setup_sql.ts";
 import { longestRoleBytes } from "../../postgres/role_limits.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
@@ -57,28 +56,15 @@ export async function checkRole(
   const isExcluded = createColumnPatterns(config.llm.excluded_columns);
   const checked = [];
   for (const { database, options } of databases.list) {
-    const faults = await callerSettingFaults(database, options, signal);
+    const { roles, faults } = await rightsOfRoles(database, options, isExcluded, signal);
     const refused = faults.map(({ path, message, remedy }) => ({
       setting: writtenSetting(config, "databases", database.name, path),
       message,
       remedy,
     }));
-    const missing = faults.map(({ path: [section, at] }) => section === "allowed_roles" ? at : undefined);
-    // which names callers have is not known: each role that the login may take may be one, but no built-in role
-    const callersRoles = options.roleFromUser
-      ? (await rolesOf(database, signal)).filter((role) => !role.startsWith("pg_"))
-      : (options.allowedRoles ?? []).filter((_, at) => !missing.includes(at));
-    for (const callersRole of [undefined, ...callersRoles]) {
-      const relations = await readRelations(database, isExcluded, signal, callersRole);
-      const found = await findExcessRights(database, {
-        relations,
-        ...(callersRole !== undefined && { callersRole }),
-        neededRoles: callersRole === undefined ? callersRoles : [],
-        signal,
-      });
-      const ofLogin = callersRole === undefined ? refused : [];
-      checked.push({ database: database.name, ...found, refused: ofLogin });
-    }
+    checked.push(
+      ...roles.map((each, at) => ({ database: database.name, ...each, refused: at === 0 ? refused : [] })),
+    );
   }
   if (json) print(jsonText(checked));
   else {
