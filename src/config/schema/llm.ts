@@ -44,16 +44,8 @@ const fallback = section({
   context_tokens: contextTokens(),
 });
 
-/** Completion provider of the tool server. */
-export const llm = section({
-  enabled: toggle().prefault(true).describe("Answer requests in natural language, if a provider is set"),
-  provider: choice(...remoteKinds, "local").optional().describe(
-    "Kind of provider",
-  ),
-  model: text().optional().describe("Name of the model at the provider"),
-  anthropic_api_key: apiKey().optional().describe("Anthropic's key; a file is safer"),
-  anthropic_api_key_file: filePath().optional().describe("File that holds Anthropic's key"),
-  anthropic_base_url: webAddress().optional().describe("Address of a gateway, instead of Anthropic's own"),
+/** Vendors of completions and of embeddings. */
+const vendorsOfBoth = {
   openai_api_key: apiKey().optional().describe("OpenAI's key; a file is safer"),
   openai_api_key_file: filePath().optional().describe("File that holds OpenAI's key"),
   openai_base_url: webAddress().optional().describe(
@@ -65,6 +57,19 @@ export const llm = section({
   ollama_url: webAddress().optional().describe(
     "Address of Ollama; without it OLLAMA_HOST, then http://localhost:11434",
   ),
+};
+
+/** Completion provider of the tool server. */
+export const llm = section({
+  enabled: toggle().prefault(true).describe("Answer requests in natural language, if a provider is set"),
+  provider: choice(...remoteKinds, "local").optional().describe(
+    "Kind of provider",
+  ),
+  model: text().optional().describe("Name of the model at the provider"),
+  anthropic_api_key: apiKey().optional().describe("Anthropic's key; a file is safer"),
+  anthropic_api_key_file: filePath().optional().describe("File that holds Anthropic's key"),
+  anthropic_base_url: webAddress().optional().describe("Address of a gateway, instead of Anthropic's own"),
+  ...vendorsOfBoth,
   headers: headerMap().optional().describe("HTTP headers sent to the provider"),
   fallback: list(fallback).optional().describe(
     "Further providers, in order: Postern asks each one if those before it fail",
@@ -105,16 +110,6 @@ export const embedding = section({
   voyage_api_key: apiKey().optional().describe("Voyage's key; a file is safer"),
   voyage_api_key_file: filePath().optional().describe("File that holds Voyage's key"),
   voyage_base_url: webAddress().optional().describe("Address of a gateway, instead of Voyage's own"),
-  openai_api_key: apiKey().optional().describe("OpenAI's key; a file is safer"),
-  openai_api_key_file: filePath().optional().describe("File that holds OpenAI's key"),
-  openai_base_url: webAddress().optional().describe(
-    "Address of a gateway or local server, instead of OpenAI's own",
-  ),
-  gemini_api_key: apiKey().optional().describe("Gemini's key; a file is safer"),
-  gemini_api_key_file: filePath().optional().describe("File that holds Gemini's key"),
-  gemini_base_url: webAddress().optional().describe("Address of a gateway, instead of Gemini's own"),
-  ollama_url: webAddress().optional().describe(
-    "Address of Ollama; without it OLLAMA_HOST, then http://localhost:11434",
-  ),
+  ...vendorsOfBoth,
   per_attempt_timeout: timeout().optional().describe("How long to wait for one attempt; 0: no limit"),
 });
