@@ -13,6 +13,7 @@ import { providerConfiguration } from "./provider_configuration.ts";
 import { listenToProvider, type OauthEvent } from "./provider_events.ts";
 import type { KoaContext, OidcModule, OidcProvider } from "./provider_types.ts";
 import { createRedirectRule } from "./redirect_uris.ts";
+import { createRefreshTokenValues } from "./refresh_token_values.ts";
 import { nameGranted, oauthScope, readRegistration, rewriteParameters } from "./request_parameters.ts";
 import { metadataPath, serverMetadata } from "./server_metadata.ts";
 import { createStoreAdapter } from "./store_adapter.ts";
@@ -25,6 +26,8 @@ const maxBodyBytes = 48 * 1024;
 const mostAnHour = 60;
 /** Logins that an address may begin in a browser within an hour: many people may share it. */
 const mostLoginsAnHour = 600;
+/** Requests for tokens: a hosted application sends those of all its users from a few addresses. */
+const mostTokensAnHour = 6_000;
 const hourMs = 3_600_000;
 
 /** Which methods each path takes. What is not here the provider does not get to see. */
@@ -76,6 +79,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   const beginnings = new Map([
     ["POST /oauth/register", perHour(mostAnHour)],
     ["POST /oauth/device", perHour(mostAnHour)],
+    ["POST /oauth/token", perHour(mostTokensAnHour)],
     ["GET /oauth/authorize", logins],
     ["GET /oauth/device/verify", logins],
   ]);
@@ -85,6 +89,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   const clientAddress = new AsyncLocalStorage<string>();
   let requestCount = 0;
   const oidc = await loadProvider();
+  const refreshTokens = createRefreshTokenValues(options.cookieSecrets);
   const devicePages = createDevicePages({
     pages,
     limiter,
@@ -99,6 +104,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
       adapter: createStoreAdapter({
         store,
         accounts,
+        refreshTokens,
         documents,
         clientAddress: () => clientAddress.getStore() ?? "",
         oidc,
@@ -111,6 +117,9 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         show(context, pages.error(context.status === 500 ? 500 : 400, errorText(out))),
     }),
   );
+  provider.RefreshToken.prototype.generateTokenId = function () {
+    return refreshTokens.make(this.grantId);
+  };
   const interactions = createInteractionPages({
     provider,
     pages,
@@ -168,7 +177,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     });
   }
 
-  /** Limits how much an address may begin, since others' beginnings end to make room; undefined where it may. */
+  /** Limits how much an address may begin, and how many tokens it may ask for; undefined where it may. */
   function tooMany(method: string, path: string, address: string): Response | undefined {
     const begun = beginnings.get(`${method} ${path}`);
     const limit = begun?.check(address) ?? { limited: false };

@@ -62,7 +62,10 @@ export type RecordKind =
   | "AccessToken"
   | "RefreshToken";
 
-/** Records of a kind that there may be; beyond it the one that ends first goes, and of clients one that nobody has used. */
+/**
+ * Records of a kind that there may be. Beyond it whoever has the most loses what ends first, and of clients one goes that
+ * nobody has used.
+ */
 const most: Readonly<Record<RecordKind, number>> = {
   Session: 10_000,
   Interaction: 10_000,
@@ -74,8 +77,10 @@ const most: Readonly<Record<RecordKind, number>> = {
   RefreshToken: 100_000,
 };
 
-/** Of a grant; beyond it the oldest go. */
-const mostAccessTokens = 20;
+/** Of a grant; beyond it the oldest go, of refresh tokens those that were used. */
+const mostOfGrant: Readonly<Partial<Record<RecordKind, number>>> = { AccessToken: 20, RefreshToken: 5 };
+/** What goes at once to make room, as a share of what there may be: to find it takes a look at all. */
+const shareAtOnce = 0.01;
 /** Of a user; beyond it the oldest grants end. */
 const mostGrantsOfUser = 100;
 
@@ -167,7 +172,13 @@ export function openGrantStore(options: {
 
   function makeRoom(kind: RecordKind): void {
     if (Number(statements.count.get(kind)?.["count"]) < most[kind]) return;
-    if (kind !== "Client") return void statements.endFirst.run(kind, kind);
+    if (kind !== "Client") {
+      for (const { id } of statements.surplus.all(kind, Math.ceil(most[kind] * shareAtOnce))) {
+        if (kind === "Grant") endGrant(String(id));
+        else statements.end.run(kind, id ?? null);
+      }
+      return;
+    }
     if (Number(statements.endUnusedClient.run().changes) > 0) return;
     throw new AppError("overloaded", "Cannot register the client: there are too many clients");
   }
@@ -199,9 +210,8 @@ export function openGrantStore(options: {
       expires_at: expiresAt,
     });
     if (grantId !== null) statements.extendGrant.run(expiresAt, time, grantId);
-    if (kind === "AccessToken" && grantId !== null) {
-      statements.trimTokens.run(grantId, grantId, mostAccessTokens);
-    }
+    const mostTokens = mostOfGrant[kind];
+    if (mostTokens !== undefined) statements.trimTokens.run(kind, grantId, kind, grantId, mostTokens);
     if (kind === "Grant" && isNew) trimGrants(text(rest["accountId"]));
     const clientId = text(rest["clientId"]);
     if (clientId !== null && grantId !== null) {
@@ -340,8 +350,12 @@ function prepareStatements(database: DatabaseSync) {
     end: prepare("DELETE FROM records WHERE kind = ? AND id = ?"),
     endOfGrant: prepare("DELETE FROM records WHERE grant_id = ?"),
     endOfClient: prepare("DELETE FROM records WHERE client_id = ?"),
-    endFirst: prepare(
-      "DELETE FROM records WHERE kind = ? AND id = (SELECT id FROM records WHERE kind = ? ORDER BY expires_at LIMIT 1)",
+    // of all owners alike what they have beyond what the others have
+    surplus: prepare(
+      `SELECT id FROM (
+           SELECT id, expires_at, row_number() OVER (PARTITION BY username ORDER BY expires_at DESC) AS nth
+             FROM records WHERE kind = ?)
+         ORDER BY nth DESC, expires_at LIMIT ?`,
     ),
     endUnusedClient: prepare(
       `DELETE FROM records WHERE kind = 'Client' AND id =
@@ -352,8 +366,9 @@ function prepareStatements(database: DatabaseSync) {
     ),
     touchClient: prepare("UPDATE records SET used_at = ?, expires_at = ? WHERE kind = 'Client' AND id = ?"),
     trimTokens: prepare(
-      `DELETE FROM records WHERE kind = 'AccessToken' AND grant_id = ? AND id NOT IN
-         (SELECT id FROM records WHERE kind = 'AccessToken' AND grant_id = ? ORDER BY created_at DESC LIMIT ?)`,
+      `DELETE FROM records WHERE kind = ? AND grant_id = ? AND id NOT IN
+         (SELECT id FROM records WHERE kind = ? AND grant_id = ?
+            ORDER BY used_at IS NOT NULL, created_at DESC LIMIT ?)`,
     ),
     oldGrants: prepare(
       "SELECT id FROM records WHERE kind = 'Grant' AND username = ? ORDER BY created_at DESC LIMIT -1 OFFSET ?",

@@ -13,6 +13,10 @@ export interface OidcProvider {
     response: ServerResponse,
     result: InteractionResult,
   ): Promise<string>;
+  /** Those that are not kept yet have a value made for them. */
+  readonly RefreshToken: {
+    readonly prototype: { generateTokenId(this: { readonly grantId: string }): string };
+  };
   readonly Client: { find(id: string): Promise<OidcClient | undefined> };
   readonly Grant: {
     new (of: { readonly accountId: string; readonly clientId: string }): OidcGrant;

@@ -3,10 +3,12 @@ import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
 import type { GrantStore, RecordKind } from "./grant_store.ts";
 import { accountMark, type Accounts } from "./grants.ts";
 import type { OidcModule } from "./provider_types.ts";
+import type { RefreshTokenValues } from "./refresh_token_values.ts";
 
 export interface StoreAdapterOptions {
   readonly store: GrantStore;
   readonly accounts: Accounts;
+  readonly refreshTokens: RefreshTokenValues;
   /** Absent where documents do not describe clients. */
   readonly documents: ClientDocuments | undefined;
   /** Of the client whose request is being answered. */
@@ -35,7 +37,7 @@ type Payload = Readonly<Record<string, unknown>>;
 
 /** How the provider reaches the store: its adapter of one kind of record. */
 export function createStoreAdapter(options: StoreAdapterOptions) {
-  const { store, accounts, documents, onReuse, oidc: { errors, Provider } } = options;
+  const { store, accounts, refreshTokens, documents, onReuse, oidc: { errors, Provider } } = options;
 
   /** Client ID Metadata Documents are fetched here, since the provider's own fetch has no guard on Deno. */
   async function findDocument(clientId: string): Promise<Payload | undefined> {
@@ -61,6 +63,12 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
     const { AccessDenied = Error } = errors;
     if (account === undefined) throw new AccessDenied("the account is gone");
     return accountMark(account);
+  }
+
+  /** Of a refresh token that was used so long ago that the store has forgotten it: its second use ends the grant too. */
+  function endForgotten(value: string): void {
+    const grantId = refreshTokens.grantOf(value);
+    if (grantId !== undefined && store.endGrant(grantId)) onReuse("RefreshToken", grantId);
   }
 
   return (name: string) => {
@@ -89,7 +97,10 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
         if (kind === "DeviceCode" && Provider.ctx?.oidc.route === "device_resume") {
           return store.findByMark(kind, id);
         }
-        return store.find(kind, id) ?? (kind === "Client" ? await findDocument(id) : undefined);
+        const found = store.find(kind, id);
+        if (found !== undefined) return found;
+        if (kind === "RefreshToken" && Provider.ctx?.oidc.route === "token") endForgotten(id);
+        return kind === "Client" ? await findDocument(id) : undefined;
       },
       findByUid: (uid: string) => settled(() => store.findByUid(uid)),
       findByUserCode: (userCode: string) => settled(() => store.findByUserCode(userCode)),

@@ -165,6 +165,35 @@ Deno.test("what an attacker sends to the authorization server leads nowhere", as
     assert.equal((await refresh(`${issuer}/mcp/v1/`)).status, 200);
   });
 
+  await t.step(
+    "a refresh token that was used long ago ends its grant like one that was used just now",
+    async () => {
+      const browser = createFormBrowser(issuer);
+      const login = await browser.open(client.authorizeUrl());
+      const consent = await browser.submit(login, { username: "alice", password, action: "login" });
+      const { url } = await browser.submit(consent, { action: "allow" });
+      const { body } = await client.exchange(new URL(url).searchParams.get("code") ?? "");
+      const used = [String(body["refresh_token"])];
+      for (let count = 0; count < 10; count++) {
+        const next = await client.refresh(used.at(-1) ?? "");
+        assert.equal(next.status, 200, JSON.stringify(next.body));
+        used.push(String(next.body["refresh_token"]));
+      }
+      const [first = "", good = ""] = [used[0], used.at(-1)];
+      // with another's signature nobody is logged out
+      const forged = first.replace(/[^.]*$/, good.replace(/.*\./, ""));
+      assert.equal((await client.refresh(forged)).body["error"], "invalid_grant");
+      const still = await client.refresh(good);
+      assert.equal(still.status, 200);
+      assert.equal((await client.refresh(first)).body["error"], "invalid_grant");
+      assert.equal(
+        (await client.refresh(String(still.body["refresh_token"]))).body["error"],
+        "invalid_grant",
+      );
+      assert.match(oauth.server().stderr(), /A code or refresh token was used twice: its grant has ended/);
+    },
+  );
+
   await t.step("the end of a device's login without its beginning is a page like any other", async () => {
     for (const cookie of ["", "postern_login=made-up", "postern_resume=made-up-resume"]) {
       const response = await fetch(`${issuer}/oauth/device/verify/made-up-resume`, { headers: { cookie } });
@@ -197,6 +226,15 @@ Deno.test("what an attacker sends to the authorization server leads nowhere", as
     assert.equal(last?.status, 429);
     assert.match(last?.headers.get("retry-after") ?? "", /^\d+$/);
     assert.match(last?.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
+  });
+
+  await t.step("an address asks for 6,000 tokens an hour, and no more", async () => {
+    let status = 400;
+    for (let left = 6_000; left > 0 && status !== 429; left -= 20) {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => client.refresh("unknown")));
+      status = answers.at(-1)?.status ?? 0;
+    }
+    assert.equal(status, 429);
   });
 
   await t.step("an address registers 60 times an hour, and no more", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { openGrantStore } from "../../../src/identity/authorization_server/grant_store.ts";
 import { sha256 } from "../../../src/core/sha256.ts";
@@ -111,4 +112,42 @@ Deno.test("openGrantStore() bounds the grants of a user and the tokens of a gran
   }
   assert.equal(set.store.token(sha256("a0"), set.clock.now), undefined);
   assert.notEqual(set.store.token(sha256("a1"), set.clock.now), undefined);
+});
+
+Deno.test("openGrantStore() keeps the last refresh tokens of a grant, and never lets go of the one that is good", async () => {
+  await using set = await setUp();
+  set.grant("g");
+  set.give("RefreshToken", "good", "g", hour);
+  for (let count = 0; count < 20; count++) {
+    set.clock.now += 1;
+    set.give("RefreshToken", `r${count}`, "g", hour);
+    set.store.use("RefreshToken", `r${count}`);
+  }
+  const kept = Array.from({ length: 20 }, (_, at) => `r${at}`).filter((id) =>
+    set.store.find("RefreshToken", id)
+  );
+  assert.deepEqual(kept, ["r16", "r17", "r18", "r19"]);
+  assert.notEqual(set.store.find("RefreshToken", "good"), undefined);
+});
+
+Deno.test("openGrantStore() makes room at the cost of whoever has the most", async () => {
+  await using set = await setUp();
+  set.grant("g");
+  set.store.keep("Grant", "of-bob", { accountId: "bob", clientId: "client" }, hour, "mark");
+  const bobs = { accountId: "bob", clientId: "client", grantId: "of-bob" };
+  set.store.keep("RefreshToken", "bob's", bobs, hour);
+  set.give("RefreshToken", "alice's", "g", 2 * hour);
+  using file = new DatabaseSync(set.path);
+  // they all end after bob's
+  file.exec(`WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 100000)
+    INSERT INTO records (kind, id, payload, grant_id, client_id, username, created_at, expires_at)
+      SELECT kind, n, payload, 'another', client_id, username, created_at, expires_at + n FROM counted, records
+        WHERE kind = 'RefreshToken' AND username = 'alice'`);
+  set.give("RefreshToken", "one more", "g", 3 * hour);
+  assert.notEqual(set.store.find("RefreshToken", "bob's"), undefined);
+  assert.notEqual(set.store.find("RefreshToken", "one more"), undefined);
+  assert.equal(
+    file.prepare("SELECT count(*) AS count FROM records WHERE kind = 'RefreshToken'").get()?.["count"],
+    99_003,
+  );
 });

@@ -1,0 +1,32 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { Buffer } from "node:buffer";
+
+const randomByteCount = 32;
+/** Enough of the signature: whoever guesses one can end a grant, and do nothing else. */
+const signatureByteCount = 16;
+
+/**
+ * Refresh tokens that tell which grant they were given out for, `GRANT.RANDOM.SIGNATURE`. So the second use of one ends its
+ * grant (RFC 9700, section 4.14.2) when the store has forgotten it long ago, and the store need not keep all that were used.
+ *
+ * @param secrets those of the cookies: the first signs, and all are accepted
+ */
+export function createRefreshTokenValues(secrets: readonly string[]) {
+  const sign = (secret: string, text: string) =>
+    createHmac("sha256", secret).update(`refresh token\0${text}`).digest().subarray(0, signatureByteCount);
+  return {
+    make(grantId: string): string {
+      const text = `${grantId}.${randomBytes(randomByteCount).toString("base64url")}`;
+      return `${text}.${sign(secrets[0] ?? "", text).toString("base64url")}`;
+    },
+    /** The grant that a token was given out for; undefined for a text that is no token of this server. */
+    grantOf(value: string): string | undefined {
+      const [, text = "", grantId, given = ""] = /^(([\w-]+)\.[\w-]+)\.([\w-]+)$/.exec(value) ?? [];
+      const signature = Buffer.from(given, "base64url");
+      if (signature.length !== signatureByteCount) return undefined;
+      return secrets.some((secret) => timingSafeEqual(sign(secret, text), signature)) ? grantId : undefined;
+    },
+  };
+}
+
+export type RefreshTokenValues = ReturnType<typeof createRefreshTokenValues>;
