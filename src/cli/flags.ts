@@ -67,7 +67,8 @@ export type OptionName =
   | "dry-run"
   | "confirm-removal"
   | "queries"
-  | "qrels";
+  | "qrels"
+  | "claims";
 
 export type Flag = SettingFlag | OperationFlag | OptionFlag;
 
@@ -156,6 +157,11 @@ export const flagGroups: readonly FlagGroup[] = [
         flag: "qrels",
         placeholder: "FILE",
         help: "The known answers, as TSV: query_id, document_id and gain",
+      },
+      {
+        flag: "claims",
+        placeholder: "JSON",
+        help: 'Claims of the caller that -doctor and -evaluate search as, such as \'{"tenant":"acme"}\'',
       },
     ],
   },
@@ -309,4 +315,5 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "confirm-removal": ["ingest"],
   "queries": ["evaluate"],
   "qrels": ["evaluate"],
+  "claims": ["doctor", "evaluate"],
 };

@@ -1,5 +1,6 @@
 import { nearestName } from "../core/document/near_name.ts";
 import type { ConfigFlags, FlagSetting } from "../config/mod.ts";
+import { parseClaims } from "../core/claims.ts";
 import { parseDuration } from "../core/duration.ts";
 import { type Flag, flagGroups, type Operation, type OptionName, requiredFlags } from "./flags.ts";
 
@@ -30,6 +31,8 @@ export interface ParsedFlags extends ConfigFlags {
   readonly pipeline?: string;
   readonly queriesFile?: string;
   readonly qrelsFile?: string;
+  /** A JSON object. */
+  readonly claims?: string;
   /** Files and folders for `-ingest`; none for the pipeline's sources. */
   readonly paths: readonly string[];
   /** The name of a source of `-ingest`. */
@@ -91,6 +94,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     isRemovalConfirmed: option("confirm-removal") === "true",
     ...optional("queriesFile", option("queries")),
     ...optional("qrelsFile", option("qrels")),
+    ...optional("claims", checkClaims(option("claims"))),
     paths,
   };
 }
@@ -203,6 +207,12 @@ function checkExpiry(text: string | undefined): string | undefined {
   throw new UsageError(
     `-token-expiry expects a duration such as 12h, 30d or 1y, or never; got ${quote(text)}`,
   );
+}
+
+function checkClaims(text: string | undefined): string | undefined {
+  if (text === undefined || parseClaims(text) !== undefined) return text;
+  // it may hold what nobody else is to read
+  throw new UsageError(`-claims expects a JSON object such as '{"tenant":"acme"}'`);
 }
 
 function optional<K extends string>(key: K, value: string | undefined): Partial<Record<K, string>> {

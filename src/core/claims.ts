@@ -6,6 +6,20 @@ export function claimOf(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }
 
+/** Undefined for what is no JSON object. */
+export function parseClaims(text: string): Claims | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Claims {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Of OpenID Connect Core 1.0, section 2, for a subject; for names too, since they stand in logs and lists. */
 const longestName = 255;
 

@@ -1,6 +1,7 @@
 import { withDeadline } from "../core/async/deadline.ts";
 import { formatPath, type SettingPath } from "../core/document/value_tree.ts";
 import type { Logger } from "../core/logger.ts";
+import type { Principal } from "../core/principal.ts";
 import type { CompletionProvider, EmbeddingProvider, RerankProvider } from "../llm/provider.ts";
 import { ProviderError } from "../llm/provider_error.ts";
 import type { ColumnRefusal } from "../postgres/catalog/private_columns.ts";
@@ -82,6 +83,8 @@ export interface DoctorOptions {
   readonly databases: readonly DoctorDatabase[];
   /** Absent where only databases and pipelines are looked at. */
   readonly server?: DoctorServer;
+  /** Whom to search as, where what is read depends on who asks. */
+  readonly caller?: Principal | undefined;
   /** For each check; 10 s where it is absent. */
   readonly limitMs?: number;
   readonly signal: AbortSignal;
@@ -128,7 +131,7 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
     ...options.pipelines.map((pipeline) => ({
       kind: "pipeline" as const,
       name: pipeline.name,
-      checks: pipelineChecks(pipeline, { limitMs, signal, logger, now }),
+      checks: pipelineChecks(pipeline, { limitMs, signal, logger, now, caller: options.caller }),
     })),
     ...databases.map((each) => ({
       kind: "database" as const,
@@ -182,7 +185,9 @@ function passwordFileChecks({ passwordFile }: DatabaseOptions): Check[] {
 /** What is checked of a pipeline; `databaseCheck` and `extensionCheck` go on with what needs them. */
 function pipelineChecks(
   pipeline: DoctorPipeline,
-  { limitMs, signal, logger, now }: Required<Pick<DoctorOptions, "limitMs" | "signal" | "logger" | "now">>,
+  { limitMs, signal, logger, now, caller }:
+    & Required<Pick<DoctorOptions, "limitMs" | "signal" | "logger" | "now">>
+    & Pick<DoctorOptions, "caller">,
 ): Check[] {
   const { name, database, options, tables, hasSources = false, isHybrid, embedding, completions, rerank } =
     pipeline;
@@ -209,6 +214,7 @@ function pipelineChecks(
       database,
       settings,
       isHybrid,
+      caller,
       embedding: () => embed().catch(() => undefined),
     })
   );

@@ -11,8 +11,10 @@ import { createLogger, type Logger } from "../../core/logger.ts";
 import { doctor } from "../../doctor/doctor.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
 import { evaluatePipeline } from "../../rag_server/evaluate/evaluate.ts";
+import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
+import { claimedCaller } from "./claimed_caller.ts";
 import { printDiagnoses } from "./doctor_operation.ts";
 import { evaluateRetrieval } from "./evaluate_operation.ts";
 import { ingestOperation } from "./ingest_operation.ts";
@@ -65,7 +67,7 @@ async function openPipeline(context: Context): Promise<void> {
     await usePipeline(named, context);
   } catch (error) {
     // only reads, as the pipeline's own role
-    if (flags.operation === "evaluate") throw error;
+    if (flags.operation === "evaluate") throw withClaimsHint(error);
     throw withRoleHint(error, role.user ?? named.pipeline.databaseOptions.user);
   }
 }
@@ -120,6 +122,7 @@ async function usePipeline(
           search,
           limit: searchLimit(top_n, providers.rerank !== undefined),
           embedding: providers.embedding,
+          caller: flags.claims === undefined ? undefined : claimedCaller(flags.claims),
           onProgress: (done, total) => progress.update({ phase: "questions", done, total }),
           signal,
           logger,
@@ -153,11 +156,19 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
       isExcluded,
     })),
     server,
+    caller: flags.claims === undefined ? undefined : claimedCaller(flags.claims),
     signal,
     logger,
   });
   const plain = !Deno.stdout.isTerminal() || Deno.noColor;
   return printDiagnoses(diagnoses, { json: flags.json, plain }, print);
+}
+
+function withClaimsHint(error: unknown): unknown {
+  if (!(error instanceof UntoldCallerError)) return error;
+  return new AppError(error.code, `${error.message}; give the caller's claims with -claims`, {
+    cause: error,
+  });
 }
 
 function given<Name extends string>(name: Name, value: string | undefined): { [name in Name]?: string } {

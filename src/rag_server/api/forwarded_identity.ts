@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { canonicalIpAddress, isInBlocks, parseAddressBlock } from "../../core/address.ts";
 import { AppError } from "../../core/app_error.ts";
-import { claimOf, type Claims, isName } from "../../core/claims.ts";
+import { claimOf, isName, parseClaims } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
 import { redactText } from "../../core/redact.ts";
 import { sha256 } from "../../core/sha256.ts";
@@ -55,7 +55,7 @@ export function createForwardedIdentity(options: ForwardedIdentityOptions): Forw
     const text = used.length > maxHeaderBytes ? undefined : textOf(used);
     if (text === undefined) return refused("malformed");
     const claimsText = value === undefined ? JSON.stringify({ [subjectClaim]: text }) : text;
-    const claims = readClaims(claimsText);
+    const claims = parseClaims(claimsText);
     if (claims === undefined) return refused("malformed");
     const role = roleClaim === undefined ? undefined : claimOf(claims, roleClaim);
     if (isRoleName(role) && !allowedRoles.includes(role)) return refused("role");
@@ -97,17 +97,4 @@ function textOf(header: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function readClaims(text: string): Claims | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Claims {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

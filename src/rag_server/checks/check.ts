@@ -1,4 +1,4 @@
-import { serverItself } from "../../core/principal.ts";
+import { type Principal, serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
@@ -103,9 +103,10 @@ export async function readRows(
   signal: AbortSignal,
   sql: string,
   parameters: readonly (string | null)[] = [],
+  principal: Principal = serverItself,
 ): Promise<readonly Row[]> {
   const result = await database.read({
-    principal: serverItself,
+    principal,
     trusted: true,
     signal,
     sql,

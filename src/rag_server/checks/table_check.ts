@@ -9,7 +9,14 @@ import { idCheck } from "./id_check.ts";
 import { keywordIndexCheck } from "./keyword_index_check.ts";
 import { filterCheck, statisticsCheck } from "./planner_checks.ts";
 import { type ColumnFacts, readTableFacts, relationName, type TableFacts } from "./table_facts.ts";
-import { addIdColumn, isWritable, rowsText, type TableSubject, type TableToCheck } from "./table_subject.ts";
+import {
+  addIdColumn,
+  isWritable,
+  rowsText,
+  type TableSubject,
+  type TableToCheck,
+  whyUntold,
+} from "./table_subject.ts";
 import { dimensionCheck, missingVectorsCheck } from "./vector_checks.ts";
 import { vectorIndexCheck } from "./vector_index_check.ts";
 
@@ -173,10 +180,13 @@ ALTER TABLE ${relation} ALTER COLUMN ${column} TYPE ${better} USING ${value}::${
 }
 
 /** Whether a question finds its way through the table: what no look at the catalog would show. */
-function searchCheck({ database, settings, table, isHybrid, embedding }: TableSubject): Check {
+function searchCheck(subject: TableSubject): Check {
+  const { database, settings, table, isHybrid, embedding, caller } = subject;
   return {
     name: `search of ${settings.table}`,
     async run(signal) {
+      const untold = whyUntold(subject);
+      if (untold !== undefined) return [note(`not tried: ${untold}`)];
       const vector = await embedding();
       // other checks tell of a provider that fails and of other dimensions
       if (vector === undefined || vector.length !== (table.vector.dimensions ?? vector.length)) {
@@ -187,7 +197,8 @@ function searchCheck({ database, settings, table, isHybrid, embedding }: TableSu
         const searched = await openSearchedTable(database, settings, signal);
         const search = { hybridEnabled: isHybrid, vectorWeight: 0.5 };
         const retriever = createRetriever({ database, tables: [searched], search, logger: log.logger });
-        const question = { question: "ping", embedding: vector, limit: 10, hybrid: isHybrid, signal };
+        const asked = { signal, ...(caller !== undefined && { caller }) };
+        const question = { question: "ping", embedding: vector, limit: 10, hybrid: isHybrid, ...asked };
         const startedAt = performance.now();
         const found = await retriever.retrieve(question);
         const ms = performance.now() - startedAt;
@@ -195,7 +206,6 @@ function searchCheck({ database, settings, table, isHybrid, embedding }: TableSu
       } catch (thrown) {
         signal.throwIfAborted();
         if (!(thrown instanceof AppError)) throw thrown;
-        if (thrown.code === "forbidden") return [note("not tried, because it needs a caller's claims")];
         const reason = log.reason();
         const message = reason === undefined ? thrown.message : `${thrown.message}: ${reason}`;
         return [error(message, "-- Correct what this and the findings above name, then run -doctor again")];

@@ -1,5 +1,7 @@
+import { type Principal, readerFor } from "../../core/principal.ts";
 import { shellWord } from "../../core/shell_word.ts";
 import type { Database } from "../../postgres/database.ts";
+import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import { quoteIdentifier } from "../../postgres/sql_text.ts";
 import { recordTables } from "../ingest/record_schema.ts";
 import { mayReadSql } from "../keyword/find_keyword_index.ts";
@@ -19,8 +21,21 @@ export interface TableToCheck {
   readonly settings: SearchedTableSettings;
   /** Whether its words are searched. */
   readonly isHybrid: boolean;
+  /** Whom to search as, where rows depend on who asks. */
+  readonly caller?: Principal | undefined;
   /** One by the provider; undefined where it gives none. */
   readonly embedding: () => Promise<Float32Array | undefined>;
+}
+
+/** Why nothing can be searched as the caller; undefined where it can. */
+export function whyUntold({ database, caller }: TableToCheck): string | undefined {
+  try {
+    database.checkCaller(readerFor(caller));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof UntoldCallerError)) throw error;
+    return `${error.reason}; -claims gives -doctor a caller to try it as`;
+  }
 }
 
 /** A table with what is known of it once it can be searched. */

@@ -1,5 +1,7 @@
+import { readerFor, serverItself } from "../../core/principal.ts";
 import { quoteIdentifier, quoteLiteral, renderSql, sql, verbatim } from "../../postgres/sql_text.ts";
 import { recordTables } from "../ingest/record_schema.ts";
+import { isOfCallers } from "../search/searched_table.ts";
 import { lengthSql } from "../search/vector_search.ts";
 import { type Check, type CheckResult, error, note, readRows, warning } from "./check.ts";
 import {
@@ -9,6 +11,7 @@ import {
   readIngestKnowledge,
   selectRows,
   type TableSubject,
+  whyUntold,
 } from "./table_subject.ts";
 
 /** A length of vectors, and how many of those that were looked at have it. */
@@ -107,15 +110,20 @@ const sampleRows = 10_000;
 
 /** Whether the documents have been embedded, as far as the first thousands of them tell. */
 export function missingVectorsCheck(subject: TableSubject): Check {
-  const { database, settings, table: { relation, vector, filter } } = subject;
+  const { database, settings, table: { relation, vector, filter }, caller } = subject;
+  const isHidden = isOfCallers(database, subject.table);
   return {
     name: `vectors of ${settings.table}`,
     async run(signal) {
+      const untold = isHidden ? whyUntold(subject) : undefined;
+      if (untold !== undefined) return [note(`not looked at: ${untold}`)];
       const statement = renderSql(sql`SELECT count(*), count(vector) FROM (
         SELECT ${verbatim(vector.column)} AS vector FROM ${verbatim(relation)} AS source
         WHERE ${filter ?? verbatim("true")} LIMIT ${sampleRows}) sample`);
-      const [row] = await readRows(database, signal, statement.sql, statement.parameters);
+      const reader = isHidden ? readerFor(caller) : serverItself;
+      const [row] = await readRows(database, signal, statement.sql, statement.parameters, reader);
       const [rows = 0, embedded = 0] = row?.map(Number) ?? [];
+      if (rows === 0 && isHidden) return [note("row-level security shows no row to who looks")];
       if (rows === 0) return [noRows(subject)];
       if (embedded === rows) return [note("every row that was read has one")];
       const message = `Of ${rows === sampleRows ? `the first ${rows}` : rows} rows, ${

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
+import { type Principal, readerFor } from "../../core/principal.ts";
 import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { Database } from "../../postgres/database.ts";
 import { nameInMessage } from "../../postgres/sql_text.ts";
@@ -77,6 +78,8 @@ interface EvaluatePipelineOptions extends Omit<EvaluateOptions, "searches" | "fu
   readonly tables: readonly SearchedTable[];
   readonly search: SearchSettings;
   readonly embedding: EmbeddingProvider;
+  /** Whom to search as, where what is read depends on who asks. */
+  readonly caller?: Principal | undefined;
   readonly logger: Logger;
 }
 
@@ -85,11 +88,13 @@ interface EvaluatePipelineOptions extends Omit<EvaluateOptions, "searches" | "fu
  * not the configuration turns both on; by vectors only where the words of no table are searched. The judgements call
  * documents by the tables' ids, as PostgreSQL writes them. A table whose words no index holds is named in the log first.
  *
+ * @throws {UntoldCallerError} before a provider is asked
  * @throws {AppError} `invalid` for a table without an id, and as `evaluate` and the retriever throw
  * @throws {ProviderError} where the questions cannot be embedded
  */
 export async function evaluatePipeline(options: EvaluatePipelineOptions): Promise<Evaluation> {
-  const { tables, search: { vectorWeight }, queries, signal } = options;
+  const { database, tables, search: { vectorWeight }, queries, caller, signal } = options;
+  database.checkCaller(readerFor(caller));
   const nameless = tables.find(({ table }) => !table.key.isId);
   if (nameless !== undefined) {
     throw new AppError(
@@ -145,7 +150,7 @@ function withoutWarning(
 function measuredSearch(
   name: SearchName,
   vectorWeight: number,
-  { database, tables, search, logger }: EvaluatePipelineOptions,
+  { database, tables, search, caller, logger }: EvaluatePipelineOptions,
   embeddings: ReadonlyMap<string, Float32Array | undefined>,
 ): MeasuredSearch {
   const retriever = createRetriever({
@@ -161,7 +166,8 @@ function measuredSearch(
       if (embedding === undefined) {
         throw new AppError("internal", "Cannot search: the question has no vector");
       }
-      const found = await retriever.retrieve({ question, embedding, limit, hybrid: true, signal });
+      const asked = { signal, ...(caller !== undefined && { caller }) };
+      const found = await retriever.retrieve({ question, embedding, limit, hybrid: true, ...asked });
       return found.flatMap(({ id }) => id === undefined ? [] : [id]);
     },
   };

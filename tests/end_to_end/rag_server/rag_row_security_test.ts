@@ -145,6 +145,33 @@ testWithPgvector(
       http: { auth: { identity_provider } },
     }));
     await Deno.writeTextFile(join(folder.path, keyFile), vendorKey, { mode: 0o600 });
+    const [queries, qrels] = [join(folder.path, "q.tsv"), join(folder.path, "qrels.tsv")];
+    await Deno.writeTextFile(queries, "1\texpense claim laptop\n");
+    await Deno.writeTextFile(qrels, "1\t5005\t1\n");
+    const look = (...args: string[]) => runProgram([...args, "-config", folder.configFile]);
+    const claims = JSON.stringify({ tenant: "b", role: roleB });
+    for (const given of [[], ["-claims", claims]]) {
+      const { code, stdout } = await look("-doctor", ...given);
+      assert.equal(code, 0, stdout);
+      const tried = stdout.match(/ search of notes: .*/g)?.filter((line) =>
+        !line.includes("compare every row")
+      );
+      const expected = given.length === 0
+        ? /: not tried: the caller has no claim "(tenant|role)"/
+        : /: 10 documents in /;
+      assert.ok(tried?.length === 4 && tried.every((line) => expected.test(line)), stdout);
+      assert.doesNotMatch(stdout, /no documents yet/);
+    }
+    const measure = (...given: string[]) =>
+      look("-evaluate", "claims-shared", "-queries", queries, "-qrels", qrels, ...given);
+    const { code, stderr } = await measure();
+    assert.equal(code, 1);
+    assert.match(stderr, /the caller has no claim "tenant", .*; give the caller's claims with -claims/);
+    const [ofB, ofA] = [await measure("-claims", claims), await measure("-claims", '{"tenant":"a"}')];
+    assert.match(ofB.stdout, /^vector +[01]\.\d+ +[01]\.\d+ +1\.0000/m);
+    assert.match(ofA.stdout, /^vector +0\.0000 +0\.0000 +0\.0000/m);
+    assert.match((await look("-doctor", "-claims", "[]")).stderr, /-claims expects a JSON object/);
+
     await using tools = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
     const stranger = createToolClient({
       url: tools.url,
@@ -244,7 +271,9 @@ testWithPgvector(
       }),
       ...faulty.map((name) => pipelineOf(name)),
     ];
-    await using rag = await startRagServer({ pipelines });
+    // a pipeline that asks for claims needs somebody who vouches for them; nobody here has any
+    const identity_provider = { audience: testAudience, issuer: "https://login.example.com" };
+    await using rag = await startRagServer({ pipelines, http: { auth: { identity_provider } } });
     const { client, process } = rag;
     const ask = (name: string) => client.post(name, { query: "expense", include_sources: true });
     assert.deepEqual((await ask("notes")).body.sources, []);
