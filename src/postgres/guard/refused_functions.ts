@@ -1,3 +1,20 @@
+const onOtherConnections =
+  "dblink dblink_connect dblink_connect_u dblink_disconnect dblink_exec dblink_open dblink_fetch dblink_close " +
+  "dblink_send_query dblink_get_result dblink_get_notify dblink_get_connections dblink_is_busy dblink_error_message " +
+  "dblink_cancel_query dblink_current_query dblink_build_sql_insert dblink_build_sql_delete dblink_build_sql_update " +
+  "postgres_fdw_disconnect postgres_fdw_disconnect_all pg_background_launch pg_background_result";
+const ofTexts =
+  "query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml " +
+  "table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema " +
+  "database_to_xml database_to_xmlschema database_to_xml_and_xmlschema ts_stat crosstab crosstab2 crosstab3 crosstab4 " +
+  "crosstabn connectby xpath_table";
+const ofRawPages =
+  "get_raw_page heap_page_items heap_page_item_attrs tuple_data_split bt_page_items brin_page_items gist_page_items " +
+  "bt_multi_page_stats gist_page_items_bytea hash_page_items gin_leafpage_items heap_force_kill heap_force_freeze " +
+  "pg_truncate_visibility_map pg_get_wal_record_info pg_get_wal_records_info pg_get_wal_records_info_till_end_of_wal " +
+  "pg_get_wal_block_info verify_heapam bt_index_check bt_index_parent_check gin_index_check";
+const ofSettings = "set_config set_limit isn_weak";
+
 /**
  * Functions that a READ ONLY transaction does not stop: their names, and what they do, as the reply says it.
  * They are refused by name in any schema, quoted or not, and wherever a view or policy calls them. Built-in VOLATILE
@@ -19,20 +36,8 @@ const refusedByAction: readonly (readonly [action: string, names: string])[] = [
     "lo_creat lo_create lo_open lo_close lo_lseek lo_lseek64 lo_tell lo_tell64 lo_truncate lo_truncate64 lo_unlink " +
     "lo_export lo_import lo_get lo_put lo_from_bytea loread lowrite",
   ],
-  [
-    "it runs a statement on another connection",
-    "dblink dblink_connect dblink_connect_u dblink_disconnect dblink_exec dblink_open dblink_fetch dblink_close " +
-    "dblink_send_query dblink_get_result dblink_get_notify dblink_get_connections dblink_is_busy dblink_error_message " +
-    "dblink_cancel_query dblink_current_query dblink_build_sql_insert dblink_build_sql_delete dblink_build_sql_update " +
-    "postgres_fdw_disconnect postgres_fdw_disconnect_all pg_background_launch pg_background_result",
-  ],
-  [
-    "it runs a text as a statement; send that statement itself",
-    "query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml " +
-    "table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema " +
-    "database_to_xml database_to_xmlschema database_to_xml_and_xmlschema ts_stat crosstab crosstab2 crosstab3 crosstab4 " +
-    "crosstabn connectby xpath_table",
-  ],
+  ["it runs a statement on another connection", onOtherConnections],
+  ["it runs a text as a statement; send that statement itself", ofTexts],
   [
     "it casts to any type that its arguments name; write the cast itself, as in x::integer",
     "domain_in domain_recv array_in array_recv record_in record_recv range_in range_recv multirange_in multirange_recv",
@@ -64,7 +69,7 @@ const refusedByAction: readonly (readonly [action: string, names: string])[] = [
     "pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared",
   ],
   ["it changes a sequence; read last_value from the sequence instead", "nextval setval"],
-  ["it changes a setting", "set_config set_limit isn_weak"],
+  ["it changes a setting", ofSettings],
   [
     "it changes what random() returns in later statements too; use TABLESAMPLE bernoulli (1) REPEATABLE (42), or sort by " +
     "md5(id::text || '42')",
@@ -87,13 +92,7 @@ const refusedByAction: readonly (readonly [action: string, names: string])[] = [
     "pg_stat_statements_reset pg_stat_kcache_reset pg_qualstats_reset pg_restore_relation_stats pg_restore_attribute_stats " +
     "pg_clear_relation_stats pg_clear_attribute_stats pg_set_relation_stats pg_set_attribute_stats",
   ],
-  [
-    "it reads or repairs raw pages, and so bypasses the rules about who may see which rows",
-    "get_raw_page heap_page_items heap_page_item_attrs tuple_data_split bt_page_items brin_page_items gist_page_items " +
-    "bt_multi_page_stats gist_page_items_bytea hash_page_items gin_leafpage_items heap_force_kill heap_force_freeze " +
-    "pg_truncate_visibility_map pg_get_wal_record_info pg_get_wal_records_info pg_get_wal_records_info_till_end_of_wal " +
-    "pg_get_wal_block_info verify_heapam bt_index_check bt_index_parent_check gin_index_check",
-  ],
+  ["it reads or repairs raw pages, and so bypasses the rules about who may see which rows", ofRawPages],
   [
     "a short XPath may run for minutes, and no timeout stops it; select the XML itself and read it yourself",
     "xpath xpath_exists xmlexists xmltable xpath_string xpath_nodeset xpath_number xpath_bool xpath_list " +
@@ -108,6 +107,12 @@ const refusedByAction: readonly (readonly [action: string, names: string])[] = [
 
 /** `ts_rewrite(query, text)` runs the text; with three arguments, none of them is run. */
 const runsItsText = "it runs its second argument as a statement; use ts_rewrite(query, target, substitute)";
+
+/** Functions that may read what no row-level policy filters, whatever calls them, or change what a policy asks. */
+export const pastPolicies: readonly string[] = [
+  ...[onOtherConnections, ofTexts, ofRawPages, ofSettings].flatMap((names) => names.split(" ")),
+  "ts_rewrite",
+];
 
 /** Schemas of extensions all of whose functions act outside of the transaction. */
 const refusedSchemas = new Map([

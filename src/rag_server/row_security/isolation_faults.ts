@@ -1,16 +1,12 @@
 import type { Database } from "../../postgres/database.ts";
 import type { CallerOptions } from "../../postgres/read/caller_settings.ts";
+import { pastPolicies } from "../../postgres/guard/refused_functions.ts";
 import { arrayText } from "../../postgres/sql_text.ts";
 import { readJson, readRows } from "../checks/check.ts";
 import { findRelation } from "../search/document_table.ts";
-
-/** Why row-level security may show a caller rows of another. */
-export interface IsolationFault {
-  /** For operators: it names roles. */
-  readonly message: string;
-  /** SQL; text for the reader stands in lines that begin with `-- `. */
-  readonly remedy: string;
-}
+import { type FunctionFacts, functionFactsSql, functionFault } from "./function_faults.ts";
+import type { IsolationFault } from "./isolation_fault.ts";
+import { isBuiltIn, reachSql } from "./reach_sql.ts";
 
 /** The roles that are looked at. */
 export interface LookedAtRoles {
@@ -47,7 +43,7 @@ export const roleOfCaller = (role: string): LookedAtRoles => ({
 
 /**
  * What keeps row-level security from deciding alone which rows of the tables each role sees; none where it does. It
- * looks below views and at partitions. A table that does not exist has no fault here.
+ * looks below views, at partitions and at what functions read. A table that does not exist has no fault here.
  *
  * @param tables as they are configured
  * @throws {AppError} where the catalog cannot be read
@@ -66,14 +62,15 @@ export async function isolationFaults(
   const ofTables = await Promise.all(tables.map(async (table) => {
     const found = await findRelation(read, table);
     if (found === undefined) return undefined;
-    const parameters = [found.oid, names, reading, ...flags];
+    const parameters = [found.oid, names, reading, ...flags, arrayText(pastPolicies)];
     return await readJson<Facts>(database, signal, factsSql, parameters);
   }));
   const known = ofTables.filter((facts) => facts !== undefined);
   const faults = [...known.flatMap((facts) => facts.roles), ...known.flatMap(ownersOfViews)]
     .map(roleFault)
     .concat(known.flatMap(({ relations }) => relations.flatMap(relationFaults)))
-    .concat(known.flatMap(({ definers }) => definers.map(definerFault)));
+    .concat(known.flatMap(({ catalogs }) => catalogs.map(catalogFault)))
+    .concat(known.flatMap(({ functions }) => functions.map(functionFault)));
   return [...new Map(faults.map((fault) => [fault.message, fault])).values()];
 }
 
@@ -82,8 +79,9 @@ interface Facts {
   /** Those that no policy holds. */
   readonly roles: readonly UnheldRole[];
   readonly relations: readonly RelationFacts[];
-  /** Functions with their owner's rights, by which a view reads. */
-  readonly definers: readonly { readonly view: string; readonly name: string }[];
+  readonly functions: readonly FunctionFacts[];
+  /** Those of PostgreSQL's catalogs that are not for everyone, and that a view reads with its owner's rights. */
+  readonly catalogs: readonly { readonly view: string; readonly name: string }[];
 }
 
 interface UnheldRole {
@@ -113,7 +111,11 @@ interface RelationFacts {
   } | null;
 }
 
-const kindNames: Readonly<Record<string, string>> = { m: "a materialized view", f: "a foreign table" };
+const kindNames: Readonly<Record<string, string>> = {
+  m: "a materialized view",
+  f: "a foreign table",
+  t: "a TOAST table",
+};
 
 function relationFaults(facts: RelationFacts): IsolationFault[] {
   const { name, kind, isEnabled, isForced, isPart, owners, withoutPolicy, view } = facts;
@@ -173,10 +175,11 @@ function roleFault({ name, isSuperuser }: UnheldRole): IsolationFault {
   };
 }
 
-function definerFault({ view, name }: { readonly view: string; readonly name: string }): IsolationFault {
+function catalogFault({ view, name }: Facts["catalogs"][number]): IsolationFault {
   return {
-    message: `view ${view} reads by ${name}, which has the rights of its owner`,
-    remedy: `ALTER FUNCTION ${name} SECURITY INVOKER;`,
+    message: `view ${view} reads ${name}, which no policy filters, with the rights of its owner`,
+    remedy: `-- Leave it out of the view, or have the view read with the caller's rights:
+ALTER VIEW ${view} SET (security_invoker = true);`,
   };
 }
 
@@ -200,20 +203,9 @@ const hasPolicy = (role: string) =>
 /**
  * Reads of a relation, $1, with roles: those named in $2, the login where $4, all that it may take where $5. Those in $3 read,
  * or the login where $6. A view reads with its owner's rights what is below it, unless it is security_invoker; a view below
- * it again has rights of its own.
+ * it again has rights of its own. $7: names of functions that no policy holds.
  */
-const factsSql = `WITH RECURSIVE below(oid, view, is_part) AS (
-  SELECT $1::oid, NULL::oid, false
-  UNION
-  SELECT n.* FROM below CROSS JOIN LATERAL (
-    SELECT d.refobjid, CASE WHEN EXISTS (SELECT FROM unnest(v.reloptions) o
-        WHERE o ~* '^security_invoker=(t|tr|tru|true|on|y|ye|yes|1)$') THEN NULL ELSE v.oid END, false
-    FROM pg_class v JOIN pg_rewrite w ON w.ev_class = v.oid
-    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_class'::regclass
-    WHERE v.oid = below.oid AND v.relkind = 'v' AND d.refobjid <> v.oid
-    UNION ALL SELECT i.inhrelid, below.view, true FROM pg_inherits i WHERE i.inhparent = below.oid
-  ) n
-), taken AS (
+const factsSql = `WITH RECURSIVE ${reachSql}, taken AS (
   SELECT r.oid, quote_ident(r.rolname) AS name, r.rolsuper, r.rolbypassrls,
     CASE WHEN $6::bool THEN r.rolname = current_user ELSE r.rolname = ANY($3::text[]) END AS reads
   FROM pg_roles r WHERE r.rolname = ANY($2::text[]) OR ($4::bool AND r.rolname = current_user)
@@ -234,12 +226,16 @@ SELECT json_build_object(
         'owner', quote_ident(o.rolname), 'isSuperuser', o.rolsuper, 'bypasses', o.rolbypassrls,
         'ownsTable', ${holdsOwner("o.oid")}, 'hasPolicy', ${hasPolicy("o.oid")}) END
     ) ORDER BY n.nspname, c.relname), '[]')
-    FROM below b JOIN pg_class c ON c.oid = b.oid JOIN pg_namespace n ON n.oid = c.relnamespace
+    FROM (SELECT DISTINCT oid, reader, is_part FROM reach WHERE class = 'relation') b
+    JOIN pg_class c ON c.oid = b.oid JOIN pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN (pg_class v JOIN pg_namespace vn ON vn.oid = v.relnamespace JOIN pg_roles o ON o.oid = v.relowner)
-      ON v.oid = b.view
-    WHERE c.relkind IN ('r', 'p', 'm', 'f')),
-  'definers', (SELECT coalesce(json_agg(DISTINCT jsonb_build_object('view', v.oid::regclass::text,
-      'name', p.oid::regprocedure::text)), '[]')
-    FROM below b JOIN pg_class v ON v.oid = b.oid AND v.relkind = 'v' JOIN pg_rewrite w ON w.ev_class = v.oid
-    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid AND d.refclassid = 'pg_proc'::regclass
-    JOIN pg_proc p ON p.oid = d.refobjid AND p.prosecdef))`;
+      ON v.oid = b.reader
+    WHERE c.relkind IN ('r', 'p', 'm', 'f', 't') AND (NOT ${isBuiltIn("c.oid")} OR c.oid = $1::oid)),
+  'catalogs', (SELECT coalesce(json_agg(DISTINCT jsonb_build_object('name', format('%I.%I', n.nspname, c.relname),
+      'view', format('%I.%I', vn.nspname, v.relname))), '[]')
+    FROM reach b JOIN pg_class c ON c.oid = b.oid JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_class v ON v.oid = b.reader JOIN pg_namespace vn ON vn.oid = v.relnamespace
+    WHERE b.class = 'relation' AND ${
+  isBuiltIn("c.oid")
+} AND NOT has_table_privilege('public', c.oid, 'SELECT')),
+  'functions', ${functionFactsSql})`;
