@@ -59,9 +59,11 @@ export function isInBlocks(address: string, blocks: readonly AddressBlock[]): bo
   return blocks.some(({ base, bits }) => parsed.kind() === base.kind() && parsed.match(base, bits));
 }
 
-/** The /64 that a canonical address of IPv6 is in; an address of IPv4 as it is. */
-export function formatSlash64(address: string): string {
-  return address.includes(":") ? `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`)}/64` : address;
+/** The block of so many bits that a canonical address of IPv6 is in; an address of IPv4 as it is. */
+export function formatIpv6Block(address: string, bits: number): string {
+  return address.includes(":")
+    ? `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${bits}`)}/${bits}`
+    : address;
 }
 
 /** A place to listen on; the host is empty where every interface is meant. */

@@ -1,4 +1,4 @@
-import { canonicalIpAddress, formatSlash64, isInBlocks, parseAddressBlock } from "../core/address.ts";
+import { canonicalIpAddress, formatIpv6Block, isInBlocks, parseAddressBlock } from "../core/address.ts";
 
 export interface RateLimiterOptions {
   /** The setting `http.auth.rate_limit_window_minutes` (config/schema/auth.ts). */
@@ -9,6 +9,8 @@ export interface RateLimiterOptions {
   readonly now: () => number;
   /** Addresses that are remembered at most. */
   readonly maxAddresses?: number;
+  /** What counts as one address; `addressGroup` where absent. */
+  readonly groupOf?: (address: string) => string;
 }
 
 /** Counts the failed attempts of each client address over a sliding window. */
@@ -27,7 +29,7 @@ export type RateLimit =
  * One customer's line has a whole /64 of IPv6 (RFC 6177, RFC 4291 section 2.5.1), so that is what counts as one address.
  */
 export function createRateLimiter(options: RateLimiterOptions) {
-  const { windowMs, maxAttempts, now, maxAddresses = 250_000 } = options;
+  const { windowMs, maxAttempts, now, maxAddresses = 250_000, groupOf = addressGroup } = options;
   // an address is in one of the two
   const counting = createFailedAttempts();
   const spent = createFailedAttempts();
@@ -62,7 +64,7 @@ export function createRateLimiter(options: RateLimiterOptions) {
     check(address: string): RateLimit {
       const time = now();
       removeOld(time);
-      const times = inWindow(addressGroup(address), time);
+      const times = inWindow(groupOf(address), time);
       const first = times.at(-maxAttempts);
       if (first === undefined) return { limited: false };
       return { limited: true, retryAfterSeconds: Math.ceil((first + windowMs - time) / 1000) };
@@ -70,7 +72,7 @@ export function createRateLimiter(options: RateLimiterOptions) {
     recordFailed(address: string): void {
       const time = now();
       removeOld(time);
-      const key = addressGroup(address);
+      const key = groupOf(address);
       const times = [...inWindow(key, time), time].slice(-maxAttempts);
       counting.delete(key);
       spent.delete(key);
@@ -123,9 +125,18 @@ function createFailedAttempts() {
 
 /** What counts as one address: of IPv6 a whole /64, except for the blocks that many share. */
 export function addressGroup(address: string): string {
+  return blockOf(address, 64);
+}
+
+/** As addressGroup(), with the whole /48 that one site may have (RFC 6177, section 2): 65,536 times a /64. */
+export function siteOf(address: string): string {
+  return blockOf(address, 48);
+}
+
+function blockOf(address: string, bits: number): string {
   const canonical = canonicalIpAddress(address);
   if (canonical === undefined) return address;
-  return isInBlocks(canonical, sharedBlocks) ? canonical : formatSlash64(canonical);
+  return isInBlocks(canonical, sharedBlocks) ? canonical : formatIpv6Block(canonical, bits);
 }
 
 // all link-local addresses are in one /64, and all of IPv4 behind a translator is in another (RFC 6052)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { createRateLimiter, type RateLimiterOptions } from "../../src/identity/rate_limiter.ts";
+import { createRateLimiter, type RateLimiterOptions, siteOf } from "../../src/identity/rate_limiter.ts";
 
 function limiterAt(options: Partial<RateLimiterOptions> = {}) {
   const clock = { ms: 1_000_000 };
@@ -177,4 +177,13 @@ Deno.test("old attempts go without being asked about", () => {
   clock.ms += 60_000;
   for (let i = 0; i < 100; i++) limiter.check("192.0.2.1");
   assert.equal(limiter.size, 0);
+});
+
+Deno.test("a limiter of sites counts a /48 of IPv6 as one, and addresses of IPv4 apart", () => {
+  const { fail, isLimited } = limiterAt({ groupOf: siteOf });
+  for (const network of [1, 2, 3]) fail(`2001:db8:7:${network}::1`);
+  assert.deepEqual(
+    ["2001:db8:7:ffff::1", "2001:db8:8:1::1", "192.0.2.1"].map(isLimited),
+    [true, false, false],
+  );
 });

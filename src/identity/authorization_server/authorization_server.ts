@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "../../core/app_error.ts";
 import { callNode, type NodeCallback } from "../../http/node_callback.ts";
 import { readBody } from "../../http/request_body.ts";
-import { createRateLimiter } from "../rate_limiter.ts";
+import { createRateLimiter, type RateLimiter, siteOf } from "../rate_limiter.ts";
 import type { AuthorizationServerOptions, Picture, Resource } from "./authorization_server_options.ts";
 import { createClientDocuments } from "./client_metadata.ts";
 import { createDevicePages } from "./device_pages.ts";
@@ -28,6 +28,8 @@ const mostAnHour = 60;
 const mostLoginsAnHour = 600;
 /** Requests for tokens: a hosted application sends those of all its users from a few addresses. */
 const mostTokensAnHour = 6_000;
+/** How much more a site with many networks of IPv6 may begin than one of them. */
+const siteFactor = 10;
 const hourMs = 3_600_000;
 
 /** Which methods each path takes. What is not here the provider does not get to see. */
@@ -73,13 +75,17 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
     hasFavicon: options.favicon !== undefined,
     staticPath: `${prefix}/oauth/static`,
   });
-  const perHour = (maxAttempts: number) =>
-    createRateLimiter({ windowMs: hourMs, maxAttempts, now: () => performance.now() });
+  const ofHour = { windowMs: hourMs, now: () => performance.now() };
+  const perHour = (maxAttempts: number) => [
+    createRateLimiter({ ...ofHour, maxAttempts }),
+    createRateLimiter({ ...ofHour, maxAttempts: siteFactor * maxAttempts, groupOf: siteOf }),
+  ];
   const logins = perHour(mostLoginsAnHour);
-  const beginnings = new Map([
+  const limiters = new Map<string, readonly RateLimiter[]>([
     ["POST /oauth/register", perHour(mostAnHour)],
     ["POST /oauth/device", perHour(mostAnHour)],
-    ["POST /oauth/token", perHour(mostTokensAnHour)],
+    // nothing that others have goes for it
+    ["POST /oauth/token", [createRateLimiter({ ...ofHour, maxAttempts: mostTokensAnHour })]],
     ["GET /oauth/authorize", logins],
     ["GET /oauth/device/verify", logins],
   ]);
@@ -179,10 +185,10 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
 
   /** Limits how much an address may begin, and how many tokens it may ask for; undefined where it may. */
   function tooMany(method: string, path: string, address: string): Response | undefined {
-    const begun = beginnings.get(`${method} ${path}`);
-    const limit = begun?.check(address) ?? { limited: false };
-    if (!limit.limited) {
-      begun?.recordFailed(address);
+    const asked = limiters.get(`${method} ${path}`) ?? [];
+    const limit = asked.map((limiter) => limiter.check(address)).find(({ limited }) => limited);
+    if (limit?.limited !== true) {
+      for (const limiter of asked) limiter.recordFailed(address);
       return undefined;
     }
     if (method === "POST") return slowDown(limit.retryAfterSeconds);

@@ -63,8 +63,8 @@ export type RecordKind =
   | "RefreshToken";
 
 /**
- * Records of a kind that there may be. Beyond it whoever has the most loses what ends first, and of clients one goes that
- * nobody has used.
+ * Records of a kind that there may be. Beyond it whoever has the most loses what ends first: a user, or a site where no user
+ * is known yet. Of clients one goes that has no grant, if it can be one without a login under way.
  */
 const most: Readonly<Record<RecordKind, number>> = {
   Session: 10_000,
@@ -124,6 +124,14 @@ export interface TokenRecord {
 
 type Payload = Readonly<Record<string, unknown>>;
 
+/** Whom a record is kept for. */
+export interface KeptFor {
+  /** Of a grant: its account, as `accountMark` of `grants.ts`. */
+  readonly account?: string | undefined;
+  /** Where the request came from, as `siteOf` of `rate_limiter.ts`. */
+  readonly site?: string | undefined;
+}
+
 export type GrantStore = ReturnType<typeof openGrantStore>;
 
 /** Those whose ID is no secret; of all others the ID lets somebody in, and its hash is kept. */
@@ -157,7 +165,7 @@ export function openGrantStore(options: {
   /** A record's payload with its ID as far as it is known. */
   function payloadOf(row: Record<string, unknown> | undefined, id?: string): Payload | undefined {
     if (row === undefined) return undefined;
-    const payload: Record<string, unknown> = JSON.parse(String(row["payload"]));
+    const { owner: _owner, ...payload }: Record<string, unknown> = JSON.parse(String(row["payload"]));
     if (row["kind"] !== "Client") payload["jti"] = id ?? `${hashMark}${row["id"]}`;
     if (row["used_at"] !== null && row["kind"] !== "Grant" && row["kind"] !== "Client") {
       payload["consumed"] = Math.floor(Number(row["used_at"]) / 1000);
@@ -179,14 +187,23 @@ export function openGrantStore(options: {
       }
       return;
     }
-    if (Number(statements.endUnusedClient.run().changes) > 0) return;
+    if (Number(statements.endIdleClient.run().changes) > 0) return;
     throw new AppError("overloaded", "Cannot register the client: there are too many clients");
   }
 
-  function keep(kind: RecordKind, id: string, payload: Payload, lifetimeMs: number, account?: string): void {
+  function keep(
+    kind: RecordKind,
+    id: string,
+    payload: Payload,
+    lifetimeMs: number,
+    { account, site }: KeptFor = {},
+  ): void {
     const { jti: _jti, userCode, consumed: _consumed, ...rest } = payload;
     const text = (value: unknown) => typeof value === "string" ? value : null;
     const time = now();
+    const username = text(rest["accountId"]);
+    const owner = username === null && site !== undefined ? { owner: `site:${site}` } : {};
+    const clientId = text(rest["clientId"]);
     const grantId = kind === "Grant" ? null : text(rest["grantId"]);
     // another request may have ended the grant since this one found it: nothing more is given out for it
     if (grantId !== null && statements.find.get("Grant", grantId) === undefined) {
@@ -199,10 +216,10 @@ export function openGrantStore(options: {
     statements.upsert.run({
       kind,
       id: key,
-      payload: JSON.stringify(rest),
+      payload: JSON.stringify({ ...rest, ...owner }),
       grant_id: grantId,
-      client_id: text(rest["clientId"]) ?? (kind === "Client" ? key : null),
-      username: text(rest["accountId"]),
+      client_id: clientId ?? (kind === "Client" ? key : askingClient(rest)),
+      username,
       account: account ?? null,
       uid: text(rest["uid"]),
       user_code: typeof userCode === "string" ? sha256(userCode) : null,
@@ -212,10 +229,9 @@ export function openGrantStore(options: {
     if (grantId !== null) statements.extendGrant.run(expiresAt, time, grantId);
     const mostTokens = mostOfGrant[kind];
     if (mostTokens !== undefined) statements.trimTokens.run(kind, grantId, kind, grantId, mostTokens);
-    if (kind === "Grant" && isNew) trimGrants(text(rest["accountId"]));
-    const clientId = text(rest["clientId"]);
+    if (kind === "Grant" && isNew) trimGrants(username);
     if (clientId !== null && grantId !== null) {
-      statements.touchClient.run(time, time + usedClientMs, clientId);
+      statements.touchClient.run(time, time + usedClientMs, username, clientId);
     }
   }
 
@@ -241,13 +257,13 @@ export function openGrantStore(options: {
 
   return {
     /**
-     * @param account of a grant's account, as `accountMark` of `grants.ts`
      * @throws {AppError} `not_found` where the record's grant has ended, `unavailable` where the file cannot be written
      */
-    keep: (kind: RecordKind, id: string, payload: Payload, lifetimeMs: number, account?: string) =>
-      change(() => keep(kind, id, payload, lifetimeMs, account)),
-    /** Keeps a client that has registered. @throws {AppError} `overloaded` where there are too many that are used */
-    keepClient: (id: string, metadata: Payload) => change(() => keep("Client", id, metadata, unusedClientMs)),
+    keep: (kind: RecordKind, id: string, payload: Payload, lifetimeMs: number, keptFor?: KeptFor) =>
+      change(() => keep(kind, id, payload, lifetimeMs, keptFor)),
+    /** Keeps a client that has registered. @throws {AppError} `overloaded` where there are too many with grants */
+    keepClient: (id: string, metadata: Payload, site?: string) =>
+      change(() => keep("Client", id, metadata, unusedClientMs, { site })),
     find: (kind: RecordKind, id: string): Payload | undefined => {
       if (id.startsWith(hashMark)) return undefined;
       return payloadOf(statements.find.get(kind, keyOf(kind, id)), id);
@@ -323,6 +339,9 @@ export function openGrantStore(options: {
   };
 }
 
+/** Whose share a record is of; one of an earlier version may be nobody's. */
+const ownerOf = "coalesce('user:' || username, payload ->> 'owner', id)";
+
 type Statements = Readonly<Record<string, StatementSync>>;
 
 function prepareStatements(database: DatabaseSync) {
@@ -353,18 +372,31 @@ function prepareStatements(database: DatabaseSync) {
     // of all owners alike what they have beyond what the others have
     surplus: prepare(
       `SELECT id FROM (
-           SELECT id, expires_at, row_number() OVER (PARTITION BY username ORDER BY expires_at DESC) AS nth
+           SELECT id, expires_at, row_number() OVER (PARTITION BY ${ownerOf} ORDER BY expires_at DESC) AS nth
              FROM records WHERE kind = ?)
          ORDER BY nth DESC, expires_at LIMIT ?`,
     ),
-    endUnusedClient: prepare(
-      `DELETE FROM records WHERE kind = 'Client' AND id =
-         (SELECT id FROM records WHERE kind = 'Client' AND used_at IS NULL ORDER BY created_at LIMIT 1)`,
+    endIdleClient: prepare(
+      `WITH idle AS (
+           SELECT id, ${ownerOf} AS owner, used_at IS NOT NULL AS is_used,
+               coalesce(used_at, created_at) AS seen_at, EXISTS (
+               SELECT 1 FROM records AS login INDEXED BY records_by_client
+                 WHERE login.client_id = records.id AND login.kind IN ('Interaction', 'DeviceCode')) AS is_asking
+             FROM records WHERE kind = 'Client' AND NOT EXISTS (
+               SELECT 1 FROM records AS let_in INDEXED BY records_by_client WHERE let_in.client_id = records.id AND let_in.kind = 'Grant')),
+         ranked AS (
+           SELECT *, row_number() OVER (PARTITION BY owner ORDER BY is_asking DESC, is_used DESC, seen_at DESC) AS nth FROM idle)
+         DELETE FROM records WHERE kind = 'Client' AND id =
+           (SELECT id FROM ranked ORDER BY nth DESC, is_asking, is_used, seen_at LIMIT 1)`,
     ),
     extendGrant: prepare(
       "UPDATE records SET expires_at = max(expires_at, ?), used_at = ? WHERE kind = 'Grant' AND id = ?",
     ),
-    touchClient: prepare("UPDATE records SET used_at = ?, expires_at = ? WHERE kind = 'Client' AND id = ?"),
+    // from then on it counts as its user's, not as one of whoever registered it
+    touchClient: prepare(
+      `UPDATE records SET used_at = ?, expires_at = ?, payload = json_set(payload, '$.owner', 'user:' || ?)
+         WHERE kind = 'Client' AND id = ?`,
+    ),
     trimTokens: prepare(
       `DELETE FROM records WHERE kind = ? AND grant_id = ? AND id NOT IN
          (SELECT id FROM records WHERE kind = ? AND grant_id = ?
@@ -381,6 +413,14 @@ function prepareStatements(database: DatabaseSync) {
       "DELETE FROM records WHERE (kind, id) IN (SELECT kind, id FROM records WHERE expires_at <= ? LIMIT ?)",
     ),
   } satisfies Statements;
+}
+
+/** The client that a login is for. */
+function askingClient({ params }: Payload): string | null {
+  const { client_id: id } = typeof params === "object" && params !== null
+    ? params as Readonly<Record<string, unknown>>
+    : {};
+  return typeof id === "string" ? id : null;
 }
 
 /** So that names stand without their colon. */

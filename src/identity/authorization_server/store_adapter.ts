@@ -2,6 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
 import type { GrantStore, RecordKind } from "./grant_store.ts";
 import { accountMark, type Accounts } from "./grants.ts";
+import { siteOf } from "../rate_limiter.ts";
 import type { OidcModule } from "./provider_types.ts";
 import type { RefreshTokenValues } from "./refresh_token_values.ts";
 
@@ -78,13 +79,14 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
       upsert(id: string, payload: Payload, lifetimeSeconds: number | undefined) {
         return settled(() => {
           try {
-            if (kind === "Client") return store.keepClient(id, payload);
+            const site = siteOf(options.clientAddress());
+            if (kind === "Client") return store.keepClient(id, payload, site);
             store.keep(
               kind,
               id,
               kind === "Interaction" ? withoutCookie(payload) : payload,
               (lifetimeSeconds ?? 0) * 1_000,
-              kind === "Grant" ? markOf(payload) : undefined,
+              kind === "Grant" ? { account: markOf(payload), site } : { site },
             );
           } catch (error) {
             if (!(error instanceof AppError)) throw error;

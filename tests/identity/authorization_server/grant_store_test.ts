@@ -14,12 +14,29 @@ async function setUp() {
   const open = () => openGrantStore({ path, now: () => clock.now, logger: silentLogger });
   const store = open();
   const grant = (id: string, clientId = "client") => {
-    store.keep("Grant", id, { jti: id, accountId: "alice", clientId }, 365 * 24 * hour, "mark");
+    store.keep("Grant", id, { jti: id, accountId: "alice", clientId }, 365 * 24 * hour, { account: "mark" });
   };
   const give = (kind: "AccessToken" | "RefreshToken", id: string, grantId: string, lifetimeMs: number) =>
     store.keep(kind, id, { jti: id, accountId: "alice", clientId: "client", grantId }, lifetimeMs);
+  /** Copies a record so many times, faster than the store would keep them. */
+  const fill = (kind: string, id: string, copies: number) => {
+    using file = new DatabaseSync(path);
+    file.prepare(
+      `WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ?)
+        INSERT INTO records
+          SELECT kind, id || '-' || n, payload, grant_id || '-' || n, client_id, username, account, uid, user_code, created_at, used_at,
+              expires_at
+            FROM counted, records WHERE kind = ? AND id = ?`,
+    ).run(copies, kind, id);
+  };
+  const count = (kind: string) => {
+    using file = new DatabaseSync(path);
+    return file.prepare("SELECT count(*) AS count FROM records WHERE kind = ?").get(kind)?.["count"];
+  };
   return {
     path,
+    fill,
+    count,
     clock,
     open,
     store,
@@ -98,6 +115,62 @@ Deno.test("openGrantStore() keeps clients that are used, and forgets the others"
   assert.equal(set.store.endClient("client"), undefined);
 });
 
+Deno.test("openGrantStore() lets no account close registration: a client without a grant makes room", async () => {
+  await using set = await setUp();
+  set.store.keepClient("bob's", { client_id: "bob's" }, "192.0.2.1");
+  set.store.keep("Grant", "of-bob", { accountId: "bob", clientId: "bob's" }, hour, { account: "mark" });
+  const letIn = (id: string) => {
+    set.store.keepClient(id, { client_id: id }, "192.0.2.1");
+    set.grant("g", id);
+    set.store.keep("RefreshToken", id, { accountId: "alice", clientId: id, grantId: "g" }, hour);
+    set.store.endGrant("g");
+  };
+  letIn("first");
+  set.fill("Client", "first", 1_000);
+  for (let count = 0; count < 20; count++) letIn(`c${count}`);
+  assert.equal(set.store.clients().length, 1_002);
+  assert.notEqual(set.store.find("Client", "bob's"), undefined);
+});
+
+Deno.test("openGrantStore() lets no site push out another's clients, nor one whose first login is under way", async () => {
+  await using set = await setUp();
+  const register = (id: string, site: string) => set.store.keepClient(id, { client_id: id }, site);
+  register("victim", "192.0.2.1");
+  register("begun", "198.51.100.1");
+  set.store.keep("Interaction", "login", { params: { client_id: "begun" } }, hour, { site: "198.51.100.1" });
+  for (let count = 0; count < 30; count++) {
+    set.clock.now += 1;
+    register(`early-${count}`, "198.51.100.1");
+  }
+  for (let site = 0; site < 18; site++) {
+    register(`flood-${site}`, `203.0.113.${site}`);
+    set.fill("Client", `flood-${site}`, 59);
+  }
+  for (let count = 0; count < 100; count++) register(`more-${count}`, `203.0.113.${count % 18}`);
+  assert.notEqual(set.store.find("Client", "victim"), undefined);
+  assert.notEqual(set.store.find("Client", "begun"), undefined);
+  // neither does one with many addresses, as far as logins are under way
+  for (let count = 0; count < 1_000; count++) {
+    register(`wide-${count}`, `2001:db8:${count.toString(16)}::/48`);
+  }
+  assert.notEqual(set.store.find("Client", "begun"), undefined);
+});
+
+for (const [kind, most] of [["DeviceCode", 2_000], ["Interaction", 10_000]] as const) {
+  Deno.test(`openGrantStore() lets no site push out another's records of the kind ${kind}`, async () => {
+    await using set = await setUp();
+    const begin = (id: string, site: string, lifetimeMs: number) =>
+      set.store.keep(kind, id, { clientId: "client" }, lifetimeMs, { site });
+    begin("victim", "192.0.2.1", hour / 2);
+    begin("flood", "203.0.113.1", hour);
+    set.fill(kind, sha256("flood"), most);
+    begin("last", "203.0.113.1", hour);
+    assert.notEqual(set.store.find(kind, "victim"), undefined);
+    assert.notEqual(set.store.find(kind, "last"), undefined);
+    assert.equal(set.count(kind), most + 3 - most / 100);
+  });
+}
+
 Deno.test("openGrantStore() bounds the grants of a user and the tokens of a grant", async () => {
   await using set = await setUp();
   for (let count = 0; count < 102; count++) {
@@ -133,21 +206,14 @@ Deno.test("openGrantStore() keeps the last refresh tokens of a grant, and never 
 Deno.test("openGrantStore() makes room at the cost of whoever has the most", async () => {
   await using set = await setUp();
   set.grant("g");
-  set.store.keep("Grant", "of-bob", { accountId: "bob", clientId: "client" }, hour, "mark");
+  set.store.keep("Grant", "of-bob", { accountId: "bob", clientId: "client" }, hour, { account: "mark" });
   const bobs = { accountId: "bob", clientId: "client", grantId: "of-bob" };
   set.store.keep("RefreshToken", "bob's", bobs, hour);
   set.give("RefreshToken", "alice's", "g", 2 * hour);
-  using file = new DatabaseSync(set.path);
   // they all end after bob's
-  file.exec(`WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 100000)
-    INSERT INTO records (kind, id, payload, grant_id, client_id, username, created_at, expires_at)
-      SELECT kind, n, payload, 'another', client_id, username, created_at, expires_at + n FROM counted, records
-        WHERE kind = 'RefreshToken' AND username = 'alice'`);
+  set.fill("RefreshToken", sha256("alice's"), 100_000);
   set.give("RefreshToken", "one more", "g", 3 * hour);
   assert.notEqual(set.store.find("RefreshToken", "bob's"), undefined);
   assert.notEqual(set.store.find("RefreshToken", "one more"), undefined);
-  assert.equal(
-    file.prepare("SELECT count(*) AS count FROM records WHERE kind = 'RefreshToken'").get()?.["count"],
-    99_003,
-  );
+  assert.equal(set.count("RefreshToken"), 99_003);
 });
