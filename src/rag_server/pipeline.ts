@@ -86,10 +86,12 @@ export type PipelineEvent =
   | { readonly type: "chunk"; readonly content: string }
   | { readonly type: "done"; readonly sources: readonly Source[]; readonly tokensUsed: number };
 
-/** Whether a provider or the database answered its ping; `error` is one of the fixed phrases. */
-export type Reachability =
-  | { readonly reachable: true }
-  | { readonly reachable: false; readonly error: string };
+/** Whether a provider or the database answered its ping. */
+export interface Reachability {
+  readonly reachable: boolean;
+  /** One of the fixed phrases: why not, or why the pipeline answers no question all the same; absent where all is well. */
+  readonly error?: string;
+}
 
 export interface PipelineHealth {
   readonly name: string;
@@ -283,7 +285,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
         reachabilityOf(options.database, () => databaseUnreachable),
       ]);
       const database = ofDatabase.reachable && options.isUnproven?.()
-        ? { reachable: false as const, error: rowSecurityUnproven }
+        ? { reachable: true, error: rowSecurityUnproven }
         : ofDatabase;
       return { name, embedding: ofEmbedding, completion: ofCompletion, database };
     },

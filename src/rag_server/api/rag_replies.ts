@@ -63,7 +63,8 @@ export const readyReply = z.object({
 const reachability = z.object({
   reachable: z.boolean(),
   error: z.string().optional().openapi({
-    description: "Only where it is unreachable; one of nine fixed phrases",
+    description:
+      "Only where it is unreachable, or the pipeline answers no question all the same; one of ten fixed phrases",
   }),
 }).openapi("Reachability");
 
@@ -77,7 +78,8 @@ const pipelinesHealth = z.array(
 );
 
 const healthStatus = z.enum(["healthy", "degraded"]).openapi({
-  description: "degraded: a provider or a database is unreachable",
+  description:
+    "degraded: a provider or a database is unreachable, or row-level security does not hold every caller",
 });
 
 export const healthReply = z.object({ status: healthStatus, pipelines: pipelinesHealth }).openapi(

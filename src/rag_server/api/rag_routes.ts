@@ -283,7 +283,7 @@ function methodNotAllowed({ req }: RagContext, allow: string): Response {
 async function healthOf(pipelines: Pick<RunningPipelines, "health">): Promise<HealthReply> {
   const health = await pipelines.health();
   const isHealthy = health.every(({ embedding, completion, database }) =>
-    embedding.reachable && completion.reachable && database.reachable
+    [embedding, completion, database].every(({ reachable, error }) => reachable && error === undefined)
   );
   return { status: isHealthy ? "healthy" : "degraded", pipelines: [...health] };
 }

@@ -301,7 +301,7 @@ testWithPgvector(
       );
       assert.match(said.join("\n"), reason, name);
       assert.deepEqual(health.pipelines?.find((pipeline) => pipeline.name === name)?.database, {
-        reachable: false,
+        reachable: true,
         error: "row-level security does not hold every caller; the log says what to mend",
       });
     }
