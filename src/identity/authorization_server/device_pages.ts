@@ -27,8 +27,8 @@ export function createDevicePages({ pages, limiter, addressOf, show }: {
       error?: Error & { userCode?: string },
     ) {
       const address = addressOf(context);
-      const { route, session } = context.oidc;
-      if (route === "device_resume" && session?.exp === undefined) {
+      const { session } = context.oidc;
+      if (error !== undefined && session?.exp === undefined) {
         // there is nothing yet in which the secret of another form could be kept
         if (session !== undefined) session.touched = false;
         return show(context, pages.error(400, interactionGone));

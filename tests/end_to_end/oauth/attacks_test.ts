@@ -4,6 +4,7 @@ import {
   createFormBrowser,
   createOauthClient,
   post,
+  postForm,
   redirectUri,
   startOauthServer,
 } from "../../support/oauth_server.ts";
@@ -203,6 +204,57 @@ Deno.test("what an attacker sends to the authorization server leads nowhere", as
     }
     assert.doesNotMatch(oauth.server().stderr(), /TypeError|node_modules|oidc-provider/);
   });
+
+  await t.step(
+    "a page that is asked for without what led to it is a page with an error like any other",
+    async () => {
+      const form = "application/x-www-form-urlencoded";
+      const { clientId } = await createOauthClient(issuer, {
+        redirect_uris: [],
+        grant_types: ["urn:ietf:params:oauth:grant-type:device_code"],
+      });
+      const { body: device } = await postForm(`${issuer}/oauth/device`, { client_id: clientId });
+      assert.match(String(device["user_code"]), /^\w{4}-\w{4}$/);
+      const fields = [
+        "",
+        "xsrf=x&user_code=BCDF-GHJK&confirm=yes",
+        `user_code=${device["user_code"]}`,
+        `user_code=${device["user_code"]}&user_code=x`,
+        "xsrf=x&abort=yes",
+        "action=allow",
+      ];
+      const asked = [
+        ["GET", "/oauth/authorize/made-up-resume"],
+        ["GET", "/oauth/device/verify/made-up-resume"],
+        ["GET", "/oauth/device/verify?user_code=a&user_code=b&xsrf=c"],
+        ["GET", "/oauth/interaction/made-up-interaction"],
+        ...fields.flatMap((body) => [
+          ["POST", "/oauth/device/verify", body],
+          ["POST", "/oauth/interaction/made-up-interaction", body],
+        ]),
+      ];
+      for (const [method = "", path = "", body] of asked) {
+        for (
+          const cookie of [
+            "",
+            "postern_login=made-up",
+            "postern_login=made-up; postern_login.sig=x; postern_interaction=made-up; postern_resume=made-up-resume",
+          ]
+        ) {
+          const response = await fetch(issuer + path, {
+            method,
+            headers: { cookie, origin: issuer, accept: "text/html", "content-type": form },
+            ...(body === undefined ? {} : { body }),
+          });
+          const text = await response.text();
+          const isForm = method === "GET" && path.includes("?");
+          assert.deepEqual([response.status, path, body], [isForm ? 200 : 400, path, body], text);
+          assert.match(response.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
+        }
+      }
+      assert.doesNotMatch(oauth.server().stderr(), /The authorization server failed|TypeError/);
+    },
+  );
 
   await t.step("failed logins are counted with those of authenticate_user", async () => {
     const browser = createFormBrowser(issuer);
