@@ -4,6 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import { callerSettingFaults } from "../postgres/caller_setting_faults.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
+import { PoolEndedError } from "../postgres/pool/principal_pool.ts";
 
 export interface WarnedDatabase {
   readonly database: Database;
@@ -29,6 +30,8 @@ export async function logStartupWarnings(
     try {
       await logWarnings(each, logger);
     } catch (error) {
+      // the server stops, or has another configuration now: it says nothing of the database
+      if (error instanceof PoolEndedError) return;
       const message = "The database is not ready; its tools and pipelines work as soon as it is";
       logger.warn(message, { database: name, error });
       onceReached(() =>

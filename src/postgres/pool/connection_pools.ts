@@ -11,7 +11,7 @@ import {
   type BorrowedConnection,
   type ConnectionCounts,
   createPrincipalPool,
-  poolEnded,
+  PoolEndedError,
   type PrincipalPool,
   type Waiter,
 } from "./principal_pool.ts";
@@ -241,7 +241,7 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
         calls.putBack(waiter);
       } else {
         calls.remove(waiter);
-        waiter.reject(pool.hasEnded() ? poolEnded(database.name) : error);
+        waiter.reject(pool.hasEnded() ? new PoolEndedError(database.name) : error);
         if (!signal.aborted && !pool.hasEnded()) {
           refuse(error, (other) => other.database === database && !other.hasOpen());
         }
@@ -290,7 +290,7 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   }
 
   async function end(ended: readonly PrincipalPool[], includeInUse: boolean): Promise<void> {
-    for (const pool of ended) refuse(poolEnded(pool.database.name), (other) => other === pool);
+    for (const pool of ended) refuse(new PoolEndedError(pool.database.name), (other) => other === pool);
     await Promise.all(ended.map((pool) => pool.close({ includeInUse })));
   }
 
@@ -306,7 +306,7 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
   return {
     async acquire(database, principal, signal) {
       signal.throwIfAborted();
-      if (isClosed) throw poolEnded(database.name);
+      if (isClosed) throw new PoolEndedError(database.name);
       const pool = poolFor(principal, database);
       const caller = callerKey(principal);
       // what is idle has been offered to all who wait
@@ -314,7 +314,7 @@ export function createConnectionPools(options: PoolsOptions): ConnectionPools {
       return idle ?? await waitFor(pool, caller, signal);
     },
     async probe(database, signal) {
-      if (isClosed) throw poolEnded(database.name);
+      if (isClosed) throw new PoolEndedError(database.name);
       await probeServer({
         database,
         availability: availabilityOf(database),

@@ -238,7 +238,7 @@ export function createPrincipalPool(options: PrincipalPoolOptions) {
      * those that were closing, or cannot be ended.
      */
     async close({ includeInUse }: { readonly includeInUse: boolean }): Promise<void> {
-      ended.abort(poolEnded(database.name));
+      ended.abort(new PoolEndedError(database.name));
       const connections = [
         ...idle,
         ...probed,
@@ -256,6 +256,8 @@ function isShutdown(error: Error): boolean {
 }
 
 /** The error of callers whose pool ended while they waited. */
-export function poolEnded(databaseName: string): AppError {
-  return new AppError("unavailable", `Cannot reach database "${databaseName}": its connections were closed`);
+export class PoolEndedError extends AppError {
+  constructor(databaseName: string) {
+    super("unavailable", `Cannot reach database "${databaseName}": its connections were closed`);
+  }
 }
