@@ -158,6 +158,7 @@ function tell(event: OauthEvent, { audit, metrics, logger }: OpenAuthorizationSe
   if (operation === "reuse") {
     logger.warn("A code or refresh token was used twice: its grant has ended", {
       client: clientId,
+      user: username,
       grant: grantId,
       address,
     });

@@ -114,7 +114,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         documents,
         clientAddress: () => clientAddress.getStore() ?? "",
         oidc,
-        onReuse: (_kind, grantId) => onEvent({ event: "reuse", grantId }),
+        onReuse: (grant) => onEvent({ event: "reuse", ...grant }),
       }),
       devicePages,
       ours,

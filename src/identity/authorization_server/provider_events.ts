@@ -34,10 +34,12 @@ export function listenToProvider(provider: OidcProvider, { from, onEvent, onFail
     const { error: code, error_detail: detail } = error as { error?: string; error_detail?: string };
     if (code === "authorization_pending" || code === "slow_down") return;
     const isReuse = detail !== undefined && /already (?:used|consumed)$/.test(detail);
-    const grantId = text(context.oidc.entities["RefreshToken"]?.["grantId"]);
+    const { entities } = context.oidc;
+    const used = entities["RefreshToken"] ?? entities["AuthorizationCode"] ?? entities["DeviceCode"];
+    const [username, grantId] = [text(used?.["accountId"]), text(used?.["grantId"])];
     onEvent({
       event: isReuse ? "reuse" : "failed",
-      ...definedOnly({ clientId: context.oidc.client?.clientId, grantId, reason: code }),
+      ...definedOnly({ clientId: context.oidc.client?.clientId, username, grantId, reason: code }),
       ...from(context),
     });
   });

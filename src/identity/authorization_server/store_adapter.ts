@@ -15,7 +15,7 @@ export interface StoreAdapterOptions {
   /** Of the client whose request is being answered. */
   readonly clientAddress: () => string;
   /** Told when somebody uses for a second time what is good for one use. */
-  readonly onReuse: (kind: RecordKind, grantId: string) => void;
+  readonly onReuse: (grant: { readonly grantId: string; readonly username: string }) => void;
   readonly oidc: OidcModule;
 }
 
@@ -69,7 +69,10 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
   /** Of a refresh token that was used so long ago that the store has forgotten it: its second use ends the grant too. */
   function endForgotten(value: string): void {
     const grantId = refreshTokens.grantOf(value);
-    if (grantId !== undefined && store.endGrant(grantId)) onReuse("RefreshToken", grantId);
+    const grant = grantId === undefined ? undefined : store.find("Grant", grantId);
+    if (grantId !== undefined && store.endGrant(grantId)) {
+      onReuse({ grantId, username: String(grant?.["accountId"] ?? "") });
+    }
   }
 
   return (name: string) => {
@@ -112,9 +115,10 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
       consume(id: string) {
         return settled(() => {
           if (store.use(kind, id)) return;
-          const grantId = String(store.find(kind, id)?.["grantId"] ?? "");
+          const used = store.find(kind, id);
+          const grantId = String(used?.["grantId"] ?? "");
           store.endGrant(grantId);
-          onReuse(kind, grantId);
+          onReuse({ grantId, username: String(used?.["accountId"] ?? "") });
           const { InvalidGrant = Error } = errors;
           throw new InvalidGrant("already used");
         });

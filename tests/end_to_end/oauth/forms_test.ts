@@ -121,8 +121,8 @@ Deno.test("a user logs in by forms, a client calls, refreshes and is revoked", a
     }
     assert.equal((await client.refresh(String(next.body["refresh_token"]))).body["error"], "invalid_grant");
     await waitUntil(
-      "the reuse is in the audit trail",
-      async () => (await auditOf(oauth)).includes('"operation":"reuse"'),
+      "the reuse is in the audit trail, with the account",
+      async () => /"user":"alice",[^\n]*"operation":"reuse"/.test(await auditOf(oauth)),
     );
   });
 
@@ -144,6 +144,12 @@ Deno.test("a user logs in by forms, a client calls, refreshes and is revoked", a
     assert.equal(first.status, 200);
     assert.equal((await client.exchange(code)).body["error"], "invalid_grant");
     assert.equal(await pingStatus(oauth, first.body["access_token"]), 401);
+    await waitUntil("the log names client and account", () => {
+      const told = /was used twice.* client=(\S+) user=alice grant=\S+ address=127\.0\.0\.1\n/g;
+      return [...oauth.server().stderr().matchAll(told)].length >= 2;
+    });
+    const reused = (await auditOf(oauth)).match(/.*"operation":"reuse".*/g) ?? [];
+    assert.ok(reused.length >= 2 && reused.every((line) => line.includes('"user":"alice"')), reused.join());
   });
 
   await t.step("revocation by the client ends the grant", async () => {
