@@ -27,6 +27,8 @@ export interface Identity {
   readonly login?: Login;
   /** The built-in authorization server; absent where its tokens let nobody in. */
   readonly oauth?: OpenAuthorizationServer;
+  /** Whose access tokens let callers in; absent where none do. */
+  readonly issuer?: Pick<Issuer, "name" | "ping">;
   /** Ends a session or a grant, by its id; one that has ended already does no harm. */
   readonly endSession: (id: string) => void;
   /** Tells from now on of each API token, session and grant that ends. */
@@ -129,6 +131,7 @@ export function createIdentities(options: IdentityOptions): Identities {
         authenticator: issuer === undefined ? own : withIssuer(own, issuer, isOurs),
         ...(methods.password_login ? { login } : {}),
         ...(oauth === undefined ? {} : { oauth }),
+        ...(issuer === undefined ? {} : { issuer }),
         endSession(id) {
           sessions.end(id);
           oauth?.grants.end(id);

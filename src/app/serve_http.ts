@@ -18,7 +18,7 @@ import type { Authentication } from "../identity/authentication.ts";
 import { createProtectedResource } from "../identity/protected_resource.ts";
 import { createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
-import { createReadiness } from "../tool_server/readiness.ts";
+import { createReadiness, type ReadinessOptions } from "../tool_server/readiness.ts";
 import { readTls, watchTls } from "./tls_files.ts";
 import type { ToolServer } from "./tool_server/tool_server.ts";
 
@@ -42,6 +42,8 @@ export async function serveHttp(options: {
   authentication: Authentication | undefined;
   /** Answers the paths of the built-in authorization server. */
   authorizationServer?: AuthorizationServer | undefined;
+  /** Whose access tokens let callers in too. */
+  identityProvider?: ReadinessOptions["identityProvider"];
   /** What its tokens for this server are for; absent where there is none. */
   resource?: string | undefined;
   files: FileWatch;
@@ -98,7 +100,11 @@ export async function serveHttp(options: {
     streamableHttp,
     tracer,
     bodyTimeout,
-    readiness: createReadiness({ databases: () => toolServer.entries, providers: toolServer.providers }),
+    readiness: createReadiness({
+      databases: () => toolServer.entries,
+      providers: toolServer.providers,
+      identityProvider: options.identityProvider,
+    }),
     durations: {
       identity: metrics.stage("tool_server", "identity"),
       reply: metrics.stage("tool_server", "reply"),

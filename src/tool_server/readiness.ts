@@ -11,6 +11,8 @@ export interface ReadinessOptions {
   readonly databases: () => readonly (AccessObject & { readonly database: Named })[];
   /** Those that requests in words may go to, the first choice first. */
   readonly providers: readonly Named[];
+  /** The issuer whose tokens let callers in; absent where there is none. */
+  readonly identityProvider?: Named | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
@@ -22,6 +24,8 @@ export interface ReadyReply {
   /** In the configuration's order. */
   readonly databases: readonly SubjectState[];
   readonly providers: readonly SubjectState[];
+  /** Absent where none is configured. While it cannot be reached, its last keys let callers in. */
+  readonly identity_provider?: SubjectState;
 }
 
 interface SubjectState {
@@ -38,15 +42,16 @@ const providerFreshMs = 30_000;
  * time, however many callers ask. Anyone may call it, so it tells names only to a principal who may use what they name.
  */
 export function createReadiness(
-  { databases, providers, now }: ReadinessOptions,
+  { databases, providers, identityProvider, now }: ReadinessOptions,
 ): (principal: Principal | undefined) => Promise<ReadyReply> {
   const reachability = createReachability(now);
 
   return async (principal) => {
     const asked = databases();
-    const [ofDatabases, ofProviders] = await Promise.all([
+    const [ofDatabases, ofProviders, [ofIssuer]] = await Promise.all([
       reachability.of(asked.map(({ database }) => database), databaseFreshMs),
       reachability.of(providers, providerFreshMs),
+      reachability.of(identityProvider === undefined ? [] : [identityProvider], providerFreshMs),
     ]);
     const known = new Set(principal && grantedTo(principal, asked));
     const reply = {
@@ -59,6 +64,12 @@ export function createReadiness(
         ...(principal !== undefined && { name: provider.name }),
         ...stateOf(ofProviders[at]),
       })),
+      ...(identityProvider !== undefined && {
+        identity_provider: {
+          ...(principal !== undefined && { name: identityProvider.name }),
+          ...stateOf(ofIssuer),
+        },
+      }),
     };
     return { status: statusOf(reply), ...reply };
   };
@@ -68,8 +79,10 @@ function stateOf(reachable: boolean | undefined): SubjectState {
   return reachable === undefined ? {} : { reachable };
 }
 
-function statusOf({ databases, providers }: Omit<ReadyReply, "status">): ReadyReply["status"] {
+function statusOf(
+  { databases, providers, identity_provider: issuer = {} }: Omit<ReadyReply, "status">,
+): ReadyReply["status"] {
   const isDown = ({ reachable }: SubjectState) => reachable === false;
   if (databases.length > 0 && databases.every(isDown)) return "unavailable";
-  return [...databases, ...providers].some(isDown) ? "degraded" : "ready";
+  return [...databases, ...providers, issuer].some(isDown) ? "degraded" : "ready";
 }

@@ -186,6 +186,7 @@ async function runHttp(serving: Serving): Promise<void> {
     toolServer,
     files,
     authorizationServer: identity?.oauth?.server,
+    identityProvider: identity?.issuer,
     resource: resourceOf(serving.config, "tool_server"),
     authentication: identity && authenticationBy(identity, serving, "tool_server"),
     metrics,

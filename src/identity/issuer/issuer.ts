@@ -243,6 +243,9 @@ export function createIssuer(options: IssuerOptions) {
       const known = remembered(hash);
       return known === undefined ? decide(token, hash, addressOf) : withAccount(known.principal);
     },
+    /** The issuer's URL. */
+    name: issuer,
+    ping: keys.ping,
     async [Symbol.asyncDispose](): Promise<void> {
       stop.abort();
       await keys[Symbol.asyncDispose]();

@@ -320,6 +320,31 @@ Deno.test("beside the built-in authorization server, the metadata names both, an
   assert.ok(!client.headers.get("www-authenticate")?.includes("resource_metadata"));
 });
 
+Deno.test("/ready says whether the issuer can be reached, and is 200 without it", async () => {
+  const issuer = await startTokenIssuer();
+  const ready = async (running: Running, token?: string) => {
+    const headers: HeadersInit = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const { identity_provider } = await (await fetch(`${running.server.url}/ready`, { headers })).json();
+    return identity_provider;
+  };
+  {
+    await using running = await startWith(issuer);
+    assert.deepEqual(await ready(running), { reachable: true });
+    const named = { name: issuer.issuer, reachable: true };
+    assert.deepEqual(await ready(running, await issuer.token()), named);
+  }
+  await issuer[Symbol.asyncDispose]();
+  await using running = await start(issuer.issuer);
+  assert.deepEqual(await ready(running), { reachable: false });
+  await using empty = await createConfigFolder(JSON.stringify({
+    http: { auth: { identity_provider: { issuer: issuer.issuer, audience: testAudience } } },
+  }));
+  await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", empty.configFile]);
+  const response = await fetch(`${server.url}/ready`);
+  assert.equal(response.status, 200);
+  assert.equal((await response.json()).status, "degraded");
+});
+
 /** A client that remembers where it would send its user to log in. */
 function createProvider(token: () => string | undefined) {
   const seen: { authorization?: URL } = {};
