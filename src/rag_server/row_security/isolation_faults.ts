@@ -4,6 +4,7 @@ import { pastPolicies } from "../../postgres/guard/refused_functions.ts";
 import { arrayText } from "../../postgres/sql_text.ts";
 import { readJson, readRows } from "../checks/check.ts";
 import { findRelation } from "../search/document_table.ts";
+import { policyCondition } from "./policy_condition.ts";
 import { type FunctionFacts, functionFactsSql, functionFault } from "./function_faults.ts";
 import type { IsolationFault } from "./isolation_fault.ts";
 import { isBuiltIn, reachSql } from "./reach_sql.ts";
@@ -17,12 +18,13 @@ export interface LookedAtRoles {
   readonly named: readonly string[];
   /** Those of the above that rows are read as, for which there must be a policy. */
   readonly reading: "login" | readonly string[];
+  /** What a policy for them could ask, as SQL. */
+  readonly condition: string;
 }
 
 /** The roles that a pipeline's settings may lead to, as far as they are known before a caller comes. */
-export function rolesOf(
-  { roleFromUser, roleFromClaim, allowedRoles = [] }: Omit<CallerOptions, "name">,
-): LookedAtRoles {
+export function rolesOf(settings: Omit<CallerOptions, "name">): LookedAtRoles {
+  const { roleFromUser, roleFromClaim, allowedRoles = [] } = settings;
   const byClaim = roleFromClaim !== undefined && allowedRoles.length > 0;
   return {
     login: true,
@@ -30,15 +32,17 @@ export function rolesOf(
     named: byClaim ? allowedRoles : [],
     // which of its roles a caller has is not known before: each is looked at when it is taken
     reading: roleFromUser ? [] : byClaim ? allowedRoles : "login",
+    condition: policyCondition(settings),
   };
 }
 
 /** The role of one caller. */
-export const roleOfCaller = (role: string): LookedAtRoles => ({
+export const roleOfCaller = (role: string, settings: Omit<CallerOptions, "name">): LookedAtRoles => ({
   login: false,
   members: false,
   named: [role],
   reading: [role],
+  condition: policyCondition(settings),
 });
 
 /**
@@ -66,9 +70,10 @@ export async function isolationFaults(
     return await readJson<Facts>(database, signal, factsSql, parameters);
   }));
   const known = ofTables.filter((facts) => facts !== undefined);
-  const faults = [...known.flatMap((facts) => facts.roles), ...known.flatMap(ownersOfViews)]
-    .map(roleFault)
-    .concat(known.flatMap(({ relations }) => relations.flatMap(relationFaults)))
+  const faults = known.flatMap((facts) => facts.roles).map(roleFault)
+    .concat(
+      known.flatMap(({ relations }) => relations.flatMap((facts) => relationFaults(facts, roles.condition))),
+    )
     .concat(known.flatMap(({ catalogs }) => catalogs.map(catalogFault)))
     .concat(known.flatMap(({ functions }) => functions.map(functionFault)));
   return [...new Map(faults.map((fault) => [fault.message, fault])).values()];
@@ -117,7 +122,7 @@ const kindNames: Readonly<Record<string, string>> = {
   t: "a TOAST table",
 };
 
-function relationFaults(facts: RelationFacts): IsolationFault[] {
+function relationFaults(facts: RelationFacts, condition: string): IsolationFault[] {
   const { name, kind, isEnabled, isForced, isPart, owners, withoutPolicy, view } = facts;
   const kindName = kindNames[kind];
   if (kindName !== undefined && !isPart) {
@@ -139,6 +144,14 @@ function relationFaults(facts: RelationFacts): IsolationFault[] {
       remedy: `-- Give it to a role that nobody reads as:\nALTER TABLE ${name} OWNER TO another_role;`,
     });
   }
+  if (view !== null && (view.isSuperuser || view.bypasses)) {
+    const why = view.isSuperuser ? "a superuser," : "who has BYPASSRLS and";
+    faults.push({
+      message: `view ${view.name} reads ${name} as ${view.owner}, ${why} whom no policy holds`,
+      remedy:
+        `-- Have it read as who asks, who then needs SELECT on ${name} too (PostgreSQL 15 or later):\nALTER VIEW ${view.name} SET (security_invoker = on);\n-- Or give it to a role that a policy holds: ALTER VIEW ${view.name} OWNER TO another_role;`,
+    });
+  }
   if (view?.ownsTable && !isForced) {
     faults.push({
       message: `view ${view.name} reads ${name} as ${view.owner}, who owns it and whom no policy holds`,
@@ -152,16 +165,10 @@ function relationFaults(facts: RelationFacts): IsolationFault[] {
     faults.push({
       message: `${name} has no policy for what role ${role} reads`,
       remedy:
-        `-- With the condition that fits:\nCREATE POLICY own_rows ON ${name} FOR SELECT TO ${role} USING (owner = current_user);`,
+        `-- With the condition that fits:\nCREATE POLICY own_rows ON ${name} FOR SELECT TO ${role} USING (${condition});`,
     });
   }
   return faults;
-}
-
-function ownersOfViews({ relations }: Facts): UnheldRole[] {
-  return relations.flatMap(({ view }) =>
-    view?.isSuperuser || view?.bypasses ? [{ name: view.owner, isSuperuser: view.isSuperuser }] : []
-  );
 }
 
 function roleFault({ name, isSuperuser }: UnheldRole): IsolationFault {
@@ -170,7 +177,7 @@ function roleFault({ name, isSuperuser }: UnheldRole): IsolationFault {
       ? `role ${name} is a superuser, whom no policy holds`
       : `role ${name} has BYPASSRLS, so no policy holds it`,
     remedy: isSuperuser
-      ? `-- Have another role read, or the view belong to another; or:\nALTER ROLE ${name} NOSUPERUSER NOBYPASSRLS;`
+      ? "-- Have another role read: -setup-role prints the SQL that makes one"
       : `ALTER ROLE ${name} NOBYPASSRLS;`,
   };
 }

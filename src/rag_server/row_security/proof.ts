@@ -58,7 +58,11 @@ export function createRowSecurityProof(
     if (provenAt !== undefined && now() - provenAt < maxAgeMs) return;
     provenRoles.delete(role);
     const askedAt = now();
-    await look(roleOfCaller(role), `read from pipeline "${pipeline}" as ${JSON.stringify(role)}`, signal);
+    await look(
+      roleOfCaller(role, settings),
+      `read from pipeline "${pipeline}" as ${JSON.stringify(role)}`,
+      signal,
+    );
     for (const oldest of provenRoles.keys()) {
       if (provenRoles.size < maxRoles) break;
       provenRoles.delete(oldest);

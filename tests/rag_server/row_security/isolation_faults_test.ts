@@ -28,7 +28,8 @@ async function createTables(): Promise<KeywordFixture & { faultsOf(table: string
     ...fixture,
     query: (sql) => fixture.query(`SET ROLE ${owner}; ${sql}`),
     async faultsOf(table) {
-      const faults = await isolationFaults(fixture.database, [table], roleOfCaller(reader), signal);
+      const roles = roleOfCaller(reader, { roleFromUser: true, sessionSettings: {} });
+      const faults = await isolationFaults(fixture.database, [table], roles, signal);
       return faults.map(({ message }) => message);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
