@@ -22,6 +22,7 @@ import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bo
 import {
   isConnectionLost,
   placeOf,
+  sentBytesOf,
   sqlStateData,
   type StatementError,
   statementErrorOf,
@@ -84,6 +85,8 @@ export interface ReadRequest {
   readonly trusted?: boolean;
   /** Names in it that a caller chose, only where `trusted`: it is refused where they lead to what callers may not run. */
   readonly names?: StatementNames;
+  /** Whether it counts towards the principal's limits all the same; only where `trusted`. */
+  readonly isCounted?: boolean;
   /** PostgreSQL settings that hold for this statement, by name; only where `trusted`. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Bytes of the rows that are kept, at most, only where `trusted`; 256 MiB where absent. */
@@ -170,12 +173,15 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
     }
   }
 
+  function isCounted(request: ReadRequest): boolean {
+    return quotas?.isOn === true && (request.trusted !== true || request.isCounted === true);
+  }
+
   function checkCaller(principal: Principal): void {
     callerSettings(options, principal);
   }
 
   async function readAndCount(request: ReadRequest): Promise<ReadResult> {
-    const isCounted = quotas?.isOn === true && request.trusted !== true;
     const ended = metrics.ended[request.trusted ? "own" : "caller"];
     try {
       checkCaller(request.principal);
@@ -183,7 +189,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       ended.refused.add();
       throw error;
     }
-    if (isCounted) quotas.beginStatement(request.principal);
+    if (isCounted(request)) quotas?.beginStatement(request.principal);
     try {
       const result = await read(request);
       if (result.ok) {
@@ -191,7 +197,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
         ended.rows.add();
         metrics.rows.add(result.rows.length);
         metrics.rowBytes.add(result.bytes);
-        if (isCounted) quotas.read(request.principal, result.rows.length, result.bytes);
+        if (isCounted(request)) quotas?.read(request.principal, result.rows.length, result.bytes);
       } else ended[result.error.kind].add();
       return result;
     } catch (error) {
@@ -233,6 +239,9 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
         return { ok: true, ...answer };
       });
     } catch (error) {
+      // an error's words may hold what rows hold, of many rows as well as of one
+      const bytes = sentBytesOf(error);
+      if (bytes > 0 && isCounted(request)) quotas?.read(principal, 1, bytes);
       return { ok: false, error: explain(error, sql) };
     }
   }

@@ -87,10 +87,10 @@ export function createTableSearch(now: () => number = () => performance.now()) {
   return async (request: TableSearchRequest): Promise<TableSearchResult> => {
     const { question, embedding, vectorWeight, limit, signal, span, logger } = request;
     const { textColumn, vectorColumn, titleColumn = "title" } = request;
-    const searched = await open(request, asCaller(request, [textColumn, vectorColumn]));
+    const searched = await open(request, asCaller(request, [textColumn, vectorColumn], false));
     const table = adapted(searched.table, request);
     const columns = [textColumn, vectorColumn, titleColumn, table.key.name, "source", "url", "position"];
-    const database = asCaller(request, columns);
+    const database = asCaller(request, columns, true);
     const retriever = createRetriever({
       database,
       tables: [{ ...searched, table }],
@@ -128,10 +128,12 @@ function adapted(table: DocumentTable, { titleColumn, distance }: TableSearchReq
  * functions that the caller may not.
  *
  * @param columns whose values the statements work with
+ * @param isCounted whether what is read counts towards the caller's limits
  */
 function asCaller(
   { database, principal, schema, table }: TableSearchRequest,
   columns: readonly string[],
+  isCounted: boolean,
 ): Database {
   const names: StatementNames = [
     { kind: "relation", schema, name: table },
@@ -142,7 +144,7 @@ function asCaller(
   return {
     ...database,
     async read(request) {
-      const result = await database.read({ ...request, principal, names });
+      const result = await database.read({ ...request, principal, names, isCounted });
       if (result.ok || result.error.kind !== "refused") return result;
       const shown = JSON.stringify(`${schema}.${table}`);
       throw new AppError("invalid", `Cannot search table ${shown}: ${result.error.message}`);

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { pg } from "../connection.ts";
 
 /** Why a statement gave no rows, as told to whoever wrote it. */
@@ -28,6 +29,12 @@ export function statementErrorOf(error: unknown, sql: string): StatementError | 
     ...(hint !== undefined && { hint }),
     ...(detail !== undefined && { detail }),
   };
+}
+
+/** Of PostgreSQL's words, as it sent them, however short they are told; 0 for an error of another origin. */
+export function sentBytesOf(error: unknown): number {
+  if (!(error instanceof pg.DatabaseError)) return 0;
+  return Buffer.byteLength([error.message, error.detail, error.hint].join(""));
 }
 
 /** `position` with its line. */

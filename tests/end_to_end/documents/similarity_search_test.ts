@@ -37,6 +37,7 @@ testWithPgvector("similarity_search finds rows by meaning and words, with the ca
   try {
     await using folder = await createConfigFolder(`
 databases: [${databaseEntry("shop", database.name, "role_from_user: true")}]
+limits: { default: { rows_per_day: 1000000, bytes_per_day: 1 GiB } }
 embedding: { provider: openai, model: e, openai_api_key: k, openai_base_url: "${openai.url}" }`);
     await writeUsers(folder, [alice, bob]);
     await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
@@ -71,6 +72,20 @@ embedding: { provider: openai, model: e, openai_api_key: k, openai_base_url: "${
         /^Database: shop\nDistance: cosine, model: e\n\n<data-.*\n\[1\] id: 1, title: Paid leave/s,
       );
       assert.doesNotMatch(JSON.stringify([data, text]), /Secret/);
+    });
+
+    await t.step("what it reads counts towards the caller's limits, and nobody else's", async () => {
+      const used = async (client: typeof asAlice) => {
+        const { data } = await client.call("usage", {});
+        return (data["limits"] as { used: number }[]).map((limit) => limit.used);
+      };
+      const [rowsBefore = 0, bytesBefore = 0] = await used(asAlice);
+      await search({ table_name: "hr.notes" });
+      const [rows = 0, bytes = 0] = await used(asAlice);
+      // two rows are found, and their titles read
+      assert.equal(rows - rowsBefore, 4);
+      assert.ok(bytes - bytesBefore > "Leave of 25 days.Gold customers wait less.".length, String(bytes));
+      assert.deepEqual(await used(asBob), [0, 0]);
     });
 
     await t.step("the distance is the index's, or the one that is asked for", async () => {

@@ -277,3 +277,35 @@ testWithPostgres("over stdio the default counts, and its error is the same", asy
   );
   await client.close();
 });
+
+testWithPostgres("what an error quotes of rows counts as what PostgreSQL sent", async () => {
+  await using database = await createTestDatabase();
+  await database.query(
+    "CREATE TABLE docs AS SELECT n AS id, repeat('word ', 20) AS content FROM generate_series(1, 500) AS n",
+  );
+  await using running = await startConfiguredServer(
+    configOf(database, "{ default: { rows_per_day: 1000, bytes_per_day: 100 KiB } }"),
+  );
+  const { client } = running;
+  const used = async () => {
+    const { data } = await client.call("usage", {});
+    return (data["limits"] as { used: number }[]).map((limit) => limit.used);
+  };
+  const query = "SELECT (SELECT string_agg(content, '|') FROM docs)::int";
+  for (const tool of ["query_database", "execute_explain"]) {
+    const [rowsBefore = 0, bytesBefore = 0] = await used();
+    const { isError } = await client.call(tool, {
+      query,
+      ...(tool === "execute_explain" && { analyze: true }),
+    });
+    const [rows = 0, bytes = 0] = await used();
+    assert.deepEqual([isError, rows - rowsBefore], [true, 1], tool);
+    // 500 rows of 100 characters, and what stands between them
+    assert.ok(
+      bytes - bytesBefore > 50_499 && bytes - bytesBefore < 51_000,
+      `${tool}: ${bytes - bytesBefore}`,
+    );
+  }
+  await client.call("query_database", { query: "DELETE FROM docs" });
+  assert.equal((await used())[0], 2, "what the guard refuses sends nothing");
+});
