@@ -34,6 +34,7 @@ export async function openDoctorServer(
     embedding: ofEmbedding,
     keyFiles: [...(llm.enabled ? keyFiles : []), ...(embedding?.keyFiles ?? [])],
     files: serverFiles(config),
+    excludedColumns: llm.excluded_columns,
     definitions: await definitionsOf(config),
     issuers: await issuersOf(config),
     openness: config.pipelines.length === 0 ? undefined : opennessWarning(config),

@@ -13,6 +13,7 @@ import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import { openConfiguredDatabases, openDemoDatabase } from "./open_databases.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
+import { missingSecretWarnings } from "./missing_secrets.ts";
 import { openQuotas } from "./open_quotas.ts";
 import { onHangUp, untilStopped } from "./process_signals.ts";
 import { authenticationBy, demoPipelines, openIdentity, type Running, type RunOptions } from "./running.ts";
@@ -31,7 +32,7 @@ export async function run(options: RunOptions): Promise<void> {
   using output = createLogOutput();
   const logger = createLogger({ ...config.log, level: () => level, write: output.write });
   logRuntimeWarnings(logger);
-  for (const warning of options.warnings) logger.warn(warning);
+  for (const warning of [...options.warnings, ...await missingSecretWarnings(config)]) logger.warn(warning);
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
   await giveUpPermissions(config, { isStdio, logger });

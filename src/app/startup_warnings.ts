@@ -1,6 +1,7 @@
 import { withDeadline } from "../core/async/deadline.ts";
 import type { SettingPath } from "../core/document/value_tree.ts";
 import type { Logger } from "../core/logger.ts";
+import { unmatchedColumnWarnings } from "../postgres/catalog/unmatched_columns.ts";
 import { callerSettingFaults } from "../postgres/caller_setting_faults.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
@@ -41,6 +42,20 @@ export async function logStartupWarnings(
       );
     }
   }));
+}
+
+/** Warns of columns to exclude that no database has; where one cannot be reached, that is not known, and nothing is said. */
+export async function logUnmatchedColumns(
+  excludedColumns: readonly string[],
+  databases: readonly Database[],
+  logger: Logger,
+): Promise<void> {
+  const warnings = await withDeadline(
+    lookTimeoutMs,
+    undefined,
+    (signal) => unmatchedColumnWarnings(excludedColumns, databases, signal),
+  ).catch(() => []);
+  for (const warning of warnings) logger.warn(warning);
 }
 
 async function logWarnings(

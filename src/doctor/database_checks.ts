@@ -1,5 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { SettingPath } from "../core/document/value_tree.ts";
+import { unmatchedColumnWarnings } from "../postgres/catalog/unmatched_columns.ts";
 import { callerSettingFaults, hasCallerSettings } from "../postgres/caller_setting_faults.ts";
 import type { ColumnRefusal } from "../postgres/catalog/private_columns.ts";
 import type { Database } from "../postgres/database.ts";
@@ -110,6 +111,18 @@ export function roleCheck(database: Database, tables: readonly string[]): Check 
       return warnings.map((text) => warning(text.replace(/: [^:]*$/, ""), readerSql(tables)));
     },
   };
+}
+
+/** Whether each pattern of columns to exclude matches a column of some database. */
+export function excludedColumnsChecks(patterns: readonly string[], databases: readonly Database[]): Check[] {
+  if (patterns.length === 0 || databases.length === 0) return [];
+  return [{
+    name: "llm.excluded_columns",
+    async run(signal) {
+      const warnings = await unmatchedColumnWarnings(patterns, databases, signal);
+      return warnings.map((text) => warning(text, "-- Correct the entry, or take it out"));
+    },
+  }];
 }
 
 /** Whether PostgreSQL takes what callers' statements begin with: their roles and `session_settings`. */

@@ -17,6 +17,7 @@ import { definitionsChecks, type DoctorDefinitions } from "./definition_checks.t
 import {
   callerSettingsChecks,
   databaseCheck,
+  excludedColumnsChecks,
   extensionCheck,
   readersCheck,
   roleCheck,
@@ -71,6 +72,8 @@ export interface DoctorServer {
   readonly issuers?: readonly DoctorIssuer[];
   /** Credentials, certificates, the history. */
   readonly files: readonly ServerFile[];
+  /** Patterns of columns whose values no provider sees. */
+  readonly excludedColumns?: readonly string[];
   /** Absent where there is no file of definitions, or one that cannot be read. */
   readonly definitions?: DoctorDefinitions | undefined;
   /** What there is to say of who may ask the pipelines, and how to mend it. */
@@ -138,9 +141,11 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
       name: each.database.name,
       checks: ofDatabase(each),
     })),
-    ...(server === undefined
-      ? []
-      : [{ kind: "server" as const, name: "files and providers", checks: serverChecks(server, now) }]),
+    ...(server === undefined ? [] : [{
+      kind: "server" as const,
+      name: "files and providers",
+      checks: serverChecks(server, databases, now),
+    }]),
   ];
   return await Promise.all(subjects.map(async ({ kind, name, checks }) => ({
     kind,
@@ -150,12 +155,14 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
 }
 
 function serverChecks(
-  { completions, embedding, keyFiles, files, issuers = [], openness }: DoctorServer,
+  { completions, embedding, keyFiles, files, issuers = [], openness, excludedColumns = [] }: DoctorServer,
+  databases: readonly DoctorDatabase[],
   now: () => number,
 ): Check[] {
   return [
     ...(openness === undefined ? [] : [opennessCheck(openness)]),
     ...files.map((file) => serverFileCheck(file, now)),
+    ...excludedColumnsChecks(excludedColumns, databases.map(({ database }) => database)),
     ...issuers.flatMap(({ introspection }) =>
       introspection === undefined ? [] : [secretFileCheck(introspection.clientSecretFile, "secret")]
     ),

@@ -77,6 +77,25 @@ http: { enabled: true, tls: { enabled: true, cert_file: absent.crt, key_file: ab
   );
 });
 
+Deno.test("-check-config warns of files with secrets that are not there, once each", async () => {
+  await using folder = await createConfigFolder(`
+databases: [{ name: a, password_file: db }, { name: b, password_file: db }, { name: c, password_file: there }]
+http:
+  auth:
+    identity_provider:
+      issuer: https://login.example.com
+      audience: a
+      introspection: { client_id: postern, client_secret_file: issuer }
+`);
+  await Deno.writeTextFile(join(folder.path, "there"), "secret");
+  const { code, stdout } = await check(folder.configFile);
+  assert.equal(code, 0);
+  assert.deepEqual(stdout.match(/^WARNING .*$/gm)?.map((line) => line.replaceAll(folder.path, "")), [
+    "WARNING databases[0].password_file: there is no file /db",
+    "WARNING http.auth.identity_provider.introspection.client_secret_file: there is no file /issuer",
+  ]);
+});
+
 Deno.test("-check-config checks what a start of both servers would check", async () => {
   await using folder = await createConfigFolder(`
 http: { auth: { oauth: { issuer: "https://mcp.example.com" } } }

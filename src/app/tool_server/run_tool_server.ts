@@ -10,7 +10,7 @@ import { untilStopped } from "../process_signals.ts";
 import type { LatePipelines } from "../rag/late_pipelines.ts";
 import type { RunningRagServer } from "../rag/rag_server.ts";
 import { authenticationBy, demoPipelines, openIdentity, refusalCounter, type Running } from "../running.ts";
-import { logStartupWarnings, type WarnedDatabase } from "../startup_warnings.ts";
+import { logStartupWarnings, logUnmatchedColumns, type WarnedDatabase } from "../startup_warnings.ts";
 import { tellServiceManager } from "../tell_service_manager.ts";
 import { createToolServer, openHistory, type ToolServer } from "./tool_server.ts";
 
@@ -72,7 +72,10 @@ export async function runToolServer(
     logger.warn("The configuration has no databases: tools have nothing to read");
   }
   await using definitions = await openDefinitions(running, toolServer);
-  const warned = logStartupWarnings(warnedDatabases(config, databases.list, toolServer.databases), logger);
+  const warned = Promise.all([
+    logStartupWarnings(warnedDatabases(config, databases.list, toolServer.databases), logger),
+    logUnmatchedColumns(config.llm.excluded_columns, toolServer.databases, logger),
+  ]);
   let served = databases.list;
   running.onConfig((next) => {
     const list = changedDatabases(next, served, logger);

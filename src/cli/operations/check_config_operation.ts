@@ -1,3 +1,4 @@
+import { missingSecretWarnings } from "../../app/missing_secrets.ts";
 import { findStartFaults } from "../../app/start_faults.ts";
 import { ConfigError, type Fault, faultText, loadConfig, type LoadOptions } from "../../config/mod.ts";
 import { counted, jsonText, type Print, visible } from "../output.ts";
@@ -37,7 +38,8 @@ async function check(options: LoadOptions): Promise<CheckedConfig> {
   try {
     const { config, warnings, path } = await loadConfig(options);
     const faults = await findStartFaults(config);
-    return { path, faults: faults.map((message) => ({ message })), warnings };
+    const missing = await missingSecretWarnings(config);
+    return { path, faults: faults.map((message) => ({ message })), warnings: [...warnings, ...missing] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { path, warnings } = error;

@@ -4,6 +4,7 @@ import { type Config, writtenSetting } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createLogger } from "../../core/logger.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
+import { unmatchedColumnWarnings } from "../../postgres/catalog/unmatched_columns.ts";
 import { readRelations } from "../../postgres/reader_role/readable_relations.ts";
 import { rightsOfRoles } from "../../postgres/reader_role/rights_of_roles.ts";
 import { setupSql } from "../../postgres/reader_role/setup_sql.ts";
@@ -33,6 +34,9 @@ export async function setupRole(
   print("-- Postern prints this and runs none of it. Read it, then run it as a superuser, with psql.");
   print("-- Databases of one server share the role: connect to that server first.");
   print("-- It may be run again. What PUBLIC may do holds for this role too: -check-role tells of it.");
+  for (const warning of await columnWarnings(config, databases, signal)) {
+    print(`-- Warning: ${visible(warning)}`);
+  }
   for (const { database, options } of databases.list) {
     const server = JSON.stringify(options.hosts);
     const relations = await readRelations(database, isExcluded, signal);
@@ -68,6 +72,7 @@ export async function checkRole(
   }
   if (json) print(jsonText(checked));
   else {
+    for (const warning of await columnWarnings(config, databases, signal)) print(visible(warning));
     for (const { database, role, excess, refused } of checked) {
       const beyond = excess.length === 0
         ? "may only read"
@@ -84,6 +89,14 @@ export async function checkRole(
     }
   }
   return checked.some(({ excess, refused }) => excess.length > 0 || refused.length > 0) ? 1 : 0;
+}
+
+async function columnWarnings(
+  { llm }: Config,
+  { list }: Awaited<ReturnType<typeof openDatabases>>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  return await unmatchedColumnWarnings(llm.excluded_columns, list.map(({ database }) => database), signal);
 }
 
 async function openDatabases(config: Config) {

@@ -9,7 +9,8 @@ import {
   runSql,
   testWithPostgres,
 } from "../../support/database.ts";
-import { runProgram } from "../../support/server_process.ts";
+import { runProgram, startServer } from "../../support/server_process.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 
 const excluded = "llm: { excluded_columns: [password, cards.number] }";
 
@@ -116,6 +117,33 @@ testWithPostgres("-setup-role prints SQL that makes a reader in whom -check-role
     checked.stderr,
   );
 });
+
+testWithPostgres(
+  "-setup-role, -check-role, -doctor and a start name excluded columns that no database has",
+  async () => {
+    await using fixture = await setUp();
+    const config = await Deno.readTextFile(fixture.asReader.configFile);
+    const wrong = config.replace("[password, cards.number]", "[passwort, cards.*, shop.number]")
+      .replace(/user: ("[^\n]*?"|\w+)(?=,)/, "user: postgres");
+    await fixture.asReader.write(wrong);
+    const told = [
+      'llm.excluded_columns[0] "passwort" matches no column of any database; did you mean "Password"?',
+      'llm.excluded_columns[2] "shop.number" matches no column of any database; did you mean "number"?',
+    ];
+    const run = (...args: string[]) => runProgram(["-config", fixture.asReader.configFile, ...args]);
+    const setup = (await run("-setup-role", "reader")).stdout;
+    const before = setup.slice(0, setup.indexOf("GRANT"));
+    assert.deepEqual(before.match(/^-- Warning: .*$/gm), told.map((text) => `-- Warning: ${text}`), setup);
+    for (const stdout of [(await fixture.check()).stdout, (await run("-doctor")).stdout]) {
+      for (const text of told) assert.ok(stdout.includes(text), stdout);
+      assert.doesNotMatch(stdout, /excluded_columns\[1\]/);
+    }
+    await using server = await startServer(
+      ["-http", "-addr", "127.0.0.1:0", "-no-auth", "-config", fixture.asReader.configFile],
+    );
+    await waitUntil("the start names them", () => told.every((text) => server.stderr().includes(text)));
+  },
+);
 
 const grants: [sql: (role: string) => string, right: RegExp][] = [
   [(role) => `ALTER ROLE ${role} BYPASSRLS`, /has the attribute BYPASSRLS/],
