@@ -14,8 +14,8 @@ export type Access =
   | { readonly kind: "granted" }
   /** It is to the caller as if it did not exist: neither listed nor told from what is not there. */
   | { readonly kind: "hidden" }
-  /** The caller may know of it, and use it with an access token that has all of these. */
-  | { readonly kind: "insufficient_scope"; readonly scopes: readonly string[] };
+  /** The caller may know of it, and use it with an access token that has all of `scopes`; `missing` says which it lacks. */
+  | { readonly kind: "insufficient_scope"; readonly scopes: readonly string[]; readonly missing: string };
 
 const granted: Access = { kind: "granted" };
 const hidden: Access = { kind: "hidden" };
@@ -24,7 +24,10 @@ const hidden: Access = { kind: "hidden" };
 export function accessTo(principal: Principal, object: AccessObject): Access {
   if (!isVisible(principal, object)) return hidden;
   const { scopes = [] } = object;
-  return hasScopes(principal, scopes) ? granted : { kind: "insufficient_scope", scopes };
+  const missing = missingScopes(principal, scopes);
+  if (missing.length === 0) return granted;
+  const which = `the scope${missing.length === 1 ? "" : "s"} ${missing.join(" ")}`;
+  return { kind: "insufficient_scope", scopes, missing: `the access token does not have ${which}` };
 }
 
 /** The objects that a principal may use, in the order given. */
@@ -70,8 +73,8 @@ function isListed(
     );
 }
 
-function hasScopes(principal: Principal, needed: readonly string[]): boolean {
-  if (principal.kind === "local" || principal.kind === "token" || principal.scopes === undefined) return true;
+function missingScopes(principal: Principal, needed: readonly string[]): readonly string[] {
+  if (principal.kind === "local" || principal.kind === "token" || principal.scopes === undefined) return [];
   const { scopes } = principal;
-  return needed.every((scope) => scopes.includes(scope));
+  return needed.filter((scope) => !scopes.includes(scope));
 }

@@ -1,6 +1,6 @@
 import { AppError } from "../core/app_error.ts";
 import type { Principal } from "../core/principal.ts";
-import { accessTo } from "./access_rules.ts";
+import { type Access, accessTo } from "./access_rules.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Login } from "./login.ts";
 
@@ -21,9 +21,9 @@ export type Admission =
   | { readonly kind: "admitted"; readonly principal: Principal }
   /** No token, or one that is good for nothing: none of these cases may be told apart. */
   | { readonly kind: "unauthorized" }
-  | { readonly kind: "insufficient_scope"; readonly scopes: readonly string[] }
-  /** It cannot be told now whether the token is good: an issuer does not answer. */
-  | { readonly kind: "unavailable"; readonly retryAfterSeconds: number };
+  | Extract<Access, { readonly kind: "insufficient_scope" }>
+  /** It cannot be told now whether the token is good, since an issuer does not tell; `message` is for the caller. */
+  | { readonly kind: "unavailable"; readonly message: string; readonly retryAfterSeconds: number };
 
 const unauthorized: Admission = { kind: "unauthorized" };
 
@@ -41,9 +41,10 @@ export async function admit(
   try {
     principal = await authenticator.authenticate(authorizationHeader, addressOf);
   } catch (error) {
-    const seconds = error instanceof AppError ? error.data?.["retryAfterSeconds"] : undefined;
-    if (typeof seconds !== "number") throw error;
-    return { kind: "unavailable", retryAfterSeconds: seconds };
+    if (!(error instanceof AppError)) throw error;
+    const { message, data: { retryAfterSeconds } = {} } = error;
+    if (typeof retryAfterSeconds !== "number") throw error;
+    return { kind: "unavailable", message, retryAfterSeconds };
   }
   if (principal === undefined) return unauthorized;
   const access = accessTo(principal, { kind: "server", name: "", scopes: requiredScopes });

@@ -201,10 +201,10 @@ function createMcpAnswer(
       return await logInOr(refuseToken, request, addressOf(), requestId);
     }
     if (admission.kind === "unavailable") {
-      const refuse = () => identityUnavailable(admission.retryAfterSeconds);
+      const refuse = () => identityUnavailable(admission);
       return await logInOr(refuse, request, addressOf(), requestId);
     }
-    if (admission.kind === "insufficient_scope") return insufficientScope(admission.scopes);
+    if (admission.kind === "insufficient_scope") return insufficientScope(admission);
     const { principal } = admission;
     bindings.principal = principal;
     if (!isJson(request)) return refusal(415, "Content-Type must be application/json");

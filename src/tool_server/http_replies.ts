@@ -69,16 +69,20 @@ export function unauthorized(): Response {
 }
 
 /** Where a token is good for something, but not for this request. */
-export function insufficientScope(scopes: readonly string[]): Response {
-  return Response.json({ error: "Forbidden" }, {
+export function insufficientScope(
+  { scopes, missing }: { readonly scopes: readonly string[]; readonly missing: string },
+): Response {
+  return Response.json({ error: "Forbidden", message: missing }, {
     status: 403,
     headers: { "www-authenticate": bearerChallenge(scopes) },
   });
 }
 
 /** Where it cannot be told now who is calling. */
-export function identityUnavailable(retryAfterSeconds: number): Response {
-  return Response.json({ error: "Service Unavailable" }, {
+export function identityUnavailable(
+  { message, retryAfterSeconds }: { readonly message: string; readonly retryAfterSeconds: number },
+): Response {
+  return Response.json({ error: "Service Unavailable", message }, {
     status: 503,
     headers: { "retry-after": String(retryAfterSeconds) },
   });

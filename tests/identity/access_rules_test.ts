@@ -124,10 +124,11 @@ for (const [title, principal, visible] of callers) {
   });
 }
 
-Deno.test("accessTo() names all scopes that an object needs", () => {
+Deno.test("accessTo() names all scopes that an object needs, and those that the token lacks", () => {
   const object = { kind: "tool", name: "both", scopes: ["read", "write"] } as const;
   const access = accessTo(user("alice", ["read"]), object);
-  assert.deepEqual(access, { kind: "insufficient_scope", scopes: ["read", "write"] });
+  const missing = "the access token does not have the scope write";
+  assert.deepEqual(access, { kind: "insufficient_scope", scopes: ["read", "write"], missing });
 });
 
 Deno.test("grantedTo() keeps the order and the items of the configuration", () => {

@@ -79,7 +79,7 @@ for (
     assert.deepEqual([refused.status, refused.challenge], [403, challenge]);
     assert.deepEqual(refused.json.error, {
       code: -32009,
-      message: 'Cannot call tool "list_databases": the access token does not have the scopes read list',
+      message: 'Cannot call tool "list_databases": the access token does not have the scope list',
       data: { scopes: ["read", "list"] },
     });
     assert.deepEqual(endpoint.ended, ["list_databases forbidden"]);
@@ -111,7 +111,10 @@ Deno.test("a token without the scopes that every request needs is answered with 
   const refused = await endpoint.post(request("ping"));
   assert.equal(refused.status, 403);
   assert.equal(refused.challenge, 'Bearer error="insufficient_scope", scope="postern"');
-  assert.deepEqual(refused.json, { error: "Forbidden" });
+  assert.deepEqual(refused.json, {
+    error: "Forbidden",
+    message: "the access token does not have the scope postern",
+  });
   await using other = setUp(alice("postern"), ["postern"]);
   assert.equal((await other.post(request("ping"))).status, 200);
   await using unbound = setUp(token, ["postern"]);

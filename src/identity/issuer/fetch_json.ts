@@ -11,6 +11,13 @@ export class IssuerStatus extends AppError {
   }
 }
 
+/** An issuer that does not answer at all. */
+export class IssuerUnreachable extends AppError {
+  constructor(url: string, reason: string, cause: unknown) {
+    super("unavailable", `Cannot read ${url}: ${reason}`, { cause });
+  }
+}
+
 /**
  * The JSON that an address of an issuer answers with, of at most 256 KiB and within 5 s. No redirect is followed: where the
  * answer comes from was decided by whoever gave the address.
@@ -33,7 +40,7 @@ export async function fetchJson(url: string, signal: AbortSignal, init: RequestI
     if (thrown instanceof AppError) throw thrown;
     const isLate = thrown instanceof DOMException && thrown.name === "TimeoutError";
     const reason = isLate ? `no answer within ${timeoutMs / 1_000} s` : "the connection failed";
-    throw new AppError("unavailable", `Cannot read ${url}: ${reason}`, { cause: thrown });
+    throw new IssuerUnreachable(url, reason, thrown);
   }
 }
 

@@ -41,7 +41,7 @@ export function createIntrospection(options: IntrospectionOptions) {
       throw cannotAsk("too many tokens of this address were refused", limit.retryAfterSeconds);
     }
     if (own >= mostOfAddress || all >= mostAtOnce) {
-      throw cannotAsk("the issuer is asked about many others", 1);
+      throw cannotAsk("the identity provider is asked about many others", 1);
     }
     underWay.set(group, own + 1);
     all++;
@@ -91,7 +91,7 @@ export async function introspect(
   endpoint: string | undefined,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  if (endpoint === undefined) throw cannotAsk("the issuer has not told where to ask it yet", 5);
+  if (endpoint === undefined) throw cannotAsk("the identity provider has not told where to ask it yet", 5);
   const secret = await readSecret(clientSecretFile);
   // RFC 6749 section 2.3.1: both are form-encoded first
   const credentials = [clientId, secret].map((text) => String(new URLSearchParams([["", text]])).slice(1));

@@ -5,7 +5,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { UserRecord } from "../users/user_file.ts";
-import { fetchJson } from "./fetch_json.ts";
+import { fetchJson, IssuerUnreachable } from "./fetch_json.ts";
 import { createIntrospection, type IntrospectionOptions } from "./introspection.ts";
 import { createMetadata, type MetadataOptions } from "./issuer_metadata.ts";
 import { createKeySet } from "./key_set.ts";
@@ -281,7 +281,11 @@ function refusalOf(error: errors.JOSEError): TokenRefusal {
 
 function unavailable(error: unknown): AppError {
   if (error instanceof AppError && typeof error.data?.["retryAfterSeconds"] === "number") return error;
-  return new AppError("unavailable", "Cannot tell who is calling: the issuer does not answer", {
+  // what it refused, or what Postern lacks, is the operator's to know: the log has it
+  const reason = error instanceof IssuerUnreachable
+    ? "the identity provider does not answer"
+    : "the identity provider could not be asked; the server's log says why";
+  return new AppError("unavailable", `Cannot tell who is calling: ${reason}`, {
     cause: error,
     data: { retryAfterSeconds: 5 },
   });

@@ -88,7 +88,9 @@ const fieldNames: Readonly<Record<keyof IssuerMetadata, string>> = {
 
 function readMetadata(document: unknown, issuer: string): IssuerMetadata {
   const fields = (document ?? {}) as Readonly<Record<string, unknown>>;
-  if (fields["issuer"] !== issuer) throw new AppError("invalid", "is of another issuer");
+  if (fields["issuer"] !== issuer) {
+    throw new AppError("invalid", `is of another issuer${called(fields["issuer"])}`);
+  }
   const address = (name: keyof IssuerMetadata) => {
     const value = fields[fieldNames[name]];
     if (value === undefined || value === null) return undefined;
@@ -96,6 +98,12 @@ function readMetadata(document: unknown, issuer: string): IssuerMetadata {
     throw new AppError("invalid", `has a ${fieldNames[name]} that is no https address`);
   };
   return { jwksUri: address("jwksUri"), introspectionEndpoint: address("introspectionEndpoint") };
+}
+
+/** A slash too many or too few is the mistake that is made most. */
+function called(name: unknown): string {
+  if (typeof name !== "string" || !/^https?:\/\/[\x21-\x7e]{1,200}$/.test(name)) return "";
+  return `: it calls itself ${JSON.stringify(name)}; if that is the one, write it so`;
 }
 
 /** Against requests to services on this machine (SSRF): http and loopback are only for an issuer that is there itself. */

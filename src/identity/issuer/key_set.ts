@@ -92,7 +92,7 @@ export function createKeySet(options: KeySetOptions) {
       if (keys === undefined) {
         throw new AppError(
           "unavailable",
-          "Cannot tell who is calling: the issuer's keys could not be read yet",
+          "Cannot tell who is calling: the identity provider's keys could not be read yet",
           {
             data: { retryAfterSeconds: 5 },
           },

@@ -164,11 +164,12 @@ export const accessEndedError: RagError = {
 /** Where it cannot be told now whether a token is good. */
 export const identityError: RagError = {
   code: "UNAVAILABLE",
-  message: "the identity provider could not be reached; retry later",
+  message: "Cannot tell who is calling: the identity provider does not answer",
 };
+/** Of a token that lacks scopes, which are named. */
 export const scopeError: RagError = {
   code: "FORBIDDEN",
-  message: "the access token does not have the scope that this server needs",
+  message: "the access token does not have the scope docs:read",
 };
 
 /** Of claims in a header. None of them quotes what came. */

@@ -157,10 +157,12 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
       if (admission.kind === "admitted") env.principal = admission.principal;
       else if (!isOpen(context)) {
         if (admission.kind === "insufficient_scope") {
-          return errorReply(scopeError, { "www-authenticate": bearerChallenge(admission.scopes) });
+          const challenge = bearerChallenge(admission.scopes);
+          return errorReply({ ...scopeError, message: admission.missing }, { "www-authenticate": challenge });
         }
         if (admission.kind === "unavailable") {
-          return errorReply({ ...identityError, retryAfterSeconds: admission.retryAfterSeconds });
+          const { message, retryAfterSeconds } = admission;
+          return errorReply({ ...identityError, message, retryAfterSeconds });
         }
         authentication.onRefusal?.(addressOf(context));
         return errorReply(unauthorizedError);

@@ -55,7 +55,11 @@ export function defineResource<Kind extends ResourceAddress["kind"]>(
       if (address === undefined || !isOf(address, kind)) return undefined;
       const access = accessTo(context.principal, object);
       if (access.kind === "hidden") return undefined;
-      if (access.kind === "insufficient_scope") throw insufficientScope(uri, access.scopes);
+      if (access.kind === "insufficient_scope") {
+        const { scopes, missing } = access;
+        const what = JSON.stringify(uri.slice(0, 200));
+        throw new AppError("forbidden", `Cannot read resource ${what}: ${missing}`, { data: { scopes } });
+      }
       const text = await resource.read(address, context);
       return text === undefined ? undefined : [{ uri, mimeType, text }];
     },
@@ -73,14 +77,4 @@ function isOf<Kind extends ResourceAddress["kind"]>(
   kind: Kind,
 ): address is Extract<ResourceAddress, { readonly kind: Kind }> {
   return address.kind === kind;
-}
-
-function insufficientScope(uri: string, scopes: readonly string[]): AppError {
-  return new AppError(
-    "forbidden",
-    `Cannot read resource ${JSON.stringify(uri.slice(0, 200))}: the access token does not have the scopes ${
-      scopes.join(" ")
-    }`,
-    { data: { scopes } },
-  );
 }

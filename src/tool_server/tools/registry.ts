@@ -110,12 +110,8 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
     }
     if (access.kind === "granted") return found.tool;
     onEnded(name, "forbidden", 0);
-    const { scopes } = access;
-    throw new AppError(
-      "forbidden",
-      `Cannot call tool "${name}": the access token does not have the scopes ${scopes.join(" ")}`,
-      { data: { scopes } },
-    );
+    const { scopes, missing } = access;
+    throw new AppError("forbidden", `Cannot call tool "${name}": ${missing}`, { data: { scopes } });
   }
 
   /** @throws {AppError} `invalid` */

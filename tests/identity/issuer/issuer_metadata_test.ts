@@ -48,6 +48,11 @@ Deno.test("discoverIssuer() takes no document of another issuer, and no addresse
   for (const other of [`${issuer}/`, issuer.toUpperCase(), "https://issuer.example", undefined, [issuer]]) {
     assert.match(await faultOf(server, { issuer: other, jwks_uri }), /is of another issuer/);
   }
+  assert.ok(
+    (await faultOf(server, { issuer: `${issuer}/`, jwks_uri }))
+      .includes(`is of another issuer: it calls itself "${issuer}/"; if that is the one, write it so`),
+  );
+  assert.doesNotMatch(await faultOf(server, { issuer: `${issuer}/\n${"x".repeat(300)}` }), /calls itself/);
   for (const document of [null, [], "x"]) {
     assert.match(await faultOf(server, document), /is of another issuer/);
   }

@@ -146,7 +146,7 @@ Deno.test("a token without a scope that the server needs gets 403", async () => 
   assert.equal(headers.get("www-authenticate"), 'Bearer error="insufficient_scope", scope="ask read"');
   assert.equal(
     text,
-    '{"error":{"code":"FORBIDDEN","message":"the access token does not have the scope that this server needs"}}',
+    '{"error":{"code":"FORBIDDEN","message":"the access token does not have the scopes ask read"}}',
   );
   assert.equal((await as("narrow")("GET", "/v1/health")).text, '{"status":"healthy"}');
   assert.equal((await as("alice")("GET", "/v1/pipelines")).status, 200);

@@ -182,7 +182,7 @@ testWithPostgres("a schema needs the scopes of the tool that tells the same", as
   for (const uri of ["pg://main/schema", "pg://main/public/none"]) {
     await assert.rejects(fixture.read(uri, lacking), {
       code: "forbidden",
-      message: `Cannot read resource "${uri}": the access token does not have the scopes schema`,
+      message: `Cannot read resource "${uri}": the access token does not have the scope schema`,
       data: { scopes: ["schema"] },
     });
   }
