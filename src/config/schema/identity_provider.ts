@@ -34,7 +34,9 @@ export const identityProvider = section({
   trust_names: toggle().optional().describe(
     "Give a user the rights of the account that has the same name; without it, false",
   ),
-  required_scopes: list(scope()).optional().describe("Scopes that every request needs"),
+  required_scopes: list(scope()).optional().describe(
+    "Scopes that every request with a token of the issuer needs",
+  ),
   scopes_by_tool: z.record(z.string(), list(scope()), {
     error: "expected a mapping of tools to lists of scopes",
   }).optional().describe("Further scopes that calls of a tool need, by the tool's name"),

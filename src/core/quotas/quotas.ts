@@ -15,6 +15,9 @@ export interface LimitUsage {
   readonly resets_at?: string;
 }
 
+/** A limit of all callers together. What is used of it would tell of others, so that is not told. */
+export type SharedLimit = Pick<LimitUsage, "limit" | "maximum" | "resets_at">;
+
 /**
  * How much callers may use. All that a caller does over both servers counts together, and a caller is a `callerKey`. What is
  * known after the fact (rows, bytes, tokens) is counted then: whoever is below a limit may go beyond it by what is under way.
@@ -45,6 +48,8 @@ export interface Quotas extends Disposable {
   usedTokens(principal: Principal, tokens: number): void;
   /** A caller's own limits, and what is used of them. */
   usage(principal: Principal): LimitUsage[];
+  /** The limits of all callers together. */
+  shared(): SharedLimit[];
   /** Other rules from now on; what was used still counts. */
   replace(rules: LimitRules): void;
 }
@@ -122,6 +127,10 @@ export function createQuotas(options: QuotasOptions): Quotas {
     if (rules.all?.[name] !== undefined) counts.add(everyone, name, amount);
   }
 
+  function endOf(limit: LimitName): Pick<LimitUsage, "resets_at"> {
+    return limit === "calls_at_once" ? {} : { resets_at: new Date(counts.endsAt(limit)).toISOString() };
+  }
+
   /** Calls `use` with whom and by what a principal's use counts, unless nothing of it does. */
   function forCaller(principal: Principal, use: (caller: string, limits: Limits) => void): void {
     if (!isOn || (principal.kind === "local" && principal.isServer)) return;
@@ -182,11 +191,14 @@ export function createQuotas(options: QuotasOptions): Quotas {
         if (maximum === undefined) return [];
         const used = limit === "calls_at_once" ? gate.underWay(caller) : counts.used(caller, limit);
         const remaining = Math.max(0, maximum - used);
-        if (limit === "calls_at_once") return [{ limit, maximum, used, remaining }];
-        const resets_at = new Date(counts.endsAt(limit)).toISOString();
-        return [{ limit, maximum, used, remaining, resets_at }];
+        return [{ limit, maximum, used, remaining, ...endOf(limit) }];
       });
     },
+    shared: () =>
+      limitNames.flatMap((limit): SharedLimit[] => {
+        const maximum = rules.all?.[limit];
+        return maximum === undefined ? [] : [{ limit, maximum, ...endOf(limit) }];
+      }),
     replace(next) {
       rules = next;
       isOn = haveLimits(next);

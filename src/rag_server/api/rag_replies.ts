@@ -123,6 +123,11 @@ export const usageReply = z.object({
       example: "2026-03-01T00:00:00.000Z",
     }),
   })).openapi({ description: "Those of the caller alone" }),
+  shared: z.array(z.object({
+    limit: z.enum(limitNames),
+    maximum: z.int().min(0),
+    resets_at: z.string().optional(),
+  })).openapi({ description: "Those of all callers together; what others have used of them is not told" }),
 }).openapi("UsageReply");
 
 export type UsageReply = z.output<typeof usageReply>;

@@ -68,7 +68,7 @@ export interface RagRoutesOptions {
   /** Told of each request whose headers do not tell who asks; `peer` is the other end of the connection. */
   readonly onIdentityRefused?: ((reason: IdentityRefusal, peer: string) => void) | undefined;
   /** What counts callers' use; absent: nothing does. */
-  readonly quotas?: Pick<Quotas, "isOn" | "begin" | "usage"> | undefined;
+  readonly quotas?: Pick<Quotas, "isOn" | "begin" | "usage" | "shared"> | undefined;
   readonly onQueryEnded?: QueryEndpointOptions["onQueryEnded"];
   readonly onLogout?: ((report: LogoutReport) => void) | undefined;
   /** How long it takes to tell who is calling. */
@@ -196,7 +196,12 @@ export function createRagRoutes(options: RagRoutesOptions): Hono<{ Bindings: Rou
     "/v1/pipelines": (context) => JSON.stringify(listOf(visible(context))),
     "/v1/stats": (context) => JSON.stringify(statsOf(visible(context))),
     "/v1/usage": (context) =>
-      JSON.stringify({ limits: quotas?.usage(principalOf(context)) ?? [] } satisfies UsageReply),
+      JSON.stringify(
+        {
+          limits: quotas?.usage(principalOf(context)) ?? [],
+          shared: quotas?.shared() ?? [],
+        } satisfies UsageReply,
+      ),
   };
   if (forwardedIdentity !== undefined) {
     const identify: MiddlewareHandler<{ Bindings: RouteBindings }> = async ({ req, env }, next) => {

@@ -46,6 +46,18 @@ Deno.test("calls a minute: what is used up is refused until the minute ends, and
   assert.equal(quotas.usage(alice)[0]?.used, 1);
 });
 
+Deno.test("limits of all callers are told without what others have used of them", async () => {
+  const { quotas } = setUp({ all: { calls_per_minute: 5, calls_at_once: 3 }, default: { rows_per_day: 1 } });
+  const before = quotas.shared();
+  (await quotas.begin(token, forever))();
+  assert.deepEqual(quotas.shared(), before);
+  assert.deepEqual(before, [
+    { limit: "calls_per_minute", maximum: 5, resets_at: "2026-03-02T12:01:00.000Z" },
+    { limit: "calls_at_once", maximum: 3 },
+  ]);
+  assert.deepEqual(quotas.usage(alice).map(({ limit }) => limit), ["rows_per_day"]);
+});
+
 Deno.test("a call that another limit refuses after it has begun has cost one of the minute", async () => {
   const { quotas } = setUp({ default: { calls_per_minute: 5, statements_per_minute: 0 } });
   (await quotas.begin(alice, forever))();

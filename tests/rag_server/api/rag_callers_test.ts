@@ -408,7 +408,12 @@ for (const what of ["claim", "role"] as const) {
           throw refused;
         },
       }]),
-      quotas: { isOn: true, usage: () => [], begin: () => Promise.resolve((begun++, () => {})) },
+      quotas: {
+        isOn: true,
+        usage: () => [],
+        shared: () => [],
+        begin: () => Promise.resolve((begun++, () => {})),
+      },
       onQueryEnded: (report) => reports.push(report),
     });
     const code = what === "claim" ? "IDENTITY_CLAIM_REQUIRED" : "IDENTITY_ROLE_NOT_ALLOWED";
