@@ -11,8 +11,8 @@ import { builtInIssuer } from "./built_in_issuer.ts";
 import { readAuthorities, readTls } from "./tls_files.ts";
 
 /**
- * The files that a start ends with an error for if it cannot use them, and that of definitions, of which it leaves out what
- * it cannot use. Those of a database are not among them.
+ * Files without which a start fails. A definitions file is among them, though a start only leaves out what it cannot use
+ * of it; those of a database are not.
  */
 export function serverFiles(config: Config): ServerFile[] {
   const { http, server, data_dir, audit, traces, custom_definitions_path: definitions } = config;

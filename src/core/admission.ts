@@ -163,7 +163,7 @@ export function createAdmission<T extends WaitingCall>(
     return queue;
   }
 
-  /** It may go on waiting for a connection. */
+  /** Takes it out of its queue. It stays in `calls` while a connection opens for it. */
   function leave(call: T, queue: OwnQueue<T>): void {
     const { waiting } = queue;
     const ofCaller = waiting.get(call.caller);

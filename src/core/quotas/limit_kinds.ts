@@ -1,4 +1,4 @@
-/** What limits are by, each with the number of a window or, at once, of calls. */
+/** The names of limits. */
 export const limitNames = [
   "calls_per_minute",
   "statements_per_minute",

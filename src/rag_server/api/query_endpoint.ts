@@ -120,7 +120,7 @@ export function createQueryEndpoint(
       running.finish();
       return error === undefined ? noReply() : errorReply(error);
     }
-    // who takes nothing of the answer does not keep the place beyond the time that it may take
+    // a client that stops reading keeps its place only until the time is over
     running.signal.addEventListener("abort", () => {
       leave();
       leave = () => {};

@@ -73,7 +73,7 @@ export const ragErrors = {
   },
   REQUEST_TOO_LARGE: {
     status: 413,
-    means: "The body is larger than 1 MiB",
+    means: "The body is larger than the path takes: 1 MiB, or 64 KiB to log in",
     remedy: "Send less: a shorter history, fewer values in the filter",
   },
   RATE_LIMITED: {
@@ -99,7 +99,7 @@ export const ragErrors = {
   },
   UNAVAILABLE: {
     status: 503,
-    means: "The server cannot reach the database, as while that restarts",
+    means: "The server cannot reach the database, as while that restarts, or the identity provider",
     remedy: "Wait for `Retry-After` seconds, then try again; for an operator: `-doctor` says what to mend",
   },
   REQUEST_TIMEOUT: {
@@ -126,17 +126,6 @@ export const overloadedError: RagError = {
   code: "OVERLOADED",
   message: "the server has no room for the request now; retry later",
   retryAfterSeconds: 1,
-};
-/** For the description of the API. */
-export const quotaExample: RagError = {
-  code: "QUOTA_EXCEEDED",
-  message: "the limit calls_per_minute (60) is used up; try again in 12 s",
-  retryAfterSeconds: 12,
-};
-/** For the description of the API. */
-export const claimExample: RagError = {
-  code: "IDENTITY_CLAIM_REQUIRED",
-  message: 'the caller has no claim "tenant", by which the database decides what may be read',
 };
 /** For a database of a pipeline that cannot be reached. */
 export const databaseError: RagError = {

@@ -4,15 +4,15 @@ import { queryRequest } from "../query.ts";
 import { loginReply, loginRequest } from "./login_endpoint.ts";
 import { notASession } from "./logout_endpoint.ts";
 import {
-  claimExample,
+  bodyError,
   databaseError,
   errorSchema,
   hostError,
+  identityError,
   identityErrors,
   internalError,
   loginError,
   overloadedError,
-  quotaExample,
   type RagError,
   ragErrors,
   timeoutError,
@@ -71,30 +71,46 @@ function success(description: string, schema: z.ZodType) {
   return { 200: { description, headers, content: json(schema) } };
 }
 
-/** Examples of what can go wrong on the paths that are described. */
-const errors: readonly RagError[] = [
-  { code: "INVALID_REQUEST", message: "top_n: expected an integer from 1 to 100" },
-  unauthorizedError,
+/** What can go wrong on every path. */
+const commonErrors: readonly RagError[] = [
   hostError,
-  { code: "PIPELINE_NOT_FOUND", message: 'there is no pipeline "handbok"' },
   { code: "METHOD_NOT_ALLOWED", message: "DELETE is not for this path: expected GET or HEAD" },
-  { code: "REQUEST_TOO_LARGE", message: "the body: expected at most 1 MiB" },
-  loginError({ kind: "rate_limited", retryAfterSeconds: 60 }),
-  quotaExample,
-  { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
   internalError,
+];
+const loginErrors: readonly RagError[] = [
+  { code: "INVALID_REQUEST", message: "username: expected a text" },
+  bodyError("too_large", "64 KiB"),
+  loginError({ kind: "failed" }),
+  loginError({ kind: "rate_limited", retryAfterSeconds: 60 }),
+  loginError({ kind: "busy", retryAfterSeconds: 1 }),
+];
+const queryErrors: readonly RagError[] = [
+  { code: "INVALID_REQUEST", message: "top_n: expected an integer from 1 to 100" },
+  {
+    code: "IDENTITY_CLAIM_REQUIRED",
+    message: 'the caller has no claim "tenant", by which the database decides what may be read',
+  },
+  identityErrors.role,
+  { code: "PIPELINE_NOT_FOUND", message: 'there is no pipeline "handbok"' },
+  bodyError("too_large", "1 MiB"),
+  {
+    code: "QUOTA_EXCEEDED",
+    message: "the limit calls_per_minute (60) is used up; try again in 12 s",
+    retryAfterSeconds: 12,
+  },
+  { code: "EXECUTION_ERROR", message: "the provider could not be reached" },
   overloadedError,
   databaseError,
   timeoutError,
 ];
 
-function errorResponses(...statuses: number[]) {
-  return responsesOf(errors, statuses);
-}
-
-function responsesOf(examplesOfAll: readonly RagError[], statuses: readonly number[]) {
+/** The responses of some errors, each with what it means and an example. */
+function responsesOf(...given: readonly RagError[]) {
+  const errors = [...new Set(given)];
+  const statusOf = ({ code }: RagError) => ragErrors[code].status;
+  const statuses = [...new Set(errors.map(statusOf))].sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => {
-    const ofStatus = examplesOfAll.filter(({ code }) => ragErrors[code].status === status);
+    const ofStatus = errors.filter((error) => statusOf(error) === status);
     const description = ofStatus.map(({ code }) =>
       ofStatus.length === 1 ? ragErrors[code].means : `${code}: ${ragErrors[code].means}`
     ).join(". ");
@@ -219,8 +235,10 @@ export function ragOpenApi(
 ): object {
   const app = new OpenAPIHono();
   const { openAPIRegistry: registry } = app;
-  const whoCalls = asksWhoCalls ? [401] : [];
   const { schemes, requirements } = securityOf(issuers);
+  const tokenErrors = asksWhoCalls
+    ? [unauthorizedError, ...(issuers.identityProvider ? [{ ...identityError, retryAfterSeconds: 5 }] : [])]
+    : [];
   if (asksWhoCalls) {
     for (const [name, scheme] of Object.entries(schemes)) {
       registry.registerComponent("securitySchemes", name, scheme);
@@ -230,12 +248,11 @@ export function ragOpenApi(
     const { reply, ...reading } = asksWhoCalls && path === "/v1/health"
       ? { ...described, reply: partialHealthReply }
       : described;
-    const refusals = isOpen || !asksWhoCalls ? [403, 405, 500] : [401, 403, 405, 500, 503];
+    const refusals = takesClaims && isCallersOwn ? claimErrors : isOpen ? [] : tokenErrors;
     const ok = success(reading.summary, reply);
     const responses = {
       ...ok,
-      ...errorResponses(...refusals),
-      ...(takesClaims && isCallersOwn ? responsesOf([hostError, ...claimErrors], [400, 401, 403]) : {}),
+      ...responsesOf(...commonErrors, ...refusals),
       ...(unavailable === undefined ? {} : { 503: { ...ok[200], description: unavailable } }),
     };
     // with a token, the health tells more than without
@@ -256,7 +273,7 @@ export function ragOpenApi(
       request: { body: { required: true, content: json(loginRequest) } },
       responses: {
         ...success("The session", loginReply),
-        ...errorResponses(400, 401, 403, 405, 413, 429, 500, 503),
+        ...responsesOf(...commonErrors, ...loginErrors),
       },
     });
   }
@@ -272,14 +289,10 @@ export function ragOpenApi(
         "this path",
       responses: {
         204: { description: "The session has ended: its token is refused from now on", headers },
-        ...responsesOf([...errors, notASession], [400, 401, 403, 405, 500, 503]),
+        ...responsesOf(...commonErrors, ...tokenErrors, notASession),
       },
     });
   }
-  const whoAsks = takesClaims ? [401] : whoCalls;
-  const queryErrors = takesClaims
-    ? [...errors.filter(({ code }) => code !== "UNAUTHORIZED"), ...claimErrors, claimExample]
-    : [...errors, claimExample, identityErrors.role];
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
   registry.registerPath({
     method: "post",
@@ -299,7 +312,11 @@ export function ragOpenApi(
     },
     responses: {
       200: { ...answered, content: { ...answered.content, ...events } },
-      ...responsesOf(queryErrors, [400, ...whoAsks, 403, 404, 405, 413, 429, 500, 503, 504]),
+      ...responsesOf(
+        ...commonErrors,
+        ...(takesClaims ? claimErrors : tokenErrors),
+        ...queryErrors,
+      ),
     },
   });
   const authentication = asksWhoCalls

@@ -108,7 +108,7 @@ export function ragServerRoute(path: string): string {
   return /^\/v1\/pipelines\/[^/]+$/.test(path) ? "/v1/pipelines/{name}" : "other";
 }
 
-/** For lists, which tell nobody's own: they have what each caller whom a proxy names may ask, and no such caller is in a list. */
+/** Stands for any caller whom a proxy names. Lists are the same for all of them. */
 const anyForwarded: Principal = { kind: "issuer", issuer: "proxy", subject: "", groups: [] };
 
 type RagContext = Context<{ Bindings: RouteBindings }>;

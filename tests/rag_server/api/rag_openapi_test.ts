@@ -105,8 +105,21 @@ Deno.test("the description says what needs a token, and how to get one", () => {
   const statuses = Object.keys(callersApi.paths["/v1/login"]?.post?.responses ?? {});
   assert.deepEqual(statuses, ["200", "400", "401", "403", "405", "413", "429", "500", "503"]);
   const { responses = {} } = callersApi.paths["/v1/logout"]?.post ?? {};
-  assert.deepEqual(Object.keys(responses), ["204", "400", "401", "403", "405", "500", "503"]);
+  assert.deepEqual(Object.keys(responses), ["204", "400", "401", "403", "405", "500"]);
   assert.equal(responses["204"]?.content, undefined);
+});
+
+Deno.test("each path is described with the errors that it answers with", () => {
+  const codesOf = (path: string, status: string) => {
+    const { get, post } = callersApi.paths[path] ?? {};
+    const [content] = Object.values((post ?? get)?.responses[status]?.content ?? {});
+    return Object.keys(content?.examples ?? {});
+  };
+  assert.deepEqual(codesOf("/v1/login", "429"), ["RATE_LIMITED"]);
+  assert.deepEqual(codesOf("/v1/pipelines/{name}", "429"), ["QUOTA_EXCEEDED"]);
+  assert.deepEqual(codesOf("/v1/pipelines", "500"), ["INTERNAL_ERROR"]);
+  assert.deepEqual(codesOf("/v1/pipelines", "503"), []);
+  assert.deepEqual(codesOf("/v1/pipelines/{name}", "503"), ["OVERLOADED", "UNAVAILABLE"]);
 });
 
 Deno.test("every path, status and media type is described", () => {
