@@ -55,7 +55,11 @@ Deno.test("callerSettings() refuses a claim that another caller's would be the s
   for (const tenant of ["acme\0", "\ud800", "a\udfff"]) {
     assert.throws(() => callerSettings(byTenant, of({ tenant })), character);
   }
-  for (const [tenant, text] of [[9007199254740991, "9007199254740991"], [1.5, "1.5"], [true, "true"]]) {
+  const asJson = [[9007199254740991, "9007199254740991"], [1.5, "1.5"], [true, "true"], [
+    ["a", "b"],
+    '["a","b"]',
+  ]];
+  for (const [tenant, text] of asJson) {
     assert.deepEqual(callerSettings(byTenant, of({ tenant })).settings, [["app.tenant", text]]);
   }
 });
