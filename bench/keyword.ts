@@ -32,7 +32,7 @@ const index: OwnIndex = {
   idColumn: '"id"',
   textColumn: '"body"',
   config: "pg_catalog.english",
-  hasRowSecurity: false,
+  hasLeakproofKey: true,
   documents: 0,
   staleness: 0,
 };

@@ -243,6 +243,39 @@ testWithPgvector(
   },
 );
 
+testWithPgvector(
+  "the doctor finds a keyword index that tells of rows which row-level security hides, and who gets none",
+  async () => {
+    const role = `postern_doctor_${randomBytes(6).toString("hex")}`;
+    await using fixture = await createDoctorFixture(
+      `${tableOf(1_500)} CREATE ROLE ${role} LOGIN; GRANT SELECT ON docs TO ${role};`,
+      { user: role },
+    );
+    try {
+      await fixture.indexKeywords();
+      const readers = "readers of the keyword index of docs";
+      await fixture.admin.query(`ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY own ON docs USING (true)`);
+      assertFine(await fixture.look(readers));
+      // as an earlier version left it
+      await fixture.admin.query("DROP POLICY readers_of_all_rows ON postern.keyword_1_lists");
+      const told = `The keyword index of public.docs tells ${role} of rows that row-level security hides`;
+      const remedy = assertFault(await fixture.look(readers), "error", told);
+      assert.equal(remedy, `REVOKE SELECT ON postern.keyword_1_lists FROM ${role};`);
+      await fixture.apply(remedy);
+      assertFine(await fixture.look(readers));
+      const held =
+        `There is no keyword index, because row-level security holds role ${role}, so questions read the ` +
+        "texts of about 1,500 rows";
+      const column = assertFault(await fixture.look(keywordIndex), "warning", held);
+      await fixture.apply(column);
+      assertFine(await fixture.look(keywordIndex));
+    } finally {
+      await fixture.admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  },
+);
+
 testWithPgvector("the doctor finds a selective filter on columns without an index", async () => {
   await using fixture = await createDoctorFixture(tableOf(10_000));
   const look = (filter: Parameters<typeof fixture.look>[1] = {}) => fixture.look("filter of docs", filter);

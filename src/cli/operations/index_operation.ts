@@ -93,6 +93,12 @@ async function indexKeywords(
   if (idColumn === "ctid" || !table.key.isId) {
     return print(`${name}: no keyword index, because the table has no id column`);
   }
+  if (table.mayHideRows) {
+    return print(
+      `${name}: no keyword index, because a view or row-level security hides rows from the role that the pipeline reads ` +
+        "as; a column of type tsvector, generated from the text, makes the search by words quicker",
+    );
+  }
   const source = { table: table.relation, textColumn, idColumn, signal };
   const found = await findKeywordIndex(database, source);
   if (found.kind !== "postern" && found.kind !== "tsvector") {

@@ -1,9 +1,11 @@
 import { AppError } from "../../core/app_error.ts";
 import { shellWord } from "../../core/shell_word.ts";
+import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 import { type KeywordIndex, mayReadSql } from "../keyword/find_keyword_index.ts";
 import { indexFormat, indexTable, oldestFormat } from "../keyword/index_record.ts";
+import { openIndexes } from "../keyword/open_indexes.ts";
 import { keywordIndexOf } from "../search/searched_table.ts";
-import { type Check, type CheckResult, note, readJson, warning } from "./check.ts";
+import { type Check, type CheckResult, error, note, readJson, warning } from "./check.ts";
 import { rowsText, type TableSubject } from "./table_subject.ts";
 
 /** Rows up to which their words are ranked in no time without an index. */
@@ -25,6 +27,7 @@ export function keywordIndexCheck(subject: TableSubject): Check {
   return {
     name: `keyword index of ${subject.settings.table}`,
     async run(signal) {
+      if (await isHeld(subject, signal)) return [heldResult(subject)];
       const record = await readRecord(subject, signal);
       const fault = record === undefined ? undefined : recordFault(subject, record);
       if (fault !== undefined) return [fault];
@@ -39,6 +42,21 @@ export function keywordIndexCheck(subject: TableSubject): Check {
         if (!(thrown instanceof AppError)) throw thrown;
         return [warning(thrown.message, commandsFor(subject).make)];
       }
+    },
+  };
+}
+
+/** Whether the index tells of rows only those who may read them. */
+export function openIndexCheck({ database, facts, settings }: TableSubject): Check {
+  return {
+    name: `readers of the keyword index of ${settings.table}`,
+    async run(signal) {
+      return (await openIndexes(database, facts.relation, signal)).map(({ source, roles, remedy }) =>
+        error(
+          `The keyword index of ${source} tells ${roles.join(", ")} of rows that row-level security hides`,
+          remedy,
+        )
+      );
     },
   };
 }
@@ -100,6 +118,27 @@ function recordFault(subject: TableSubject, record: IndexRecord | "unreadable"):
     ? "does not find the words inside compounds such as input/output"
     : "takes the letters of e.g. and the digits of 1.2.3 for words";
   return warning(`An earlier version built the keyword index: it ${flaw}`, make);
+}
+
+/** Whether row-level security holds the role that reads, to which the index is closed. */
+async function isHeld({ database, facts }: TableSubject, signal: AbortSignal): Promise<boolean> {
+  const held =
+    "SELECT to_json(relkind IN ('r', 'p') AND row_security_active(oid)) FROM pg_class WHERE oid = $1::oid";
+  return await readJson<boolean>(database, signal, held, [facts.oid]) ?? false;
+}
+
+function heldResult({ facts, settings }: TableSubject): CheckResult {
+  const told = `none, because row-level security holds role ${facts.role}`;
+  const vector = facts.columns.some(({ typeName }) => typeName === "tsvector");
+  if (facts.rows < fewTexts || vector) return note(told);
+  const config = bareName(settings.textSearchConfig ?? "english");
+  const words = `to_tsvector(${quoteLiteral(config)}, ${quoteIdentifier(settings.textColumn)})`;
+  return warning(
+    `There is no keyword index, because row-level security holds role ${facts.role}, so questions read the texts of ` +
+      rowsText(facts.rows),
+    `ALTER TABLE ${facts.relation} ADD COLUMN words tsvector GENERATED ALWAYS AS (${words}) STORED;
+CREATE INDEX ON ${facts.relation} USING gin (words);`,
+  );
 }
 
 function indexResult(subject: TableSubject, index: KeywordIndex): CheckResult {

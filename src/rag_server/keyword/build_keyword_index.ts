@@ -5,7 +5,6 @@ import {
   lockingTransaction,
   type SqlSession,
   takeLock,
-  transaction,
 } from "../../postgres/sql_session.ts";
 import { nameInMessage } from "../../postgres/sql_text.ts";
 import { copyDocuments } from "./copy_documents.ts";
@@ -17,7 +16,6 @@ import {
   indexTable,
   markReady,
   oldestFormat,
-  ownSchema,
   refuseNewerIndex,
   schemaSql,
 } from "./index_record.ts";
@@ -28,6 +26,7 @@ import {
   type KeywordIndexRequest,
   textAndConfigSql,
 } from "./index_source.ts";
+import { openToReaders } from "./index_readers.ts";
 import { refreshLists } from "./refresh_lists.ts";
 import { documentSql } from "./term_sql.ts";
 import { triggerFunctionSql, triggerSql } from "./trigger_sql.ts";
@@ -92,8 +91,6 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
       record,
       (share) => onProgress({ phase: "lists", done: Math.round(share * count), total: count }),
     );
-    if (source.hasRowSecurity) await followRowSecurity(session, record, source);
-    await grantToReaders(session, record, source.oid);
     await markReady(session, record);
     // gives the planner the tables' sizes, and makes `recent` readable from its index alone
     for (const table of [documents, lists, recent]) await session.query(`VACUUM (ANALYZE) ${table}`);
@@ -155,6 +152,8 @@ async function openRecord(
     );
   }
   refuseNewerIndex(record.format, `renew the keyword index of ${nameInMessage(options.table)}`);
+  // before all that row-level security may keep this role from
+  await openToReaders(session, record, source, options.signal);
   await refuseOtherShape(session, options, record, source);
   if (record.state === "new") {
     const baseLength = await sampleLength(session, source);
@@ -231,58 +230,3 @@ async function installTrigger(
   });
   return { ...record, state };
 }
-
-/**
- * Gives an index's documents the row-level security of their source: a reader sees the documents whose rows the reader
- * sees. The lists of words have no such bound: whoever may read the source at all can learn from them whether a word
- * occurs in any row, and in how many, though not in which.
- */
-async function followRowSecurity(
-  session: SqlSession,
-  { objects: { documents, visibleFunction } }: IndexRecord,
-  source: IndexSource,
-): Promise<void> {
-  // a policy that named the source itself would keep it from being dropped, or its id from being altered
-  await session.query(`CREATE OR REPLACE FUNCTION ${visibleFunction}(${documents}.key%TYPE) RETURNS bool
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-    AS $visible$BEGIN RETURN EXISTS (SELECT FROM ${source.table} s WHERE s.${source.idColumn} = $1); END$visible$`);
-  const [row] = await session.query("SELECT relrowsecurity FROM pg_class WHERE oid = $1::regclass", [
-    documents,
-  ]);
-  if (row?.[0] === "t") return;
-  await transaction(session, async () => {
-    await session.query(`CREATE POLICY as_in_source ON ${documents} FOR SELECT
-      USING (${visibleFunction}(key))`);
-    await session.query(`ALTER TABLE ${documents} ENABLE ROW LEVEL SECURITY`);
-  });
-}
-
-/** Only the owner of the source, and roles that may read all of it, may read the index. */
-async function grantToReaders(
-  session: SqlSession,
-  { objects }: IndexRecord,
-  oid: number,
-): Promise<void> {
-  const readers = await session.query(
-    `SELECT DISTINCT ${readerSql}
-    FROM pg_class c CROSS JOIN LATERAL (
-      SELECT grantee FROM aclexplode(c.relacl) WHERE privilege_type = 'SELECT' UNION SELECT c.relowner) g
-    WHERE c.oid = $1::oid`,
-    [oid],
-  );
-  const tables = [objects.documents, objects.lists, objects.recent].join(", ");
-  const wanted = new Set(readers.map(([reader]) => reader));
-  for (const [former] of await session.query(granteesSql, [objects.documents])) {
-    if (!wanted.has(former)) await session.query(`REVOKE SELECT ON ${tables} FROM ${former}`);
-  }
-  for (const reader of wanted) {
-    await session.query(`GRANT USAGE ON SCHEMA ${ownSchema} TO ${reader}`);
-    await session.query(`GRANT SELECT ON ${indexTable}, ${tables} TO ${reader}`);
-  }
-}
-
-const readerSql = "CASE WHEN g.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END";
-
-const granteesSql = `SELECT DISTINCT ${readerSql}
-  FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) g
-  WHERE c.oid = $1::regclass AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner`;

@@ -21,7 +21,8 @@ export interface OwnIndex extends KeywordSource {
   readonly id: number;
   /** The text search configuration, with its schema; undefined where each row has its own. */
   readonly config: string | undefined;
-  readonly hasRowSecurity: boolean;
+  /** Whether an index serves to look up ids under a policy: not where their `=` could tell of values, as numeric's. */
+  readonly hasLeakproofKey: boolean;
   /** Documents at the last refresh. */
   readonly documents: number;
   /** The share of the documents that came or went since, as far as the planner's statistics tell; from 0. */
@@ -134,10 +135,11 @@ export async function findKeywordIndex(
   const readTokenizers = () => read<string[]>(tokenizerSql, []);
   const extension = await extensionIndex(facts, source, textColumn, readTokenizers);
   if (extension !== undefined) return extension;
-  const own = facts.hasOwnIndexes
+  // it tells of all rows, so it is closed to whom policies hold
+  const own = facts.hasOwnIndexes && !facts.hasRowSecurity
     ? await read<OwnFacts>(ownSql, [facts.oid, textColumn, idColumn])
     : undefined;
-  if (own !== undefined) return { kind: "postern", ...source, ...own, hasRowSecurity: facts.hasRowSecurity };
+  if (own !== undefined) return { kind: "postern", ...source, ...own };
   return { kind: "tsvector", ...source, ...textVector(facts, textColumn, config) };
 }
 
@@ -161,7 +163,7 @@ interface RelevanceIndex {
   readonly options: readonly string[];
 }
 
-type OwnFacts = Pick<OwnIndex, "id" | "config" | "documents" | "staleness">;
+type OwnFacts = Pick<OwnIndex, "id" | "config" | "hasLeakproofKey" | "documents" | "staleness">;
 type Source = Pick<OwnIndex, "table" | "idColumn" | "textColumn">;
 
 async function extensionIndex(
@@ -256,6 +258,10 @@ const tokenizerSql = `SELECT json_agg(name ORDER BY name) FROM tokenizer_catalog
 // estimates the rows inserted and deleted since: the difference of the two counts, and the recent ones
 const ownSql = `SELECT json_strip_nulls(json_build_object(
   'id', i.id, 'config', CASE WHEN i.config_column IS NULL THEN i.config END,
+  'hasLeakproofKey', EXISTS (SELECT FROM pg_attribute k
+    JOIN pg_operator o ON o.oprleft = CASE k.atttypid WHEN 'varchar'::regtype THEN 'text'::regtype ELSE k.atttypid END
+    JOIN pg_proc p ON p.oid = o.oprcode AND p.proleakproof
+    WHERE k.attrelid = c.oid AND k.attname = 'key' AND o.oprname = '=' AND o.oprright = o.oprleft),
   'documents', i.documents,
   'staleness', abs(greatest(c.reltuples, 0) - i.documents) / greatest(i.documents, 1)))
 FROM ${indexTable} i

@@ -42,7 +42,7 @@ export interface IndexObjects {
   /** A row for each word of a document that came after the refresh, from its list's floor on: `term`, `entry`. */
   readonly recent: string;
   readonly triggerFunction: string;
-  /** Whether the reader sees the row of a key; only where the source has row-level security. */
+  /** Made by versions that let a reader see the documents of some rows. */
   readonly visibleFunction: string;
   /** A prefix; not qualified, as triggers belong to their table. */
   readonly trigger: string;

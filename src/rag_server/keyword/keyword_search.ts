@@ -116,12 +116,11 @@ const exactRows = 5_000;
 /**
  * Ranks by BM25 with Postern's own index. Each word's list names the documents that it tells most of; the best of them
  * are then scored from their own words, so a document found by one word gets its due for all. What is read is bounded,
- * whatever the size of the corpus. Rows are joined to the source, under its row-level security.
+ * whatever the size of the corpus. Rows are joined to the source, which may lack some by now.
  */
 function ownIndexSql(index: OwnIndex, { question, limit, filter }: AskedWords): SqlText {
-  const condition = filter ?? (index.hasRowSecurity ? verbatim("true") : undefined);
-  const candidatesSql = condition === undefined ? bestSql(index) : passingSql(index, condition);
-  const visible = condition === undefined ? sourceRowSql(index, "r.key", verbatim("true")) : "";
+  const candidatesSql = filter === undefined ? bestSql(index) : passingSql(index, filter);
+  const visible = filter === undefined ? sourceRowSql(index, "r.key", verbatim("true")) : "";
   return verbatimSql`WITH statistics AS MATERIALIZED (
     SELECT greatest(documents, 1)::float8 AS documents, average_length FROM ${indexTable} WHERE id = ${index.id}
   ), ${wordsSql(index, question)}, ${foundSql(index)}, ${candidatesSql}, scored AS (
@@ -196,8 +195,7 @@ function passingSql(index: OwnIndex, condition: SqlText): SqlText {
   ), passing AS MATERIALIZED (
     SELECT count(*) <= ${exactRows} AS are_few FROM probe
   ), candidates AS MATERIALIZED (
-    SELECT d.key, d.length, d.terms FROM probe p ${documentSql(index, "d.key = p.key")}
-    WHERE (SELECT are_few FROM passing)
+    ${probedSql(index)} (SELECT are_few FROM passing)
     UNION ALL
     SELECT b.key, b.length, b.terms FROM (
       SELECT d.key, d.length, d.terms
@@ -207,6 +205,17 @@ function passingSql(index: OwnIndex, condition: SqlText): SqlText {
       LIMIT ${candidatesOf(index)}
     ) b WHERE NOT (SELECT are_few FROM passing)
   )`;
+}
+
+/** The documents of `probe`, up to a condition. Where no index serves to look them up, all are read once. */
+function probedSql(index: OwnIndex): string {
+  const select = "SELECT d.key, d.length, d.terms FROM";
+  return index.hasLeakproofKey
+    ? `${select} probe p ${documentSql(index, "d.key = p.key")} WHERE`
+    // IS TRUE keeps the planner from a loop over the documents for each of the keys
+    : `${select} ${
+      indexObjects(index.id).documents
+    } d WHERE (d.key IN (SELECT p.key FROM probe p)) IS TRUE AND`;
 }
 
 // OFFSET 0 and LIMIT keep the planner, which knows no sizes here, to one look-up by index for each row

@@ -212,20 +212,3 @@ testWithPostgres("names of any kind and ids of any type will do", async () => {
     "00000000-0000-0000-0000-00000000000b",
   ]);
 });
-
-testWithPostgres("who may read the table may read its index, and nobody else", async () => {
-  await using fixture = await createKeywordFixture(`${docs};
-    DROP ROLE IF EXISTS postern_test_one; DROP ROLE IF EXISTS postern_test_other;
-    CREATE ROLE postern_test_one; CREATE ROLE postern_test_other; GRANT SELECT ON docs TO postern_test_one`);
-  try {
-    await fixture.build();
-    const may = (role: string) =>
-      fixture.query(`SELECT has_table_privilege('${role}', 'postern.keyword_1_' || t, 'SELECT')
-        FROM unnest(ARRAY['documents', 'lists', 'recent']) t`);
-    assert.deepEqual(await may("postern_test_one"), [["t"], ["t"], ["t"]]);
-    assert.deepEqual(await may("postern_test_other"), [["f"], ["f"], ["f"]]);
-  } finally {
-    await fixture.query(`DROP OWNED BY postern_test_one, postern_test_other;
-      DROP ROLE postern_test_one; DROP ROLE postern_test_other`);
-  }
-});

@@ -33,7 +33,7 @@ Deno.test("the embedded database has a keyword index too", async () => {
     idColumn: '"id"',
     textColumn: '"body"',
     config: "pg_catalog.english",
-    hasRowSecurity: false,
+    hasLeakproofKey: true,
     documents: 3,
     staleness: 0,
   }, { question: "whale", limit: 10, filter: verbatim("id > 1") }));

@@ -16,6 +16,7 @@ import {
 } from "../../../src/rag_server/keyword/find_keyword_index.ts";
 import { type KeywordSearch, keywordSearch } from "../../../src/rag_server/keyword/keyword_search.ts";
 import type { KeywordIndex } from "../../../src/rag_server/keyword/find_keyword_index.ts";
+import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { renderSql } from "../../../src/postgres/sql_text.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
@@ -33,6 +34,8 @@ export interface KeywordFixture extends AsyncDisposable {
   query(sql: string): Promise<unknown[][]>;
   build(changes?: Partial<BuildKeywordIndexOptions>): Promise<BuiltKeywordIndex>;
   find(changes?: Partial<FindKeywordIndexOptions>): Promise<KeywordIndex>;
+  /** What `find` finds for a role that may log in. */
+  findAs(role: string): Promise<KeywordIndex>;
   ask(index: KeywordIndex, question: string, changes?: Partial<KeywordSearch>): Promise<Hit[]>;
   /** The ids that a question finds through what `find` finds. */
   idsOf(question: string): Promise<string[]>;
@@ -46,12 +49,9 @@ export async function createKeywordFixture(setUp: string): Promise<KeywordFixtur
   const signal = new AbortController().signal;
   const connection = await connect(options, { signal, logger: silentLogger });
   const pools = createConnectionPools({ maxConnections: 5, logger: silentLogger });
-  const database = createDatabase({
-    options,
-    pools,
-    guard: await createStatementGuard(),
-    logger: silentLogger,
-  });
+  const guard = await createStatementGuard();
+  const open = (options: DatabaseOptions) => createDatabase({ options, pools, guard, logger: silentLogger });
+  const database = open(options);
   const principal = { kind: "local" } as const;
   const columns = { table: "docs", textColumn: "body", idColumn: "id" };
 
@@ -72,6 +72,11 @@ export async function createKeywordFixture(setUp: string): Promise<KeywordFixtur
     query: test.query,
     build: (changes) => buildKeywordIndex({ connection, signal, ...columns, ...changes }),
     find,
+    findAs(role) {
+      const url = new URL(test.url);
+      url.username = role;
+      return findKeywordIndex(open(databaseOptions(url.href, { name: role })), { ...columns, signal });
+    },
     ask,
     idsOf: async (question) => (await ask(await find(), question)).map(({ id }) => id),
     async [Symbol.asyncDispose]() {

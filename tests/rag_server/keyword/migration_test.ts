@@ -102,27 +102,3 @@ testWithPostgres("a dropped table's index is taken away, and no other", async ()
   assert.deepEqual(await fixture.query("SELECT id FROM postern.keyword_indexes"), [["2"]]);
   assert.equal(await dropLostIndexes(fixture.connection, signal), 0);
 });
-
-testWithPostgres("a reader sees the documents of rows that the reader sees, and no others", async () => {
-  const role = "postern_test_row_reader";
-  await using fixture = await createKeywordFixture(`${docs};
-    DROP ROLE IF EXISTS ${role}; CREATE ROLE ${role}; GRANT SELECT ON docs TO ${role}`);
-  const seen = async () =>
-    await fixture.query(`SET ROLE ${role}; SELECT key FROM postern.keyword_1_documents ORDER BY key`);
-  try {
-    await fixture.build();
-    assert.deepEqual(await seen(), [["1"], ["2"]]);
-    await fixture.query("ALTER TABLE docs ENABLE ROW LEVEL SECURITY");
-    await fixture.query("CREATE POLICY green ON docs USING (body LIKE '%green%')");
-    await fixture.build();
-    assert.deepEqual(await seen(), [["1"]]);
-    await fixture.query("ALTER TABLE docs RENAME TO papers");
-    await fixture.build({ table: "papers" });
-    assert.deepEqual(await seen(), [["1"]]);
-    await fixture.query(`REVOKE SELECT ON papers FROM ${role}`);
-    await fixture.build({ table: "papers" });
-    await assert.rejects(seen(), /permission denied for table keyword_1_documents/);
-  } finally {
-    await fixture.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
-  }
-});

@@ -182,31 +182,6 @@ testWithPostgres("a table of two languages is asked in both", async () => {
   assert.deepEqual(await fixture.idsOf("baleine"), ["g"], "a language that the table had not before");
 });
 
-testWithPostgres("row-level security of the source holds, also for the words in the index", async () => {
-  await using fixture = await createKeywordFixture(`${few};
-    ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY not_a ON docs USING (id <> 'a' OR current_user = 'postgres');
-    DROP ROLE IF EXISTS postern_test_reader; CREATE ROLE postern_test_reader;
-    GRANT SELECT ON docs TO postern_test_reader`);
-  try {
-    await fixture.build();
-    const index = await fixture.find();
-    assert.equal(index.kind, "postern");
-    const asReader = { ...index, hasRowSecurity: true };
-    const { sql, parameters } = renderSql(keywordSearch(asReader, { question: "whale", limit: 10 }));
-    const seen = await fixture.query(
-      `SET ROLE postern_test_reader; ${sql.replaceAll("$1", `'${parameters[0]}'`)}`,
-    );
-    assert.deepEqual(seen.map(([id]) => id), ["b"]);
-    const keys = await fixture.query(
-      "SET ROLE postern_test_reader; SELECT key FROM postern.keyword_1_documents ORDER BY 1",
-    );
-    assert.deepEqual(keys, [["b"], ["c"]]);
-  } finally {
-    await fixture.query("DROP OWNED BY postern_test_reader; DROP ROLE postern_test_reader");
-  }
-});
-
 testWithPostgres("a ranking is a part that fits into a larger statement", async () => {
   await using fixture = await createKeywordFixture(few);
   await fixture.build();

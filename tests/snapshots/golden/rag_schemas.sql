@@ -1,14 +1,14 @@
-SCHEMA postern ACL {postgres=UC/postgres,=U/postgres}
+SCHEMA postern ACL {postgres=UC/postgres}
 r p postern.ingested_chunks (file bigint NOT NULL, "position" integer NOT NULL, key text NOT NULL, hash text NOT NULL)
 r p postern.ingested_files (id bigint NOT NULL IDENTITY a, target regclass NOT NULL, source_id bigint, path text NOT NULL, former_path text, hash text NOT NULL, ingested_at timestamp with time zone NOT NULL)
 r p postern.ingested_sources (id bigint NOT NULL IDENTITY a, target regclass NOT NULL, name text NOT NULL, folder text NOT NULL, is_whole boolean NOT NULL)
 r p postern.keyword_1_documents (key bigint NOT NULL, doc bigint NOT NULL IDENTITY a, length integer NOT NULL, terms bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
 r p postern.keyword_1_lists (term bigint NOT NULL, df bigint NOT NULL, floor smallint NOT NULL, entries bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
 r p postern.keyword_1_recent (term bigint NOT NULL, entry bigint NOT NULL) ACL {postgres=arwdDxt/postgres}
-r p postern.keyword_2_documents (key text NOT NULL, doc bigint NOT NULL IDENTITY a, length integer NOT NULL, terms bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres,=r/postgres}
-r p postern.keyword_2_lists (term bigint NOT NULL, df bigint NOT NULL, floor smallint NOT NULL, entries bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres,=r/postgres}
-r p postern.keyword_2_recent (term bigint NOT NULL, entry bigint NOT NULL) ACL {postgres=arwdDxt/postgres,=r/postgres}
-r p postern.keyword_indexes (id integer NOT NULL IDENTITY a, format integer NOT NULL, source regclass NOT NULL, text_column text NOT NULL, id_column text NOT NULL, config text NOT NULL, config_column text, configs text[] NOT NULL, base_length double precision NOT NULL DEFAULT 0, state text NOT NULL DEFAULT 'new'::text, cursor text, documents bigint NOT NULL DEFAULT 0, average_length double precision NOT NULL DEFAULT 1, refreshed_at timestamp with time zone) ACL {postgres=arwdDxt/postgres,=r/postgres}
+r p postern.keyword_2_documents (key text NOT NULL, doc bigint NOT NULL IDENTITY a, length integer NOT NULL, terms bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
+r p postern.keyword_2_lists (term bigint NOT NULL, df bigint NOT NULL, floor smallint NOT NULL, entries bigint[] NOT NULL STORAGE e) ACL {postgres=arwdDxt/postgres}
+r p postern.keyword_2_recent (term bigint NOT NULL, entry bigint NOT NULL) ACL {postgres=arwdDxt/postgres}
+r p postern.keyword_indexes (id integer NOT NULL IDENTITY a, format integer NOT NULL, source regclass NOT NULL, text_column text NOT NULL, id_column text NOT NULL, config text NOT NULL, config_column text, configs text[] NOT NULL, base_length double precision NOT NULL DEFAULT 0, state text NOT NULL DEFAULT 'new'::text, cursor text, documents bigint NOT NULL DEFAULT 0, average_length double precision NOT NULL DEFAULT 1, refreshed_at timestamp with time zone) ACL {postgres=arwdDxt/postgres}
 r p public.chunks (id bigint NOT NULL IDENTITY a, source text NOT NULL, title text NOT NULL, "position" integer NOT NULL, content text NOT NULL, embedding vector(8) NOT NULL)
 r p public.rules (code text NOT NULL, body text, language text, embedding vector) ACL {postgres=arwdDxt/postgres,=r/postgres}
 CONSTRAINT chunks chunks_pkey PRIMARY KEY (id)
@@ -212,13 +212,6 @@ BEGIN
   RETURN NULL;
 END $function$
 ACL {postgres=X/postgres}
-CREATE OR REPLACE FUNCTION postern.keyword_2_visible(text)
- RETURNS boolean
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$BEGIN RETURN EXISTS (SELECT FROM public.rules s WHERE s."code" = $1); END$function$
-
 CREATE TRIGGER postern_keyword_1_row AFTER INSERT OR DELETE OR UPDATE ON public.chunks FOR EACH ROW EXECUTE FUNCTION postern.keyword_1_maintain()
 CREATE TRIGGER postern_keyword_1_truncate AFTER TRUNCATE ON public.chunks FOR EACH STATEMENT EXECUTE FUNCTION postern.keyword_1_maintain()
 CREATE TRIGGER postern_keyword_2_row AFTER INSERT OR DELETE OR UPDATE ON public.rules FOR EACH ROW EXECUTE FUNCTION postern.keyword_2_maintain()
