@@ -5,6 +5,7 @@ import { callerSettingFaults, hasCallerSettings } from "../postgres/caller_setti
 import type { ColumnRefusal } from "../postgres/catalog/private_columns.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
+import { isReadAsCallers } from "../postgres/read/caller_settings.ts";
 import { rightsOfRoles } from "../postgres/reader_role/rights_of_roles.ts";
 import { type Check, type CheckResult, error, note, readRows, warning } from "../rag_server/checks/check.ts";
 import { type RelationName, relationName } from "../rag_server/checks/table_facts.ts";
@@ -140,6 +141,34 @@ export function callerSettingsChecks(
     },
   }];
 }
+
+const sharedTablesShown = 5;
+
+/** Which tables show each caller all of their rows, though a database tells its callers apart. They may be meant to. */
+export function sharedTablesChecks(database: Database, options: DatabaseOptions): Check[] {
+  if (!isReadAsCallers(options)) return [];
+  return [{
+    name: "row-level security",
+    async run(signal) {
+      const tables = (await readRows(database, signal, sharedTablesSql)).map(([name]) => name);
+      if (tables.length === 0) return [];
+      const more = tables.length - sharedTablesShown;
+      const shown = tables.slice(0, sharedTablesShown).join(", ") + (more > 0 ? ` and ${more} more` : "");
+      return [
+        note(`each caller who may read ${shown} sees all rows: row-level security is not enabled there`),
+      ];
+    },
+  }];
+}
+
+/** Partitions are read by their parents' policies. */
+const sharedTablesSql = `SELECT format('%I.%I', n.nspname, c.relname)
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p') AND NOT c.relrowsecurity AND NOT c.relispartition
+    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT pg_is_other_temp_schema(n.oid)
+    AND EXISTS (SELECT FROM pg_roles r WHERE pg_has_role(session_user, r.oid, 'MEMBER')
+      AND has_schema_privilege(r.oid, n.oid, 'USAGE') AND has_any_column_privilege(r.oid, c.oid, 'SELECT'))
+  ORDER BY 1`;
 
 function namesOf(table: string): RelationName[] {
   const [first = "", second] = table.split(".");

@@ -21,6 +21,7 @@ import {
   extensionCheck,
   readersCheck,
   roleCheck,
+  sharedTablesChecks,
 } from "./database_checks.ts";
 import { secretFileCheck, type ServerFile, serverFileCheck } from "./file_checks.ts";
 import { type DoctorIssuer, issuerCheck } from "./issuer_checks.ts";
@@ -119,6 +120,7 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
     databaseCheck(database, [
       readersCheck(database, options, isExcluded),
       ...callerSettingsChecks(database, options, settingAt),
+      ...sharedTablesChecks(database, options),
       limitCheck(database, options, "each caller"),
       encryptionCheck(options, logger, now),
       extensionsCheck(database),

@@ -97,6 +97,24 @@ testWithPostgres("the doctor finds what PostgreSQL refuses of callers' settings"
   assert.deepEqual((await look(""))(name), []);
 });
 
+testWithPostgres("the doctor names tables that show each caller all rows", async () => {
+  await using fixture = await createSearchFixture(
+    "CREATE TABLE own (id int); ALTER TABLE own ENABLE ROW LEVEL SECURITY; CREATE TABLE shared (id int); " +
+      "CREATE TABLE unread (id int); CREATE TABLE halves (id int) PARTITION BY LIST (id); " +
+      "CREATE TABLE half PARTITION OF halves DEFAULT",
+  );
+  await using role = await createLimitedRole(fixture.admin, 10);
+  await fixture.admin.query(`REVOKE SELECT ON unread FROM ${role.name}`);
+  const { user, database } = databaseOptions(role.url);
+  const found = await look("", { user, database, sessionSettings: { "app.tenant": "{claim:tenant}" } });
+  const [result] = found("row-level security");
+  assert.deepEqual([result?.ok, result?.ok && result.note], [
+    true,
+    "each caller who may read public.halves, public.shared sees all rows: row-level security is not enabled there",
+  ]);
+  assert.deepEqual((await look("", { user, database }))("row-level security"), []);
+});
+
 testWithPostgres("the doctor finds a role with fewer connections than a caller may have", async () => {
   await using fixture = await createSearchFixture("");
   await using role = await createLimitedRole(fixture.admin, 3);
