@@ -121,10 +121,17 @@ export function createQuotas(options: QuotasOptions): Quotas {
     );
   }
 
-  function add(caller: string, limits: Limits, name: WindowLimit, amount: number): void {
-    if (amount === 0) return;
-    if (limits[name] !== undefined) counts.add(caller, name, amount);
-    if (rules.all?.[name] !== undefined) counts.add(everyone, name, amount);
+  /** @returns what takes it back, from nobody and no window that it was not counted for */
+  function add(caller: string, limits: Limits, name: WindowLimit, amount: number): () => void {
+    const counted = [
+      ...(limits[name] === undefined ? [] : [caller]),
+      ...(rules.all?.[name] === undefined ? [] : [everyone]),
+    ];
+    if (amount !== 0) { for (const each of counted) counts.add(each, name, amount); }
+    const endsAt = counts.endsAt(name);
+    return () => {
+      if (counts.endsAt(name) === endsAt) { for (const each of counted) counts.add(each, name, -amount); }
+    };
   }
 
   function endOf(limit: LimitName): Pick<LimitUsage, "resets_at"> {
@@ -148,7 +155,7 @@ export function createQuotas(options: QuotasOptions): Quotas {
       const limits = ownLimits(principal);
       check(caller, limits, ["calls_per_minute"]);
       // before it waits: whoever waits is not to bring in more than the minute allows
-      add(caller, limits, "calls_per_minute", 1);
+      const takeBack = add(caller, limits, "calls_per_minute", 1);
       const most = limits.calls_at_once;
       if (most === undefined && rules.all?.calls_at_once === undefined) return () => {};
       if (most === undefined) atOnce.delete(caller);
@@ -161,7 +168,7 @@ export function createQuotas(options: QuotasOptions): Quotas {
         };
       } catch (error) {
         if (gate.isIdle(caller)) atOnce.delete(caller);
-        add(caller, limits, "calls_per_minute", -1);
+        takeBack();
         throw atOnceError(error, most);
       }
     },

@@ -165,6 +165,38 @@ Deno.test("a call that leaves while it waits has cost nothing", async () => {
   assert.equal(quotas.usage(alice)[0]?.used, 1);
 });
 
+Deno.test("a call that leaves in another minute than it came in takes nothing from that one", async () => {
+  const minute = { calls_per_minute: 10 };
+  const { quotas, pass } = setUp({ default: { calls_at_once: 1, ...minute }, all: { calls_per_minute: 11 } });
+  await quotas.begin(alice, forever);
+  const [old, gone] = [new AbortController(), new AbortController()];
+  const waits = [1, 2, 3].map(() => quotas.begin(alice, old.signal));
+  pass(60_000);
+  const late = [1, 2, 3, 4].map(() => quotas.begin(alice, gone.signal));
+  old.abort(new Error("gone"));
+  await Promise.allSettled(waits);
+  const usedNow = () => quotas.usage(alice).find(({ limit }) => limit === "calls_per_minute")?.used;
+  assert.equal(usedNow(), 4);
+  // of all together 4 of 11 are used
+  for (let left = 7; left > 0; left--) await quotas.begin({ kind: "token", id: `t${left}` }, forever);
+  await assert.rejects(quotas.begin({ kind: "token", id: "one more" }, forever), { code: "quota_exceeded" });
+  gone.abort(new Error("gone"));
+  await Promise.allSettled(late);
+  assert.equal(usedNow(), 0);
+});
+
+Deno.test("with a limit that came while a call waited, its leaving takes nothing from others", async () => {
+  const { quotas } = setUp({ default: { calls_at_once: 1 } });
+  await quotas.begin(alice, forever);
+  const gone = new AbortController();
+  const waits = quotas.begin(alice, gone.signal);
+  quotas.replace({ default: { calls_at_once: 1, calls_per_minute: 1 }, all: { calls_per_minute: 1 } });
+  await quotas.begin(token, forever);
+  gone.abort(new Error("gone"));
+  await assert.rejects(waits, { message: "gone" });
+  await assert.rejects(quotas.begin({ kind: "token", id: "another" }, forever), { code: "quota_exceeded" });
+});
+
 Deno.test("without limits nothing is counted; with new ones what was used still counts", async () => {
   const { quotas } = setUp({});
   assert.equal(quotas.isOn, false);
