@@ -26,6 +26,9 @@ const exchangeEveryMs = 1_000;
 const mostCallers = 500;
 /** Others' clocks may differ, and what they wrote may have come late. */
 const lookBackMs = 10_000;
+/** How often windows that are over leave the file, and how long they stay for others whose clocks may differ. */
+const clearEveryMs = 60_000;
+const keptAfterEndMs = 60_000;
 
 /**
  * Reads what was used in the windows of now, and from then on exchanges it with the file.
@@ -43,8 +46,9 @@ export function keepUsage({ path, counts, now, logger }: UsageFileOptions): Usag
          at = excluded.at`,
   );
   const changed = file.prepare("SELECT caller, counted, start, used FROM usage WHERE at >= ?");
-  const clear = file.prepare("DELETE FROM usage WHERE at < ?");
+  const clear = file.prepare(clearSql);
   let lookedAt = 0;
+  let clearedAt = 0;
   let hasFailed = false;
   let isClosed = false;
 
@@ -72,11 +76,20 @@ export function keepUsage({ path, counts, now, logger }: UsageFileOptions): Usag
     }
   }
 
+  /** What is over counts no more: the file has rows for the callers of the moment, and no others. */
+  function clearEnded(): void {
+    const time = now();
+    if (Math.abs(time - clearedAt) < clearEveryMs) return;
+    clearedAt = time;
+    clear.run(...ended.map(([, lengthMs]) => time - lengthMs - keptAfterEndMs));
+  }
+
   function exchange(most = mostCallers): void {
     if (isClosed) return;
     try {
       save(most);
       learn();
+      clearEnded();
       hasFailed = false;
     } catch (error) {
       // once, until it works again: it is tried every second
@@ -86,18 +99,9 @@ export function keepUsage({ path, counts, now, logger }: UsageFileOptions): Usag
   }
 
   learn();
-  clear.run(now() - longestWindowMs);
   const timer = setInterval(() => exchange(), exchangeEveryMs);
-  const clearing = setInterval(() => {
-    try {
-      clear.run(now() - longestWindowMs);
-    } catch {
-      // with the next
-    }
-  }, longestWindowMs / 24);
-  // they alone do not keep the process alive
+  // it alone does not keep the process alive
   Deno.unrefTimer(timer);
-  Deno.unrefTimer(clearing);
   return {
     exchange: () => exchange(),
     [Symbol.dispose]() {
@@ -105,13 +109,15 @@ export function keepUsage({ path, counts, now, logger }: UsageFileOptions): Usag
       exchange(Infinity);
       isClosed = true;
       clearInterval(timer);
-      clearInterval(clearing);
       file.close();
     },
   };
 }
 
-const longestWindowMs = Math.max(...Object.values(windowMs));
+const ended = Object.entries(windowMs);
+const clearSql = `DELETE FROM usage WHERE start <= CASE counted ${
+  ended.map(([name]) => `WHEN '${name}' THEN ?`).join(" ")
+} END`;
 
 const layout: SqliteLayout = {
   kind: "usage",

@@ -85,6 +85,36 @@ Deno.test("a file that cannot be written to is tried again, and nothing is lost 
   });
 });
 
+Deno.test("windows that are over leave the file: it grows with the callers of the moment", async () => {
+  await withFile((path) => {
+    let time = noon;
+    const { counts, exchange, ...kept } = open(path, () => time);
+    counts.add("token:t", "rows_per_day", 7);
+    const file = new DatabaseSync(path);
+    const rows = () => file.prepare("SELECT caller, counted FROM usage").all().map((row) => ({ ...row }));
+    const sizes: number[] = [];
+    for (let minute = 0; minute < 20; minute++) {
+      for (let at = 0; at < 500; at++) {
+        counts.add(`${minute} ${at} ${"x".repeat(255)}`, "calls_per_minute", 1);
+      }
+      exchange();
+      counts.clearEnded();
+      time += 60_000;
+      file.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      sizes.push(Deno.statSync(path).size);
+    }
+    assert.ok((sizes.at(-1) ?? 0) < 2 * (sizes[3] ?? 0), sizes.join());
+    time += 60_000;
+    exchange();
+    assert.deepEqual(rows(), [{ caller: "token:t", counted: "rows_per_day" }]);
+    time += 12 * 3_600_000;
+    exchange();
+    assert.deepEqual(rows(), []);
+    file.close();
+    kept[Symbol.dispose]();
+  });
+});
+
 Deno.test("windows that are over are forgotten", () => {
   let time = noon;
   const counts = createUsageCounts(() => time);
