@@ -5,11 +5,11 @@ import { readCredentialText, rewriteCredentialFile } from "../credentials/creden
 import { blankWarning, refuseDamage } from "../credentials/damaged_file.ts";
 import { changeEntries } from "../credentials/entries.ts";
 import { readRecords, type RecordsRead } from "../credentials/read_records.ts";
-import type { EntryChange } from "../credentials/yaml_entries.ts";
+import { type EntryChange, quoted } from "../credentials/yaml_entries.ts";
 import { afterLogins, failedLogin, type LoginCounts } from "./lockout.ts";
 import { createLoginQueue } from "./login_queue.ts";
 import { costOf, passwordCost } from "./password_hashing.ts";
-import { changedFields, userKind, type UserRecord } from "./user_file.ts";
+import { changedFields, othersName, userKind, type UserRecord } from "./user_file.ts";
 
 export interface UserDirectoryOptions {
   readonly path: string;
@@ -63,6 +63,13 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
   }
   function logFaults({ read }: Accounts): void {
     for (const { message } of read.faults) logger.warn(message);
+    for (const { username } of read.records) {
+      const reason = othersName(username);
+      if (reason === undefined) continue;
+      logger.warn(
+        `The user ${quoted(username)} in ${path} can be taken for another caller: ${reason}; rename it`,
+      );
+    }
   }
   async function writeLogins(some: ReadonlyMap<string, LoginCounts>): Promise<() => void> {
     return await rewriteCredentialFile(path, async (text) => {

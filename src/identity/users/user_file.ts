@@ -70,7 +70,7 @@ interface UserOptions {
 
 /** @throws AppError `invalid` with the reason for a name that a new user cannot have */
 export function checkUsername(username: string): void {
-  const reason = usernameFault(username);
+  const reason = usernameFault(username) ?? othersName(username);
   if (reason !== undefined) {
     throw new AppError("invalid", `Cannot add user ${quoted(username)}: ${reason}`);
   }
@@ -230,6 +230,19 @@ function usernameFault(username: string): string | undefined {
   if (!username.isWellFormed()) return "it is not well-formed Unicode";
   if (username !== username.trim()) return "it begins or ends with a space";
   return username === "__proto__" ? "the name is reserved" : undefined;
+}
+
+/**
+ * Why a name stands for another caller, in `{username}`, in roles and in limits; undefined where it does not. No new user
+ * gets one; an account that has one already keeps it.
+ */
+export function othersName(username: string): string | undefined {
+  if (username === "local") return "the caller over stdio has that name";
+  if (username === "none") return "to PostgreSQL it means the role of the login";
+  if (/^token[-:]/.test(username)) return "names that begin with token- or token: are those of API tokens";
+  if (username.startsWith("group:")) return "in available_to_users it names a group";
+  // ISSUER#SUBJECT, and proxy:HEADER#SUBJECT
+  return /^[^#]*:[^#]*#/.test(username) ? "ISSUER#SUBJECT names somebody of an identity provider" : undefined;
 }
 
 const mostFailedAttempts = 1_000_000_000;

@@ -212,6 +212,42 @@ const refusals: [title: string, username: string, password: string, message: str
   ["an empty name", "", "correct horse battery", 'Cannot add user "": it is empty'],
   ["__proto__", "__proto__", "correct horse battery", 'Cannot add user "__proto__": the name is reserved'],
   [
+    "a name of others: local",
+    "local",
+    "correct horse battery",
+    'Cannot add user "local": the caller over stdio has that name',
+  ],
+  [
+    "a name of others: none",
+    "none",
+    "correct horse battery",
+    'Cannot add user "none": to PostgreSQL it means the role of the login',
+  ],
+  [
+    "a name of others: token-1730000000",
+    "token-1730000000",
+    "correct horse battery",
+    'Cannot add user "token-1730000000": names that begin with token- or token: are those of API tokens',
+  ],
+  [
+    "a name of others: group:analysts",
+    "group:analysts",
+    "correct horse battery",
+    'Cannot add user "group:analysts": in available_to_users it names a group',
+  ],
+  [
+    "a name of others: https://login.example.com#alice",
+    "https://login.example.com#alice",
+    "correct horse battery",
+    'Cannot add user "https://login.example.com#alice": ISSUER#SUBJECT names somebody of an identity provider',
+  ],
+  [
+    "a name of others: proxy:X-Forwarded-Claims#alice",
+    "proxy:X-Forwarded-Claims#alice",
+    "correct horse battery",
+    'Cannot add user "proxy:X-Forwarded-Claims#alice": ISSUER#SUBJECT names somebody of an identity provider',
+  ],
+  [
     "a control character",
     "a\u0007",
     "correct horse battery",

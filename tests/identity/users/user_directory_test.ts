@@ -47,6 +47,22 @@ async function setUp(text: string | undefined, options: Partial<UserDirectoryOpt
   };
 }
 
+Deno.test("an account that has another caller's name is kept, with a warning", async () => {
+  for (
+    const [name, isOthers] of [["local", true], ["token-7", true], ["a:b", false], ["C#", false]] as const
+  ) {
+    await using test = await setUp(
+      pgedgeUserFile.replace("    bob:", `    "${name}":`)
+        .replace(/username: "?bob"?/, `username: "${name}"`),
+    );
+    assert.notEqual(test.directory.find(name), undefined);
+    const expected = new RegExp(
+      `^WARN .*The user "${name}" in .* can be taken for another caller: .*; rename it`,
+    );
+    assert.equal(test.events.some((line) => expected.test(line)), isOthers, test.events.join("\n"));
+  }
+});
+
 Deno.test("a failed login is counted at once and in the file, where everything else stays", async () => {
   await using test = await setUp(pgedgeUserFile);
   test.directory.recordFailedLogin("bob");
