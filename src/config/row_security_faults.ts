@@ -97,7 +97,8 @@ export function checkIdentity(
   if (claimsHeader?.toLowerCase() === subjectHeader?.toLowerCase()) {
     report(
       ["identity", valueAt(identity, ["subject_header"]) === undefined ? "claims_header" : "subject_header"],
-      "expected different headers in claims_header and subject_header; subject_header: - asks for claims alone",
+      "expected different headers in claims_header and subject_header; subject_header: - asks for claims alone, " +
+        "claims_header: - for a name alone",
     );
   }
   const setting = String(valueAt(identity, ["claims_setting"]) ?? "request.jwt.claims").toLowerCase();

@@ -1,5 +1,6 @@
 import { type PlaceOf, settingAt } from "../core/document/place.ts";
 import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
+import { noName } from "./schema/identity.ts";
 
 /** One warning for each place that names callers whom nobody can be. */
 export function unmatchedCallerWarnings(tree: ValueMap, place: PlaceOf): string[] {
@@ -80,7 +81,10 @@ function looksLike(name: string, issuers: readonly string[]): string | undefined
 /** What stands before `#` in the names of callers whom somebody else vouches for. */
 function issuersOf({ http, server, identity }: ValueMap): string[] {
   const urls = [http, server].map((section) => valueAt(section, ["auth", "identity_provider", "issuer"]));
-  const header = valueAt(identity, ["claims_header"]) ?? "X-Forwarded-Claims";
+  const claimsHeader = valueAt(identity, ["claims_header"]) ?? "X-Forwarded-Claims";
+  const header = claimsHeader === noName
+    ? valueAt(identity, ["subject_header"]) ?? "X-Forwarded-User"
+    : claimsHeader;
   const proxies = valueAt(identity, ["enabled"]) === true
     ? ["proxy", "proxy-subject-sha256", "proxy-claims-sha256"].map((kind) => `${kind}:${header}`)
     : [];

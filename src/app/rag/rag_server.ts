@@ -115,9 +115,9 @@ export async function startRagServer(
 }
 
 function forwardedFrom(identity: Config["identity"]): ForwardedIdentityOptions {
-  const { subject_header, role_claim } = identity;
+  const { claims_header, subject_header, role_claim } = identity;
   return {
-    claimsHeader: identity.claims_header,
+    ...(claims_header === noName ? {} : { claimsHeader: claims_header }),
     ...(subject_header === noName ? {} : { subjectHeader: subject_header }),
     subjectClaim: identity.subject_claim,
     ...(role_claim === noName ? {} : { roleClaim: role_claim }),

@@ -9,7 +9,7 @@ export const identity = section({
     "Have each question to the RAG server carry its caller's claims in a header; row-level security decides by them",
   ),
   claims_header: headerName().prefault("X-Forwarded-Claims").describe(
-    "Header in which the proxy gives the caller's claims, as a JSON object of at most 8 KiB",
+    "Header in which the proxy gives the caller's claims, as a JSON object of at most 8 KiB; -: none",
   ),
   subject_header: headerName().prefault("X-Forwarded-User").describe(
     "Header that names the caller where there are no claims; -: none",
@@ -32,7 +32,7 @@ export const identity = section({
   ),
 });
 
-/** The value of `subject_header` and `role_claim` for none. */
+/** The value of `claims_header`, `subject_header` and `role_claim` for none. */
 export const noName = "-";
 
 /**
@@ -49,8 +49,25 @@ export function unclearIdentityFaults(tree: ValueMap, place: PlaceOf): Fault[] {
   return isEmpty ? [{ path: formatPath(path), ...place(path), message: expected }] : [];
 }
 
-/** A warning for a check that cannot be loosened. */
+/** Warnings for a check that cannot be loosened, and for a header that clients may send where the proxy sends another. */
 export function identityWarnings(tree: ValueMap, place: PlaceOf): string[] {
+  return [...looseCheckWarnings(tree, place), ...openHeaderWarnings(tree, place)];
+}
+
+function openHeaderWarnings({ identity }: ValueMap, place: PlaceOf): string[] {
+  const subjectHeader = valueAt(identity, ["subject_header"]);
+  const isAlone = valueAt(identity, ["enabled"]) === true && subjectHeader !== undefined &&
+    subjectHeader !== noName && valueAt(identity, ["claims_header"]) === undefined;
+  if (!isAlone) return [];
+  return [
+    `${
+      settingAt(["identity", "subject_header"], place)
+    }: claims in X-Forwarded-Claims count before this header: ` +
+    "have the proxy take away what clients send there, or set claims_header: - to read none",
+  ];
+}
+
+function looseCheckWarnings(tree: ValueMap, place: PlaceOf): string[] {
   const path = ["identity", "enforcement_check"];
   const value = valueAt(tree, path);
   if (value !== "warn" && value !== "off") return [];

@@ -118,7 +118,7 @@ function unfit(what: string, why: string, database: string): UntoldCallerError {
 function roleOf(database: CallerOptions, caller: Principal): string | undefined {
   const { roleFromUser, roleFromClaim, isRoleOptional = false, allowedRoles = [] } = database;
   if (roleFromClaim !== undefined) {
-    if (isRoleOptional && !isRoleName(callersClaim(caller, roleFromClaim))) return undefined;
+    if (isRoleOptional && namesNoRole(callersClaim(caller, roleFromClaim))) return undefined;
     const role = claimText(caller, roleFromClaim, database.name);
     if (allowedRoles.includes(role)) return role;
     throw new UntoldCallerError(
@@ -130,9 +130,9 @@ function roleOf(database: CallerOptions, caller: Principal): string | undefined 
   return roleFromUser && caller.kind !== "local" ? roleName(roleNameOf(caller), database.name) : undefined;
 }
 
-/** Whether a claim that need not name a role does. */
-export function isRoleName(claim: unknown): claim is string {
-  return typeof claim === "string" && claim !== "";
+/** Whether a claim that need not name a role names none; one that is no text would name one. */
+export function namesNoRole(claim: unknown): boolean {
+  return claim === undefined || claim === null || claim === "";
 }
 
 function roleName(username: string, database: string): string {

@@ -5,12 +5,12 @@ import { claimOf, isName, parseClaims } from "../../core/claims.ts";
 import type { Principal } from "../../core/principal.ts";
 import { redactText } from "../../core/redact.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { isRoleName } from "../../postgres/read/caller_settings.ts";
+import { namesNoRole } from "../../postgres/read/caller_settings.ts";
 import type { IdentityRefusal } from "./rag_errors.ts";
 
 export interface ForwardedIdentityOptions {
-  /** Holds claims as a JSON object. */
-  readonly claimsHeader: string;
+  /** Holds claims as a JSON object; absent: nothing does. */
+  readonly claimsHeader?: string;
   /** Names the caller where there are no claims; absent: nothing does. */
   readonly subjectHeader?: string;
   readonly subjectClaim: string;
@@ -48,7 +48,7 @@ export function createForwardedIdentity(options: ForwardedIdentityOptions): Forw
   return (peer, headers) => {
     const address = canonicalIpAddress(peer);
     if (address === undefined || !isInBlocks(address, trusted)) return refused("untrusted");
-    const value = headers.get(claimsHeader) || undefined;
+    const value = claimsHeader === undefined ? undefined : headers.get(claimsHeader) || undefined;
     const subject = subjectHeader === undefined ? undefined : headers.get(subjectHeader) || undefined;
     const used = value ?? subject;
     if (used === undefined) return refused("required");
@@ -58,9 +58,9 @@ export function createForwardedIdentity(options: ForwardedIdentityOptions): Forw
     const claims = parseClaims(claimsText);
     if (claims === undefined) return refused("malformed");
     const role = roleClaim === undefined ? undefined : claimOf(claims, roleClaim);
-    if (isRoleName(role) && !allowedRoles.includes(role)) return refused("role");
+    if (!namesNoRole(role) && !allowedRoles.some((each) => each === role)) return refused("role");
     const known = knownBy(claimOf(claims, subjectClaim), claimsText);
-    const issuer = `${known.as}:${claimsHeader}`;
+    const issuer = `${known.as}:${claimsHeader ?? subjectHeader}`;
     return {
       kind: "caller",
       principal: { kind: "issuer", issuer, subject: known.subject, groups: [], claims, claimsText },

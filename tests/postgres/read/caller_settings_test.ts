@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
 import { readerFor, serverItself } from "../../../src/core/principal.ts";
 import { callerRights, callerSettings } from "../../../src/postgres/read/caller_settings.ts";
+import { UntoldCallerError } from "../../../src/postgres/read/untold_caller.ts";
 
 const alice: Principal = { kind: "session", id: "s", username: "alice" };
 const of = (claims: Record<string, unknown>): Principal => ({
@@ -136,8 +137,11 @@ Deno.test("callerSettings() hands on the claims to the letter where their text i
 
 Deno.test("callerSettings() takes no role where none is named and none is needed", () => {
   const optional = { ...byRole, isRoleOptional: true };
-  for (const claims of [{}, { role: null }, { role: "" }, { role: 7 }, { role: ["tenant_a"] }]) {
+  for (const claims of [{}, { role: null }, { role: "" }]) {
     assert.equal(callerSettings(optional, of(claims)).role, undefined);
+  }
+  for (const role of [7, false, ["tenant_a"], {}]) {
+    assert.throws(() => callerSettings(optional, of({ role })), UntoldCallerError);
   }
   assert.equal(callerSettings(optional, of({ role: "tenant_a" })).role, "tenant_a");
   assert.throws(() => callerSettings(optional, of({ role: "tenant_c" })), /not allowed/);
