@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
-import { didYouMean } from "../core/document/near_name.ts";
+import { didYouMean, nearestName } from "../core/document/near_name.ts";
 import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
-import { heldSettings, settableSettings } from "../postgres/read/session_setting_kinds.ts";
+import { heldSettings, isFilledIn, settableSettings } from "../postgres/read/session_setting_kinds.ts";
 import { longestRoleBytes } from "../postgres/role_limits.ts";
 import { settingNamePattern } from "./schema/field_types.ts";
 
@@ -163,14 +163,30 @@ function checkTemplates(
       report([...path, name], `${shells}: write ${shells.slice(1)}, without $`);
       continue;
     }
-    // what is no placeholder would reach the policies as it stands
-    const wrong = text.match(/\{claim[^{}]*\}?/g)?.find((each) =>
-      !/^\{(?:claims|claim:[^{}]+)\}$/.test(each)
-    );
+    // what is no placeholder would reach the policies as it stands, the same for every caller
+    const wrong = text.match(inBraces)?.find((each) => !isFilledIn(each));
     if (wrong !== undefined) {
-      report([...path, name], `${wrong}: expected {claim:NAME}, {claims} or {username}`);
+      report([...path, name], `${wrong}: expected {username}, {claims} or {claim:NAME}${meant(wrong)}`);
     }
   }
+}
+
+/** Not the braces of JSON's objects, nor those of an array whose items are quoted or numbers. */
+const inBraces = /\{\s*[^\s"{}\d-][^{}]*\}?/g;
+
+const meantBy: Readonly<Record<string, string>> = {
+  username: "username",
+  user: "username",
+  claims: "claims",
+  claim: "claim:NAME",
+};
+
+function meant(placeholder: string): string {
+  const name = placeholder.replace(/^\{\s*|\s*\}?$/g, "");
+  const [head = "", claim = ""] = name.split(/[:.]\s*(.*)/s);
+  const nearest = nearestName(head, claim === "" ? Object.keys(meantBy) : ["claim"]);
+  if (nearest === undefined) return "";
+  return `; did you mean {${claim === "" ? meantBy[nearest] : `claim:${claim}`}}?`;
 }
 
 /** A placeholder as shells write it: it would be filled in, and the `$` stay before it. */

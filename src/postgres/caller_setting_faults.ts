@@ -2,7 +2,8 @@ import { AppError } from "../core/app_error.ts";
 import type { SettingPath } from "../core/document/value_tree.ts";
 import { serverItself } from "../core/principal.ts";
 import type { Database } from "./database.ts";
-import { type CallerOptions, isFilledIn } from "./read/caller_settings.ts";
+import type { CallerOptions } from "./read/caller_settings.ts";
+import { isFilledIn } from "./read/session_setting_kinds.ts";
 import { arrayText, quoteIdentifier, quoteIfNeeded } from "./sql_text.ts";
 
 /** Something of `allowed_roles` or `session_settings` that PostgreSQL refuses, so that callers' statements fail. */

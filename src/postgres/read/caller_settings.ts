@@ -3,15 +3,13 @@ import { claimOf } from "../../core/claims.ts";
 import { identityOf, type Principal, roleNameOf } from "../../core/principal.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { longestRoleBytes } from "../role_limits.ts";
+import { isFilledIn, placeholder } from "./session_setting_kinds.ts";
 import { UntoldCallerError } from "./untold_caller.ts";
 
 export type CallerOptions = Pick<
   DatabaseOptions,
   "name" | "roleFromUser" | "roleFromClaim" | "isRoleOptional" | "allowedRoles" | "sessionSettings"
 >;
-
-/** What a value of `session_settings` may hold in place of text: the caller's name, a claim, or all claims as JSON. */
-const placeholder = /\{(?:(username)|(claims)|claim:([^{}]+))\}/g;
 
 /**
  * What makes a transaction a caller's: PostgreSQL's settings by name, and the role. What the server reads for itself has
@@ -37,11 +35,6 @@ export function isReadAsCallers(
 ): boolean {
   return roleFromUser || roleFromClaim !== undefined ||
     Object.values(sessionSettings).some(isFilledIn);
-}
-
-/** Whether a value of `session_settings` is another for each caller. */
-export function isFilledIn(template: string): boolean {
-  return template.search(placeholder) >= 0;
 }
 
 /** A key that two callers share only if their settings are the same, and so all that they may read. */

@@ -115,3 +115,11 @@ export const heldSettings: Readonly<Record<string, string>> = {
   transaction_read_only: isReadOnly,
   transaction_timeout: isBounded,
 };
+
+/** What a value of `session_settings` may hold in place of text: the caller's name, a claim, or all claims as JSON. */
+export const placeholder = /\{(?:(username)|(claims)|claim:([^{}]+))\}/g;
+
+/** Whether a value of `session_settings` is another for each caller. */
+export function isFilledIn(template: string): boolean {
+  return template.search(placeholder) >= 0;
+}
