@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { timingSafeEqual } from "node:crypto";
+import { randomBytes, timingSafeEqual } from "node:crypto";
 import { sha256 } from "../core/sha256.ts";
 
 /** A token that a caller presented, hashed once for all places where it is looked for. */
@@ -9,8 +9,17 @@ export interface PresentedToken {
   readonly hash: string;
 }
 
-/** What the tokens begin with that Postern makes; one that another tool made need not. */
+/**
+ * What all begins with that Postern gives out and that lets somebody in: API tokens, and the authorization server's tokens
+ * and codes. So they are known, also when they have ended, and no other server is asked about them. A session's token does
+ * not begin with it, nor need an API token that another tool made.
+ */
 export const tokenPrefix = "pst_";
+
+/** A new one: the prefix and 43 base64url characters. */
+export function makeToken(): string {
+  return tokenPrefix + randomBytes(32).toString("base64url");
+}
 
 const longestToken = 512;
 

@@ -22,9 +22,11 @@ export interface OauthServer extends AsyncDisposable {
  * @param options.flags besides those that let it serve tools
  */
 export async function startOauthServer(
-  { config = "databases: []", oauth = "", flags = [], files = {} }: {
+  { config = "databases: []", oauth = "", provider, flags = [], files = {} }: {
     config?: string;
     oauth?: string;
+    /** The setting `http.auth.identity_provider`. */
+    provider?: Readonly<Record<string, unknown>>;
     flags?: readonly string[];
     files?: Readonly<Record<string, string>>;
   } = {},
@@ -37,7 +39,7 @@ audit: { file: audit.log }
 http:
   auth:
     oauth: { issuer: "${issuer}", ${oauth} }
-`);
+${provider === undefined ? "" : `    identity_provider: ${JSON.stringify(provider)}\n`}`);
   await writeUsers(folder, ["alice", "bob", "carol"]);
   for (const [name, text] of Object.entries(files)) {
     await Deno.writeTextFile(join(folder.path, name), text, { mode: 0o600 });

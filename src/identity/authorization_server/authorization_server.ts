@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "../../core/app_error.ts";
 import { callNode, type NodeCallback } from "../../http/node_callback.ts";
 import { readBody } from "../../http/request_body.ts";
+import { makeToken } from "../presented_token.ts";
 import { createRateLimiter, type RateLimiter, siteOf } from "../rate_limiter.ts";
 import type { AuthorizationServerOptions, Picture, Resource } from "./authorization_server_options.ts";
 import { createClientDocuments } from "./client_metadata.ts";
@@ -123,6 +124,14 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         show(context, pages.error(context.status === 500 ? 500 : 400, errorText(out))),
     }),
   );
+  for (const { prototype } of [provider.AccessToken, provider.AuthorizationCode, provider.DeviceCode]) {
+    const settle = prototype.generateTokenId;
+    prototype.generateTokenId = function () {
+      // it also notes the token's format
+      settle.call(this);
+      return makeToken();
+    };
+  }
   provider.RefreshToken.prototype.generateTokenId = function () {
     return refreshTokens.make(this.grantId);
   };

@@ -13,15 +13,20 @@ export interface OidcProvider {
     response: ServerResponse,
     result: InteractionResult,
   ): Promise<string>;
-  /** Those that are not kept yet have a value made for them. */
-  readonly RefreshToken: {
-    readonly prototype: { generateTokenId(this: { readonly grantId: string }): string };
-  };
+  readonly AccessToken: OidcTokenKind;
+  readonly AuthorizationCode: OidcTokenKind;
+  readonly DeviceCode: OidcTokenKind;
+  readonly RefreshToken: OidcTokenKind<{ readonly grantId: string }>;
   readonly Client: { find(id: string): Promise<OidcClient | undefined> };
   readonly Grant: {
     new (of: { readonly accountId: string; readonly clientId: string }): OidcGrant;
     find(id: string): Promise<OidcGrant | undefined>;
   };
+}
+
+/** Those that are not kept yet have a value made for them. */
+interface OidcTokenKind<Token = unknown> {
+  readonly prototype: { generateTokenId(this: Token): string };
 }
 
 export interface OidcModule {
@@ -65,6 +70,8 @@ export interface OidcContext {
     touched?: boolean;
   };
   readonly entities: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
+  /** Notes what the request is about. */
+  entity(kind: string, payload: Readonly<Record<string, unknown>>): void;
   urlFor(name: string): string;
 }
 

@@ -103,6 +103,8 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
           return store.findByMark(kind, id);
         }
         const found = store.find(kind, id);
+        // the provider refuses a code that was used before it notes whose it was, which is told with the refusal
+        if (found?.["consumed"] !== undefined) Provider.ctx?.oidc.entity(kind, found);
         if (found !== undefined) return found;
         if (kind === "RefreshToken" && Provider.ctx?.oidc.route === "token") endForgotten(id);
         return kind === "Client" ? await findDocument(id) : undefined;

@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { AppError } from "../../core/app_error.ts";
 import { parseDuration } from "../../core/duration.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { tokenPrefix } from "../presented_token.ts";
+import { makeToken } from "../presented_token.ts";
 import { editCredentialFile } from "../credentials/credential_file.ts";
 import { refuseAdding } from "../credentials/damaged_file.ts";
 import {
@@ -119,14 +118,14 @@ interface NewTokenOptions {
 
 export interface NewToken {
   readonly record: TokenRecord;
-  /** The token itself: `pst_` and 43 base64url characters. It is in no file; whoever gets it shows it once. */
+  /** The token itself, as makeToken() makes them. It is in no file; whoever gets it shows it once. */
   readonly token: string;
 }
 
 /** Makes a token, for whoever keeps its record: 32 random bytes. Times are whole seconds, the expiry rounded up. */
 export function createToken(options: NewTokenOptions & { readonly id: string }): NewToken {
   const { id, note, database, expiry, now } = options;
-  const token = tokenPrefix + randomBytes(32).toString("base64url");
+  const token = makeToken();
   const record: TokenRecord = {
     id,
     hash: sha256(token),

@@ -4,8 +4,10 @@ import {
   createFormBrowser,
   createOauthClient,
   postForm,
+  redirectUri,
   startOauthServer,
 } from "../../support/oauth_server.ts";
+import { clientId, clientSecret, startTokenIssuer, testAudience } from "../../support/token_issuer.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";
@@ -87,4 +89,55 @@ Deno.test("a device gets a token with a code that its user types in", async (t) 
     assert.match(next.html, /This code is wrong/);
     assert.equal((await browser.submit(next, { user_code: user })).status, 429);
   });
+});
+
+Deno.test("an identity provider never hears of what this server gave out, good or ended", async () => {
+  await using provider = await startTokenIssuer();
+  const asked: string[] = [];
+  provider.answers.set("/introspect", async (request) => {
+    asked.push(String((await request.formData()).get("token")));
+    return Response.json({ active: false });
+  });
+  await using oauth = await startOauthServer({
+    provider: {
+      issuer: provider.issuer,
+      audience: testAudience,
+      introspection: { client_id: clientId, client_secret_file: "secret" },
+    },
+    files: { secret: clientSecret },
+  });
+  const { issuer } = oauth;
+  const client = await createOauthClient(issuer, {
+    grant_types: [grantType, "authorization_code", "refresh_token"],
+  });
+  const status = async (token: unknown) => {
+    const { post } = createToolClient({ url: issuer, token: String(token) });
+    const response = await post('{"jsonrpc":"2.0","id":1,"method":"ping"}');
+    await response.body?.cancel();
+    return response.status;
+  };
+  const { body: device } = await postForm(`${issuer}/oauth/device`, { client_id: client.clientId });
+  const browser = createFormBrowser(issuer);
+  const login = await browser.open(client.authorizeUrl());
+  const consent = await browser.submit(login, { username: "alice", password, action: "login" });
+  const { url } = await browser.submit(consent, { action: "allow" });
+  assert.ok(url.startsWith(redirectUri), url);
+  const code = new URL(url).searchParams.get("code") ?? "";
+  assert.equal(await status(code), 401);
+  const { body: first } = await client.exchange(code);
+  const { body: second } = await client.refresh(String(first["refresh_token"]));
+  const given = [
+    device["device_code"],
+    code,
+    first["refresh_token"],
+    first["access_token"],
+    second["refresh_token"],
+    second["access_token"],
+  ];
+  assert.deepEqual(await Promise.all(given.map(status)), [401, 401, 401, 200, 401, 200]);
+  assert.equal((await client.revoke(String(second["refresh_token"]))).status, 200);
+  for (const value of given) assert.equal(await status(value), 401);
+  assert.deepEqual(asked, []);
+  assert.equal(await status("anothers"), 401);
+  assert.deepEqual(asked, ["anothers"]);
 });
