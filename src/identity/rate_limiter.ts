@@ -60,12 +60,14 @@ export function createRateLimiter(options: RateLimiterOptions) {
     /**
      * Whether an address has spent its attempts. Ask before the password is looked at, and once more after: of attempts
      * made at the same time only as many may tell their result as the window allows.
+     *
+     * @param underWay attempts of the address that may yet fail, of which each counts as one that did; less than `maxAttempts`
      */
-    check(address: string): RateLimit {
+    check(address: string, underWay = 0): RateLimit {
       const time = now();
       removeOld(time);
       const times = inWindow(groupOf(address), time);
-      const first = times.at(-maxAttempts);
+      const first = times.at(underWay - maxAttempts);
       if (first === undefined) return { limited: false };
       return { limited: true, retryAfterSeconds: Math.ceil((first + windowMs - time) / 1000) };
     },

@@ -17,40 +17,36 @@ export interface IntrospectionOptions {
   readonly elapsedMs?: () => number;
 }
 
-/** What an address may have under way, together with what was refused to it within a minute. */
-const mostOfAddress = 60;
-const windowMs = 60_000;
 const mostAtOnce = 32;
+/** So that one address cannot take all the room. */
+const mostAtOnceOfAddress = 4;
+/** What an address may have under way, together with its questions of a minute that let nobody in. */
+const mostInVain = 60;
+const windowMs = 60_000;
 
 /**
- * Asks an issuer about opaque tokens. Tokens that are unknown to it cost their address one of 60 a minute, so that nobody
- * makes it, or the issuer, work for nothing.
+ * Asks an issuer about opaque tokens. A question about a token that is unknown to it, or that has no answer, costs its
+ * address one of 60 a minute, so that nobody makes it, or the issuer, work for nothing.
  */
 export function createIntrospection(options: IntrospectionOptions) {
   const { endpoint, elapsedMs = () => performance.now() } = options;
-  const limiter = createRateLimiter({ windowMs, maxAttempts: mostOfAddress, now: elapsedMs });
-  const underWay = new Map<string, number>();
-  let all = 0;
+  const limiter = createRateLimiter({ windowMs, maxAttempts: mostInVain, now: elapsedMs });
+  const underWay: string[] = [];
 
   /** @throws {AppError} `unavailable` where it may not be asked now */
   function enter(address: string): () => void {
     const group = addressGroup(address);
-    const own = underWay.get(group) ?? 0;
-    const limit = limiter.check(address);
+    const own = underWay.filter((each) => each === group).length;
+    const limit = limiter.check(address, own);
     if (limit.limited) {
-      throw cannotAsk("too many tokens of this address were refused", limit.retryAfterSeconds);
+      throw cannotAsk("too many tokens of this address were asked about in vain", limit.retryAfterSeconds);
     }
-    if (own >= mostOfAddress || all >= mostAtOnce) {
-      throw cannotAsk("the identity provider is asked about many others", 1);
+    if (own >= mostAtOnceOfAddress) {
+      throw cannotAsk("the identity provider is asked about others of this address", 1);
     }
-    underWay.set(group, own + 1);
-    all++;
-    return () => {
-      all--;
-      const left = (underWay.get(group) ?? 1) - 1;
-      if (left === 0) underWay.delete(group);
-      else underWay.set(group, left);
-    };
+    if (underWay.length >= mostAtOnce) throw cannotAsk("the identity provider is asked about many others", 1);
+    underWay.push(group);
+    return () => void underWay.splice(underWay.indexOf(group), 1);
   }
 
   return {
@@ -71,6 +67,7 @@ export function createIntrospection(options: IntrospectionOptions) {
         return claims;
       } catch (error) {
         if (!signal.aborted) options.onAnswer(error);
+        limiter.recordFailed(address);
         throw error;
       } finally {
         leave();

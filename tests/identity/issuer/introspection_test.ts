@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { clientId, clientSecret, startTokenIssuer, testAudience } from "../../support/token_issuer.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { waitUntil } from "../../support/wait_until.ts";
 import { createIssuerFixture, type IssuerFixture } from "./issuer_fixture.ts";
 
 async function createFixture(): Promise<IssuerFixture & { readonly secretFile: string }> {
@@ -99,7 +100,7 @@ Deno.test("an address has so many unknown tokens asked about in a minute, and ot
   await using fixture = await createFixture();
   const { server } = fixture;
   for (let n = 0; n < 60; n++) assert.equal(await fixture.refusalOf(`unknown-${n}`, "192.0.2.1"), "inactive");
-  assert.match(await fixture.refusalOf("one-more", "192.0.2.1") ?? "", /^unavailable: .*of this address/);
+  assert.match(await fixture.refusalOf("one-more", "192.0.2.1") ?? "", /^unavailable: .*in vain/);
   assert.equal(await fixture.refusalOf("unknown-1", "192.0.2.1"), "inactive");
   assert.equal(server.count("/introspect"), 60);
   assert.equal(await fixture.refusalOf("one-more", "192.0.2.2"), "inactive");
@@ -107,24 +108,64 @@ Deno.test("an address has so many unknown tokens asked about in a minute, and ot
   assert.equal(await fixture.refusalOf("two-more", "192.0.2.1"), "inactive");
 });
 
-Deno.test("no more than 32 tokens are asked about at the same time", async () => {
-  await using fixture = await createFixture();
+/** Asks about as many tokens at once, and tells the answers once no question is under way any more. */
+async function askAtOnce(fixture: IssuerFixture, tokens: number, address: (n: number) => string) {
   const { server } = fixture;
   const held = Promise.withResolvers<void>();
   server.answers.set("/introspect", async () => {
     await held.promise;
     return Response.json({ active: false });
   });
-  const asked = Array.from(
-    { length: 40 },
-    (_, n) => fixture.authenticate(`unknown-${n}`, `192.0.2.${n}`).catch((error) => error.message),
-  );
-  await Promise.all(asked.slice(32));
+  const before = server.count("/introspect");
+  let refused = 0;
+  const asked = Array.from({ length: tokens }, async (_, n): Promise<string | undefined> => {
+    try {
+      await fixture.authenticate(`at-once-${n}`, address(n));
+      return undefined;
+    } catch (error) {
+      refused++;
+      return error instanceof Error ? error.message : String(error);
+    }
+  });
+  await waitUntil("each was asked about or refused", () => {
+    return server.count("/introspect") - before + refused === tokens;
+  });
   held.resolve();
-  const answers = await Promise.all(asked);
+  return await Promise.all(asked);
+}
+
+Deno.test("an address has no more than 4 tokens asked about at the same time, so that others go on", async () => {
+  await using fixture = await createFixture();
+  const answers = await askAtOnce(fixture, 34, (n) => n < 32 ? "192.0.2.1" : "192.0.2.2");
+  assert.deepEqual(answers.slice(0, 4), Array(4).fill(undefined));
+  for (const answer of answers.slice(4, 32)) assert.match(answer ?? "", /others of this address/);
+  assert.deepEqual(answers.slice(32), [undefined, undefined]);
+});
+
+Deno.test("a question under way counts as one that may be in vain", async () => {
+  await using fixture = await createFixture();
+  for (let n = 0; n < 58; n++) await fixture.authenticate(`unknown-${n}`);
+  const answers = await askAtOnce(fixture, 4, () => "192.0.2.1");
+  assert.deepEqual(answers.slice(0, 2), [undefined, undefined]);
+  for (const answer of answers.slice(2)) assert.match(answer ?? "", /in vain/);
+});
+
+Deno.test("a question without an answer counts as one about an unknown token", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  server.answers.set("/introspect", () => new Response("no", { status: 500 }));
+  for (let n = 0; n < 60; n++) await fixture.refusalOf(`unknown-${n}`);
+  server.answers.clear();
+  assert.match(await fixture.refusalOf("one-more") ?? "", /^unavailable: .*in vain/);
+  assert.equal(server.count("/introspect"), 60);
+  assert.equal(await fixture.refusalOf("one-more", "192.0.2.2"), "inactive");
+});
+
+Deno.test("no more than 32 tokens are asked about at the same time", async () => {
+  await using fixture = await createFixture();
+  const answers = await askAtOnce(fixture, 40, (n) => `192.0.2.${n}`);
   assert.deepEqual(answers.slice(0, 32), Array(32).fill(undefined));
-  for (const answer of answers.slice(32)) assert.match(answer, /many others/);
-  assert.equal(server.count("/introspect"), 32);
+  for (const answer of answers.slice(32)) assert.match(answer ?? "", /many others/);
 });
 
 const faults: [title: string, answer: () => Response][] = [
