@@ -18,7 +18,7 @@ export function issuerCheck(settings: DoctorIssuer): Check {
     name: `issuer ${issuer}`,
     async run(signal) {
       try {
-        const keys = await fetchJson((await metadata.read(signal)).jwksUri, signal);
+        const keys = await fetchJson(await metadata.jwksUri.find(signal), signal);
         const found = note(`keys for ${usableAlgorithms(keys, algorithms).join(", ")}`);
         if (introspection === undefined) return [found];
         return [found, { name: `introspection by ${issuer}`, run: askAboutNothing }];
@@ -32,7 +32,8 @@ export function issuerCheck(settings: DoctorIssuer): Check {
     if (introspection === undefined) return [];
     const nobodys = `doctor-${randomBytes(16).toString("hex")}`;
     try {
-      const claims = await introspect(nobodys, introspection, metadata.introspectionEndpoint(), signal);
+      const endpoint = await metadata.introspectionEndpoint.find(signal);
+      const claims = await introspect(nobodys, introspection, endpoint, signal);
       return claims === undefined
         ? []
         : [error("It calls a token active that nobody has", "-- Correct endpoint of introspection")];

@@ -6,8 +6,8 @@ import { fetchJson, IssuerStatus } from "./fetch_json.ts";
 
 /** How an issuer is asked about a token (RFC 7662). */
 export interface IntrospectionOptions {
-  /** Undefined as long as the issuer has not told it. */
-  readonly endpoint: () => string | undefined;
+  /** Where the issuer is asked; it may have to tell that first. */
+  readonly endpoint: (signal: AbortSignal) => Promise<string>;
   readonly clientId: string;
   /** File that holds the client's secret; read each time, so that a new secret counts at once. */
   readonly clientSecretFile: string;
@@ -61,7 +61,7 @@ export function createIntrospection(options: IntrospectionOptions) {
     ): Promise<Readonly<Record<string, unknown>> | undefined> {
       const leave = enter(address);
       try {
-        const claims = await introspect(token, options, endpoint(), signal);
+        const claims = await introspect(token, options, await endpoint(signal), signal);
         options.onAnswer();
         if (claims === undefined) limiter.recordFailed(address);
         return claims;
@@ -85,10 +85,9 @@ export function createIntrospection(options: IntrospectionOptions) {
 export async function introspect(
   token: string,
   { clientId, clientSecretFile }: Pick<IntrospectionOptions, "clientId" | "clientSecretFile">,
-  endpoint: string | undefined,
+  endpoint: string,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  if (endpoint === undefined) throw cannotAsk("the identity provider has not told where to ask it yet", 5);
   const secret = await readSecret(clientSecretFile);
   // RFC 6749 section 2.3.1: both are form-encoded first
   const credentials = [clientId, secret].map((text) => String(new URLSearchParams([["", text]])).slice(1));

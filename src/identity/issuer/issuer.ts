@@ -73,11 +73,11 @@ export function createIssuer(options: IssuerOptions) {
     issuer,
     algorithms,
     async load(signal) {
-      const { jwksUri } = await metadata.read(signal);
+      const address = await metadata.jwksUri.find(signal);
       try {
-        return await fetchJson(jwksUri, signal);
+        return await fetchJson(address, signal);
       } catch (error) {
-        metadata.forget();
+        metadata.jwksUri.forget();
         throw error;
       }
     },
@@ -91,7 +91,7 @@ export function createIssuer(options: IssuerOptions) {
   });
   const introspection = options.introspection && createIntrospection({
     ...options.introspection,
-    endpoint: metadata.introspectionEndpoint,
+    endpoint: metadata.introspectionEndpoint.find,
     onAnswer: (error) => {
       onRequest("introspection", error === undefined ? "ok" : "failed");
       if (error !== undefined) warnOfIntrospection(error);

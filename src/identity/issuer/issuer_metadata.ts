@@ -1,5 +1,6 @@
 import { isLoopback } from "../../core/address.ts";
 import { AppError } from "../../core/app_error.ts";
+import { createSingleFlight } from "../../core/async/single_flight.ts";
 import { fetchJson } from "./fetch_json.ts";
 
 export interface MetadataOptions {
@@ -12,31 +13,42 @@ export interface MetadataOptions {
   } | undefined;
 }
 
-/** Where an issuer's keys are and where it is asked about tokens: as configured, else as it tells itself. */
-export function createMetadata({ issuer, jwksUri, introspection }: MetadataOptions) {
-  const needs = [
-    ...(jwksUri === undefined ? ["jwksUri" as const] : []),
-    ...(introspection !== undefined && introspection.endpoint === undefined
-      ? ["introspectionEndpoint" as const]
-      : []),
-  ];
-  let found: IssuerMetadata | undefined;
-  return {
-    /** Asks the issuer for what is not known yet. @throws as {@linkcode discoverIssuer} */
-    async read(signal: AbortSignal): Promise<{ readonly jwksUri: string }> {
-      if (needs.length > 0) found ??= await discoverIssuer(issuer, needs, signal);
-      return { jwksUri: jwksUri ?? found?.jwksUri ?? "" };
-    },
-    introspectionEndpoint: (): string | undefined => introspection?.endpoint ?? found?.introspectionEndpoint,
-    /** Has what the issuer told asked for again. */
-    forget: () => void (found = undefined),
-  };
+/** An address at which an issuer is asked: as configured, else as it tells itself. */
+export interface IssuerAddress {
+  /** Asks the issuer for what is not known yet. @throws as {@linkcode discoverIssuer} */
+  find(signal: AbortSignal): Promise<string>;
+  /** Has what the issuer told asked for again. */
+  forget(): void;
 }
 
 /** What an issuer says of itself, as far as it is needed. */
-export interface IssuerMetadata {
-  readonly jwksUri: string | undefined;
-  readonly introspectionEndpoint: string | undefined;
+export type IssuerAddressName = "jwksUri" | "introspectionEndpoint";
+
+/** Where an issuer's keys are and where it is asked about tokens. One that is missing does not stop the other. */
+export function createMetadata(
+  { issuer, jwksUri, introspection }: MetadataOptions,
+): Readonly<Record<IssuerAddressName, IssuerAddress>> {
+  return {
+    jwksUri: createAddress(issuer, "jwksUri", jwksUri),
+    introspectionEndpoint: createAddress(issuer, "introspectionEndpoint", introspection?.endpoint),
+  };
+}
+
+function createAddress(
+  issuer: string,
+  name: IssuerAddressName,
+  configured: string | undefined,
+): IssuerAddress {
+  const asking = createSingleFlight<string>();
+  let told: string | undefined;
+  return {
+    async find(signal) {
+      const known = configured ?? told;
+      if (known !== undefined) return known;
+      return told = await asking.join(signal, (signal) => discoverIssuer(issuer, name, signal));
+    },
+    forget: () => void (told = undefined),
+  };
 }
 
 /**
@@ -56,23 +68,20 @@ export function wellKnownUrls(issuer: string): string[] {
 }
 
 /**
- * Reads what an issuer says of itself. A document counts if its `issuer` is the issuer to the letter (RFC 8414 section 3.3),
- * and if it has what is needed.
+ * Reads an address in what an issuer says of itself. A document counts if its `issuer` is the issuer to the letter (RFC 8414
+ * section 3.3), and if it has the address.
  *
  * @throws {AppError} `unavailable`, with what was wrong with each document; the signal's reason where that aborts
  */
 export async function discoverIssuer(
   issuer: string,
-  needs: readonly (keyof IssuerMetadata)[],
+  name: IssuerAddressName,
   signal: AbortSignal,
-): Promise<IssuerMetadata> {
+): Promise<string> {
   const faults: string[] = [];
   for (const url of wellKnownUrls(issuer)) {
     try {
-      const metadata = readMetadata(await fetchJson(url, signal), issuer);
-      const missing = needs.find((name) => metadata[name] === undefined);
-      if (missing === undefined) return metadata;
-      faults.push(`${url} has no ${fieldNames[missing]}`);
+      return readAddress(await fetchJson(url, signal), issuer, fieldNames[name]);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       faults.push(error.code === "invalid" ? `${url} ${error.message}` : error.message);
@@ -81,23 +90,21 @@ export async function discoverIssuer(
   throw new AppError("unavailable", `Cannot find out about the issuer ${issuer}: ${faults.join("; ")}`);
 }
 
-const fieldNames: Readonly<Record<keyof IssuerMetadata, string>> = {
+const fieldNames: Readonly<Record<IssuerAddressName, string>> = {
   jwksUri: "jwks_uri",
   introspectionEndpoint: "introspection_endpoint",
 };
 
-function readMetadata(document: unknown, issuer: string): IssuerMetadata {
+/** @throws {AppError} `invalid`, in words that go on from the document's address */
+function readAddress(document: unknown, issuer: string, field: string): string {
   const fields = (document ?? {}) as Readonly<Record<string, unknown>>;
   if (fields["issuer"] !== issuer) {
     throw new AppError("invalid", `is of another issuer${called(fields["issuer"])}`);
   }
-  const address = (name: keyof IssuerMetadata) => {
-    const value = fields[fieldNames[name]];
-    if (value === undefined || value === null) return undefined;
-    if (typeof value === "string" && isIssuerAddress(value, issuer)) return value;
-    throw new AppError("invalid", `has a ${fieldNames[name]} that is no https address`);
-  };
-  return { jwksUri: address("jwksUri"), introspectionEndpoint: address("introspectionEndpoint") };
+  const value = fields[field];
+  if (value === undefined || value === null) throw new AppError("invalid", `has no ${field}`);
+  if (typeof value === "string" && isIssuerAddress(value, issuer)) return value;
+  throw new AppError("invalid", `has a ${field} that is no https address`);
 }
 
 /** A slash too many or too few is the mistake that is made most. */

@@ -1,16 +1,25 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { clientId, clientSecret, startTokenIssuer, testAudience } from "../../support/token_issuer.ts";
+import {
+  clientId,
+  clientSecret,
+  startTokenIssuer,
+  testAudience,
+  type TokenIssuer,
+} from "../../support/token_issuer.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { createIssuerFixture, type IssuerFixture } from "./issuer_fixture.ts";
 
-async function createFixture(): Promise<IssuerFixture & { readonly secretFile: string }> {
+async function createFixture(
+  { server: given, jwksUri }: { readonly server?: TokenIssuer; readonly jwksUri?: string } = {},
+): Promise<IssuerFixture & { readonly secretFile: string }> {
   const folder = await temporaryFolder();
   const secretFile = join(folder.path, "secret");
   await Deno.writeTextFile(secretFile, `${clientSecret}\n`, { mode: 0o600 });
-  const server = await startTokenIssuer();
+  const server = given ?? await startTokenIssuer();
   const fixture = await createIssuerFixture({
+    jwksUri,
     introspection: { clientId, clientSecretFile: secretFile },
     groupsClaim: "groups",
   }, { server });
@@ -215,4 +224,41 @@ Deno.test("the client's secret is read each time, and one that is refused is tol
   assert.match(fixture.log.join(""), /refuses client_id or the client's secret/);
   await Deno.writeTextFile(secretFile, clientSecret);
   assert.equal(await fixture.refusalOf("opaque"), undefined);
+});
+
+const document = "/.well-known/oauth-authorization-server";
+
+for (const endpoint of [undefined, null, "http://elsewhere.example/"]) {
+  Deno.test(`an issuer whose introspection_endpoint is ${endpoint} lets JWTs in, and opaque tokens once it is right`, async () => {
+    const server = await startTokenIssuer();
+    const { issuer } = server;
+    const tellEndpoint = (introspection_endpoint: unknown) =>
+      server.answers.set(document, () => {
+        return Response.json({ issuer, jwks_uri: `${issuer}/keys`, introspection_endpoint });
+      });
+    tellEndpoint(endpoint);
+    await using fixture = await createFixture({ server });
+    server.opaque.set("opaque", active);
+    assert.equal(await fixture.refusalOf(await server.token()), undefined);
+    assert.match(await fixture.refusalOf("opaque") ?? "", /^unavailable: /);
+    assert.match(fixture.log.join(""), /has (?:no|a) introspection_endpoint/);
+    tellEndpoint(`${issuer}/introspect`);
+    assert.equal(await fixture.refusalOf("opaque"), undefined);
+  });
+}
+
+Deno.test("an issuer that tells nothing of itself lets JWTs in where the keys' address is configured", async () => {
+  const server = await startTokenIssuer({ wellKnown: "/nowhere" });
+  await using fixture = await createFixture({ server, jwksUri: `${server.issuer}/keys` });
+  assert.equal(await fixture.refusalOf(await server.token()), undefined);
+  assert.match(await fixture.refusalOf("opaque") ?? "", /^unavailable: /);
+});
+
+Deno.test("callers with opaque tokens share the question where the issuer is asked", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  const before = server.count(document);
+  await Promise.all(Array.from({ length: 4 }, (_, n) => fixture.authenticate(`unknown-${n}`)));
+  assert.equal(server.count("/introspect"), 4);
+  assert.equal(server.count(document), before + 1);
 });
