@@ -9,6 +9,10 @@ export class IssuerStatus extends AppError {
   constructor(url: string, readonly status: number) {
     super("unavailable", `Cannot read ${url}: it answered with HTTP status ${status}`);
   }
+  /** Whether what was asked may be elsewhere now. */
+  get hasMoved(): boolean {
+    return [301, 302, 303, 307, 308, 404, 405, 410].includes(this.status);
+  }
 }
 
 /** An issuer that does not answer at all. */

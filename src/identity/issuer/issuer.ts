@@ -5,7 +5,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { UserRecord } from "../users/user_file.ts";
-import { fetchJson, IssuerUnreachable } from "./fetch_json.ts";
+import { fetchJson, IssuerStatus, IssuerUnreachable } from "./fetch_json.ts";
 import { createIntrospection, type IntrospectionOptions } from "./introspection.ts";
 import { createMetadata, type MetadataOptions } from "./issuer_metadata.ts";
 import { createKeySet } from "./key_set.ts";
@@ -69,17 +69,16 @@ export function createIssuer(options: IssuerOptions) {
   const clock = options.elapsedMs === undefined ? {} : { elapsedMs: options.elapsedMs };
 
   const metadata = createMetadata(options);
+  const loadKeys = async (signal: AbortSignal) =>
+    await fetchJson(await metadata.jwksUri.find(signal), signal);
   const keys = createKeySet({
     issuer,
     algorithms,
     async load(signal) {
-      const address = await metadata.jwksUri.find(signal);
-      try {
-        return await fetchJson(address, signal);
-      } catch (error) {
-        metadata.jwksUri.forget();
-        throw error;
-      }
+      // an address that was left may still answer, with keys of that time
+      metadata.jwksUri.mayHaveChanged();
+      metadata.introspectionEndpoint.mayHaveChanged();
+      return await loadKeys(signal);
     },
     onChanged() {
       generation++;
@@ -94,6 +93,7 @@ export function createIssuer(options: IssuerOptions) {
     endpoint: metadata.introspectionEndpoint.find,
     onAnswer: (error) => {
       onRequest("introspection", error === undefined ? "ok" : "failed");
+      if (error instanceof IssuerStatus && error.hasMoved) metadata.introspectionEndpoint.mayHaveChanged();
       if (error !== undefined) warnOfIntrospection(error);
     },
     ...clock,
@@ -245,7 +245,10 @@ export function createIssuer(options: IssuerOptions) {
     },
     /** The issuer's URL. */
     name: issuer,
-    ping: keys.ping,
+    /** Asks the issuer for its keys, which stay as they are. @throws where it cannot be reached */
+    ping: async (signal: AbortSignal): Promise<void> => {
+      await loadKeys(AbortSignal.any([signal, stop.signal]));
+    },
     async [Symbol.asyncDispose](): Promise<void> {
       stop.abort();
       await keys[Symbol.asyncDispose]();

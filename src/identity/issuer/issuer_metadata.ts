@@ -15,10 +15,13 @@ export interface MetadataOptions {
 
 /** An address at which an issuer is asked: as configured, else as it tells itself. */
 export interface IssuerAddress {
-  /** Asks the issuer for what is not known yet. @throws as {@linkcode discoverIssuer} */
+  /**
+   * Asks the issuer where that is not known, or may have changed. Where it cannot tell then, what it told last counts.
+   * @throws as {@linkcode discoverIssuer}
+   */
   find(signal: AbortSignal): Promise<string>;
-  /** Has what the issuer told asked for again. */
-  forget(): void;
+  /** Has the issuer asked again, once. */
+  mayHaveChanged(): void;
 }
 
 /** What an issuer says of itself, as far as it is needed. */
@@ -41,13 +44,20 @@ function createAddress(
 ): IssuerAddress {
   const asking = createSingleFlight<string>();
   let told: string | undefined;
+  let isCurrent = false;
   return {
     async find(signal) {
-      const known = configured ?? told;
-      if (known !== undefined) return known;
-      return told = await asking.join(signal, (signal) => discoverIssuer(issuer, name, signal));
+      if (configured !== undefined) return configured;
+      if (told !== undefined && isCurrent) return told;
+      try {
+        told = await asking.join(signal, (signal) => discoverIssuer(issuer, name, signal));
+      } catch (error) {
+        if (told === undefined || signal.aborted) throw error;
+      }
+      isCurrent = true;
+      return told;
     },
-    forget: () => void (told = undefined),
+    mayHaveChanged: () => void (isCurrent = false),
   };
 }
 

@@ -107,10 +107,6 @@ export function createKeySet(options: KeySetOptions) {
         return await keys.find(header, token);
       }
     },
-    /** Asks the issuer for its keys, which stay as they are. @throws where it cannot be reached */
-    ping: async (signal: AbortSignal): Promise<void> => {
-      await load(AbortSignal.any([signal, stop.signal]));
-    },
     async [Symbol.asyncDispose](): Promise<void> {
       stop.abort();
       await fresh;

@@ -262,3 +262,29 @@ Deno.test("callers with opaque tokens share the question where the issuer is ask
   assert.equal(server.count("/introspect"), 4);
   assert.equal(server.count(document), before + 1);
 });
+
+Deno.test("an issuer that is asked about tokens elsewhere now is asked where", async () => {
+  await using fixture = await createFixture();
+  const { server } = fixture;
+  const { issuer } = server;
+  const moveTo = (path: string) =>
+    server.answers.set(document, () => {
+      return Response.json({
+        issuer,
+        jwks_uri: `${issuer}/keys`,
+        introspection_endpoint: `${issuer}${path}`,
+      });
+    });
+  server.answers.set("/moved", () => Response.json(active));
+  assert.equal(await fixture.refusalOf("unknown"), "inactive");
+  moveTo("/moved");
+  server.answers.set("/introspect", () => new Response(null, { status: 404 }));
+  assert.match(await fixture.refusalOf("opaque") ?? "", /^unavailable: /);
+  assert.equal(await fixture.refusalOf("opaque"), undefined);
+  // the address that was left answers again, and the keys are read
+  moveTo("/introspect");
+  server.answers.delete("/introspect");
+  fixture.pass(60_001);
+  await fixture.refusalOf(await server.token({ header: { kid: "unknown" } }));
+  assert.equal(await fixture.refusalOf("opaque"), "inactive");
+});

@@ -3,6 +3,8 @@ import { createIssuerKey, freePort, startTokenIssuer } from "../../support/token
 import { waitUntil } from "../../support/wait_until.ts";
 import { createIssuerFixture } from "./issuer_fixture.ts";
 
+const document = "/.well-known/oauth-authorization-server";
+
 Deno.test("a new key of the issuer counts as soon as a token names it", async () => {
   await using fixture = await createIssuerFixture();
   const { server } = fixture;
@@ -92,21 +94,33 @@ for (const [title, answer] of useless) {
   });
 }
 
-Deno.test("an issuer that moves its keys is asked where they are now", async () => {
+const left: [title: string, answer: (old: unknown) => Response][] = [
+  ["is gone", () => new Response(null, { status: 404 })],
+  ["still answers with the old keys", (old) => Response.json({ keys: [old] })],
+  ["answers with no keys", () => Response.json({ keys: [] })],
+];
+for (const [title, answer] of left) {
+  Deno.test(`an issuer that moves its keys is asked where they are now, where the old address ${title}`, async () => {
+    await using fixture = await createIssuerFixture();
+    const { server } = fixture;
+    const { issuer } = server;
+    const next = await createIssuerKey("second");
+    server.answers.set("/keys", () => answer(server.key.jwk));
+    server.answers.set("/moved", () => Response.json({ keys: [next.jwk] }));
+    server.answers.set(document, () => Response.json({ issuer, jwks_uri: `${issuer}/moved` }));
+    fixture.pass(60_000);
+    assert.equal(await fixture.refusalOf(await server.token({ key: next })), undefined);
+  });
+}
+
+Deno.test("keys are looked for where they were last while the issuer does not tell where they are", async () => {
   await using fixture = await createIssuerFixture();
   const { server } = fixture;
-  const { issuer } = server;
   const next = await createIssuerKey("second");
-  server.answers.set("/keys", () => new Response(null, { status: 404 }));
-  server.answers.set("/moved", () => Response.json({ keys: [next.jwk] }));
-  server.answers.set("/.well-known/oauth-authorization-server", () => {
-    return Response.json({ issuer, jwks_uri: `${issuer}/moved` });
-  });
-  const token = await server.token({ key: next });
+  server.keys = [next.jwk];
+  server.answers.set(document, () => new Response("down", { status: 503 }));
   fixture.pass(60_000);
-  assert.equal(await fixture.refusalOf(token), "key");
-  fixture.pass(60_000);
-  assert.equal(await fixture.refusalOf(token), undefined);
+  assert.equal(await fixture.refusalOf(await server.token({ key: next })), undefined);
 });
 
 Deno.test("a server whose issuer is down lets nobody in, says so, and tries again", async () => {
