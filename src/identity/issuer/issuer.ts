@@ -1,6 +1,6 @@
 import { errors, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { AppError } from "../../core/app_error.ts";
-import { createLatestByText, type LatestByText } from "../../core/latest_by_text.ts";
+import { createLatestByText } from "../../core/latest_by_text.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
 import { sha256 } from "../../core/sha256.ts";
@@ -44,14 +44,18 @@ export const introspectedMs = 60_000;
 
 const maxAcceptedBytes = 4 * 1024 * 1024;
 const maxRefusedBytes = 1024 * 1024;
-/** About as much as the engine needs for a principal, without the texts in it. */
+/** About as much as the engine needs for a principal, without its claims. */
 const principalBytes = 600;
+/** And for claims, by the character of their JSON; measured of common ones. */
+const bytesOfClaimsCharacter = 2;
 
 export type Issuer = ReturnType<typeof createIssuer>;
 
 interface Accepted {
   readonly principal: IssuerPrincipal;
   readonly endsAt: number;
+  /** What it takes in memory. */
+  readonly bytes: number;
 }
 
 /**
@@ -113,7 +117,7 @@ export function createIssuer(options: IssuerOptions) {
     accepted.delete(hash);
     if (known.endsAt <= now()) return undefined;
     // what was used last is forgotten last
-    remember(accepted, hash, known);
+    accepted.set(hash, known, known.bytes);
     return known;
   }
 
@@ -186,7 +190,11 @@ export function createIssuer(options: IssuerOptions) {
     const principal = principalOfClaims(issuer, claims, options);
     if (principal === undefined) return "claims";
     const endsAt = (Number(exp) + clockSkewSeconds) * 1_000;
-    return { principal: { ...principal, ...(endsAt < Infinity && { endsAt }) }, endsAt };
+    return {
+      principal: { ...principal, ...(endsAt < Infinity && { endsAt }) },
+      endsAt,
+      bytes: bytesOf(principal, claims),
+    };
   }
 
   async function decide(
@@ -208,7 +216,7 @@ export function createIssuer(options: IssuerOptions) {
     const started = isJwt(token) ? verify(token) : introspect(token, hash, addressOf());
     underWay.set(hash, started);
     started.then((result) => {
-      if (typeof result !== "string" && begun === generation) remember(accepted, hash, result);
+      if (typeof result !== "string" && begun === generation) accepted.set(hash, result, result.bytes);
     }).catch(() => {}).finally(() => underWay.delete(hash));
     return started;
   }
@@ -265,10 +273,10 @@ function atMostEvery<T>(ms: number, tell: (what: T) => void): (what: T) => void 
   };
 }
 
-function remember(accepted: LatestByText<Accepted>, hash: string, value: Accepted): void {
-  const { subject, name = "", groups, scopes = [] } = value.principal;
+function bytesOf({ subject, name = "", groups, scopes = [] }: IssuerPrincipal, claims: unknown): number {
   const texts = [subject, name, ...groups, ...scopes];
-  accepted.set(hash, value, texts.reduce((bytes, text) => bytes + 32 + 2 * text.length, principalBytes));
+  const ofClaims = bytesOfClaimsCharacter * JSON.stringify(claims).length;
+  return texts.reduce((bytes, text) => bytes + 32 + 2 * text.length, principalBytes + ofClaims);
 }
 
 function refusalOf(error: errors.JOSEError): TokenRefusal {

@@ -250,6 +250,21 @@ Deno.test("a token that was accepted is remembered until it ends", async () => {
   assert.equal(await fixture.refusalOf(token), "expired");
 });
 
+Deno.test("long claims leave room for fewer tokens", async () => {
+  await using fixture = await createIssuerFixture();
+  const { server } = fixture;
+  const first = await server.token();
+  const principal = await fixture.authenticate(first);
+  assert.equal(await fixture.authenticate(first), principal);
+  // 7.5 MB as they are kept
+  for (let n = 0; n < 500; n++) {
+    await fixture.authenticate(await server.token({ claims: { address: "x".repeat(7_500) } }));
+  }
+  const again = await fixture.authenticate(first);
+  assert.deepEqual(again, principal);
+  assert.notEqual(again, principal);
+});
+
 Deno.test("with trusted names a caller has the account of the same name, unless that is disabled or locked", async () => {
   const accounts = new Map<string, UserRecord>();
   const account = (enabled: boolean): UserRecord => ({
