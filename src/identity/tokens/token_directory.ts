@@ -22,6 +22,8 @@ export interface TokenDirectoryOptions {
   readonly beforeWrite?: (before: string | undefined, after: string) => void;
 }
 
+const retryMs = 60_000;
+
 /** The API tokens of a running server. */
 export type TokenDirectory = Awaited<ReturnType<typeof openTokenDirectory>>;
 
@@ -36,6 +38,10 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
   let records = new Map<string, TokenRecord>();
   let index = createTokenIndex([]);
   let faulty: ReadonlySet<string> = new Set();
+  /** Whether the file may still have tokens that left memory. */
+  let isWriteDue = false;
+  /** In milliseconds since 1970. */
+  let retryAt = -Infinity;
 
   function adopt(read: RecordsRead<TokenRecord>): void {
     for (const { message } of read.faults) logger.warn(message);
@@ -75,24 +81,35 @@ export async function openTokenDirectory(options: TokenDirectoryOptions) {
     },
     /** Puts the tokens of a file that was read anew in the place of those there were. */
     adopt,
-    /** Takes expired tokens out of the file. They are refused from their moment on, whether this ran or not. */
+    /**
+     * Takes expired tokens out of the file; where that fails, it is tried again from a minute later on. They are refused
+     * from their moment on, whether this ran or not.
+     *
+     * @throws AppError as readTokenFile and rewriteCredentialFile
+     */
     async sweep(): Promise<void> {
       const time = now();
-      let someExpired = false;
       // out of memory first, so that connections end even where the file cannot be written
       for (const [id, record] of records) {
         if (!isExpired(record, time)) continue;
-        someExpired = true;
+        isWriteDue = true;
         records.delete(id);
         onEnded(id);
       }
-      if (!someExpired) return;
-      await rewriteCredentialFile(path, async (text) => {
-        if (text === undefined) return { result: undefined };
-        const swept = await withoutExpired({ path, text }, time);
-        if (swept !== text) beforeWrite?.(text, swept);
-        return { text: swept, result: undefined };
-      });
+      if (!isWriteDue || time < retryAt) return;
+      isWriteDue = false;
+      try {
+        await rewriteCredentialFile(path, async (text) => {
+          if (text === undefined) return { result: undefined };
+          const swept = await withoutExpired({ path, text }, time);
+          if (swept !== text) beforeWrite?.(text, swept);
+          return { text: swept, result: undefined };
+        });
+      } catch (error) {
+        isWriteDue = true;
+        retryAt = time + retryMs;
+        throw error;
+      }
     },
   };
 }

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { presentToken } from "../../../src/identity/presented_token.ts";
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { TokenRecord } from "../../../src/identity/tokens/token_file.ts";
-import { createTokenIndex } from "../../../src/identity/tokens/token_directory.ts";
+import { silentLogger } from "../../../src/core/logger.ts";
+import { addToken, type TokenRecord } from "../../../src/identity/tokens/token_file.ts";
+import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { createTokenIndex, openTokenDirectory } from "../../../src/identity/tokens/token_directory.ts";
 
 function record(id: string, token: string, expiresAt: number | null = null): TokenRecord {
   const hash = createHash("sha256").update(token).digest("hex");
@@ -68,4 +71,31 @@ Deno.test("find() finds each of 100,000 tokens and no other", () => {
   assert.equal(index.size, 100_000);
   for (let i = 0; i < 100_000; i += 997) assert.equal(index.find(presentToken(`token-${i}`), 0)?.id, `t${i}`);
   assert.equal(index.find(presentToken("token-100000"), 0), undefined);
+});
+
+Deno.test("sweep() takes an expired token out of a file that could not be written when it expired", async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, "tokens.yaml");
+  let time = Date.UTC(2026, 0, 1);
+  const lasting = await addToken({ path, expiry: "never", now: time });
+  const { record: { id } } = await addToken({ path, expiry: 1_000, now: time });
+  const ended: string[] = [];
+  const tokens = await openTokenDirectory({
+    path,
+    now: () => time,
+    logger: silentLogger,
+    onEnded: (id) => ended.push(id),
+  });
+  const text = await Deno.readTextFile(path);
+  await Deno.writeTextFile(path, "tokens: [");
+  time += 1_000;
+  await assert.rejects(tokens.sweep());
+  assert.deepEqual(ended, [id]);
+  await tokens.sweep();
+  await Deno.writeTextFile(path, text);
+  time += 60_000;
+  await tokens.sweep();
+  const swept = await Deno.readTextFile(path);
+  assert.ok(swept.includes(lasting.record.hash) && !swept.includes(id));
+  assert.deepEqual(ended, [id]);
 });
