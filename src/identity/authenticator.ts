@@ -1,7 +1,7 @@
 import { createLatestByText } from "../core/latest_by_text.ts";
 import type { Principal } from "../core/principal.ts";
 import { isJwt } from "./issuer/unverified_token.ts";
-import { type PresentedToken, presentToken, tokenPrefix } from "./presented_token.ts";
+import { isSessionToken, type PresentedToken, presentToken, tokenPrefix } from "./presented_token.ts";
 
 /** Where the API tokens of the moment are found; a reload may change them between two calls. */
 export interface TokenSource {
@@ -76,8 +76,9 @@ const maxKnownBytes = 1_048_576;
 const digestBytes = 400;
 
 /**
- * Lets in with the access tokens of an issuer too. Only what nobody here knows gets as far as that: the issuer is asked
- * about tokens that are no JWT, and must not learn one that lets somebody in.
+ * Lets in with the access tokens of an issuer too. Only what nobody here knows gets as far as that, and nothing of the form
+ * of Postern's tokens or of a session, which may be another process's: the issuer is asked about tokens that are no JWT, and
+ * must not learn one that lets somebody in.
  *
  * @param isOurs whether the token of a header is one of another server's, or of a kind that this server does not take
  */
@@ -96,7 +97,7 @@ export function withIssuer(
       const principal = own.authenticate(authorizationHeader);
       if (principal !== undefined || authorizationHeader === null) return principal;
       const token = bearerToken(authorizationHeader);
-      if (token === undefined || token.startsWith(tokenPrefix)) return undefined;
+      if (token === undefined || token.startsWith(tokenPrefix) || isSessionToken(token)) return undefined;
       return !isJwt(token) && isOurs(authorizationHeader) ? undefined : issuer.authenticate(token, addressOf);
     },
   };

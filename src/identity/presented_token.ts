@@ -21,6 +21,11 @@ export function makeToken(): string {
   return tokenPrefix + randomBytes(32).toString("base64url");
 }
 
+/** Whether a token has the form of a session's, wherever that was begun. Issuers as a rule write Base64 for URLs, without the `=`. */
+export function isSessionToken(token: string): boolean {
+  return /^[A-Za-z0-9+/]{43}=$/.test(token);
+}
+
 const longestToken = 512;
 
 /**

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createAuthenticator } from "../../src/identity/authenticator.ts";
+import { createAuthenticator, withIssuer } from "../../src/identity/authenticator.ts";
 import { presentToken } from "../../src/identity/presented_token.ts";
 import { createSessions } from "../../src/identity/sessions.ts";
 import { createToken } from "../../src/identity/tokens/token_file.ts";
@@ -114,4 +114,21 @@ Deno.test("authenticate() looks in both places whatever the token is, and refuse
     asked,
     names.flatMap((token) => [`tokens ${token}`, `sessions ${token}`]),
   );
+});
+
+Deno.test("an issuer hears of no API token or session, be it another process's", () => {
+  using here = createSessions({ lifetimeMs: 1000, now: () => time });
+  using elsewhere = createSessions({ lifetimeMs: 1000, now: () => time });
+  const asked: string[] = [];
+  const own = createAuthenticator({
+    tokens: createTokenIndex([free.record]),
+    sessions: here,
+    now: () => time,
+  });
+  const { authenticate } = withIssuer(own, { authenticate: (token) => void asked.push(token) }, () => false);
+  const unknown = createToken({ id: "token-3", expiry: "never", now: 0 }).token;
+  const ours = [free.token, unknown, here.start("alice").token, elsewhere.start("alice").token];
+  const opaque = ["opaque", "a".repeat(43), "a".repeat(44), `${"a".repeat(42)}_=`];
+  for (const token of [...ours, ...opaque]) authenticate(`Bearer ${token}`, () => "192.0.2.1");
+  assert.deepEqual(asked, opaque);
 });
