@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { sha256 } from "../core/sha256.ts";
 import type { Session } from "./authenticator.ts";
 import { digestOfHash, isPresented, type PresentedToken } from "./presented_token.ts";
+import { mayStay } from "./users/lockout.ts";
 import type { UserRecord } from "./users/user_file.ts";
 
 export interface NewSession extends Session {
@@ -97,15 +98,14 @@ export function createSessions(options: SessionsOptions) {
     end: (id: string) => end(byId.get(id)),
     /**
      * Ends the sessions of users who are gone, also where another account has their name now, or whom an administrator
-     * disabled. A lockout leaves them open, as anyone who knows a name can cause one.
+     * disabled. A lockout leaves them open.
      */
     reconcile(users: { find(username: string): UserRecord | undefined }): void {
       for (const [username, ofUser] of [...byUser]) {
         const user = users.find(username);
-        const mayStay = user !== undefined && (user.enabled || user.disabledReason === "lockout");
         for (const open of [...ofUser]) {
           const { accountSince = null } = open.session;
-          if (!mayStay || user.createdAt !== accountSince) end(open);
+          if (!mayStay(user) || user.createdAt !== accountSince) end(open);
         }
       }
     },

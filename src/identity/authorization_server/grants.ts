@@ -1,6 +1,7 @@
 import { sha256 } from "../../core/sha256.ts";
 import type { Session } from "../authenticator.ts";
 import type { PresentedToken } from "../presented_token.ts";
+import { mayStay } from "../users/lockout.ts";
 import type { UserRecord } from "../users/user_file.ts";
 import type { GrantStore } from "./grant_store.ts";
 
@@ -19,8 +20,7 @@ export function accountMark({ createdAt, passwordHash }: UserRecord): string {
 
 /** Whether what an account's user let clients do still holds: as for sessions, a lockout ends nothing. */
 export function holds(account: UserRecord | undefined, mark: string): boolean {
-  return account !== undefined && (account.enabled || account.disabledReason === "lockout") &&
-    accountMark(account) === mark;
+  return mayStay(account) && accountMark(account) === mark;
 }
 
 export interface GrantsOptions {

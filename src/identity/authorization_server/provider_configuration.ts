@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
+import { mayStay } from "../users/lockout.ts";
 import type { AuthorizationServerOptions, Resource } from "./authorization_server_options.ts";
 import { cookieNames } from "./login_cookie.ts";
 import type { KoaContext, OidcModule } from "./provider_types.ts";
@@ -80,9 +81,9 @@ export function providerConfiguration(
       },
     },
     findAccount(_context: KoaContext, username: string) {
-      const account = accounts.find(username);
-      const isUsable = account !== undefined && (account.enabled || account.disabledReason === "lockout");
-      return isUsable ? { accountId: username, claims: () => ({ sub: username }) } : undefined;
+      return mayStay(accounts.find(username))
+        ? { accountId: username, claims: () => ({ sub: username }) }
+        : undefined;
     },
     interactions: {
       url: (_context: KoaContext, { uid }: { readonly uid: string }) => `${prefix}/oauth/interaction/${uid}`,

@@ -48,6 +48,14 @@ export const noLogins: LoginCounts = { succeededAt: null, failed: 0 };
 
 export const failedLogin: LoginCounts = { succeededAt: null, failed: 1 };
 
+/**
+ * Whether what a user's earlier logins gave stays, sessions and grants. A lockout ends none of it, as anyone who knows a name
+ * can cause one.
+ */
+export function mayStay<User extends LockoutState>(user: User | undefined): user is User {
+  return user !== undefined && (user.enabled || user.disabledReason === "lockout");
+}
+
 /** An account as an administrator enables it, whatever had disabled it. */
 export function unlocked<User extends LockoutState>(user: User): User {
   return { ...user, enabled: true, failedAttempts: 0, disabledReason: null };

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { afterLogins, failedLogin, joinLogins, noLogins } from "../../../src/identity/users/lockout.ts";
+import {
+  afterLogins,
+  failedLogin,
+  joinLogins,
+  mayStay,
+  noLogins,
+} from "../../../src/identity/users/lockout.ts";
 import type { UserRecord } from "../../../src/identity/users/user_file.ts";
 
 const user: UserRecord = {
@@ -42,4 +48,12 @@ Deno.test("an account that is disabled by now stays as it is, but for the last l
   const disabled: UserRecord = { ...user, enabled: false, disabledReason: "administrator" };
   assert.deepEqual(afterLogins(disabled, twoFailed, 1), disabled);
   assert.deepEqual(afterLogins(disabled, loggedIn(5000), 1), { ...disabled, lastLogin: 5000 });
+});
+
+Deno.test("mayStay() is true of accounts that are enabled or locked, and of no others", () => {
+  assert.ok(mayStay(user));
+  assert.ok(mayStay({ ...user, enabled: false, disabledReason: "lockout" }));
+  assert.ok(!mayStay({ ...user, enabled: false, disabledReason: "administrator" }));
+  assert.ok(!mayStay({ ...user, enabled: false, disabledReason: null }));
+  assert.ok(!mayStay(undefined));
 });
