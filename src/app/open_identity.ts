@@ -72,13 +72,17 @@ export interface Identities extends AsyncDisposable {
 
 export function createIdentities(options: IdentityOptions): Identities {
   const stack = new AsyncDisposableStack();
-  const opened = new Map<string, Accounts>();
+  const opened = new Map<string, SharedIdentity>();
   const issuers = new Map<string, Issuer>();
   options.metrics.sessions.collect(() =>
     [...opened.values()].map(({ sessions }) => ({ labels: [], value: sessions.size }))
   );
 
-  async function issuerOf({ identity_provider: provider }: AuthConfig, { users }: Accounts, files: string) {
+  async function issuerOf(
+    { identity_provider: provider }: AuthConfig,
+    { users }: SharedIdentity,
+    files: string,
+  ) {
     if (provider === undefined) return undefined;
     const key = JSON.stringify([files, provider]);
     const { openIssuer } = await import("./open_issuer.ts");
@@ -89,14 +93,14 @@ export function createIdentities(options: IdentityOptions): Identities {
 
   const filesOf = ({ token_file, user_file }: AuthConfig) => JSON.stringify([token_file, user_file]);
 
-  async function accountsOf(auth: AuthConfig): Promise<Accounts> {
+  async function sharedOf(auth: AuthConfig): Promise<SharedIdentity> {
     const files = filesOf(auth);
-    const accounts = opened.get(files) ?? stack.use(await openAccounts({ ...options, auth }));
-    opened.set(files, accounts);
-    return accounts;
+    const shared = opened.get(files) ?? stack.use(await openShared({ ...options, auth }));
+    opened.set(files, shared);
+    return shared;
   }
 
-  // of each server, whatever it takes
+  // tokens and sessions of each server, also where it does not take them; access tokens where it does
   const all: ReturnType<typeof createAuthenticator>[] = [];
   const isOurs = (header: string) => all.some((each) => each.authenticate(header) !== undefined);
   let oauthServer: OpenAuthorizationServer | undefined;
@@ -104,17 +108,17 @@ export function createIdentities(options: IdentityOptions): Identities {
   async function openOauth(): Promise<OpenAuthorizationServer | undefined> {
     if (oauthServer !== undefined || options.oauth === undefined) return oauthServer;
     const { openAuthorizationServer } = await import("./open_authorization_server.ts");
-    const accounts = await accountsOf(options.oauth.auth);
-    const server = stack.use(await openAuthorizationServer({ ...options, ...accounts, ...options.oauth }));
-    accounts.onReloaded(() => server.grants.reconcile());
+    const shared = await sharedOf(options.oauth.auth);
+    const server = stack.use(await openAuthorizationServer({ ...options, ...shared, ...options.oauth }));
+    shared.onReloaded(() => server.grants.reconcile());
     return oauthServer = server;
   }
 
   return {
     async open(auth, resource) {
-      const accounts = await accountsOf(auth);
-      const { tokens, sessions, login } = accounts;
-      const issuer = await issuerOf(auth, accounts, filesOf(auth));
+      const shared = await sharedOf(auth);
+      const { tokens, sessions, login } = shared;
+      const issuer = await issuerOf(auth, shared, filesOf(auth));
       const oauth = resource === undefined ? undefined : await openOauth();
       const { methods } = auth;
       const grants = oauth === undefined || resource === undefined
@@ -137,7 +141,7 @@ export function createIdentities(options: IdentityOptions): Identities {
           oauth?.grants.end(id);
         },
         onEnded(listener) {
-          accounts.onEnded(listener);
+          shared.onEnded(listener);
           oauth?.onEnded(listener);
         },
       };
@@ -151,7 +155,7 @@ interface OpenOptions extends IdentityOptions {
 }
 
 /** What servers share that have the same files. */
-interface Accounts extends Pick<Identity, "onEnded"> {
+interface SharedIdentity extends Pick<Identity, "onEnded"> {
   readonly sessions: Sessions;
   readonly tokens: TokenDirectory;
   readonly users: UserDirectory;
@@ -162,7 +166,7 @@ interface Accounts extends Pick<Identity, "onEnded"> {
 }
 
 /** Opens the credential files and watches them. */
-async function openAccounts(options: OpenOptions): Promise<Accounts & AsyncDisposable> {
+async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncDisposable> {
   const { auth, logger } = options;
   await using opening = new AsyncDisposableStack();
   const endListeners: ((principal: Principal) => void)[] = [];

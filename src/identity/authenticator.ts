@@ -42,11 +42,11 @@ export function createAuthenticator(
 
   function principalOf(presented: PresentedToken): Principal | undefined {
     const time = now();
-    // both are always looked up, so that the time does not tell which kind a token is of
+    // an API token and a session are always both looked up, so that the time does not tell the two apart
     const token = tokens?.find(presented, time);
-    // a file is asked about access tokens, which takes longer; a token that is good for nothing is always asked for there
-    const session = sessions?.find(presented, time) ??
-      (token === undefined ? grants?.find(presented, time) : undefined);
+    const login = sessions?.find(presented, time);
+    // access tokens are in a file, which takes longer: it is asked last, and about what is neither of the two
+    const session = login ?? (token === undefined ? grants?.find(presented, time) : undefined);
     if (token === undefined) return session && { kind: "session", ...session };
     const { id, database } = token;
     return { kind: "token", id, ...(database === null ? {} : { database }) };

@@ -3,7 +3,7 @@ import { sha256 } from "../core/sha256.ts";
 import type { Session } from "./authenticator.ts";
 import { digestOfHash, isPresented, type PresentedToken } from "./presented_token.ts";
 import { mayStay } from "./users/lockout.ts";
-import type { UserRecord } from "./users/user_file.ts";
+import type { AccountSource } from "./users/user_directory.ts";
 
 export interface NewSession extends Session {
   /** Standard Base64 of 32 random bytes. Only its hash is kept. */
@@ -100,7 +100,7 @@ export function createSessions(options: SessionsOptions) {
      * Ends the sessions of users who are gone, also where another account has their name now, or whom an administrator
      * disabled. A lockout leaves them open.
      */
-    reconcile(users: { find(username: string): UserRecord | undefined }): void {
+    reconcile(users: AccountSource): void {
       for (const [username, ofUser] of [...byUser]) {
         const user = users.find(username);
         for (const open of [...ofUser]) {

@@ -3,9 +3,9 @@ import type { Logger } from "../../core/logger.ts";
 import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 import type { Login } from "../login.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
+import type { AccountSource } from "../users/user_directory.ts";
 import type { createClientDocuments } from "./client_metadata.ts";
 import type { GrantStore } from "./grant_store.ts";
-import type { Accounts } from "./grants.ts";
 import type { Branding } from "./pages.ts";
 import type { OauthEvent } from "./provider_events.ts";
 
@@ -32,7 +32,7 @@ export interface AuthorizationServerOptions {
   readonly favicon?: Picture | undefined;
   readonly cookieSecrets: readonly string[];
   readonly store: GrantStore;
-  readonly accounts: Accounts;
+  readonly accounts: AccountSource;
   readonly login: Login;
   /** Counts what failed by address, together with passwords: codes of devices that were not right. */
   readonly limiter: RateLimiter;

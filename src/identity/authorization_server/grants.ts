@@ -2,13 +2,9 @@ import { sha256 } from "../../core/sha256.ts";
 import type { Session } from "../authenticator.ts";
 import type { PresentedToken } from "../presented_token.ts";
 import { mayStay } from "../users/lockout.ts";
+import type { AccountSource } from "../users/user_directory.ts";
 import type { UserRecord } from "../users/user_file.ts";
 import type { GrantStore } from "./grant_store.ts";
-
-/** Accounts as they are at the moment. */
-export interface Accounts {
-  find(username: string): UserRecord | undefined;
-}
 
 /**
  * What an account was when its user let a client act for them: one that was made anew, or that has another password, has
@@ -25,7 +21,7 @@ export function holds(account: UserRecord | undefined, mark: string): boolean {
 
 export interface GrantsOptions {
   readonly store: GrantStore;
-  readonly accounts: Accounts;
+  readonly accounts: AccountSource;
   /** Told of each grant that ends while this process runs and that a call used. */
   readonly onEnded: (session: Session) => void;
 }

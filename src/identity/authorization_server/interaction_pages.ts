@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import type { ServedBy } from "../../core/metrics/server_metrics.ts";
 import type { Login } from "../login.ts";
+import type { AccountSource } from "../users/user_directory.ts";
 import { isDocumentAddress } from "./client_metadata.ts";
-import { accountMark, type Accounts, holds } from "./grants.ts";
+import { accountMark, holds } from "./grants.ts";
 import { type Page, pageHeaders, type Pages, type ShownClient } from "./pages.ts";
 import type {
   Interaction,
@@ -16,7 +17,7 @@ export interface InteractionOptions {
   readonly provider: OidcProvider;
   readonly pages: Pages;
   readonly login: Login;
-  readonly accounts: Accounts;
+  readonly accounts: AccountSource;
   /** Of the issuer, as browsers name it in `Origin`. */
   readonly origin: string;
   /** The path before `/oauth/…`; empty where there is none. */

@@ -1,14 +1,15 @@
 import { AppError } from "../../core/app_error.ts";
 import { type ClientDocuments, isDocumentAddress } from "./client_metadata.ts";
 import type { GrantStore, RecordKind } from "./grant_store.ts";
-import { accountMark, type Accounts } from "./grants.ts";
+import { accountMark } from "./grants.ts";
 import { siteOf } from "../rate_limiter.ts";
+import type { AccountSource } from "../users/user_directory.ts";
 import type { OidcModule } from "./provider_types.ts";
 import type { RefreshTokenValues } from "./refresh_token_values.ts";
 
 export interface StoreAdapterOptions {
   readonly store: GrantStore;
-  readonly accounts: Accounts;
+  readonly accounts: AccountSource;
   readonly refreshTokens: RefreshTokenValues;
   /** Absent where documents do not describe clients. */
   readonly documents: ClientDocuments | undefined;

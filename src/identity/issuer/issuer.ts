@@ -4,7 +4,7 @@ import { createLatestByText } from "../../core/latest_by_text.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
 import { sha256 } from "../../core/sha256.ts";
-import type { UserRecord } from "../users/user_file.ts";
+import type { AccountSource } from "../users/user_directory.ts";
 import { fetchJson, IssuerStatus, IssuerUnreachable } from "./fetch_json.ts";
 import { createIntrospection, type IntrospectionOptions } from "./introspection.ts";
 import { createMetadata, type MetadataOptions } from "./issuer_metadata.ts";
@@ -23,7 +23,7 @@ export interface IssuerOptions extends ClaimNames, MetadataOptions, ExpectedToke
     )
     | undefined;
   /** The accounts whose rights a caller of the same name has; absent where names are not trusted. */
-  readonly accounts?: { find(username: string): UserRecord | undefined } | undefined;
+  readonly accounts?: AccountSource | undefined;
   /** Told of each token that lets nobody in, and why; `unavailable` where that could not be found out. */
   readonly onRefusal: (reason: TokenRefusal | "unavailable") => void;
   /** Told of each request to the issuer. */

@@ -26,10 +26,15 @@ export interface UserDirectoryOptions {
   readonly onReloaded?: () => void;
 }
 
+/** Accounts as they are at the moment. */
+export interface AccountSource {
+  find(username: string): UserRecord | undefined;
+}
+
 /** The accounts of a running server: what the user file says, and the logins since then, which go into the file. */
 export type UserDirectory = Awaited<ReturnType<typeof openUserDirectory>>;
 
-interface Accounts {
+interface UsersRead {
   /** Undefined where the file does not exist. */
   readonly text: string | undefined;
   readonly users: ReadonlyMap<string, UserRecord>;
@@ -56,12 +61,12 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
     const user = accounts.users.get(username);
     return user && afterLogins(user, logins.of(username), maxFailedAttempts);
   }
-  function adopt(read: Accounts): void {
+  function adopt(read: UsersRead): void {
     accounts = read;
     logFaults(read);
     onReloaded?.();
   }
-  function logFaults({ read }: Accounts): void {
+  function logFaults({ read }: UsersRead): void {
     for (const { message } of read.faults) logger.warn(message);
     for (const { username } of read.records) {
       const reason = othersName(username);
@@ -128,7 +133,7 @@ export async function openUserDirectory(options: UserDirectoryOptions) {
 }
 
 /** @param before what is in force; a file that looks damaged does not take its place */
-async function readAccounts(path: string, text: string | undefined, before?: Accounts): Promise<Accounts> {
+async function readAccounts(path: string, text: string | undefined, before?: UsersRead): Promise<UsersRead> {
   const file = { path, text: text ?? "" };
   const read = await readRecords(userKind, file);
   if (before !== undefined && text !== undefined) {
@@ -146,10 +151,10 @@ async function readAccounts(path: string, text: string | undefined, before?: Acc
 /** The accounts after some logins, and the file's text with them. Logins of an account that is gone are dropped. */
 async function addLogins(
   path: string,
-  before: Accounts,
+  before: UsersRead,
   logins: ReadonlyMap<string, LoginCounts>,
   maxFailedAttempts: number,
-): Promise<Accounts & { readonly text: string }> {
+): Promise<UsersRead & { readonly text: string }> {
   const { text } = before;
   // the file may be back in a moment, with the accounts of these logins
   if (text === undefined) throw new AppError("not_found", `Cannot write ${path}: it does not exist`);
