@@ -1,15 +1,13 @@
 import { AppError } from "../../core/app_error.ts";
 import { shellWord } from "../../core/shell_word.ts";
-import { quoteIdentifier, quoteLiteral } from "../../postgres/sql_text.ts";
 import { type KeywordIndex, mayReadSql } from "../keyword/find_keyword_index.ts";
 import { indexFormat, indexTable, oldestFormat } from "../keyword/index_record.ts";
 import { openIndexes } from "../keyword/open_indexes.ts";
-import { keywordIndexOf } from "../search/searched_table.ts";
+import { fewTexts, keywordIndexOf } from "../search/searched_table.ts";
 import { type Check, type CheckResult, error, note, readJson, warning } from "./check.ts";
 import { rowsText, type TableSubject } from "./table_subject.ts";
+import { addWordsColumn } from "./words_column_check.ts";
 
-/** Rows up to which their words are ranked in no time without an index. */
-const fewTexts = 1_000;
 /** The share of changed documents from which the counts of words are too old. */
 const staleFrom = 0.2;
 
@@ -127,17 +125,16 @@ async function isHeld({ database, facts }: TableSubject, signal: AbortSignal): P
   return await readJson<boolean>(database, signal, held, [facts.oid]) ?? false;
 }
 
-function heldResult({ facts, settings }: TableSubject): CheckResult {
+function heldResult(subject: TableSubject): CheckResult {
+  const { facts, settings } = subject;
   const told = `none, because row-level security holds role ${facts.role}`;
   const vector = facts.columns.some(({ typeName }) => typeName === "tsvector");
   if (facts.rows < fewTexts || vector) return note(told);
   const config = bareName(settings.textSearchConfig ?? "english");
-  const words = `to_tsvector(${quoteLiteral(config)}, ${quoteIdentifier(settings.textColumn)})`;
   return warning(
     `There is no keyword index, because row-level security holds role ${facts.role}, so questions read the texts of ` +
       rowsText(facts.rows),
-    `ALTER TABLE ${facts.relation} ADD COLUMN words tsvector GENERATED ALWAYS AS (${words}) STORED;
-CREATE INDEX ON ${facts.relation} USING gin (words);`,
+    addWordsColumn(subject, config),
   );
 }
 

@@ -19,6 +19,7 @@ import {
 } from "./table_subject.ts";
 import { dimensionCheck, missingVectorsCheck } from "./vector_checks.ts";
 import { vectorIndexCheck } from "./vector_index_check.ts";
+import { wordsColumnCheck } from "./words_column_check.ts";
 
 /** Whether a table can be searched at all; how well follows. */
 export function tableCheck(given: TableToCheck): Check {
@@ -52,7 +53,7 @@ function checksOf(subject: TableSubject): Check[] {
     idCheck(subject),
     missingVectorsCheck(subject),
     ...(hasIndexes ? [vectorIndexCheck(subject)] : [comparedRows(subject)]),
-    ...(subject.isHybrid && hasIndexes ? [keywordIndexCheck(subject)] : []),
+    ...(subject.isHybrid ? [hasIndexes ? keywordIndexCheck(subject) : wordsColumnCheck(subject)] : []),
     openIndexCheck(subject),
     ...(subject.table.filter === undefined ? [] : [filterCheck(subject)]),
     statisticsCheck(subject),

@@ -5,7 +5,7 @@ import type { EmbeddingProvider } from "../../llm/provider.ts";
 import type { Database } from "../../postgres/database.ts";
 import { nameInMessage } from "../../postgres/sql_text.ts";
 import { createRetriever, type SearchSettings } from "../search/retriever.ts";
-import type { SearchedTable } from "../search/searched_table.ts";
+import { type SearchedTable, wordsColumnText } from "../search/searched_table.ts";
 import { type FusionWeights, triedWeights, weighFusion } from "./fusion_weights.ts";
 import type { JudgedQuestion, Judgements, Qrels } from "./judged_questions.ts";
 import {
@@ -128,11 +128,13 @@ export async function evaluatePipeline(options: EvaluatePipelineOptions): Promis
 
 /** Warns of a table without a keyword index once, which each search's retriever would do again or not at all. */
 function withoutWarning(
-  { needsKeywordIndex, readsTexts, ...searched }: SearchedTable,
+  { needsKeywordIndex, needsWordsColumn, readsTexts, ...searched }: SearchedTable,
   { database, logger }: EvaluatePipelineOptions,
 ): SearchedTable {
   const fields = { database: database.name, table: searched.table.name };
-  if (needsKeywordIndex) {
+  if (needsWordsColumn) {
+    logger.warn(wordsColumnText, fields);
+  } else if (needsKeywordIndex) {
     logger.warn(
       "The keyword search of a table is not measured: the table is too large without a keyword index; build one " +
         "with -index-pipeline",

@@ -230,6 +230,9 @@ function sourceRowSql({ table, idColumn }: OwnIndex, key: string, condition: Sql
     WHERE source.${idColumn} = ${key} AND (${condition}) LIMIT 1) source_row`;
 }
 
+/** The most that a query may read of texts without an index or a `tsvector` column: it analyses each of them again. */
+export const longestScan = { rows: 10_000, bytes: 128 * 1_048_576 } as const;
+
 /** Rows with any word that are read where no index ranks them. Where more have one, the best may not be among them. */
 const matchesAtMost = 10_000;
 
@@ -237,15 +240,17 @@ const matchesAtMost = 10_000;
  * Ranks by BM25 what has any of the question's words, with no index by relevance. Its cost grows with the corpus: with a
  * GIN index with the number of matches, up to a bound, and without one with all texts, each of which is analysed anew.
  * Exact while the bound is not met; beyond it the matches stand for the corpus. Where callers have rows of their own, the
- * corpus is those.
+ * corpus is those: they alone count towards the bounds, and a place among the rows of others gives none an advantage.
  */
 function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords): SqlText {
-  const { table, idColumn } = source;
+  const { table, idColumn, isOfCallers = false } = source;
   const config = quoteLiteral(source.config);
   const vector = source.vector ?? vectorSql(`source.${source.textColumn}::text`, config);
   // a text is analysed once; an index is found only without
   const once = source.vector === undefined ? " OFFSET 0" : "";
-  const corpus = source.isOfCallers
+  const isRead = isOfCallers && source.vector === undefined ? isScannedSql(source, filter) : "true";
+  const first = isOfCallers ? "ORDER BY v.key" : "";
+  const corpus = isOfCallers
     ? `(SELECT count(*) FROM ${table})`
     : `(SELECT sum(reltuples) FROM pg_partition_tree(${quoteLiteral(table)}::regclass) t
           JOIN pg_class c ON c.oid = t.relid)`;
@@ -255,9 +260,9 @@ function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords
     ORDER BY u.positions[1] LIMIT 64
   ), matches AS MATERIALIZED (
     SELECT v.key, v.vector FROM (SELECT source.${idColumn} AS key, ${vector} AS vector
-    FROM ${table} AS source WHERE (${filter ?? "true"})${once}) v
+    FROM ${table} AS source WHERE (${filter ?? "true"}) AND ${isRead}${once}) v
     WHERE v.vector @@ (SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery FROM words)
-    LIMIT ${matchesAtMost}
+    ${first} LIMIT ${matchesAtMost}
   ), counts AS MATERIALIZED (
     SELECT m.key, u.lexeme, coalesce(cardinality(u.positions), 1)::float8 AS count,
       sum(coalesce(cardinality(u.positions), 1)) OVER (PARTITION BY m.key) AS length
@@ -275,6 +280,13 @@ function plainTextSql(source: PlainText, { question, limit, filter }: AskedWords
     * ${impactSql("c.count", "c.length", "s.average_length")})::float8 AS score
   FROM counts c JOIN words w USING (lexeme) JOIN frequencies f USING (lexeme) CROSS JOIN statistics s
   GROUP BY c.key ORDER BY score DESC, c.key LIMIT ${limit}`;
+}
+
+/** Whether the rows that the reader may see, and the filter lets through, are few enough to analyse their texts. */
+function isScannedSql({ table, textColumn }: PlainText, filter: SqlText | undefined): SqlText {
+  return verbatimSql`(SELECT count(*) <= ${longestScan.rows} AND coalesce(sum(t.bytes), 0) <= ${longestScan.bytes}
+    FROM (SELECT octet_length(source.${textColumn}::text) AS bytes FROM ${table} AS source
+      WHERE (${filter ?? "true"}) LIMIT ${longestScan.rows + 1}) t)`;
 }
 
 /**

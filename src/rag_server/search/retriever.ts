@@ -14,7 +14,7 @@ import type { DocumentTable } from "./document_table.ts";
 import { depthOf, fuseTables, maxDepth } from "./fusion.ts";
 import { defaultFusion, type FusionKind } from "./fusion_kinds.ts";
 import { type RetrievalSearch, retrievalSql } from "./retrieval_sql.ts";
-import type { SearchedTable } from "./searched_table.ts";
+import { type SearchedTable, wordsColumnText } from "./searched_table.ts";
 import { createStoredDocuments, maxCharacters, type StoredDocuments } from "./stored_documents.ts";
 import { distanceOf } from "./vector_index.ts";
 import { vectorSettings } from "./vector_search.ts";
@@ -110,12 +110,16 @@ export function createRetriever(
   { database, tables, search, hybridTimeoutMs = defaultHybridTimeoutMs, logger }: RetrieverOptions,
 ): Retriever {
   const { fusion = defaultFusion } = search;
-  for (const { table, needsKeywordIndex } of tables) {
-    if (!needsKeywordIndex || !search.hybridEnabled || search.vectorWeight === 1) continue;
-    logger.warn(
-      "A table is not searched by keywords: it is too large without a keyword index; build one with -index-pipeline",
-      { database: database.name, table: table.name },
-    );
+  const isHybrid = search.hybridEnabled && search.vectorWeight < 1;
+  for (const { table, needsKeywordIndex, needsWordsColumn } of isHybrid ? tables : []) {
+    const fields = { database: database.name, table: table.name };
+    if (needsKeywordIndex) {
+      logger.warn(
+        "A table is not searched by keywords: it is too large without a keyword index; build one with -index-pipeline",
+        fields,
+      );
+    }
+    if (needsWordsColumn) logger.warn(wordsColumnText, fields);
   }
 
   function weightOfVectors({ hybrid }: RetrieveRequest): number {

@@ -1,7 +1,7 @@
 import { serverItself } from "../../core/principal.ts";
 import type { Database } from "../../postgres/database.ts";
 import { findKeywordIndex, type KeywordIndex } from "../keyword/find_keyword_index.ts";
-import { keywordSearch, type SearchByWords } from "../keyword/keyword_search.ts";
+import { keywordSearch, longestScan, type SearchByWords } from "../keyword/keyword_search.ts";
 import { type DocumentTable, readTable, type TableSettings } from "./document_table.ts";
 
 export interface SearchedTableSettings extends TableSettings {
@@ -21,17 +21,21 @@ export interface SearchedTable {
   readonly isPlannedAnew?: boolean;
   /** Whether that is for want of a keyword index: there is too much to read for a query without one. */
   readonly needsKeywordIndex?: boolean;
+  /** Whether callers who may see too much to read get no search by words, for want of a `tsvector` column. */
+  readonly needsWordsColumn?: boolean;
   /** Whether a question reads so many texts for want of one that it is felt. */
   readonly readsTexts?: boolean;
 }
 
-/** The most that a query may read of texts without a keyword index: it analyses each of them again. */
-const maxScannedRows = 10_000;
-const maxScannedBytes = 128 * 1_048_576;
 /** What ranks with PostgreSQL's own means. */
 const ranksByCore: readonly KeywordIndex["kind"][] = ["postern", "tsvector"];
-/** Rows up to which that takes no time that anyone would notice. */
-const fewTexts = 1_000;
+/** Rows up to which their words are ranked without an index in no time that anyone would notice. */
+export const fewTexts = 1_000;
+
+/** For the log, of a table that `needsWordsColumn`. */
+export const wordsColumnText =
+  "Callers who may see more than 10,000 rows or 128 MiB of a table's texts are answered by meaning alone, not by words; " +
+  "give the table a tsvector column with a GIN index: -doctor has the SQL";
 
 /**
  * A table with the best means that the database has to search it by words.
@@ -54,7 +58,10 @@ export async function openSearchedTable(
   };
   if (index.kind !== "tsvector" || index.vector !== undefined) return searched;
   const { rows, bytes } = table.volume;
-  if (rows > maxScannedRows || bytes > maxScannedBytes) return { table, needsKeywordIndex: true };
+  const isMuch = rows > longestScan.rows || bytes > longestScan.bytes;
+  // what others have does not decide how a caller is answered: the search counts what that caller may see
+  if (index.isOfCallers) return { ...searched, ...(isMuch && { needsWordsColumn: true }) };
+  if (isMuch) return { table, needsKeywordIndex: true };
   return { ...searched, ...(rows > fewTexts && { readsTexts: true }) };
 }
 

@@ -49,10 +49,13 @@ export function vectorSearch(search: VectorSearch): SqlText {
   // a number, as a plan that is kept would be made for a tenth of the rows
   const most = verbatim(String(limit));
   const order = sql`ORDER BY ${distance} LIMIT ${most}`;
-  if (index === undefined) return sql`${rows} ${order}`;
   // a sum is nothing that an index is ordered by, so all rows are compared
-  const exactOrder = sql`ORDER BY ${distance} + 0 LIMIT ${most}`;
-  if (table.isExact || isSmall(table, dimensions)) return sql`${rows} ${exactOrder}`;
+  const compared = sql`${distance} + 0`;
+  const exactOrder = sql`ORDER BY ${compared} LIMIT ${most}`;
+  // of equals, a place among the rows of others would decide which are left out
+  if (table.isExact) return verbatimSql`${rows} ORDER BY ${compared}, ${key}::text COLLATE "C" LIMIT ${most}`;
+  if (index === undefined) return sql`${rows} ${order}`;
+  if (isSmall(table, dimensions)) return sql`${rows} ${exactOrder}`;
 
   const isProbed = filter !== undefined || table.mayHideRows;
   const areFew = isProbed ? sql`(SELECT count(*) <= ${rowsToCompare} FROM postern_probe)` : sql`false`;

@@ -321,6 +321,10 @@ testWithPgvector("evaluatePipeline() names tables whose words no index holds, on
     await run({ table, needsKeywordIndex: true }),
     /^[^\n]*not measured[^\n]*-index-pipeline[^\n]*docs[^\n]*$/,
   );
+  assert.match(
+    await run({ ...await open(), needsWordsColumn: true }),
+    /^[^\n]*by meaning alone[^\n]*tsvector column[^\n]*docs[^\n]*$/,
+  );
   await fixture.admin.query(
     "INSERT INTO docs SELECT n, 'filler ' || n, array_fill(n, '{256}')::vector FROM generate_series(10, 1200) n; ANALYZE docs",
   );
