@@ -14,7 +14,7 @@ import {
 } from "../identity/authorization_server/authorization_server.ts";
 import type { Picture, Resource } from "../identity/authorization_server/authorization_server_options.ts";
 import type { OauthEvent } from "../identity/authorization_server/provider_events.ts";
-import { checkCookieKeys, openCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
+import { checkCookieKeys, keepCookieKeys } from "../identity/authorization_server/cookie_keys.ts";
 import { grantFile, openGrantStore } from "../identity/authorization_server/grant_store.ts";
 import { createGrants, type Grants } from "../identity/authorization_server/grants.ts";
 import type { Login } from "../identity/login.ts";
@@ -54,7 +54,7 @@ export async function openAuthorizationServer(
 ): Promise<OpenAuthorizationServer> {
   const { issuer, oauth, dataDir, users, login, limiter, metrics, logger } = options;
   using opening = new DisposableStack();
-  const keys = await openCookieKeys(dataDir, Date.now());
+  const cookieKeys = opening.use(await keepCookieKeys({ dataDir, now: Date.now, logger }));
   const store = opening.use(openGrantStore({ path: grantFile(dataDir), now: Date.now, logger }));
   const listeners: ((principal: Principal) => void)[] = [];
   const grants = opening.use(createGrants({
@@ -91,7 +91,7 @@ export async function openAuthorizationServer(
       },
       refreshLifetimeText: durationText(oauth.refresh_token_lifetime),
       ...await readPictures(oauth),
-      cookieSecrets: keys.map(({ cookie_secret }) => cookie_secret),
+      cookieKeys,
       store,
       accounts: users,
       login,

@@ -245,6 +245,25 @@ testWithPostgres(
   },
 );
 
+testWithPostgres(
+  "read() counts each statement of a caller, with its rows and the bytes that they take",
+  async () => {
+    const counted: unknown[] = [];
+    const quotas: NonNullable<Parameters<typeof createDatabase>[0]["quotas"]> = {
+      isOn: true,
+      beginStatement: ({ kind }) => void counted.push(kind),
+      read: ({ kind }, rows, bytes) => void counted.push([kind, rows, bytes]),
+    };
+    await using fixture = await createFixture({}, quotas);
+    const sql = "SELECT repeat('x', n) FROM generate_series(1, 3) AS n";
+    const read = await fixture.read(sql);
+    assert.ok(read.ok && read.bytes >= 6, JSON.stringify(read));
+    assert.deepEqual(counted, ["local", ["local", 3, read.bytes]]);
+    await fixture.read(sql, { trusted: true });
+    assert.equal(counted.length, 2);
+  },
+);
+
 testWithPostgres("ping() and warnings() say what is wrong with a database", async () => {
   await using fixture = await createFixture();
   await fixture.reader.ping(new AbortController().signal);
@@ -278,12 +297,15 @@ testWithPostgres("warnings() names each privilege that a reader need not have", 
   }
 });
 
-async function createFixture(changes: Partial<DatabaseOptions> = {}) {
+async function createFixture(
+  changes: Partial<DatabaseOptions> = {},
+  quotas?: Parameters<typeof createDatabase>[0]["quotas"],
+) {
   const database = await createTestDatabase();
   const pools = createConnectionPools({ maxConnections: 4, logger: silentLogger });
   const guard = await createStatementGuard();
   const options = databaseOptions(database.url, changes);
-  const reader = createDatabase({ options, pools, guard, logger: silentLogger });
+  const reader = createDatabase({ options, pools, guard, quotas, logger: silentLogger });
   const { signal } = new AbortController();
   return {
     database,

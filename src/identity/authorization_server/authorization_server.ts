@@ -96,7 +96,7 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
   const clientAddress = new AsyncLocalStorage<string>();
   let requestCount = 0;
   const oidc = await loadProvider();
-  const refreshTokens = createRefreshTokenValues(options.cookieSecrets);
+  const refreshTokens = createRefreshTokenValues(options.cookieKeys);
   const devicePages = createDevicePages({
     pages,
     limiter,
@@ -124,6 +124,8 @@ export async function createAuthorizationServer(options: AuthorizationServerOpti
         show(context, pages.error(context.status === 500 ? 500 : 400, errorText(out))),
     }),
   );
+  // its framework asks for them with each request
+  Object.defineProperty(provider, "keys", { get: () => options.cookieKeys.secrets });
   for (const { prototype } of [provider.AccessToken, provider.AuthorizationCode, provider.DeviceCode]) {
     const settle = prototype.generateTokenId;
     prototype.generateTokenId = function () {

@@ -5,6 +5,7 @@ import type { Login } from "../login.ts";
 import type { RateLimiter } from "../rate_limiter.ts";
 import type { AccountSource } from "../users/user_directory.ts";
 import type { createClientDocuments } from "./client_metadata.ts";
+import type { CookieKeys } from "./cookie_keys.ts";
 import type { GrantStore } from "./grant_store.ts";
 import type { Branding } from "./pages.ts";
 import type { OauthEvent } from "./provider_events.ts";
@@ -30,7 +31,7 @@ export interface AuthorizationServerOptions {
   readonly refreshLifetimeText: string;
   readonly logo?: Picture | undefined;
   readonly favicon?: Picture | undefined;
-  readonly cookieSecrets: readonly string[];
+  readonly cookieKeys: Pick<CookieKeys, "secrets">;
   readonly store: GrantStore;
   readonly accounts: AccountSource;
   readonly login: Login;

@@ -6,6 +6,7 @@ import { findOpenFile } from "../../core/files/file_access.ts";
 import { withFileLock } from "../../core/files/file_lock.ts";
 import { readRegularFile } from "../../core/files/read_regular_file.ts";
 import { replaceFile } from "../../core/files/replace_file.ts";
+import type { Logger } from "../../core/logger.ts";
 
 /** The keys in `data_dir` that the authorization server signs cookies with; tokens are looked up and not signed. */
 export const keyFile = (dataDir: string): string => join(dataDir, "oauth_keys.json");
@@ -24,7 +25,7 @@ const fileSchema = z.object({ keys: z.array(keySchema) });
 export type CookieKey = z.output<typeof keySchema>;
 
 /**
- * The keys, the newest first, which signs. They are made at the first start, and a new one when the newest is 90 days old;
+ * The keys, the newest first, which signs. The first is made at the first start, another when the newest is 90 days old;
  * two processes that start at once get the same.
  *
  * @throws {AppError} `invalid` for a file that is none of ours, `forbidden` for one that others may read, `unavailable`
@@ -49,6 +50,44 @@ export async function openCookieKeys(dataDir: string, nowMs: number): Promise<re
     }
     return keys;
   });
+}
+
+/** The secrets of the moment, the newest first, which signs. */
+export interface CookieKeys extends Disposable {
+  readonly secrets: readonly string[];
+  /** Reads them again, and makes a new one where it is time. It also happens by itself, and never throws. */
+  renew(): Promise<void>;
+}
+
+const renewEveryMs = 3_600_000;
+
+/** Opens the keys, and keeps to them as they change while the process runs. @throws {AppError} as openCookieKeys */
+export async function keepCookieKeys(
+  { dataDir, now, logger }: {
+    readonly dataDir: string;
+    /** Milliseconds since 1970. */
+    readonly now: () => number;
+    readonly logger: Logger;
+  },
+): Promise<CookieKeys> {
+  const read = async () => (await openCookieKeys(dataDir, now())).map((key) => key.cookie_secret);
+  let secrets = await read();
+  async function renew(): Promise<void> {
+    try {
+      secrets = await read();
+    } catch (error) {
+      logger.warn("Cannot renew the keys of the login page's cookies; trying again later", { error });
+    }
+  }
+  const timer = setInterval(renew, renewEveryMs);
+  Deno.unrefTimer(timer);
+  return {
+    get secrets() {
+      return secrets;
+    },
+    renew,
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
 }
 
 /** Whether the file could be used, without making it. @throws {AppError} as openCookieKeys */

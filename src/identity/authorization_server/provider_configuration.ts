@@ -12,9 +12,9 @@ const longestGrantSeconds = 365 * 24 * 3_600;
 
 /** What `oidc-provider` is made with: the grants of OAuth 2.1 alone, and what of OpenID Connect can be switched off is off. */
 export function providerConfiguration(
-  { lifetimesMs, allowRegistration, cookieSecrets, resources, accounts }: Pick<
+  { lifetimesMs, allowRegistration, cookieKeys, resources, accounts }: Pick<
     AuthorizationServerOptions,
-    "lifetimesMs" | "allowRegistration" | "cookieSecrets" | "resources" | "accounts"
+    "lifetimesMs" | "allowRegistration" | "cookieKeys" | "resources" | "accounts"
   >,
   { oidc, prefix, adapter, devicePages, ours, findGrant, renderError }: {
     readonly oidc: OidcModule;
@@ -52,7 +52,7 @@ export function providerConfiguration(
     clientBasedCORS: () => true,
     claims: {},
     cookies: {
-      keys: cookieSecrets,
+      keys: cookieKeys.secrets,
       names: cookieNames,
       long: { ...cookies, path: `${prefix}/oauth` },
       short: cookies,

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { tokenPrefix } from "../presented_token.ts";
+import type { CookieKeys } from "./cookie_keys.ts";
 
 const pattern = new RegExp(String.raw`^(${tokenPrefix}([\w-]+)\.[\w-]+)\.([\w-]+)$`);
 const randomByteCount = 32;
@@ -12,22 +13,24 @@ const signatureByteCount = 16;
  * ends its grant (RFC 9700, section 4.14.2) when the store has forgotten it long ago, and the store need not keep all that
  * were used.
  *
- * @param secrets those of the cookies: the first signs, and all are accepted
+ * @param keys those of the cookies: the first signs, and all are accepted
  */
-export function createRefreshTokenValues(secrets: readonly string[]) {
+export function createRefreshTokenValues(keys: Pick<CookieKeys, "secrets">) {
   const sign = (secret: string, text: string) =>
     createHmac("sha256", secret).update(`refresh token\0${text}`).digest().subarray(0, signatureByteCount);
   return {
     make(grantId: string): string {
       const text = `${tokenPrefix}${grantId}.${randomBytes(randomByteCount).toString("base64url")}`;
-      return `${text}.${sign(secrets[0] ?? "", text).toString("base64url")}`;
+      return `${text}.${sign(keys.secrets[0] ?? "", text).toString("base64url")}`;
     },
     /** The grant that a token was given out for; undefined for a text that is no token of this server. */
     grantOf(value: string): string | undefined {
       const [, text = "", grantId, given = ""] = pattern.exec(value) ?? [];
       const signature = Buffer.from(given, "base64url");
       if (signature.length !== signatureByteCount) return undefined;
-      return secrets.some((secret) => timingSafeEqual(sign(secret, text), signature)) ? grantId : undefined;
+      return keys.secrets.some((secret) => timingSafeEqual(sign(secret, text), signature))
+        ? grantId
+        : undefined;
     },
   };
 }

@@ -29,7 +29,11 @@ Deno.test("what was used in a window outlives the process, and no window outlive
     first.counts.add("user:alice", "rows_per_day", 7);
     first.counts.add("user:alice", "calls_per_minute", 3);
     first[Symbol.dispose]();
-    time += 60_000;
+    time += 59_999;
+    const soon = open(path, () => time);
+    assert.equal(soon.counts.used("user:alice", "calls_per_minute"), 3);
+    soon[Symbol.dispose]();
+    time += 1;
     const second = open(path, () => time);
     assert.equal(second.counts.used("user:alice", "rows_per_day"), 7);
     assert.equal(second.counts.used("user:alice", "calls_per_minute"), 0);

@@ -267,15 +267,15 @@ Deno.test("long claims leave room for fewer tokens", async () => {
 
 Deno.test("with trusted names a caller has the account of the same name, unless that is disabled or locked", async () => {
   const accounts = new Map<string, UserRecord>();
-  const account = (enabled: boolean): UserRecord => ({
+  const account = (disabledReason: UserRecord["disabledReason"]): UserRecord => ({
     username: "alice",
     passwordHash: "",
     annotation: null,
     createdAt: null,
     lastLogin: null,
-    enabled,
+    enabled: disabledReason === null,
     failedAttempts: 0,
-    disabledReason: enabled ? null : "lockout",
+    disabledReason,
   });
   await using fixture = await createIssuerFixture({ accounts: { find: (name) => accounts.get(name) } });
   const token = await fixture.server.token({ claims: { preferred_username: "alice" } });
@@ -284,11 +284,13 @@ Deno.test("with trusted names a caller has the account of the same name, unless 
     return principal?.kind === "issuer" ? principal.account ?? "none" : "refused";
   };
   assert.equal(await accountOf(), "none");
-  accounts.set("alice", account(true));
+  accounts.set("alice", account(null));
   assert.equal(await accountOf(), "alice");
-  accounts.set("alice", account(false));
+  accounts.set("alice", account("lockout"));
   assert.equal(await accountOf(), "refused");
-  assert.deepEqual(fixture.refusals, ["account"]);
+  accounts.set("alice", account("administrator"));
+  assert.equal(await accountOf(), "refused");
+  assert.deepEqual(fixture.refusals, ["account", "account"]);
   const nameless = await fixture.server.token();
   assert.equal(await fixture.refusalOf(nameless), undefined);
 });

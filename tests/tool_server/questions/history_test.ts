@@ -174,6 +174,21 @@ Deno.test("historyOwner() is a user over all sessions, a token, or the one local
   assert.equal(new Set(owners).size, owners.length);
 });
 
+Deno.test("historyOwner() is an issuer's subject, whatever its name, and not who has its name or its subject elsewhere", () => {
+  const ann = { kind: "issuer", issuer: "https://a.example", subject: "1", name: "ann", groups: [] } as const;
+  const owner = historyOwner(ann);
+  assert.equal(historyOwner({ ...ann, name: "anna", groups: ["staff"], account: "alice" }), owner);
+  const { name: _name, ...nameless } = ann;
+  assert.equal(historyOwner(nameless), owner);
+  const others = [
+    historyOwner({ ...ann, subject: "2" }),
+    historyOwner({ ...ann, issuer: "https://b.example" }),
+    historyOwner({ kind: "session", id: "s", username: "ann" }),
+    historyOwner({ kind: "token", id: "ann" }),
+  ];
+  assert.equal(new Set([owner, ...others]).size, 1 + others.length);
+});
+
 Deno.test("historyOwner() tells an account from an earlier one of the same name", () => {
   const account = (accountSince: number) =>
     historyOwner({ kind: "session", id: "one", username: "alice", accountSince });
