@@ -43,13 +43,24 @@ export function createConfig(
   const notifySocket = notifySocketFrom(env);
   return {
     ...rest,
-    http: { ...parsed.http, auth: withAbsolutePaths(parsed.http.auth, folder) },
-    server: { ...parsed.server, auth: withAbsolutePaths(serverAuth(parsed, written), folder) },
+    ...serversOf(parsed, written, folder),
     databases: parsed.databases.map(databaseConfig),
     pipelines: parsed.pipelines.map((pipeline) => pipelineSettings(pipeline, parsed)),
     vendors: vendorsFrom(env),
     ...(passFile ? { pass_file: passFile } : {}),
     ...(notifySocket ? { notify_socket: notifySocket } : {}),
+  };
+}
+
+/** Both servers, with nothing left to look up in the other, and absolute paths. As `createConfig`. */
+export function serversOf(
+  parsed: ParsedConfig,
+  written: ValueMap,
+  folder: string,
+): Pick<Config, "http" | "server"> {
+  return {
+    http: { ...parsed.http, auth: withAbsolutePaths(parsed.http.auth, folder) },
+    server: { ...parsed.server, auth: withAbsolutePaths(serverAuth(parsed, written), folder) },
   };
 }
 

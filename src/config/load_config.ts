@@ -1,11 +1,12 @@
 import { dirname } from "node:path";
-import { type Config, createConfig } from "./config.ts";
+import { authFaults } from "./auth_faults.ts";
+import { type Config, createConfig, serversOf } from "./config.ts";
 import type { YamlDocument } from "../core/document/yaml_document.ts";
 import { readConfigFile } from "./config_file.ts";
 import { ConfigError, type Fault } from "./fault.ts";
 import { applyOverrides } from "./overrides.ts";
 import { clampSettings, takeDeprecatedSettings, takeLocalRerank } from "./deprecated_settings.ts";
-import { ruleFaults, type RunContext, sharedAccountFaults } from "./rule_faults.ts";
+import { ruleFaults, type RunContext } from "./rule_faults.ts";
 import { ruleWarnings } from "./rule_warnings.ts";
 import { builtinWarnings } from "./schema/builtins.ts";
 import { identityWarnings, unclearIdentityFaults } from "./schema/identity.ts";
@@ -21,6 +22,7 @@ import {
   valueAt,
   type ValueMap,
 } from "../core/document/value_tree.ts";
+import { sourceFaults } from "./source_faults.ts";
 import { hintWarnings, type VariableHint, variableHints, withHints } from "./unexpanded_variables.ts";
 
 /** What the command line says about the configuration. */
@@ -90,16 +92,13 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     putValue(tree, ["server", "address"], addresses.server);
   }
   const found = { faults, hints, path: file?.path, warnings: [...deprecated, ...clamped, ...warnings] };
-  const parsed = validate(tree, document, origins, found, {
-    allowInsecure: flags.allowInsecure,
-    rag: flags.rag ?? false,
-  });
-  const config = createConfig(parsed, tree, folder, env);
-  // -token-file and -user-file lead an administrator's operation to other files than a server's
-  const isElsewhere = !flags.rag &&
+  const hasOtherFiles = !flags.rag &&
     [...flags.settings.keys()].some((name) => /^http\.auth\..*_file$/.test(name));
-  const shared = isElsewhere ? [] : sharedAccountFaults(config, locator(document, origins));
-  if (shared.length > 0) throw new ConfigError(shared, file?.path, found.warnings);
+  const context = { allowInsecure: flags.allowInsecure, rag: flags.rag ?? false, hasOtherFiles };
+  const parsed = validate(tree, { document, origins, folder }, found, context);
+  const config = createConfig(parsed, tree, folder, env);
+  const ofSources = sourceFaults(config.pipelines, locator(document, origins));
+  if (ofSources.length > 0) throw new ConfigError(inFileOrder(ofSources), file?.path, found.warnings);
   return {
     config,
     warnings: [
@@ -131,8 +130,11 @@ function noDocument(): { document: YamlDocument; faults: Fault[] } {
 
 function validate(
   tree: ValueMap,
-  document: YamlDocument,
-  origins: ReadonlyMap<string, Origin>,
+  { document, origins, folder }: {
+    readonly document: YamlDocument;
+    readonly origins: ReadonlyMap<string, Origin>;
+    readonly folder: string;
+  },
   file: {
     readonly faults: readonly Fault[];
     readonly hints: readonly VariableHint[];
@@ -147,6 +149,9 @@ function validate(
   const faults = [
     ...file.faults,
     ...schemaFaults(result.error?.issues ?? [], tree, locate),
+    ...(result.success
+      ? authFaults({ ...result.data, ...serversOf(result.data, tree, folder) }, context, locate)
+      : []),
     ...ruleFaults(tree, context, locate),
   ];
   if (faults.length > 0 || !result.success) {

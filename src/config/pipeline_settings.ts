@@ -157,7 +157,7 @@ export function sourcesOfOthers(
 }
 
 /** What tells the table into which files go from others. */
-function tableOf({ database, tables: [first] }: Pick<PipelineConfig, "database" | "tables">): string {
+export function tableOf({ database, tables: [first] }: Pick<PipelineConfig, "database" | "tables">): string {
   return JSON.stringify([database.hosts, database.database, first?.table]);
 }
 

@@ -1,13 +1,10 @@
 import { addressesCollide, isLoopback, parseListenAddress } from "../core/address.ts";
-import type { Config } from "./config.ts";
 import type { Fault } from "./fault.ts";
 import { nearestName } from "../core/document/near_name.ts";
 import { layered } from "./pipeline_settings.ts";
-import type { AuthConfig } from "./schema/auth.ts";
 import type { Locate } from "./schema/schema_faults.ts";
 import { builtinTools } from "../tool_server/tools/tool_kinds.ts";
 import { checkClaims, checkIdentity, checkRowSecurity } from "./row_security_faults.ts";
-import { checkSources } from "./source_faults.ts";
 import { formatPath, isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 
 /** What the command line says beyond settings. */
@@ -16,32 +13,8 @@ export interface RunContext {
   readonly allowInsecure: boolean;
   /** The RAG server runs too. */
   readonly rag: boolean;
-}
-
-/** Settings that count for all who use the same accounts. */
-const accountSettings = [
-  "session_lifetime",
-  "password_min_length",
-  "rate_limit_window_minutes",
-  "rate_limit_max_attempts",
-  "max_failed_attempts_before_lockout",
-] as const;
-
-/**
- * Faults of two servers with the same accounts, where failed logins count for both together, but with other limits each.
- * To be looked for in a configuration that is valid otherwise: two paths may mean one file.
- */
-export function sharedAccountFaults(
-  { http, server }: Pick<Config, "http" | "server">,
-  locate: Locate,
-): Fault[] {
-  const differs = (key: keyof AuthConfig) => server.auth[key] !== http.auth[key];
-  if (!server.auth.enabled || differs("token_file") || differs("user_file")) return [];
-  return accountSettings.filter(differs).map((key) => {
-    const path = ["server", "auth", key];
-    const message = `cannot differ from http.auth.${key} while both have the same token_file and user_file`;
-    return { path: formatPath(path), ...locate(path), message };
-  });
+  /** `-token-file` or `-user-file` lead an administrator's operation to other files than a server's. */
+  readonly hasOtherFiles: boolean;
 }
 
 type Report = (path: SettingPath, message: string) => void;
@@ -62,8 +35,6 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   }
   checkClaims(tree, report);
   checkIdentity(tree, report);
-  for (const server of ["http", "server"]) checkMethods(tree, [server, "auth"], report);
-  checkOauth(tree, context, report);
   checkTls(tree, ["http", "tls"], report);
   checkTls(tree, ["server", "tls"], report);
   checkListeners(tree, context, report);
@@ -73,7 +44,6 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   checkEmbedding(tree["embedding"], report);
   checkPipelines(tree, report);
   checkKnowledgebase(tree, report);
-  checkSources(tree["pipelines"], report);
   return faults;
 }
 
@@ -143,59 +113,6 @@ function checkTls(tree: ValueMap, path: SettingPath, report: Report): void {
     if (valueAt(tree, [...path, key]) === undefined) {
       report([...path, key], "is required where TLS is enabled");
     }
-  }
-}
-
-function checkMethods(tree: ValueMap, path: SettingPath, report: Report): void {
-  const auth = valueAt(tree, path);
-  if (valueAt(auth, ["enabled"]) === false) return;
-  // what server.auth leaves out is as in http.auth
-  const issuers = [["oauth", "issuer"], ["identity_provider"]].map((issuer) =>
-    valueAt(auth, issuer) ?? valueAt(tree, ["http", "auth", ...issuer])
-  );
-  const [builtIn, provider] = issuers;
-  const isOpen = (name: string) => valueAt(auth, ["methods", name]) !== false;
-  if (isOpen("api_tokens") || isOpen("password_login") || provider !== undefined) return;
-  if (isOpen("oauth") && builtIn !== undefined) return;
-  report(
-    [...path, "methods"],
-    "lets nobody in: expected api_tokens or password_login, oauth with http.auth.oauth.issuer, or identity_provider",
-  );
-}
-
-function checkOauth(tree: ValueMap, context: RunContext, report: Report): void {
-  const auth = valueAt(tree, ["http", "auth"]);
-  const isServed = valueAt(tree, ["http", "enabled"]) === true && valueAt(auth, ["enabled"]) !== false &&
-    valueAt(auth, ["methods", "oauth"]) !== false && valueAt(auth, ["oauth", "issuer"]) !== undefined;
-  if (isServed && tree["data_dir"] === undefined) {
-    report(["data_dir"], "is required where http.auth.oauth.issuer is given: it keeps clients and grants");
-  }
-  if (isServed && context.rag) checkRagResource(tree, report);
-}
-
-/** What tokens of the built-in authorization server are for, where the RAG server takes them. */
-function checkRagResource({ http, server }: ValueMap, report: Report): void {
-  const methods = valueAt(server, ["auth", "methods"]) ?? valueAt(http, ["auth", "methods"]);
-  const userFile = valueAt(server, ["auth", "user_file"]);
-  const isTaken = valueAt(server, ["auth", "enabled"]) === true && valueAt(methods, ["oauth"]) !== false &&
-    (userFile === undefined || userFile === (valueAt(http, ["auth", "user_file"]) ?? "users.yaml"));
-  if (!isTaken) return;
-  const path = ["server", "resource_url"];
-  const resource = valueAt(server, ["resource_url"]);
-  const given = "where http.auth.oauth.issuer is given";
-  if (resource === undefined) {
-    if (valueAt(server, ["client_ip", "header"]) !== undefined) {
-      report(path, `is required behind a proxy ${given}`);
-    } else if (parseListenAddress(String(valueAt(server, ["address"]) ?? ""))?.port === 0) {
-      report(path, `is required ${given} and server.address has port 0`);
-    }
-    return;
-  }
-  const withoutSlash = (url: unknown) => String(url).replace(/\/$/, "");
-  const ofTools = valueAt(http, ["resource_url"]) ??
-    `${withoutSlash(valueAt(http, ["auth", "oauth", "issuer"]))}/mcp/v1`;
-  if (withoutSlash(ofTools) === withoutSlash(resource)) {
-    report(path, "must differ from the tool server's: a token for one server is refused by the other");
   }
 }
 

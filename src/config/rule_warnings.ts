@@ -1,5 +1,5 @@
 import { type PlaceOf, settingAt } from "../core/document/place.ts";
-import { type LimitName, limitNames, windowMs } from "../core/quotas/limit_kinds.ts";
+import { type LimitName, limitNames } from "../core/quotas/limit_kinds.ts";
 import { isMap, type SettingPath, valueAt, type ValueMap } from "../core/document/value_tree.ts";
 import { unmatchedCallerWarnings } from "./unmatched_callers.ts";
 
@@ -14,11 +14,11 @@ export function ruleWarnings(tree: ValueMap, place: PlaceOf): string[] {
     ...(valueAt(tree, ["audit", "texts"]) === true && valueAt(tree, ["audit", "file"]) === undefined
       ? [`${at(["audit", "texts"])} has no effect without audit.file`]
       : []),
-    ...(tree["data_dir"] === undefined && haveDailyLimits(tree["limits"])
+    ...(tree["data_dir"] === undefined && haveWindowLimits(tree["limits"])
       ? [
         `${
           at(["limits"])
-        }: those by the day begin anew whenever the server starts: set data_dir to have them kept`,
+        }: minutes and days begin anew whenever the server starts: set data_dir to have what was used kept`,
       ]
       : []),
   ];
@@ -32,14 +32,12 @@ function redirectsWithStars(tree: ValueMap): SettingPath[] {
   );
 }
 
-const daily: readonly LimitName[] = limitNames.filter((name) =>
-  name !== "calls_at_once" && windowMs[name] > 3_600_000
-);
+const ofWindows: readonly LimitName[] = limitNames.filter((name) => name !== "calls_at_once");
 
-function haveDailyLimits(limits: unknown): boolean {
+function haveWindowLimits(limits: unknown): boolean {
   const named = ["principals", "groups"].flatMap((part) => valuesOf(valueAt(limits, [part])));
   return [valueAt(limits, ["default"]), valueAt(limits, ["all"]), ...named].some((numbers) =>
-    daily.some((name) => valueAt(numbers, [name]) !== undefined)
+    ofWindows.some((name) => valueAt(numbers, [name]) !== undefined)
   );
 }
 

@@ -119,3 +119,46 @@ Deno.test("an administrator's operation on a server's own files meets no such fa
   assert.deepEqual(await faultsOf(own, ["-list-users", flag]), []);
   assert.equal((await faultsOf(own, ["-http", "-rag", "-addr=127.0.0.1:1", flag])).length, 1);
 });
+
+Deno.test("accounts in one file have one file of tokens: their sessions and failed logins are counted together", async () => {
+  assert.deepEqual(await faultsOf("server: { auth: { enabled: true, token_file: rag.yaml } }"), [
+    "line 1, column 46: server.auth.token_file: cannot differ from http.auth.token_file while both have the same " +
+    "user_file: give both files or neither",
+  ]);
+  for (const other of ["enabled: true, token_file: rag.yaml, user_file: ragu.yaml", "token_file: rag.yaml"]) {
+    assert.deepEqual(await faultsOf(`server: { auth: { ${other} } }`), []);
+  }
+});
+
+const nobody = (server: string) =>
+  `${server}.auth.methods: lets nobody in: expected api_tokens or password_login, oauth with http.auth.oauth.issuer, or ` +
+  "identity_provider";
+const noMethods = "methods: { api_tokens: false, password_login: false, oauth: false }";
+
+Deno.test("server.auth lets nobody in with methods that it has from http.auth, and only where it is on", async () => {
+  const http = `http: { auth: { enabled: false, ${noMethods} } }\n`;
+  const faults = await faultsOf(`${http}server: { auth: { enabled: true } }`);
+  assert.deepEqual(faults.map((fault) => fault.replace(/^line \d+, column \d+: /, "")), [nobody("server")]);
+  const own = "server: { auth: { enabled: true, methods: { oauth: false } } }";
+  assert.deepEqual(await faultsOf(http + own), []);
+  assert.deepEqual(await faultsOf(`server: { auth: { ${noMethods} } }`), []);
+});
+
+Deno.test("server.resource_url is asked for whichever way the two servers come to one user file", async () => {
+  const issuer = (user: string) =>
+    `http: { auth: { oauth: { issuer: "https://mcp.example.com" }${user} } }\ndata_dir: data\n`;
+  const server = (user: string) => `server: { port: 0, auth: { enabled: true${user} } }`;
+  const faultsWith = (http: string, rag: string) => faultsOf(issuer(http) + server(rag), ["-http", "-rag"]);
+  const own = (file: string) => `, user_file: ${file}`;
+  for (
+    const [http, rag] of [["", ""], ["", own("users.yaml")], [own("/etc/postern/users.yaml"), ""], [
+      own("a.yaml"),
+      own("./a.yaml"),
+    ]]
+  ) {
+    assert.deepEqual((await faultsWith(http ?? "", rag ?? "")).map((fault) => fault.replace(/^.*?: /, "")), [
+      "server.resource_url: is required where http.auth.oauth.issuer is given and server.address has port 0",
+    ]);
+  }
+  assert.deepEqual(await faultsWith("", own("rag.yaml")), []);
+});

@@ -58,6 +58,20 @@ Deno.test("two sources of a pipeline, or of pipelines with the same table, have 
   );
 });
 
+Deno.test("a table is the same one however its server is written", async () => {
+  const [one, ...others] = ["d", "d, host: localhost", "d, port: 5432", "d, hosts: [{ host: localhost }]"]
+    .map((
+      database,
+    ) => pipeline("p", "{ path: /a/docs }", database));
+  for (const other of others) {
+    const renamed = other.replace("name: p", "name: q").replace("/a/docs", "/b/docs");
+    assert.deepEqual(await faults(one ?? "", renamed), [[
+      "pipelines[1].sources[0].name",
+      'pipelines[0].sources[0] already has the name "docs", for the same table',
+    ]]);
+  }
+});
+
 Deno.test("sourcesOfOthers() has the sources of other pipelines with the same table", async () => {
   const { config: { pipelines } } = await load(
     pipeline("p", "{ path: /a/docs }"),

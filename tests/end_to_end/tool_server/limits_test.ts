@@ -34,7 +34,7 @@ testWithPostgres("what is used up of a limit is refused with 429 by each transpo
   const { client, server } = running;
   assert.match(
     server.stderr(),
-    /WARN .*limits \(line \d+\): those by the day begin anew whenever the server starts: set data_dir/,
+    /WARN .*limits \(line \d+\): minutes and days begin anew whenever the server starts: set data_dir/,
   );
 
   await t.step("a statement may go beyond what was left", async () => {
