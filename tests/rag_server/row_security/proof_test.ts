@@ -3,9 +3,10 @@ import { randomBytes } from "node:crypto";
 import { AppError } from "../../../src/core/app_error.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { createRowSecurityProof, RowSecurityError } from "../../../src/rag_server/row_security/proof.ts";
-import { runSql, testDatabaseUrl, testWithPostgres } from "../../support/database.ts";
+import { runSql, testDatabaseUrl, testWithPgvector, testWithPostgres } from "../../support/database.ts";
 import { createKeywordFixture } from "../keyword/fixture.ts";
 import { noDocuments } from "../no_documents.ts";
+import { createSearchFixture } from "../search_fixture.ts";
 
 const { signal } = new AbortController();
 
@@ -69,6 +70,53 @@ testWithPostgres(
     await assert.rejects(ask(), refused(/public\.docs has no policy for what role alice_\w+ reads/));
   },
 );
+
+const ways = {
+  allowed_roles: { roleFromUser: false, roleFromClaim: "role" },
+  role_from_user: { roleFromUser: true },
+} as const;
+for (const [way, settings] of Object.entries(ways)) {
+  testWithPgvector(`${way}: the proof covers each role that a caller may come to read as`, async () => {
+    const suffix = randomBytes(4).toString("hex");
+    const [login, tenant] = [`login_${suffix}`, `tenant_${suffix}`];
+    const admin = testDatabaseUrl ?? "";
+    await runSql(
+      admin,
+      `CREATE ROLE ${login} LOGIN NOINHERIT; CREATE ROLE ${tenant}; GRANT ${tenant} TO ${login}`,
+    );
+    await using stack = new AsyncDisposableStack();
+    stack.defer(async () => void await runSql(admin, `DROP ROLE IF EXISTS ${login}, ${tenant}`));
+    const fixture = stack.use(
+      await createSearchFixture(
+        `CREATE TABLE docs (id int PRIMARY KEY, body text); ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY own ON docs TO ${tenant} USING (true)`,
+        { user: login },
+      ),
+    );
+    const proof = createRowSecurityProof({
+      pipeline: "docs",
+      database: fixture.database,
+      settings: {
+        name: "docs",
+        sessionSettings: {},
+        ...settings,
+        ...(way === "allowed_roles" && { allowedRoles: [tenant] }),
+      },
+      tables: ["docs"],
+      now: () => 0,
+    });
+    await proof.prove(signal);
+    await fixture.admin.query(`ALTER ROLE ${tenant} BYPASSRLS`);
+    await assert.rejects(proof.prove(signal), new RegExp(`role ${tenant} has BYPASSRLS`));
+    await fixture.admin.query(`ALTER ROLE ${tenant} NOBYPASSRLS; ALTER TABLE docs OWNER TO ${tenant}`);
+    await assert.rejects(proof.prove(signal), new RegExp(`role ${tenant} owns public\\.docs`));
+    await fixture.admin.query(`ALTER TABLE docs OWNER TO CURRENT_USER; DROP POLICY own ON docs`);
+    const missing = new RegExp(`docs has no policy for what role ${tenant} reads`);
+    // of a caller's own name it is asked when the caller comes
+    if (way === "allowed_roles") await assert.rejects(proof.prove(signal), missing);
+    else await proof.prove(signal);
+  });
+}
 
 testWithPostgres("a proof that cannot be repeated counts for two minutes and no longer", async () => {
   await using fixture = await createKeywordFixture("SELECT 1");
