@@ -204,6 +204,8 @@ const readings: Readonly<
     operationId: "getStats",
     tags: ["Pipelines"],
     summary: "Tokens used by each pipeline",
+    description:
+      "Pipelines that read as their callers are left out: the totals would tell a caller of others",
     reply: statsReply,
   },
 };

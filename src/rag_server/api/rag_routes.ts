@@ -2,7 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Histogram } from "../../core/metrics/histogram.ts";
-import type { Principal } from "../../core/principal.ts";
+import { type Principal, serverItself } from "../../core/principal.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { ClientAddress } from "../../http/client_address.ts";
 import { createCrossOrigin } from "../../http/cross_origin.ts";
@@ -305,9 +305,11 @@ function listOf(pipelines: readonly Pipeline[]): PipelinesReply {
   return { pipelines: pipelines.map(({ name, description }) => ({ name, description })) };
 }
 
+/** Without the pipelines that read as their callers: what one tenant uses is nothing that another should see. */
 function statsOf(pipelines: readonly Pipeline[]): StatsReply {
+  const shown = pipelines.filter(({ rightsKey }) => rightsKey(serverItself) === "");
   return {
-    pipelines: pipelines.map(({ name, description, usage: { embedding, completion, rerank } }) => ({
+    pipelines: shown.map(({ name, description, usage: { embedding, completion, rerank } }) => ({
       name,
       description,
       embedding: wireUsage(embedding.read()),

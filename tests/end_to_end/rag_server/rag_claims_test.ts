@@ -102,6 +102,8 @@ testWithPgvector("claims of a trusted proxy decide what a caller reads", async (
   const { status, body } = await rag.client.get("/v1/health");
   assert.deepEqual([status, body.pipelines?.map(({ name }) => name)], [200, ["notes", "open", "numbered"]]);
   assert.equal((await rag.client.get("/v1/pipelines")).status, 200);
+  // all of these have used tokens
+  assert.deepEqual((await rag.client.get("/v1/stats")).body.pipelines, []);
 
   // PostgreSQL reads each of these as the last, and so does who looks at the role
   assert.deepEqual(await ask(claimsOf('{"tenant":"b","ten\\u0061nt":"acmé"}')), [200, ["1", "2", "3"]]);

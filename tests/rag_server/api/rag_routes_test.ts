@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Principal } from "../../../src/core/principal.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { noUsage } from "../../../src/llm/provider.ts";
 import { createUsageLedger } from "../../../src/llm/usage_ledger.ts";
@@ -123,6 +124,15 @@ Deno.test("GET /v1/stats leaves out the cache's counters where they are 0", asyn
       '"cache_creation_input_tokens":3,"cache_read_input_tokens":9},' +
       '"rerank":{"prompt_tokens":2,"completion_tokens":0,"total_tokens":2}}]}',
   );
+});
+
+Deno.test("GET /v1/stats leaves out pipelines that read as their callers", async () => {
+  const ofTenants = { ...handbook, name: "tenants", rightsKey: ({ kind }: Principal) => `rights of ${kind}` };
+  const { send } = createRagFixture({ pipelines: scriptedPipelines([handbook, ofTenants]) });
+  const names = async (path: string) =>
+    JSON.parse((await send("GET", path)).text).pipelines.map(({ name }: { name: string }) => name);
+  assert.deepEqual(await names("/v1/stats"), ["handbook"]);
+  assert.deepEqual(await names("/v1/pipelines"), ["handbook", "tenants"]);
 });
 
 Deno.test("HEAD answers like GET, without the body", async () => {
