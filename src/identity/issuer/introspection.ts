@@ -25,8 +25,8 @@ const mostInVain = 60;
 const windowMs = 60_000;
 
 /**
- * Asks an issuer about opaque tokens. A question about a token that is unknown to it, or that has no answer, costs its
- * address one of 60 a minute, so that nobody makes it, or the issuer, work for nothing.
+ * Asks an issuer about opaque tokens. A question about a token that then lets nobody in, or that has no answer, costs its
+ * address one of 60 a minute, so that nobody makes Postern, or the issuer, work for nothing.
  */
 export function createIntrospection(options: IntrospectionOptions) {
   const { endpoint, elapsedMs = () => performance.now() } = options;
@@ -63,7 +63,6 @@ export function createIntrospection(options: IntrospectionOptions) {
       try {
         const claims = await introspect(token, options, await endpoint(signal), signal);
         options.onAnswer();
-        if (claims === undefined) limiter.recordFailed(address);
         return claims;
       } catch (error) {
         if (!signal.aborted) options.onAnswer(error);
@@ -73,6 +72,8 @@ export function createIntrospection(options: IntrospectionOptions) {
         leave();
       }
     },
+    /** The answer let nobody in. */
+    refused: limiter.recordFailed,
   };
 }
 

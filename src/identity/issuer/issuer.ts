@@ -10,7 +10,13 @@ import { createIntrospection, type IntrospectionOptions } from "./introspection.
 import { createMetadata, type MetadataOptions } from "./issuer_metadata.ts";
 import { createKeySet } from "./key_set.ts";
 import { type ClaimNames, type IssuerPrincipal, principalOfClaims } from "./token_claims.ts";
-import { type ExpectedToken, isJwt, refuseUnverified, type TokenRefusal } from "./unverified_token.ts";
+import {
+  type ExpectedToken,
+  isJwt,
+  payloadText,
+  refuseUnverified,
+  type TokenRefusal,
+} from "./unverified_token.ts";
 
 export interface IssuerOptions extends ClaimNames, MetadataOptions, ExpectedToken {
   /** What a token's `aud` must hold. */
@@ -46,8 +52,8 @@ const maxAcceptedBytes = 4 * 1024 * 1024;
 const maxRefusedBytes = 1024 * 1024;
 /** About as much as the engine needs for a principal, without its claims. */
 const principalBytes = 600;
-/** And for claims, by the character of their JSON; measured of common ones. */
-const bytesOfClaimsCharacter = 2;
+/** And for claims, by the character of their JSON: their text, and what was read of it, measured of common ones. */
+const bytesOfClaimsCharacter = 3;
 
 export type Issuer = ReturnType<typeof createIssuer>;
 
@@ -126,7 +132,7 @@ export function createIssuer(options: IssuerOptions) {
     if (refusal !== undefined) return refusal;
     const verified = await verifySignature(token, keys.find);
     if (typeof verified === "string") return verified;
-    return acceptClaims(verified);
+    return acceptClaims(verified, payloadText(token));
   }
 
   async function verifySignature(token: string, find: JWTVerifyGetKey) {
@@ -161,7 +167,10 @@ export function createIssuer(options: IssuerOptions) {
     if (until !== undefined && until > now()) return "inactive";
     const claims = await introspection.ask(token, address, stop.signal);
     const result = claims === undefined ? "inactive" : acceptIntrospected(claims);
-    if (typeof result === "string") refusedUntil.set(hash, now() + introspectedMs, 8);
+    if (typeof result === "string") {
+      introspection.refused(address);
+      refusedUntil.set(hash, now() + introspectedMs, 8);
+    }
     return result;
   }
 
@@ -176,13 +185,14 @@ export function createIssuer(options: IssuerOptions) {
     if (nbf !== undefined && !(typeof nbf === "number" && nbf <= seconds + clockSkewSeconds)) {
       return "not_yet_valid";
     }
-    const result = acceptClaims(claims, exp ?? Infinity);
+    const result = acceptClaims(claims, undefined, exp ?? Infinity);
     if (typeof result === "string") return result;
     return { ...result, endsAt: Math.min(result.endsAt, now() + introspectedMs) };
   }
 
   function acceptClaims(
     claims: Readonly<Record<string, unknown>>,
+    claimsText?: string,
     exp = claims["exp"],
   ): Accepted | TokenRefusal {
     // bound to a key that its holder has to show (RFC 9449 section 7.1, RFC 8705 section 3)
@@ -191,7 +201,11 @@ export function createIssuer(options: IssuerOptions) {
     if (principal === undefined) return "claims";
     const endsAt = (Number(exp) + clockSkewSeconds) * 1_000;
     return {
-      principal: { ...principal, ...(endsAt < Infinity && { endsAt }) },
+      principal: {
+        ...principal,
+        ...(claimsText !== undefined && { claimsText }),
+        ...(endsAt < Infinity && { endsAt }),
+      },
       endsAt,
       bytes: bytesOf(principal, claims),
     };

@@ -114,7 +114,7 @@ function readAddress(document: unknown, issuer: string, field: string): string {
   const value = fields[field];
   if (value === undefined || value === null) throw new AppError("invalid", `has no ${field}`);
   if (typeof value === "string" && isIssuerAddress(value, issuer)) return value;
-  throw new AppError("invalid", `has a ${field} that is no https address`);
+  throw new AppError("invalid", `has no https address as ${field}`);
 }
 
 /** A slash too many or too few is the mistake that is made most. */

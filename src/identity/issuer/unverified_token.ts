@@ -24,6 +24,11 @@ export function isJwt(token: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
 }
 
+/** The claims of a JWT as its issuer wrote them: JSON, once the signature has been verified. */
+export function payloadText(token: string): string {
+  return textOf(token.split(".", 2)[1] ?? "");
+}
+
 /** What a JWT must say of itself. */
 export interface ExpectedToken {
   readonly issuer: string;
@@ -68,8 +73,10 @@ function isForAnotherPurpose(claims: Readonly<Record<string, unknown>>): boolean
     claims["token_use"] === "id";
 }
 
+const textOf = (part: string) => Buffer.from(part, "base64url").toString();
+
 function readPart(part: string): Readonly<Record<string, unknown>> | undefined {
-  const text = Buffer.from(part, "base64url").toString();
+  const text = textOf(part);
   let value: unknown;
   try {
     value = JSON.parse(text);

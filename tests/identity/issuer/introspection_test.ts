@@ -117,6 +117,15 @@ Deno.test("an address has so many unknown tokens asked about in a minute, and ot
   assert.equal(await fixture.refusalOf("two-more", "192.0.2.1"), "inactive");
 });
 
+Deno.test("active tokens that are for another audience count among those in vain", async () => {
+  await using fixture = await createFixture();
+  for (let n = 0; n < 60; n++) {
+    fixture.server.opaque.set(`other-${n}`, { ...active, aud: "https://other.example" });
+    assert.equal(await fixture.refusalOf(`other-${n}`), "audience");
+  }
+  assert.match(await fixture.refusalOf("one-more") ?? "", /^unavailable: .*in vain/);
+});
+
 /** Asks about as many tokens at once, and tells the answers once no question is under way any more. */
 async function askAtOnce(fixture: IssuerFixture, tokens: number, address: (n: number) => string) {
   const { server } = fixture;
@@ -241,7 +250,7 @@ for (const endpoint of [undefined, null, "http://elsewhere.example/"]) {
     server.opaque.set("opaque", active);
     assert.equal(await fixture.refusalOf(await server.token()), undefined);
     assert.match(await fixture.refusalOf("opaque") ?? "", /^unavailable: /);
-    assert.match(fixture.log.join(""), /has (?:no|a) introspection_endpoint/);
+    assert.match(fixture.log.join(""), /has no (?:https address as )?introspection_endpoint/);
     tellEndpoint(`${issuer}/introspect`);
     assert.equal(await fixture.refusalOf("opaque"), undefined);
   });

@@ -66,7 +66,7 @@ Deno.test("discoverIssuer() takes no document of another issuer, and no addresse
   for (const address of elsewhere) {
     assert.match(
       await faultOf(server, { issuer, jwks_uri: address }),
-      /has a jwks_uri that is no https address/,
+      /has no https address as jwks_uri/,
     );
   }
   const found = await faultOf(server, { issuer, jwks_uri: "https://keys.example/k" });

@@ -31,6 +31,7 @@ Deno.test("authenticate() tells who an access token stands for", async () => {
     groups: ["analysts", "staff"],
     scopes: ["a", "b"],
     claims: JSON.parse(claimsOf(token)),
+    claimsText: claimsOf(token),
     endsAt: endOf(token),
   });
 });
@@ -46,8 +47,17 @@ Deno.test("authenticate() gives no groups and no account unless they are asked f
     groups: [],
     scopes: [],
     claims: JSON.parse(claimsOf(token)),
+    claimsText: claimsOf(token),
     endsAt: endOf(token),
   });
+});
+
+Deno.test("a principal has the claims of a JWT to the letter", async () => {
+  await using fixture = await createIssuerFixture();
+  const claims = JSON.parse(claimsOf(await fixture.server.token()));
+  const payload = JSON.stringify({ ...claims, tenant: "?" }).replace('"?"', "9007199254740993");
+  const principal = await fixture.authenticate(await fixture.server.token({ payload }));
+  assert.equal(principal?.kind === "issuer" && principal.claimsText, payload);
 });
 
 for (const alg of ["RS256", "PS256", "ES256", "EdDSA"]) {
