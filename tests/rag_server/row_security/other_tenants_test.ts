@@ -120,6 +120,15 @@ testWithPgvector(
     log.length = 0;
     assert.equal(await best(), "50050");
     assert.deepEqual(log, []);
+
+    // more than are ranked have the word; which of them are does not hang on where they stand
+    const ranked = () =>
+      fixture.retrieve(["notes"], { vectorWeight: 0 }, { question: "laptop number", caller });
+    const before = await ranked();
+    await fixture.admin.query(
+      "CREATE INDEX backward ON notes ((-id)); CLUSTER notes USING backward; ANALYZE notes",
+    );
+    assert.deepEqual(await ranked(), before);
   },
 );
 
