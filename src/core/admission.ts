@@ -381,8 +381,12 @@ export function createGate(options: GateOptions) {
     return () => {
       underWay--;
       queue.ended(caller, began);
-      if (!admission.isEmpty) admission.letIn([queue], attempt);
+      letIn();
     };
+  }
+
+  function letIn(): void {
+    if (!admission.isEmpty) admission.letIn([queue], attempt);
   }
 
   function attempt(call: WaitingCall & { admit(): void }): Attempt {
@@ -417,8 +421,12 @@ export function createGate(options: GateOptions) {
         signal.removeEventListener("abort", abort);
       }
     },
+    /** Lets in whoever has a place now that there are more of them. */
+    letIn,
     /** How many calls of a caller have a place. */
     underWay: queue.underWay,
+    /** How many calls of a caller wait. */
+    waiting: (caller: string): number => queue.waiting.get(caller)?.size ?? 0,
     /** Whether a caller has no call, not even one that waits. */
     isIdle: (caller: string): boolean => queue.underWay(caller) === 0 && !queue.waiting.has(caller),
     [Symbol.dispose]: admission[Symbol.dispose],

@@ -29,7 +29,8 @@ export interface Quotas extends Disposable {
    * A call begins; resolves with what ends it. It waits, in the order of the admission, where its caller has as many under
    * way as are allowed at once.
    *
-   * @throws {AppError} `quota_exceeded`; `overloaded` where too many wait; the signal's reason where it aborts meanwhile
+   * @throws {AppError} `quota_exceeded`, also where too many wait or the wait would be too long; the signal's reason where
+   * it aborts meanwhile
    */
   begin(principal: Principal, signal: AbortSignal): Promise<() => void>;
   /**
@@ -78,12 +79,16 @@ export function createQuotas(options: QuotasOptions): Quotas {
   let isOn = haveLimits(rules);
   // whoever sends many requests has one principal for all of them, but for those without a token
   let known = new WeakMap<Principal, Limits>();
-  const atOnce = new Map<string, number>();
+  // those whose calls have a place or wait for one
+  const atOnce = new Map<string, Principal>();
   const gate = createGate({
     ...waitBounds,
     places: Infinity,
     placesNow: () => rules.all?.calls_at_once ?? Infinity,
-    placesPerCaller: (caller) => atOnce.get(caller) ?? Infinity,
+    placesPerCaller(caller) {
+      const principal = atOnce.get(caller);
+      return (principal && ownLimits(principal).calls_at_once) ?? Infinity;
+    },
   });
   let clearedAt = now();
 
@@ -156,10 +161,8 @@ export function createQuotas(options: QuotasOptions): Quotas {
       check(caller, limits, ["calls_per_minute"]);
       // before it waits: whoever waits is not to bring in more than the minute allows
       const takeBack = add(caller, limits, "calls_per_minute", 1);
-      const most = limits.calls_at_once;
-      if (most === undefined && rules.all?.calls_at_once === undefined) return () => {};
-      if (most === undefined) atOnce.delete(caller);
-      else atOnce.set(caller, most);
+      if ((limits.calls_at_once ?? rules.all?.calls_at_once) === undefined) return () => {};
+      atOnce.set(caller, principal);
       try {
         const leave = await gate.enter(caller, signal);
         return () => {
@@ -169,7 +172,7 @@ export function createQuotas(options: QuotasOptions): Quotas {
       } catch (error) {
         if (gate.isIdle(caller)) atOnce.delete(caller);
         takeBack();
-        throw atOnceError(error, most);
+        throw atOnceError(error, caller, limits.calls_at_once);
       }
     },
     beginStatement(principal) {
@@ -210,6 +213,7 @@ export function createQuotas(options: QuotasOptions): Quotas {
       rules = next;
       isOn = haveLimits(next);
       known = new WeakMap();
+      gate.letIn();
     },
     [Symbol.dispose]() {
       gate[Symbol.dispose]();
@@ -217,15 +221,17 @@ export function createQuotas(options: QuotasOptions): Quotas {
   };
 
   /** The admission refuses for want of room; here the room is the caller's own quota. */
-  function atOnceError(error: unknown, most: number | undefined): unknown {
+  function atOnceError(error: unknown, caller: string, own: number | undefined): unknown {
     if (!(error instanceof AppError) || error.code !== "overloaded") return error;
     onRefused("calls_at_once");
-    const whose = most === undefined ? " of all callers together" : "";
-    const number = most ?? rules.all?.calls_at_once;
+    const ofAll = rules.all?.calls_at_once;
+    const isOwn = own !== undefined && (ofAll === undefined || gate.underWay(caller) >= own);
+    const [number, whose] = isOwn ? [own, ""] : [ofAll, " of all callers together"];
+    const why = gate.waiting(caller) >= waitBounds.maxWaiting ? "too many wait" : "the wait is too long";
     const { retryAfterSeconds = 1 } = error.data ?? {};
     return new AppError(
       "quota_exceeded",
-      `Cannot run the call: the limit calls_at_once (${number})${whose} is reached, and too many wait; try again ` +
+      `Cannot run the call: the limit calls_at_once (${number})${whose} is reached, and ${why}; try again ` +
         `in ${retryAfterSeconds} s`,
       { cause: error, data: { limit: "calls_at_once", retryAfterSeconds } },
     );

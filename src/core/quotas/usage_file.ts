@@ -98,7 +98,8 @@ export function keepUsage({ path, counts, now, logger }: UsageFileOptions): Usag
     }
   }
 
-  learn();
+  // as later: another process may have the file locked, and it is tried again
+  exchange();
   const timer = setInterval(() => exchange(), exchangeEveryMs);
   // it alone does not keep the process alive
   Deno.unrefTimer(timer);

@@ -10,13 +10,13 @@ const forever = new AbortController().signal;
 /** A Monday at noon, UTC. */
 const noon = Date.UTC(2026, 2, 2, 12);
 
-function setUp(rules: LimitRules, maxWaiting = Infinity) {
+function setUp(rules: LimitRules, maxWaiting = Infinity, maxWaitMs = Infinity) {
   let time = noon;
   const refused: string[] = [];
   const quotas = createQuotas({
     rules,
     now: () => time,
-    waitBounds: { maxWaiting, maxWaitMs: Infinity },
+    waitBounds: { maxWaiting, maxWaitMs },
     onRefused: (limit) => refused.push(limit),
   });
   return { quotas, refused, pass: (ms: number) => void (time += ms) };
@@ -139,6 +139,48 @@ Deno.test("calls at once: where too many wait the call is over its quota, and ha
   assert.equal(quotas.usage(alice)[0]?.used, 1);
   leave();
   (await quotas.begin(alice, forever))();
+});
+
+Deno.test("calls at once: the limit that is full is named, and whether too many wait or the wait is too long", async () => {
+  const rules: LimitRules = { default: { calls_at_once: 2 }, all: { calls_at_once: 3 } };
+  const reached = "is reached, and too many wait; try again in 1 s";
+  const { quotas } = setUp(rules, 0);
+  for (const caller of [token, token]) await quotas.begin(caller, forever);
+  const ofToken = { message: `Cannot run the call: the limit calls_at_once (2) ${reached}` };
+  await assert.rejects(quotas.begin(token, forever), ofToken);
+  await quotas.begin(alice, forever);
+  await assert.rejects(quotas.begin(alice, forever), {
+    message: `Cannot run the call: the limit calls_at_once (3) of all callers together ${reached}`,
+  });
+  await assert.rejects(quotas.begin(token, forever), ofToken);
+
+  using impatient = setUp(rules, Infinity, 1).quotas;
+  for (const caller of [alice, alice]) await impatient.begin(caller, forever);
+  // the timer of those that wait keeps no process alive
+  const kept = setInterval(() => {}, 1_000);
+  await assert.rejects(impatient.begin(alice, forever), {
+    code: "quota_exceeded",
+    message:
+      "Cannot run the call: the limit calls_at_once (2) is reached, and the wait is too long; try again in 1 s",
+  });
+  clearInterval(kept);
+});
+
+Deno.test("calls at once: who waits is let in as soon as a limit is raised or taken away", async () => {
+  for (const rules of [{ default: { calls_at_once: 1 } }, { all: { calls_at_once: 1 } }]) {
+    const { quotas } = setUp(rules);
+    await quotas.begin(alice, forever);
+    let begun = 0;
+    const waiting = [1, 2, 3].map(async () => {
+      await quotas.begin(alice, forever);
+      begun++;
+    });
+    quotas.replace({ default: { calls_at_once: 3 }, all: { calls_at_once: 3 } });
+    await Promise.all(waiting.slice(0, 2));
+    assert.equal(begun, 2);
+    quotas.replace({});
+    await Promise.all(waiting);
+  }
 });
 
 Deno.test("calls at once of all: other callers wait too, in the order of the admission", async () => {

@@ -128,3 +128,23 @@ Deno.test("windows that are over are forgotten", () => {
   counts.clearEnded();
   assert.equal(counts.size, 1);
 });
+
+Deno.test("a start that cannot read the file warns of it and tries again", async () => {
+  await withFile((path) => {
+    const first = open(path, () => noon);
+    first.counts.add("user:alice", "rows_per_day", 7);
+    first[Symbol.dispose]();
+    using other = new DatabaseSync(path);
+    let isGone = false;
+    const second = open(path, () => {
+      if (!isGone) other.exec("ALTER TABLE usage RENAME TO gone");
+      isGone = true;
+      return noon;
+    });
+    assert.equal(second.counts.used("user:alice", "rows_per_day"), 0);
+    other.exec("ALTER TABLE gone RENAME TO usage");
+    second.exchange();
+    assert.equal(second.counts.used("user:alice", "rows_per_day"), 7);
+    second[Symbol.dispose]();
+  });
+});
