@@ -3,6 +3,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createConfigFolder, databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
+import { overEachTransport } from "../../support/each_transport.ts";
 import { commandLine, startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
@@ -74,32 +75,9 @@ testWithPostgres(
     await using database = await createTestDatabase();
     await using running = await startConfiguredServer(narrow(database));
     const { client } = running;
-    const modern = {
-      "accept": "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "tools/call",
-      "mcp-name": "query_database",
-    };
-    const envelope = {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-      "io.modelcontextprotocol/clientCapabilities": {},
-    };
-    const { params, ...rest } = message(7, "SELECT 7");
-    const transports = {
-      "bare JSON-RPC": { body: message(7, "SELECT 7"), headers: {} },
-      "an event stream": {
-        body: message(7, "SELECT 7"),
-        headers: { "accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18" },
-      },
-      "an envelope of its own": {
-        body: { ...rest, params: { ...params, _meta: envelope } },
-        headers: modern,
-      },
-    };
     {
       await using _held = await holdUp(client, database);
-      for (const [name, { body, headers }] of Object.entries(transports)) {
+      for (const [name, { body, headers }] of Object.entries(overEachTransport(message(7, "SELECT 7")))) {
         await t.step(name, async () => {
           const reply = await client.post(JSON.stringify(body), { headers });
           const { id, error } = await reply.json();
@@ -134,7 +112,7 @@ testWithPostgres(
         assert.equal((await client.call("list_databases", {})).isError, false);
       });
     }
-    for (const [name, { body, headers }] of Object.entries(transports)) {
+    for (const [name, { body, headers }] of Object.entries(overEachTransport(message(7, "SELECT 7")))) {
       const reply = await client.post(JSON.stringify(body), { headers });
       const text = await reply.text();
       assert.equal(reply.status, 200, name);

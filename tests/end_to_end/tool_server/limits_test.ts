@@ -6,6 +6,7 @@ import { logIn, serve, writeUsers } from "../../support/accounts.ts";
 import { createConfigFolder, databaseEntry, startConfiguredServer } from "../../support/configured_server.ts";
 import { createTestDatabase, type TestDatabase, testWithPostgres } from "../../support/database.ts";
 import { scrape } from "../../support/scrape.ts";
+import { overEachTransport } from "../../support/each_transport.ts";
 import { commandLine } from "../../support/server_process.ts";
 import { startTokenIssuer, testAudience } from "../../support/token_issuer.ts";
 import { createToolClient, type ToolReply } from "../../support/tool_client.ts";
@@ -42,30 +43,7 @@ testWithPostgres("what is used up of a limit is refused with 429 by each transpo
     assert.deepEqual((await client.call("query_database", { query: generate(5) })).data["row_count"], 5);
   });
 
-  const modern = {
-    "accept": "application/json, text/event-stream",
-    "mcp-protocol-version": "2026-07-28",
-    "mcp-method": "tools/call",
-    "mcp-name": "query_database",
-  };
-  const envelope = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
-    "io.modelcontextprotocol/clientCapabilities": {},
-  };
-  const { params, ...rest } = message(7, "SELECT 7");
-  const transports = {
-    "bare JSON-RPC": { body: message(7, "SELECT 7"), headers: {} },
-    "an event stream": {
-      body: message(7, "SELECT 7"),
-      headers: { "accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18" },
-    },
-    "an envelope of its own": {
-      body: { ...rest, params: { ...params, _meta: envelope } },
-      headers: modern,
-    },
-  };
-  for (const [name, { body, headers }] of Object.entries(transports)) {
+  for (const [name, { body, headers }] of Object.entries(overEachTransport(message(7, "SELECT 7")))) {
     await t.step(name, async () => {
       const reply = await client.post(JSON.stringify(body), { headers });
       const { id, error } = await reply.json();
