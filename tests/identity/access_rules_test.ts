@@ -25,6 +25,9 @@ const objects: readonly AccessObject[] = [
   { kind: "resource", name: "listed", available_to_users: ["alice"] },
   { kind: "resource", name: "scoped", scopes: ["read"] },
   // of the same names as databases
+  { kind: "question", name: "open", available_to_users: [] },
+  { kind: "question", name: "two", available_to_users: ["alice", "bob"] },
+  { kind: "question", name: "ops", available_to_users: ["group:ops"] },
   { kind: "prompt", name: "open", available_to_users: [] },
   { kind: "prompt", name: "two", available_to_users: ["alice", "bob"] },
   { kind: "prompt", name: "ops", available_to_users: ["group:ops"] },
@@ -52,12 +55,13 @@ const stranger = (more: { groups?: readonly string[]; scopes?: readonly string[]
     ...more,
   }) satisfies Principal;
 
-const others = "resource:plain resource:scoped prompt:open";
+const others = "resource:plain resource:scoped question:open prompt:open";
 const open = `server database:open pipeline:open tool:plain tool:scoped ${others}`;
 const ofAlice = "server database:open database:two database:three pipeline:open pipeline:two " +
-  "tool:plain tool:listed tool:scoped resource:plain resource:listed resource:scoped prompt:open prompt:two";
+  "tool:plain tool:listed tool:scoped resource:plain resource:listed resource:scoped " +
+  "question:open question:two prompt:open prompt:two";
 const ofOps = "server database:open database:ops database:mixed pipeline:open pipeline:ops " +
-  `tool:plain tool:scoped tool:both ${others} prompt:ops`;
+  "tool:plain tool:scoped tool:both resource:plain resource:scoped question:open question:ops prompt:open prompt:ops";
 
 /** What each kind of caller may know of. A plus marks what needs scopes that the caller's token lacks. */
 const callers: [title: string, principal: Principal, visible: string][] = [

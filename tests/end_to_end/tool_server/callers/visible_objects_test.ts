@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { logIn, serve, writeUsers } from "../../../support/accounts.ts";
 import { createConfigFolder, databaseEntry } from "../../../support/configured_server.ts";
 import { createTestDatabase, testWithPostgres } from "../../../support/database.ts";
+import { startTokenIssuer, testAudience } from "../../../support/token_issuer.ts";
 import { createToolClient } from "../../../support/tool_client.ts";
+import { waitUntil } from "../../../support/wait_until.ts";
 
 /** Never reached: it is enough to see who may know of it. */
 const pipeline = (name: string, users: string) => `
@@ -13,6 +15,31 @@ const pipeline = (name: string, users: string) => `
     rag_llm: { provider: local }
     allow_include_sources: true
     available_to_users: [${users}]`;
+
+/** Whose a definition of each kind is; `hers` is for all who may use that database. */
+const owners = {
+  all: "database: open",
+  alice: "database: open\n    available_to_users: [alice]",
+  staff: "database: open\n    available_to_users: ['group:staff']",
+  hers: "database: hers",
+};
+type Owner = keyof typeof owners;
+
+const each = (entry: (owner: Owner) => string) =>
+  (Object.keys(owners) as Owner[]).map((owner) => `${entry(owner)}\n    ${owners[owner]}\n`).join("");
+const definitions = `
+tools:
+${each((owner) => `  - name: tool_${owner}\n    description: d\n    type: sql\n    sql: SELECT 1 AS n`)}
+resources:
+${each((owner) => `  - uri: custom://${owner}\n    name: r\n    type: sql\n    sql: SELECT 1 AS n`)}
+prompts:
+${
+  each((owner) =>
+    `  - name: prompt-${owner}\n    description: d\n    messages: [{ role: user, content: { type: text, text: x } }]`
+  ).replaceAll(/\n    database: \w+/g, "").replace(/ {2}- name: prompt-hers[^]*$/, "")
+}
+questions:
+${each((owner) => `  - question: number of things ${owner}\n    sql: SELECT 1 AS n`)}`;
 
 type Client = ReturnType<typeof createToolClient>;
 
@@ -65,7 +92,40 @@ async function enumerate(client: Client) {
     name: "ask_pipeline",
     arguments: { pipeline: "none", question: "?" },
   }).then((result) => result.content === undefined ? { content: [{ text: result.message }] } : result);
+  const defined = async (listed: readonly string[], use: (owner: Owner) => Promise<boolean>) => {
+    const usable = [];
+    for (const owner of Object.keys(owners) as Owner[]) if (await use(owner)) usable.push(owner);
+    // whoever is not shown it cannot use it either
+    assert.deepEqual(usable, listed);
+    return listed.join(" ");
+  };
+  const ofKind = (list: readonly string[], prefix: string) =>
+    list.filter((each) => each.startsWith(prefix)).map((each) => each.slice(prefix.length));
+  const uris = (await ask("resources/list")).resources.map(({ uri }: { uri: string }) => uri);
+  const listedPrompts = names((await ask("prompts/list")).prompts);
+  const listedTools = ofKind(names(tools), "tool_");
+  const call = async (name: string, given = {}) => {
+    const { isError, content } = await ask("tools/call", { name, arguments: given });
+    return content !== undefined && isError !== true;
+  };
+  const own = {
+    tools: await defined(listedTools, (owner) => call(`tool_${owner}`)),
+    resources: await defined(
+      ofKind(uris, "custom://"),
+      async (owner) => (await ask("resources/read", { uri: `custom://${owner}` })).contents !== undefined,
+    ),
+    prompts: await defined(
+      ofKind(listedPrompts, "prompt-"),
+      async (owner) => (await ask("prompts/get", { name: `prompt-${owner}` })).messages !== undefined,
+    ),
+    questions: await defined(listedTools, (owner) =>
+      call("query_database", {
+        query: `number of things ${owner}`,
+        database: owner === "hers" ? "hers" : "open",
+      })),
+  };
   return {
+    own,
     databases,
     pipelines: [...pipelines.matchAll(/"(shared|team)"/g)].map(([, name]: RegExpMatchArray) => name).join(
       " ",
@@ -73,11 +133,9 @@ async function enumerate(client: Client) {
     pipelineTools: names(tools).filter((name) => ["ask_pipeline", "search", "fetch"].includes(name)).join(
       " ",
     ),
-    resources: (await ask("resources/list")).resources.map(({ uri }: { uri: string }) => uri).filter((
-      uri: string,
-    ) => uri.startsWith("pg:")).join(" "),
+    resources: uris.filter((uri: string) => uri.startsWith("pg:")).join(" "),
     templates: (await ask("resources/templates/list")).resourceTemplates.length,
-    prompts: names((await ask("prompts/list")).prompts).length,
+    prompts: listedPrompts.filter((name) => !name.startsWith("prompt-")).length,
   };
 }
 
@@ -86,11 +144,22 @@ testWithPostgres("each kind of caller finds what they may use, and nothing else,
   await using hers = await createTestDatabase();
   await open.query("CREATE TABLE a (id int)");
   await hers.query("CREATE TABLE secret (id int)");
-  await using folder = await createConfigFolder(
+  await using provider = await startTokenIssuer();
+  const config = (auth: object) =>
     `databases:\n  - ${databaseEntry("open", open.name)}\n  - ${
       databaseEntry("hers", hers.name, "available_to_users: [alice]")
-    }\npipelines:${pipeline("shared", "")}${pipeline("team", "alice")}\n`,
-  );
+    }\npipelines:${pipeline("shared", "")}${
+      pipeline("team", "alice")
+    }\ncustom_definitions_path: definitions.yaml\nhttp: { auth: ${JSON.stringify(auth)} }\n`;
+  await using folder = await createConfigFolder(config({
+    identity_provider: {
+      issuer: provider.issuer,
+      audience: testAudience,
+      groups_claim: "groups",
+      trust_names: true,
+    },
+  }));
+  await Deno.writeTextFile(`${folder.path}/definitions.yaml`, definitions);
   await writeUsers(folder, ["alice", "bob"]);
   const tokens = {
     unbound: await folder.addToken(),
@@ -98,22 +167,51 @@ testWithPostgres("each kind of caller finds what they may use, and nothing else,
     hers: await folder.addToken("-token-database", "hers"),
   };
   await using server = await serve(folder);
+  await waitUntil("the keys were read", () => server.stderr().includes("Read the keys of the issuer"));
+  assert.doesNotMatch(server.stderr(), /definitions\.yaml:\d+/);
   const found = (token: string) => enumerate(createToolClient({ url: server.url, token }));
   const session = async (username: string) => (await logIn(server, username)).session.session_token;
 
+  const of = (...whose: Owner[]) => {
+    const all = whose.join(" ");
+    return { tools: all, resources: all, questions: all, prompts: all.replace(/ ?hers/, "") };
+  };
   const everybodys = { resources: "pg://databases pg://system_info", templates: 3, prompts: 4 };
   const documents = "ask_pipeline search fetch";
-  const some = { ...everybodys, databases: "open", pipelines: "shared", pipelineTools: documents };
+  const some = {
+    ...everybodys,
+    own: of("all"),
+    databases: "open",
+    pipelines: "shared",
+    pipelineTools: documents,
+  };
   assert.deepEqual(await found(tokens.unbound.token), some);
   assert.deepEqual(await found(await session("bob")), some);
-  assert.deepEqual(await found(await session("alice")), {
+  const hersToo = {
     ...everybodys,
+    own: of("all", "alice", "hers"),
     databases: "open hers",
     pipelines: "shared team",
     pipelineTools: documents,
-  });
+  };
+  assert.deepEqual(await found(await session("alice")), hersToo);
   // a token that is bound to a database uses nothing else that is somebody's
   const bound = { ...everybodys, templates: 2, pipelines: "", pipelineTools: "" };
-  assert.deepEqual(await found(tokens.open.token), { ...bound, databases: "open" });
-  assert.deepEqual(await found(tokens.hers.token), { ...bound, databases: "hers" });
+  assert.deepEqual(await found(tokens.open.token), { ...bound, own: of("all"), databases: "open" });
+  assert.deepEqual(await found(tokens.hers.token), {
+    ...bound,
+    own: { ...of("hers"), prompts: "all" },
+    databases: "hers",
+  });
+  const subject = async (claims: object) => await found(await provider.token({ claims: { ...claims } }));
+  assert.deepEqual(await subject({ sub: "alice" }), some);
+  assert.deepEqual(await subject({ groups: ["staff"] }), { ...some, own: of("all", "staff") });
+  assert.deepEqual(await subject({ preferred_username: "alice" }), hersToo);
+  await using local = await createConfigFolder(config({ enabled: false }));
+  await Deno.writeTextFile(`${local.path}/definitions.yaml`, definitions);
+  await using alone = await serve(local);
+  assert.deepEqual(await enumerate(createToolClient({ url: alone.url })), {
+    ...hersToo,
+    own: of("all", "alice", "staff", "hers"),
+  });
 });
