@@ -85,3 +85,34 @@ testWithPgvector("what a caller uses of one server counts on the other server of
   assert.deepEqual(onRag, onTools);
   assert.ok(onRag[0][1] > 0);
 });
+
+Deno.test("where nothing is left for anybody, whoever has no good token is told that, and nothing of limits", async () => {
+  const none = { calls_per_minute: 0, statements_per_minute: 0 };
+  await using folder = await createConfigFolder(JSON.stringify({
+    server: { listen_address: "127.0.0.1", port: 0, auth: { enabled: true } },
+    limits: { default: none, all: none },
+    databases: [],
+    pipelines: [{
+      name: "docs",
+      database: { host: "127.0.0.1", port: 1, database: "none" },
+      tables: [{ table: "pages", text_column: "content", vector_column: "embedding" }],
+      embedding_llm: { provider: "local" },
+      rag_llm: { provider: "local" },
+    }],
+  }));
+  const good = (await folder.addToken()).token;
+  const flags = ["-http", "-rag", "-addr", "127.0.0.1:0", "-config", folder.configFile];
+  await using server = await startServer(flags);
+  const urls = () => [...server.stderr().matchAll(/listening on (\S+)/g)].map(([, url = ""]) => url);
+  await waitUntil("both listen", () => urls().length === 2);
+  const [rag = "", tools = ""] = urls();
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "get_schema_info" } };
+  const answers = async (token: string) => {
+    const called = await createToolClient({ url: tools, token }).post(JSON.stringify(call));
+    await called.body?.cancel();
+    const asked = await createRagClient({ url: rag, token }).post("docs", question);
+    return [called.status, asked.status];
+  };
+  assert.deepEqual(await answers(good), [429, 429]);
+  for (const token of ["", "wrong", `${good}x`]) assert.deepEqual(await answers(token), [401, 401], token);
+});

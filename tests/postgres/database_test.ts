@@ -7,6 +7,7 @@ import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
 import { createStatementGuard } from "../../src/postgres/guard/statement_guard.ts";
 import { createTestDatabase, testWithPostgres } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
+import { startCountingRelay } from "../support/network/counting_relay.ts";
 import { waitUntil } from "../support/wait_until.ts";
 
 const local = { kind: "local" } as const;
@@ -263,6 +264,34 @@ testWithPostgres(
     assert.equal(counted.length, 2);
   },
 );
+
+testWithPostgres("read() sets a caller's role and settings without a round trip of their own", async () => {
+  await using admin = await createTestDatabase();
+  await using relay = await startCountingRelay(new URL(admin.url));
+  const role = `caller_${crypto.randomUUID().slice(0, 8)}`;
+  await admin.query(`CREATE ROLE "${role}"`);
+  try {
+    const principal = { kind: "session", id: "s", username: role } as const;
+    const hosts = [{ host: "127.0.0.1", port: relay.port }];
+    const sql = "SELECT current_user, current_setting('app.caller', true)";
+    const takes = async (changes: Partial<DatabaseOptions>) => {
+      await using fixture = await createFixture({ hosts, database: admin.name, ...changes });
+      await fixture.read(sql, { principal });
+      const before = relay.roundTrips();
+      const read = await fixture.read(sql, { principal });
+      return { rows: read.ok && read.rows, roundTrips: relay.roundTrips() - before };
+    };
+    const { roundTrips } = await takes({});
+    assert.ok(roundTrips > 0);
+    const sessionSettings = { "app.caller": "{username}" };
+    assert.deepEqual(await takes({ roleFromUser: true, sessionSettings }), {
+      rows: [[role, role]],
+      roundTrips,
+    });
+  } finally {
+    await admin.query(`DROP ROLE "${role}"`);
+  }
+});
 
 testWithPostgres("ping() and warnings() say what is wrong with a database", async () => {
   await using fixture = await createFixture();

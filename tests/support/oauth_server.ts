@@ -22,11 +22,11 @@ export interface OauthServer extends AsyncDisposable {
  * @param options.flags besides those that let it serve tools
  */
 export async function startOauthServer(
-  { config = "databases: []", oauth = "", provider, flags = [], files = {} }: {
+  { config = "databases: []", oauth = "", auth = {}, flags = [], files = {} }: {
     config?: string;
     oauth?: string;
-    /** The setting `http.auth.identity_provider`. */
-    provider?: Readonly<Record<string, unknown>>;
+    /** Settings of `http.auth` besides. */
+    auth?: Readonly<Record<string, unknown>>;
     flags?: readonly string[];
     files?: Readonly<Record<string, string>>;
   } = {},
@@ -39,7 +39,7 @@ audit: { file: audit.log }
 http:
   auth:
     oauth: { issuer: "${issuer}", ${oauth} }
-${provider === undefined ? "" : `    identity_provider: ${JSON.stringify(provider)}\n`}`);
+${Object.entries(auth).map(([name, value]) => `    ${name}: ${JSON.stringify(value)}\n`).join("")}`);
   await writeUsers(folder, ["alice", "bob", "carol"]);
   for (const [name, text] of Object.entries(files)) {
     await Deno.writeTextFile(join(folder.path, name), text, { mode: 0o600 });
@@ -89,6 +89,7 @@ export function createFormBrowser(origin: string) {
     const html = await response.text();
     const location = response.headers.get("location");
     if (location !== null) return await request(new URL(location, url).href);
+    if (response.headers.get("content-type")?.startsWith("text/html")) assertNoScript(response.headers, html);
     return { url, status: response.status, headers: response.headers, html };
   }
 
@@ -121,6 +122,15 @@ export function createFormBrowser(origin: string) {
       });
     },
   };
+}
+
+/** Of every page that a test opens. */
+function assertNoScript(headers: Headers, html: string): void {
+  assert.doesNotMatch(html, /<script|<[^>]*\son\w+\s*=|javascript:/i);
+  const policy = headers.get("content-security-policy") ?? "";
+  assert.match(policy, /^default-src 'none'; img-src 'self'; style-src 'sha256-[^']+'; form-action 'self'/);
+  assert.match(policy, /; frame-ancestors 'none'; base-uri 'none'$/);
+  assert.doesNotMatch(policy, /script-src|unsafe/);
 }
 
 export type FormBrowser = ReturnType<typeof createFormBrowser>;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { administer, password } from "../../support/accounts.ts";
+import { administer, logIn, password } from "../../support/accounts.ts";
 import {
   createFormBrowser,
   createOauthClient,
@@ -81,7 +81,6 @@ Deno.test("a user logs in by forms, a client calls, refreshes and is revoked", a
     const login = await browser.open(client.authorizeUrl());
     assert.equal(login.status, 200, login.html);
     assert.match(login.html, /A client that calls itself “<strong>Test<\/strong>” asks to be let in/);
-    assert.doesNotMatch(login.html, /<script/);
     const policy = login.headers.get("content-security-policy") ?? "";
     assert.match(policy, /^default-src 'none'; img-src 'self'; style-src 'sha256-/);
     assert.match(
@@ -237,4 +236,31 @@ Deno.test("with log.format: json every line of standard error is JSON through a 
   // the executable alone has the runtime's warnings of deprecations: it has no packages, whose own are left out
   const lines = oauth.server().stderr().trimEnd().split("\n").map((line) => JSON.parse(line));
   assert.ok(lines.some(({ route }) => route === "/oauth/token"));
+});
+
+Deno.test("failures on the login page and of authenticate_user count together, and lock the account for both", async () => {
+  await using oauth = await startOauthServer({
+    auth: { max_failed_attempts_before_lockout: 3, rate_limit_max_attempts: 6 },
+  });
+  const server = { ...oauth.server(), url: oauth.issuer };
+  const client = await createOauthClient(oauth.issuer);
+  const browser = createFormBrowser(oauth.issuer);
+  const page = await browser.open(client.authorizeUrl());
+  const submit = (username: string, given: string) =>
+    browser.submit(page, { username, password: given, action: "login" });
+  await submit("alice", "wrong password");
+  await logIn(server, "alice", "wrong password");
+  await submit("alice", "wrong password");
+  assert.match(
+    (await submit("alice", password)).html,
+    /User name or password is wrong, or the account is locked/,
+  );
+  assert.equal((await logIn(server, "alice", password)).session, undefined);
+  const users = JSON.parse(await administer(oauth.folder, "-list-users", "-json"));
+  const alice = users.find(({ username }: { username: string }) => username === "alice");
+  assert.equal(alice.disabled_reason, "lockout");
+  await submit("bob", "wrong password");
+  const limited = await submit("carol", password);
+  assert.deepEqual([limited.status, Number(limited.headers.get("retry-after")) > 0], [429, true]);
+  assert.equal((await logIn(server, "carol", password)).status, 429);
 });
