@@ -36,7 +36,7 @@ prompts:
 ${
   each((owner) =>
     `  - name: prompt-${owner}\n    description: d\n    messages: [{ role: user, content: { type: text, text: x } }]`
-  ).replaceAll(/\n    database: \w+/g, "").replace(/ {2}- name: prompt-hers[^]*$/, "")
+  ).replaceAll(/\n {4}database: \w+/g, "").replace(/ {2}- name: prompt-hers[^]*$/, "")
 }
 questions:
 ${each((owner) => `  - question: number of things ${owner}\n    sql: SELECT 1 AS n`)}`;
