@@ -17,7 +17,7 @@ const secretTexts: readonly [RegExp, string][] = [
   // signed tokens of others (RFC 7515 section 7.1): their header begins with {"
   [/\beyJ[\w-]{16,}(?:\.[\w-]+)*/g, redacted],
   // our tokens and the keys of well-known vendors
-  [/\b(pst_|sk-|sk-ant-|pa-|AIza)[A-Za-z0-9_-]{16,}/g, redacted],
+  [/\b(pst_|sk-|sk-ant-|pa-|AIza)[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]{16,})*/g, redacted],
 ];
 
 /** Replaces what looks like a credential inside a text. */

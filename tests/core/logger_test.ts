@@ -50,6 +50,11 @@ const secrets: [string, string, Record<string, unknown>][] = [
   ["a bearer token", "Authorization: Bearer hunter2hunter2", {}],
   ["a connection string", "host=db password=hunter2hunter2 dbname=app", {}],
   ["one of our tokens", "pst_hunter2hunter2hunter2hunter2", {}],
+  [
+    "a refresh token, with all of its parts",
+    "pst_grantgrantgrantgrant.hunter2hunter2hunter2.hunter2hunter2hunter2",
+    {},
+  ],
   ["a vendor's key", "sk-ant-hunter2hunter2hunter2", {}],
   ["an error's message", "failed", { error: new Error("postgres://app:hunter2hunter2@db/app") }],
 ];
