@@ -84,7 +84,7 @@ const shareAtOnce = 0.01;
 /** Of a user; beyond it the oldest grants end. */
 const mostGrantsOfUser = 100;
 
-/** How long a client that has registered is kept without being used, and after it was used last. */
+/** How long a client that has registered is kept without being used, and after it was used last; at least with its tokens. */
 const unusedClientMs = 24 * 3_600_000;
 const usedClientMs = 90 * 24 * 3_600_000;
 /** How long a grant is kept before something was given out for it. */
@@ -108,7 +108,7 @@ export interface GrantRecord {
 export interface ClientRecord {
   readonly id: string;
   readonly name: string | null;
-  /** Absent where a document describes it. */
+  /** Null where a document describes it, or its registration has ended. */
   readonly registeredAt: number | null;
   readonly redirectUris: readonly string[];
 }
@@ -231,7 +231,7 @@ export function openGrantStore(options: {
     if (mostTokens !== undefined) statements.trimTokens.run(kind, grantId, kind, grantId, mostTokens);
     if (kind === "Grant" && isNew) trimGrants(username);
     if (clientId !== null && grantId !== null) {
-      statements.touchClient.run(time, time + usedClientMs, username, clientId);
+      statements.touchClient.run(time, Math.max(time + usedClientMs, expiresAt), username, clientId);
     }
   }
 
@@ -295,7 +295,7 @@ export function openGrantStore(options: {
         expiresAt: Number(row["expires_at"]),
       };
     },
-    /** Which of some grants are there no more. */
+    /** Whether a grant is there. */
     hasGrant: (grantId: string): boolean => statements.find.get("Grant", grantId) !== undefined,
     grants: (): GrantRecord[] => statements.grants.all().map(asGrant),
     grantCount: (): number => Number(statements.count.get("Grant")?.["count"]),

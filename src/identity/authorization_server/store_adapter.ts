@@ -15,7 +15,7 @@ export interface StoreAdapterOptions {
   readonly documents: ClientDocuments | undefined;
   /** Of the client whose request is being answered. */
   readonly clientAddress: () => string;
-  /** Told when somebody uses for a second time what is good for one use. */
+  /** Told when somebody uses a refresh token again that the store has forgotten. */
   readonly onReuse: (grant: { readonly grantId: string; readonly username: string }) => void;
   readonly oidc: OidcModule;
 }
@@ -118,11 +118,12 @@ export function createStoreAdapter(options: StoreAdapterOptions) {
       consume(id: string) {
         return settled(() => {
           if (store.use(kind, id)) return;
-          const used = store.find(kind, id);
-          const grantId = String(used?.["grantId"] ?? "");
-          store.endGrant(grantId);
-          onReuse({ grantId, username: String(used?.["accountId"] ?? "") });
           const { InvalidGrant = Error } = errors;
+          const used = store.find(kind, id);
+          if (used === undefined) throw new InvalidGrant("its grant has ended");
+          store.endGrant(String(used["grantId"]));
+          // the provider tells with its refusal whose it was
+          Provider.ctx?.oidc.entity(kind, used);
           throw new InvalidGrant("already used");
         });
       },

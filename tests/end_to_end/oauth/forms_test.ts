@@ -125,17 +125,26 @@ Deno.test("a user logs in by forms, a client calls, refreshes and is revoked", a
     );
   });
 
-  await t.step("of two refreshes at once one is refused, and the grant ends", async () => {
-    const { refreshToken } = await tokensOf(oauth, client);
-    const answers = await Promise.all([client.refresh(refreshToken), client.refresh(refreshToken)]);
-    // the grant may end before the one that came first has its answer
-    assert.ok(answers.some(({ status }) => status === 400));
-    for (const { status, body } of answers) {
-      if (status === 400) assert.equal(body["error"], "invalid_grant");
-      else {await waitUntil("the token is refused", async () =>
-          await pingStatus(oauth, body["access_token"]) === 401);}
-    }
-  });
+  await t.step(
+    "of two refreshes at once one is refused, and the grant ends, which is told once",
+    async () => {
+      const reused = async () => (await auditOf(oauth)).match(/"operation":"reuse"/g)?.length ?? 0;
+      const before = await reused();
+      const { refreshToken } = await tokensOf(oauth, client);
+      const answers = await Promise.all([client.refresh(refreshToken), client.refresh(refreshToken)]);
+      // the grant may end before the one that came first has its answer
+      assert.ok(answers.some(({ status }) => status === 400));
+      for (const { status, body } of answers) {
+        if (status === 400) assert.equal(body["error"], "invalid_grant");
+        else {await waitUntil(
+            "the token is refused",
+            async () => await pingStatus(oauth, body["access_token"]) === 401,
+          );}
+      }
+      await waitUntil("the audit trail has it", async () => await reused() > before);
+      assert.equal(await reused(), before + 1);
+    },
+  );
 
   await t.step("a code is good once; a second use ends what came of the first", async () => {
     const reused = async () => (await auditOf(oauth)).match(/.*"operation":"reuse".*/g) ?? [];

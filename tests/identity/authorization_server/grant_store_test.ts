@@ -63,6 +63,19 @@ Deno.test("openGrantStore() finds a token by its hash, and keeps none as it is",
   assert.ok(!new TextDecoder("latin1").decode(await Deno.readFile(set.path)).includes("the-secret"));
 });
 
+Deno.test("openGrantStore() keeps a client as long as its refresh tokens", async () => {
+  await using set = await setUp();
+  set.store.keepClient("client", { client_name: "An application" });
+  set.grant("g");
+  set.give("RefreshToken", "r", "g", 180 * 24 * hour);
+  set.clock.now += 179 * 24 * hour;
+  set.store.sweep();
+  assert.ok(set.store.find("Client", "client"));
+  set.clock.now += 24 * hour;
+  set.store.sweep();
+  assert.equal(set.store.find("Client", "client"), undefined);
+});
+
 Deno.test("openGrantStore() gives nothing more for a grant that has ended", async () => {
   await using set = await setUp();
   set.grant("g");
