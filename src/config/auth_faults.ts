@@ -76,14 +76,8 @@ const accountSettings = [
 
 function checkSharedAccounts({ http, server }: Servers, report: Report): void {
   const differs = (key: keyof AuthConfig) => server.auth[key] !== http.auth[key];
-  if (!server.auth.enabled || differs("user_file")) return;
-  if (differs("token_file")) {
-    // each pair of files has its own sessions and counts of failed logins
-    return report(
-      ["server", "auth", "token_file"],
-      "cannot differ from http.auth.token_file while both have the same user_file: give both files or neither",
-    );
-  }
+  // each pair of files has its own sessions and counts of failed logins
+  if (!server.auth.enabled || differs("user_file") || differs("token_file")) return;
   for (const key of accountSettings.filter(differs)) {
     report(
       ["server", "auth", key],

@@ -120,16 +120,6 @@ Deno.test("an administrator's operation on a server's own files meets no such fa
   assert.equal((await faultsOf(own, ["-http", "-rag", "-addr=127.0.0.1:1", flag])).length, 1);
 });
 
-Deno.test("accounts in one file have one file of tokens: their sessions and failed logins are counted together", async () => {
-  assert.deepEqual(await faultsOf("server: { auth: { enabled: true, token_file: rag.yaml } }"), [
-    "line 1, column 46: server.auth.token_file: cannot differ from http.auth.token_file while both have the same " +
-    "user_file: give both files or neither",
-  ]);
-  for (const other of ["enabled: true, token_file: rag.yaml, user_file: ragu.yaml", "token_file: rag.yaml"]) {
-    assert.deepEqual(await faultsOf(`server: { auth: { ${other} } }`), []);
-  }
-});
-
 const nobody = (server: string) =>
   `${server}.auth.methods: lets nobody in: expected api_tokens or password_login, oauth with http.auth.oauth.issuer, or ` +
   "identity_provider";
