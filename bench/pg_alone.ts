@@ -12,7 +12,7 @@ export async function transactionTimes(client: pg.Client, count: number): Promis
       rows: 101,
       onColumns: () => {},
       onRow: () => {},
-    }, { before: ["BEGIN READ ONLY"], after: ["ROLLBACK"] });
+    }, { before: [["BEGIN READ ONLY"]], after: [["ROLLBACK"]] });
     times[at] = performance.now() - started;
   }
   return times.sort();

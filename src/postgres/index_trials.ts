@@ -6,7 +6,7 @@ import type { CheckScheduler } from "./guard/check_scheduler.ts";
 import type { createFunctionGuard } from "./guard/function_guard.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
 import type { Lease } from "./pool/lease.ts";
-import type { Row } from "./read/portal.ts";
+import type { OwnStatement, Row } from "./read/portal.ts";
 import { callerRights } from "./read/caller_settings.ts";
 import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transaction.ts";
 import { isConnectionLost, sqlStateData, statementErrorOf } from "./read/statement_error.ts";
@@ -110,14 +110,14 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
       return async (
         sql: string,
         parameters: readonly string[] = [],
-        first: readonly string[] = [],
+        first: readonly OwnStatement[] = [],
       ): Promise<Row[]> => {
         if (isStopped()) throw new AppError("timeout", "Cannot try indexes: the time is over");
         const rows: Row[] = [];
         lease.limitBytes(maxPlanBytes);
         await inReadOnlyTransaction(
           lease.client,
-          ["DEALLOCATE ALL", ...begin, ...first],
+          [["DEALLOCATE ALL"], ...begin, ...first],
           (transaction) =>
             transaction.open(
               { sql, parameters, rows: 0, onColumns: () => {}, onRow: (row: Row) => rows.push(row) },
@@ -169,7 +169,7 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
               parameters === 0
                 ? run(`EXPLAIN (FORMAT JSON) ${sql}`)
                 : run(`EXPLAIN (FORMAT JSON) EXECUTE postern_trial (${nulls})`, [], [
-                  `PREPARE postern_trial AS ${sql}`,
+                  [`PREPARE postern_trial AS ${sql}`],
                 ]),
             sql,
           );

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Principal } from "../../src/core/principal.ts";
+import { pg } from "../../src/postgres/connection.ts";
 import { createConnectionPools } from "../../src/postgres/pool/connection_pools.ts";
 import { createDatabase, type ReadRequest } from "../../src/postgres/database.ts";
 import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
@@ -290,6 +291,46 @@ testWithPostgres("read() sets a caller's role and settings without a round trip 
     });
   } finally {
     await admin.query(`DROP ROLE "${role}"`);
+  }
+});
+
+testWithPostgres("read() shows no claim and no role of a caller in pg_stat_activity", async () => {
+  await using fixture = await createFixture({
+    roleFromClaim: "role",
+    allowedRoles: ["tenant_of_globex"],
+    sessionSettings: {
+      "app.tenant": "{claim:tenant}",
+      "request.jwt.claims": "{claims}",
+      default_text_search_config: "pg_catalog.simple",
+    },
+  });
+  const principal: Principal = {
+    kind: "issuer",
+    issuer: "https://login.example.com",
+    subject: "u1",
+    groups: [],
+    claims: { tenant: "globex", role: "tenant_of_globex" },
+  };
+  const holder = new pg.Client({ connectionString: fixture.database.url });
+  await holder.connect();
+  try {
+    // what looks up a text search configuration waits, and its statement is seen
+    await holder.query("BEGIN; LOCK pg_catalog.pg_ts_config IN ACCESS EXCLUSIVE MODE");
+    const reading = fixture.read("SELECT 1", { principal });
+    let seen = "";
+    await waitUntil("the transaction's opening is seen", async () => {
+      const rows = await fixture.database.query(
+        "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      seen = String(rows[0]?.[0] ?? "");
+      return seen !== "";
+    });
+    await holder.query("ROLLBACK");
+    await reading;
+    assert.match(seen, /set_config\('app\.tenant', \$1, true\).*set_config\('role', \$4, true\)/);
+    assert.doesNotMatch(seen, /globex/);
+  } finally {
+    await holder.end();
   }
 });
 

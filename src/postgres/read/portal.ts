@@ -31,10 +31,13 @@ export interface PortalRequest {
   readonly onRow: (row: Row, bytes: number) => void;
 }
 
+/** A statement of our own with the values of its `$1` and on, which `pg_stat_activity` does not show. */
+export type OwnStatement = readonly [sql: string, ...values: string[]];
+
 /** Statements of our own around the portal's, in the same write; what they answer is not looked at. */
 export interface Around {
-  readonly before: readonly string[];
-  readonly after: readonly string[];
+  readonly before: readonly OwnStatement[];
+  readonly after: readonly OwnStatement[];
 }
 
 /**
@@ -159,13 +162,13 @@ const portal = { type: "P", name: "" } as const;
 const sync = serialize.sync();
 
 /** Runs a statement to its end. */
-function messagesOf(sql: string): Buffer {
-  return edges.get(sql) ?? serializeWhole(sql);
+function messagesOf(statement: OwnStatement): Buffer {
+  return edges.get(statement[0]) ?? serializeWhole(statement);
 }
 
-function serializeWhole(sql: string): Buffer {
-  return Buffer.concat([serialize.parse({ text: sql }), serialize.bind({}), serialize.execute({})]);
+function serializeWhole([text, ...values]: OwnStatement): Buffer {
+  return Buffer.concat([serialize.parse({ text }), serialize.bind({ values }), serialize.execute({})]);
 }
 
 /** Those of every transaction, made once. */
-const edges = new Map(["BEGIN READ ONLY", "ROLLBACK"].map((sql) => [sql, serializeWhole(sql)]));
+const edges = new Map(["BEGIN READ ONLY", "ROLLBACK"].map((sql) => [sql, serializeWhole([sql])]));

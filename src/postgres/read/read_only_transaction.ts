@@ -1,10 +1,11 @@
+import { AppError } from "../../core/app_error.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { pg } from "../connection.ts";
 import type { DatabaseOptions } from "../database_options.ts";
 import { sessionSettings } from "../start_settings.ts";
 import { quoteLiteral } from "../sql_text.ts";
 import { type CallerOptions, callerSettings } from "./caller_settings.ts";
-import { openPortal, type Portal, type PortalRequest } from "./portal.ts";
+import { openPortal, type OwnStatement, type Portal, type PortalRequest } from "./portal.ts";
 import { timeoutSettings } from "./statement_timeout.ts";
 
 interface TransactionOptions {
@@ -20,26 +21,35 @@ interface TransactionOptions {
 
 /**
  * The statements that open a principal's read-only transaction. Their settings hold for this transaction alone, and a role
- * comes last: what it may set is not the login's.
+ * comes last: what it may set is not the login's. What a caller's claims say is bound, since every session of the login
+ * reads the texts of the others in `pg_stat_activity`.
  *
  * @throws {AppError} `invalid` for a text that PostgreSQL has no place for; as `callerSettings` does
  */
-export function beginReadOnly(options: TransactionOptions): readonly string[] {
+export function beginReadOnly(options: TransactionOptions): readonly OwnStatement[] {
   const { database, principal, holdsSettings, timeoutMs = database.statementTimeoutMs, planning } = options;
-  const caller = callerSettings(database, principal);
+  const { settings, role } = callerSettings(database, principal);
   const hasOwnTimeout = timeoutMs !== database.statementTimeoutMs;
-  const settings = [
-    ...Object.entries(holdsSettings ? {} : sessionSettings(database)),
-    ...Object.entries(hasOwnTimeout ? timeoutSettings(timeoutMs) : {}),
-    ...caller.settings,
-    ...Object.entries(planning ?? {}),
-    ...(caller.role === undefined ? [] : [["role", caller.role] as const]),
+  const values: string[] = [];
+  const set = (name: string, value: string) => `pg_catalog.set_config(${quoteLiteral(name)}, ${value}, true)`;
+  const setAsIs = (ours: Readonly<Record<string, string>>) =>
+    Object.entries(ours).map(([name, value]) => set(name, quoteLiteral(value)));
+  const setBound = ([name, value]: readonly [name: string, value: string]) => {
+    if (value.includes("\0")) {
+      throw new AppError("invalid", `Cannot set ${name}: its value holds a NUL character`);
+    }
+    return set(name, `$${values.push(value)}`);
+  };
+  const calls = [
+    ...setAsIs(holdsSettings ? {} : sessionSettings(database)),
+    ...setAsIs(hasOwnTimeout ? timeoutSettings(timeoutMs) : {}),
+    ...settings.map(setBound),
+    ...setAsIs(planning ?? {}),
+    ...(role === undefined ? [] : [setBound(["role", role])]),
   ];
-  if (settings.length === 0) return ["BEGIN READ ONLY"];
-  const calls = settings.map(([name, value]) =>
-    `pg_catalog.set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`
-  );
-  return ["BEGIN READ ONLY", `SELECT ${calls.join(", ")}`];
+  return calls.length === 0
+    ? [["BEGIN READ ONLY"]]
+    : [["BEGIN READ ONLY"], [`SELECT ${calls.join(", ")}`, ...values]];
 }
 
 export interface ReadOnlyTransaction {
@@ -60,7 +70,7 @@ export interface ReadOnlyTransaction {
  */
 export async function inReadOnlyTransaction<T>(
   client: pg.Client,
-  begin: readonly string[],
+  begin: readonly OwnStatement[],
   run: (transaction: ReadOnlyTransaction) => Promise<T>,
 ): Promise<T> {
   let isOpen = false;
@@ -68,7 +78,7 @@ export async function inReadOnlyTransaction<T>(
     async open(request, isLast) {
       const before = isOpen ? [] : begin;
       isOpen = true;
-      const after = isLast ? ["ROLLBACK"] : [];
+      const after: readonly OwnStatement[] = isLast ? [["ROLLBACK"]] : [];
       let portal = await openPortal(client, request, { before, after });
       if (portal === undefined) {
         await client.query("ROLLBACK");
