@@ -61,7 +61,7 @@ export async function watchDefinitions(options: DefinitionsOptions) {
         logger.error(`Cannot use a definition: ${definitionFaultText(path, fault)}`);
       }
       offer(definitions, {
-        questions: createVerifiedQuestions(definitions.questions),
+        questions: createVerifiedQuestions(definitions.questions, definitions.models),
         models: createSemanticModels(definitions.models, { logger }),
       });
       logged = "";

@@ -185,7 +185,7 @@ const unknownNames: readonly (string | undefined)[] = ["42P01", "42703"];
 const maxRequestLength = 10_000;
 
 async function answerInWords(
-  { answerQuestion, verified }: QueryDatabaseOptions,
+  { answerQuestion, verified, byRules = false }: QueryDatabaseOptions,
   question: Question,
   client: CallClient | undefined,
 ): Promise<Answer> {
@@ -199,19 +199,24 @@ async function answerInWords(
   using progress = tellSteps(client?.notifyProgress);
   const known = await verified?.answer({ ...question, onStep: progress.begin });
   if (known !== undefined) return known;
-  if (answerQuestion === undefined) {
+  const nearest = () => {
     const near = verified?.nearest(question) ?? [];
+    return near.length === 0 ? "" : `. Questions that can be asked in these words: ${near.join("; ")}`;
+  };
+  if (answerQuestion === undefined) {
     return {
       kind: "refused",
       reason: "Cannot answer a request in natural language: no completion provider is configured. " +
         "Send one SQL statement instead (get_schema_info shows the tables), " +
         "or have the server's administrator set llm.provider in its configuration, " +
-        "and llm.enabled to true where it is false" +
-        (near.length === 0 ? "" : `. Questions that can be asked in words: ${near.join("; ")}`),
+        `and llm.enabled to true where it is false${nearest()}`,
     };
   }
   try {
-    return await answerQuestion({ ...question, onStep: progress.begin });
+    const answer = await answerQuestion({ ...question, onStep: progress.begin });
+    return answer.kind === "refused" && byRules
+      ? { ...answer, reason: `${answer.reason}${nearest()}` }
+      : answer;
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     const reason = error.noAnswer === undefined ? error.message : noAnswers[error.noAnswer];

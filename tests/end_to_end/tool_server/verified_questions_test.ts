@@ -122,7 +122,7 @@ testWithPostgres(
         assert.match(text, /no completion provider is configured/);
         assert.match(
           text,
-          /Questions that can be asked in words: .*How many customers do we have in \{country\}\?/,
+          /Questions that can be asked in these words: How many customers do we have in Germany\?(?:;|$)/,
         );
       },
     );
@@ -137,7 +137,8 @@ testWithPostgres(
         server.stderr(),
         /own\.yaml: line 16, column 50: questions\[3\]\.sql: DELETE is not a read/,
       );
-      assert.deepEqual((await ask("how many German customers?")).data["verified_question"], undefined);
+      assert.deepEqual((await ask("how many German customers?")).data["rows"], [[2]]);
+      assert.equal((await ask("how many French customers?")).isError, true);
       assert.deepEqual((await ask("How many customers do we have in France?")).data["rows"], [[1]]);
     });
 
@@ -286,4 +287,7 @@ testWithPostgres("rules read a request by a model's names, after the tables' own
     question: "How many customers do we have in {country}?",
     arguments: { country: "DE" },
   });
+  const { isError, text } = await ask("how many customers like Germany best");
+  assert.equal(isError, true);
+  assert.match(text, /words: How many customers do we have in Germany\?(?:;|$)/);
 });

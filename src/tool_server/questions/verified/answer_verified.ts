@@ -12,7 +12,7 @@ export interface VerifiedAnswersOptions {
 
 export type VerifiedAnswers = ReturnType<typeof createVerifiedAnswers>;
 
-const mostNear = 5;
+const mostNear = 3;
 
 /** Answers requests in words by the statements of verified questions. */
 export function createVerifiedAnswers({ knowledge, history, now }: VerifiedAnswersOptions) {
@@ -48,10 +48,9 @@ export function createVerifiedAnswers({ knowledge, history, now }: VerifiedAnswe
       return { ...answer, verified };
     },
 
-    /** The questions nearest to a request that its caller may ask, in their own words. */
+    /** What its caller may ask that is nearest to a request, as texts that can be asked as they are. */
     nearest({ text, database, principal }: Question): string[] {
-      const near = knowledge()?.questions.nearest(text, database.name, principal, mostNear) ?? [];
-      return near.map(({ name }) => name);
+      return knowledge()?.questions.askable(text, database.name, principal, mostNear, now()) ?? [];
     },
   };
 }

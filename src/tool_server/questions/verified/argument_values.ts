@@ -7,14 +7,28 @@ export const argumentTypes = ["text", "integer", "number", "date", "month", "yea
 
 export interface ArgumentKind {
   readonly type: typeof argumentTypes[number];
-  /** The values that it may have, each with the words that stand for it, folded; absent: any of its type. */
+  /**
+   * The values that it may have, each with the words that stand for it, folded, and the first of them as it was written;
+   * absent: any of its type.
+   */
   readonly values?:
-    | readonly { readonly value: string; readonly words: readonly (readonly string[])[] }[]
+    | readonly {
+      readonly value: string;
+      readonly words: readonly (readonly string[])[];
+      readonly label: string;
+    }[]
     | undefined;
   /** What a text has to fit as a whole. */
   readonly pattern?: RegExp | undefined;
   readonly min?: number | undefined;
   readonly max?: number | undefined;
+}
+
+export interface QuestionArgument extends ArgumentKind {
+  readonly name: string;
+  readonly description: string;
+  /** Of phrasings that leave it out. */
+  readonly default?: string | undefined;
 }
 
 export interface FoundValue {
@@ -168,10 +182,11 @@ function numbers(
   return isOfType && value >= min && value <= max ? [{ value: token.key, end: at + 1 }] : [];
 }
 
-const monthNames = "january february march april may june july august september october november december"
-  .split(" ");
+export const monthNames =
+  "january february march april may june july august september october november december"
+    .split(" ");
 
-function monthOf(token: Token | undefined): number | undefined {
+export function monthOf(token: Token | undefined): number | undefined {
   if (token?.kind !== "word" || token.key.length < 3) return undefined;
   const key = token.key === "sept" ? "sep" : token.key;
   const found = monthNames.findIndex((name) => name === key || name.slice(0, 3) === key);

@@ -38,6 +38,30 @@ const timeWords = wordSet(
     "february march april may june july august september october november december",
 );
 
+/**
+ * The same question with what it says of its noun before it: "how many orders are open" is "how many open orders", and
+ * "how many customers do we have in {country}" is "how many {country} customers" where the argument lists its values, so
+ * that its words are those that an administrator gave. Undefined where it has no such form.
+ */
+export function attributiveText(text: string, listsValues = (_name: string) => false): string | undefined {
+  const { counted = "", noun = "", said = "", place } = counting.exec(text.trim())?.groups ?? {};
+  if (noun === "" || noun.split(" ").some((word) => noNoun.has(word.toLowerCase()))) return undefined;
+  if (place !== undefined) return listsValues(place) ? `${counted} {${place}} ${noun}` : undefined;
+  return noAttribute.has(said.toLowerCase()) ? undefined : `${counted} ${said} ${noun}`;
+}
+
+const counting =
+  /^(?<counted>.*\b(?:how many|number of)(?: of)?(?: our| the)?) (?<noun>\p{L}+(?: \p{L}+)?)(?: are (?<said>\p{L}+|\{\w+\})|(?: do we have| are there)? in \{(?<place>\w+)\})[?.!\s]*$/iu;
+/** What makes of a noun's words a part of a sentence. */
+const noNoun = wordSet(
+  "a an all and any are at both do for from have if in is it not never no of on only or our than that the there these " +
+    "they this those to we were which who with without you",
+);
+/** What says nothing, or something else, before a noun: "the present members" are not those who are present. */
+const noAttribute = wordSet(
+  "there here we you they what concerned in involved late left off on out over present proper responsible up",
+);
+
 /** @param argumentOf gives the kind of an argument; every name in the text has one */
 export function compilePhrasing(text: string, argumentOf: (name: string) => ArgumentKind): Phrasing {
   const parts: PhrasingPart[] = [];
@@ -83,31 +107,53 @@ export interface ReadRequest {
   readonly forms: readonly { readonly request: RequestWords; readonly text: string }[];
 }
 
-/** Undefined for what is no request that could have been written down. */
-export function readRequest(text: string): ReadRequest | undefined {
+/**
+ * Undefined for what is no request that could have been written down.
+ * @param otherForms texts that ask the same
+ */
+export function readRequest(text: string, otherForms: readonly string[] = []): ReadRequest | undefined {
   const comma = text.indexOf(", ");
   // "In Germany, how many customers are there?" asks the same the other way round
   const turned = comma < 0
     ? []
     : [`${text.slice(comma + 2).replace(/[?!.\s]+$/, "")} ${text.slice(0, comma)}`];
-  const forms = [text, ...turned].flatMap((form) => {
+  const forms = [text, ...turned, ...otherForms].flatMap((form) => {
     const request = requestWords(form);
     return request === undefined ? [] : [{ request, text: form }];
   });
   return forms.length === 0 ? undefined : { forms };
 }
 
+/** What a request is compared in beside its words. */
+export interface Vocabulary {
+  readonly listed: ValueContext["listed"];
+  /** Names that mean the same in this database, each as the keys of its words. */
+  readonly names: readonly (readonly (readonly string[])[])[];
+}
+
 /** The values of a phrasing's arguments by their names, for every way in which it is the request; mostly one or none. */
 export function matchPhrasing(
   phrasing: Phrasing,
   { forms }: ReadRequest,
-  listed: ReadonlySet<string>,
+  vocabulary: Vocabulary,
 ): ReadonlyMap<string, string>[] {
   return forms.flatMap(({ request, text }) => {
     if (request.isPast !== phrasing.isPast && !phrasing.hasTime) return [];
-    const context = { text, words: request.words, capitalsTell: hasSmallWords(text), listed };
-    return matchesFrom(phrasing, context, 0, 0);
+    return matchesFrom(
+      phrasing,
+      { ...valueContext(text, request.words, vocabulary.listed), ...vocabulary },
+      0,
+      0,
+    );
   });
+}
+
+export function valueContext(
+  text: string,
+  words: ValueContext["words"],
+  listed: ValueContext["listed"],
+): ValueContext {
+  return { text, words, capitalsTell: hasSmallWords(text), listed };
 }
 
 /** Whether a word begins with a small letter, beside those that titles write so. */
@@ -119,7 +165,7 @@ function hasSmallWords(text: string): boolean {
 
 function matchesFrom(
   phrasing: Phrasing,
-  context: ValueContext,
+  context: ValueContext & Vocabulary,
   part: number,
   word: number,
 ): ReadonlyMap<string, string>[] {
@@ -130,7 +176,11 @@ function matchesFrom(
     const said = context.words[word];
     const isSame = (next.stem === undefined ? said?.key === next.key : said?.stem === next.stem) &&
       (!numberCounts || said?.isPlural === next.isPlural);
-    return isSame ? matchesFrom(phrasing, context, part + 1, word + 1) : [];
+    return isSame
+      ? matchesFrom(phrasing, context, part + 1, word + 1)
+      : otherNames(phrasing, context, part, word).flatMap(([ownLength, saidLength]) =>
+        matchesFrom(phrasing, context, part + ownLength, word + saidLength)
+      );
   }
   const owns = (end: number) => /^['’]/.test(context.text.slice(context.words[end - 1]?.token.end));
   return valuesAt(next.argument, context, word).filter(({ end }) => owns(end) === next.isOwner).flatMap((
@@ -140,5 +190,27 @@ function matchesFrom(
       const other = rest.get(next.name);
       return other !== undefined && other !== value ? [] : [new Map([[next.name, value], ...rest])];
     })
+  );
+}
+
+/** How many words of a phrasing are a name, and how many of the request another name for the same; one entry for each. */
+function otherNames(
+  { parts, numberCounts }: Phrasing,
+  { words, names }: ValueContext & Vocabulary,
+  part: number,
+  word: number,
+): [ownLength: number, saidLength: number][] {
+  const keyOf = (own: PhrasingPart | undefined) => own?.kind === "word" ? own.key : undefined;
+  const owns = (name: readonly string[]) => name.every((key, at) => keyOf(parts[part + at]) === key);
+  const says = (name: readonly string[]) => name.every((key, at) => words[word + at]?.key === key);
+  return names.flatMap((group) =>
+    group.filter(owns).flatMap((own) =>
+      group.filter((said) => said !== own && says(said)).flatMap((said): [number, number][] => {
+        const last = parts[part + own.length - 1];
+        const isPlural = last?.kind === "word" && last.isPlural;
+        const isSame = !numberCounts || isPlural === words[word + said.length - 1]?.isPlural;
+        return isSame ? [[own.length, said.length]] : [];
+      })
+    )
   );
 }

@@ -5,9 +5,9 @@ import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "../../defi
 import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
 import { whySlow } from "../../definitions/slow_pattern.ts";
 import { tokenise } from "../rules/request_tokens.ts";
-import { argumentTypes, valueWords } from "./argument_values.ts";
+import { argumentTypes, type QuestionArgument, valueWords } from "./argument_values.ts";
 import { compilePhrasing, placeholder } from "./phrasing.ts";
-import type { QuestionArgument, VerifiedQuestion } from "./verified_questions.ts";
+import type { VerifiedQuestion } from "./verified_questions.ts";
 
 const scalar = z.union([z.string().max(200), z.number(), z.boolean()]).transform(String);
 const words = z.union([scalar.transform((word) => [word]), z.array(scalar).min(1).max(100)]);
@@ -155,6 +155,7 @@ function verifiedQuestion(definition: Definition): VerifiedQuestion {
     ...(values === undefined ? {} : {
       values: values.map(({ value, words }) => ({
         value,
+        label: words[1] ?? value,
         words: words.map((word) => valueWords(tokenise(word))),
       })),
     }),

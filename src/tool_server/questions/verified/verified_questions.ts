@@ -4,8 +4,19 @@ import { words as wordsOf } from "../../../text/words.ts";
 import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts";
 import { wordWeight } from "../schema/question_words.ts";
 import { synonyms } from "../schema/synonyms.ts";
-import type { ArgumentKind } from "./argument_values.ts";
-import { matchPhrasing, type Phrasing, readRequest } from "./phrasing.ts";
+import type { SemanticModel } from "../models/read_models.ts";
+import { type ArgumentKind, monthNames, type QuestionArgument } from "./argument_values.ts";
+import { askableText } from "./askable_text.ts";
+import {
+  attributiveText,
+  compilePhrasing,
+  matchPhrasing,
+  type Phrasing,
+  type ReadRequest,
+  readRequest,
+  type Vocabulary,
+} from "./phrasing.ts";
+import { phrasingWords } from "./request_words.ts";
 
 /** A question that an administrator wrote down, with the statement that answers it. */
 export interface VerifiedQuestion extends AccessObject {
@@ -22,13 +33,6 @@ export interface VerifiedQuestion extends AccessObject {
   readonly arguments: readonly QuestionArgument[];
 }
 
-export interface QuestionArgument extends ArgumentKind {
-  readonly name: string;
-  readonly description: string;
-  /** Of phrasings that leave it out. */
-  readonly default?: string | undefined;
-}
-
 export interface VerifiedMatch {
   readonly question: VerifiedQuestion;
   /** One for each argument, in their order. */
@@ -37,69 +41,133 @@ export interface VerifiedMatch {
 
 export type VerifiedQuestions = ReturnType<typeof createVerifiedQuestions>;
 
-/** Finds the question that a request asks, and those that are near. What a caller may not ask is not there for them. */
-export function createVerifiedQuestions(questions: readonly VerifiedQuestion[]) {
+/**
+ * Finds the question that a request asks, and those that are near. What a caller may not ask is not there for them.
+ * @param models give names that mean the same
+ */
+export function createVerifiedQuestions(
+  questions: readonly VerifiedQuestion[],
+  models: readonly SemanticModel[] = [],
+) {
+  const modelsOf = Map.groupBy(models, ({ database }) => database);
   const byDatabase = new Map(
     [...Map.groupBy(questions, ({ database }) => database)].map((
       [database, its],
-    ) => [database, prepare(its)]),
+    ) => [database, prepare(its, modelsOf.get(database) ?? [])]),
   );
 
+  /**
+   * The one question that a request asks, as far as its words tell for sure: each of them is in the question, and each of
+   * the question's is in them, in the same order. What no question says in those words may be one by the models' names, or
+   * with what is said of a noun before it. Undefined where several questions, or several values, are possible.
+   */
+  function match(text: string, database: string, principal: Principal): VerifiedMatch | undefined {
+    const prepared = byDatabase.get(database);
+    const request = prepared && readRequest(text);
+    if (prepared === undefined || request === undefined) return undefined;
+    const allowed = grantedTo(principal, prepared);
+    const found = surest(allowed, request, ({ question }) => question.phrasings, false);
+    const [only, ...others] = found.length > 0 ? found : surest(
+      allowed,
+      readRequest(text, [attributiveText(text) ?? []].flat()) ?? request,
+      ({ question, attributive }) => [...question.phrasings, ...attributive],
+      true,
+    );
+    return others.length > 0 ? undefined : only;
+  }
+
+  /** The questions that share the most with a request, nearest first; none that share next to nothing. */
+  function ranked(text: string, database: string, principal: Principal) {
+    const asked = termsOf(text);
+    return grantedTo(principal, byDatabase.get(database) ?? [])
+      .map((entry) => ({ entry, score: likeness(asked, entry.terms, entry.rarity) }))
+      .filter(({ score }) => score >= leastLikeness)
+      .map(({ entry, score }) => ({
+        entry,
+        score: score + (counts(text) === counts(entry.question.name) ? ofCounting : 0),
+      }))
+      .toSorted((a, b) => b.score - a.score);
+  }
+
   return {
-    /**
-     * The one question that a request asks, as far as its words tell for sure: each of them is in the question, and each of
-     * the question's is in them, in the same order. Undefined where several questions, or several values, are possible.
-     */
-    match(text: string, database: string, principal: Principal): VerifiedMatch | undefined {
-      const prepared = byDatabase.get(database);
-      const request = prepared && readRequest(text);
-      if (prepared === undefined || request === undefined) return undefined;
-      let surest = 0;
-      const found = new Map<string, VerifiedMatch>();
-      for (const { question, listed } of grantedTo(principal, prepared)) {
-        for (const phrasing of question.phrasings) {
-          const sureness = phrasing.parts.filter(({ kind }) => kind === "word").length;
-          if (sureness < surest) continue;
-          for (const named of matchPhrasing(phrasing, request, listed)) {
-            const values = question.arguments.map(({ name, default: usual }) =>
-              named.get(name) ?? usual ?? ""
-            );
-            if (sureness > surest) found.clear();
-            surest = sureness;
-            found.set(JSON.stringify([question.name, values]), { question, values });
-          }
-        }
-      }
-      const [only, ...others] = found.values();
-      return others.length > 0 ? undefined : only;
+    match,
+
+    nearest(text: string, database: string, principal: Principal, most: number): VerifiedQuestion[] {
+      return ranked(text, database, principal).slice(0, most).map(({ entry }) => entry.question);
     },
 
-    /** The questions that share the most with a request, nearest first; none that share next to nothing. */
-    nearest(text: string, database: string, principal: Principal, most: number): VerifiedQuestion[] {
-      const prepared = byDatabase.get(database);
-      if (prepared === undefined) return [];
-      const asked = termsOf(text);
-      return grantedTo(principal, prepared)
-        .map((entry) => ({ question: entry.question, score: likeness(asked, entry.terms, entry.rarity) }))
-        .filter(({ score }) => score >= leastLikeness)
-        .toSorted((a, b) => b.score - a.score)
-        .slice(0, most)
-        .map(({ question }) => question);
+    /**
+     * What is near a request and can be asked as it stands, with the request's values where it has some, else with others.
+     * @param now in milliseconds
+     */
+    askable(text: string, database: string, principal: Principal, most: number, now: number): string[] {
+      const texts = ranked(text, database, principal).slice(0, mostFilled).map(({ entry, score }) => {
+        const { question, vocabulary: { listed } } = entry;
+        const filled = question.texts.flatMap((each) =>
+          askableText(each, { question, request: text, listed, now }) ?? []
+        );
+        const said = Math.max(...filled.map((each) => each.said));
+        return { question, texts: filled.map((each) => each.text), score: score + said * ofValue };
+      }).toSorted((a, b) => b.score - a.score);
+      const found: string[] = [];
+      for (const { question, texts: its } of texts) {
+        const asks = its.find((each) => match(each, database, principal)?.question === question);
+        if (asks !== undefined) found.push(asks);
+        if (found.length === most) break;
+      }
+      return found;
     },
   };
 }
 
+/** The matches with the most words of the question's own. */
+function surest(
+  entries: readonly Prepared[],
+  request: ReadRequest,
+  phrasingsOf: (entry: Prepared) => readonly Phrasing[],
+  byOtherNames: boolean,
+): VerifiedMatch[] {
+  let most = 0;
+  const found = new Map<string, VerifiedMatch>();
+  for (const entry of entries) {
+    const { question, vocabulary } = entry;
+    for (const phrasing of phrasingsOf(entry)) {
+      const sureness = phrasing.parts.filter(({ kind }) => kind === "word").length;
+      if (sureness < most) continue;
+      for (
+        const named of matchPhrasing(
+          phrasing,
+          request,
+          byOtherNames ? vocabulary : { ...vocabulary, names: [] },
+        )
+      ) {
+        const values = question.arguments.map(({ name, default: usual }) => named.get(name) ?? usual ?? "");
+        if (sureness > most) found.clear();
+        most = sureness;
+        found.set(JSON.stringify([question.name, values]), { question, values });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
 interface Prepared extends AccessObject {
   readonly question: VerifiedQuestion;
+  /** Those of its texts that have another order. */
+  readonly attributive: readonly Phrasing[];
   readonly terms: ReadonlyMap<string, number>;
   /** How much a term says, from the questions that have it. */
   readonly rarity: (term: string) => number;
-  /** The words of all values that arguments of the database list. */
-  readonly listed: ReadonlySet<string>;
+  /** `listed`: the words of all values that arguments of the database list. */
+  readonly vocabulary: Vocabulary;
 }
 
-function prepare(questions: readonly VerifiedQuestion[]): Prepared[] {
-  const terms = questions.map(({ texts, description }) => termsOf([...texts, description].join(" ")));
+function prepare(questions: readonly VerifiedQuestion[], models: readonly SemanticModel[]): Prepared[] {
+  const { names, textOf } = sameNames(models);
+  const terms = questions.map(({ texts, description }) => {
+    const text = [...texts, description].join(" ");
+    return termsOf(`${text} ${textOf(text)}`);
+  });
   const counts = new Map<string, number>();
   for (const each of terms) for (const term of each.keys()) counts.set(term, (counts.get(term) ?? 0) + 1);
   const rarity = (term: string) => Math.log(1 + questions.length / (counts.get(term) ?? 0.5));
@@ -108,12 +176,57 @@ function prepare(questions: readonly VerifiedQuestion[]): Prepared[] {
   return questions.map((question, at) => ({
     ...question,
     question,
+    attributive: attributivePhrasings(question),
     terms: terms[at] ?? new Map(),
     rarity,
-    listed,
+    vocabulary: { listed, names },
   }));
 }
 
+function attributivePhrasings({ texts, arguments: its }: VerifiedQuestion): Phrasing[] {
+  const argumentOf = (wanted: string): ArgumentKind =>
+    its.find(({ name }) => name === wanted) ?? { type: "text" };
+  return texts.flatMap((text) => {
+    const other = attributiveText(text, (name) => argumentOf(name).values !== undefined);
+    return other === undefined ? [] : [compilePhrasing(other, argumentOf)];
+  });
+}
+
+/** The names of each thing in the models that has several; a name that two things have means neither. */
+function sameNames(models: readonly SemanticModel[]) {
+  const things = models.flatMap((model) => [model, ...model.measures, ...model.dimensions])
+    .map(({ name, synonyms }) => {
+      const texts = [name, ...synonyms];
+      const keys = new Map(texts.map((text) => {
+        const key = phrasingWords(text, false).words.map(({ key }) => key);
+        return [key.join(" "), key];
+      }));
+      keys.delete("");
+      return { texts, keys };
+    });
+  const counts = new Map<string, number>();
+  for (const { keys } of things) for (const key of keys.keys()) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return {
+    names: things.map(({ keys }) => [...keys].filter(([key]) => counts.get(key) === 1).map(([, key]) => key))
+      .filter((group) => group.length > 1),
+    /** The other names of what a text names. */
+    textOf(text: string): string {
+      const stems = new Set(wordsOf(text).map(wordStem));
+      return things.filter(({ texts }) =>
+        texts.some((name) => wordsOf(name).map(wordStem).every((stem) => stems.has(stem)))
+      )
+        .flatMap(({ texts }) => texts).join(" ");
+    },
+  };
+}
+
+/** Of how many questions it is tried whether they can be asked. */
+const mostFilled = 20;
+/** What it adds that a request and a question both count something, or neither does. */
+const ofCounting = 0.1;
+const counts = (text: string) => /\b(?:how many|number of|count of)\b/i.test(text);
+/** What a value of the request adds to how near a question is that takes it. */
+const ofValue = 0.2;
 const leastLikeness = 0.15;
 const ofSynonym = 0.6;
 /** A request in words is far shorter; more are not looked at. */
@@ -123,7 +236,8 @@ const mostTerms = 200;
 function termsOf(text: string): Map<string, number> {
   const found = new Map<string, number>();
   for (const word of wordsOf(text)) {
-    const weight = wordWeight(word);
+    // which month is a value, as a number is
+    const weight = monthNames.includes(word) ? 0 : wordWeight(word);
     if (weight > 0) found.set(wordStem(word), weight);
     if (found.size === mostTerms) break;
   }

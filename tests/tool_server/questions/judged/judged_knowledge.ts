@@ -24,7 +24,10 @@ export async function judgedKnowledge(): Promise<Knowledge> {
     assert.deepEqual([...questionFaults, ...modelFaults], []);
     return { questions, models };
   }));
-  const questions = createVerifiedQuestions(read.flatMap((each) => each.questions));
+  const questions = createVerifiedQuestions(
+    read.flatMap((each) => each.questions),
+    read.flatMap((each) => each.models),
+  );
   const models = createSemanticModels(read.flatMap((each) => each.models), { logger: silentLogger });
   return { questions, models };
 }

@@ -45,12 +45,43 @@ for (const database of ["shop", "hospital"] as const) {
     );
   });
 
+  const asked = set.paraphrases.flatMap(({ question, requests }) =>
+    requests.map(([request]) => ({ question, request }))
+  );
+
   Deno.test(`${database}: the question that a request is near is among the three nearest`, () => {
-    const near = set.paraphrases.flatMap(({ question, requests }) =>
-      requests.map(([request]) =>
-        questions.nearest(request, database, local, 3).some(({ name }) => name === question)
-      )
+    const near = asked.filter(({ question, request }) =>
+      questions.nearest(request, database, local, 3).some(({ name }) => name === question)
     );
-    assert.ok(near.filter(Boolean).length >= 0.9 * near.length);
+    assert.ok(near.length >= 0.9 * asked.length);
+  });
+
+  Deno.test(`${database}: what a refusal names can be asked as it is, and has what the request asks among it`, () => {
+    const now = Date.parse("2026-11-25T12:00:00Z");
+    const named = (request: string) =>
+      questions.askable(request, database, local, 3, now).map((text) => {
+        assert.doesNotMatch(text, /[{}]/);
+        const found = questions.match(text, database, local);
+        assert.ok(found, `${request} -> ${text}`);
+        return [found.question.name, ...found.values].join("|");
+      });
+    for (const request of set.nearMisses) assert.ok(named(request).length <= 3);
+    const found = asked.filter(({ question, request }) =>
+      named(request).some((each) => each.split("|")[0] === question)
+    );
+    assert.ok(found.length >= 0.9 * asked.length, `${found.length} of ${asked.length}`);
   });
 }
+
+Deno.test("a refusal names the nearest question with what the request says, or with what is like it", () => {
+  const now = Date.parse("2026-11-25T12:00:00Z");
+  const nearest = (request: string) => questions.askable(request, "shop", local, 1, now)[0];
+  assert.equal(nearest("revenue in march"), "What was our revenue in March 2026?");
+  assert.equal(nearest("revenue in december"), "What was our revenue in December 2025?");
+  assert.equal(nearest("how many new german customers"), "How many customers do we have in Germany?");
+  assert.equal(nearest("how many portugese customers"), "How many customers do we have in Portugal?");
+  assert.equal(nearest("how many open orders last month"), "How many orders are open?");
+  assert.equal(nearest("orders of smith"), 'all orders of "smith"');
+  assert.equal(nearest("top 500 products by revenue"), "top 10 products by revenue");
+  assert.equal(nearest("recipe for pancakes"), undefined);
+});

@@ -49,8 +49,8 @@ questions:
         type: "text",
         description: "",
         values: [
-          { value: "1", words: [["1"], ["ana"], ["ana", "silva"]] },
-          { value: "2", words: [["2"], ["bo"]] },
+          { value: "1", label: "Ana", words: [["1"], ["ana"], ["ana", "silva"]] },
+          { value: "2", label: "Bo", words: [["2"], ["bo"]] },
         ],
       },
       { name: "day", type: "date", description: "first day" },

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Principal } from "../../../../src/core/principal.ts";
 import { createStatementGuard } from "../../../../src/postgres/guard/statement_guard.ts";
 import { readSections } from "../../../../src/tool_server/definitions/sections.ts";
+import { readModels } from "../../../../src/tool_server/questions/models/read_models.ts";
 import { readQuestions } from "../../../../src/tool_server/questions/verified/read_questions.ts";
 import { createVerifiedQuestions } from "../../../../src/tool_server/questions/verified/verified_questions.ts";
 
@@ -9,16 +10,14 @@ const guard = await createStatementGuard();
 const local = { kind: "local" } as const;
 const token: Principal = { kind: "token", id: "a" };
 
-async function questionsOf(yaml: string) {
-  const { sections } = await readSections(`questions:\n${yaml}`);
+async function questionsOf(yaml: string, modelsYaml = "  []\n") {
+  const { sections } = await readSections(`questions:\n${yaml}models:\n${modelsYaml}`);
   assert.ok(sections);
-  const { questions, faults } = await readQuestions(sections.questions, {
-    guard,
-    signal: new AbortController().signal,
-    databases: ["shop", "crm"],
-  });
-  assert.deepEqual(faults, []);
-  return createVerifiedQuestions(questions);
+  const checks = { guard, signal: new AbortController().signal, databases: ["shop", "crm"] };
+  const { questions, faults } = await readQuestions(sections.questions, checks);
+  const { models, faults: modelFaults } = await readModels(sections.models, checks);
+  assert.deepEqual([...faults, ...modelFaults], []);
+  return createVerifiedQuestions(questions, models);
 }
 
 const question = (words: string, more = "", database = "shop") =>
@@ -54,6 +53,63 @@ Deno.test("a request that two questions fit is answered by the one with more wor
   assert.equal(name("orders in transit"), "orders in transit");
   assert.equal(name("orders in Paris"), "orders in {place}");
   assert.equal(name("orders in Rome"), undefined);
+});
+
+Deno.test("a model's other name for a thing asks the same, where it names one thing and no question has it itself", async () => {
+  const model = (name: string, synonyms: string, more = "", database = "shop") =>
+    `  - {name: ${name}, synonyms: [${synonyms}], database: ${database}, table: t${more}}\n`;
+  const questions = await questionsOf(
+    question("net sales per month") + question("top seller") + question("staff churn per week") +
+      question("number of depots") + question("number of goods"),
+    model(
+      "sale",
+      "deal",
+      ", measures: [{name: net sales, sql: sum(x), synonyms: [take home, churn, staff churn]}]",
+    ) +
+      model("depot", "store, site") + model("shop", "store") + model("best man", "top seller") +
+      model("goods", "wares", "", "crm"),
+  );
+  const name = (text: string) => questions.match(text, "shop", local)?.question.name;
+  assert.equal(name("take home per month"), "net sales per month");
+  assert.equal(name("monthly take home"), undefined);
+  assert.equal(name("take per month"), undefined);
+  assert.equal(name("staff churn per month"), "net sales per month");
+  assert.equal(name("staff churn per week"), "staff churn per week");
+  assert.equal(name("net sales per week"), "staff churn per week");
+  assert.equal(name("how many sites"), "number of depots");
+  assert.equal(name("how many stores"), undefined);
+  assert.equal(name("best man"), "top seller");
+  assert.equal(name("best men"), undefined);
+  assert.equal(name("how many wares"), undefined);
+});
+
+Deno.test("how many are open is how many open ones, and in a country is of that country, where nothing else is said", async () => {
+  const values = (name: string, list: string) => `, $1, arguments: [{name: ${name}, values: {${list}}}]`;
+  const questions = await questionsOf(
+    question("How many orders are {state}?", values("state", "new: fresh, sent: shipped")) +
+      question("How many late trains do we have?") +
+      question(
+        "How many clients do we have in {country}?",
+        values("country", "DE: [Germany, German], FR: [France]"),
+      ) +
+      question("How many trips are there in {month}?", ", $1, arguments: [{name: month, type: month}]") +
+      question("How many members are present?") + question("How many of our seats are free?"),
+  );
+  const asked = (text: string) => {
+    const found = questions.match(text, "shop", local);
+    return found && [found.question.name, ...found.values].join("|");
+  };
+  const inCountry = "How many clients do we have in {country}?";
+  assert.equal(asked("how many shipped orders"), "How many orders are {state}?|sent");
+  assert.equal(asked("number of fresh orders, please"), "How many orders are {state}?|new");
+  assert.equal(asked("how many trains are late?"), undefined);
+  assert.equal(asked("how many free seats"), "How many of our seats are free?");
+  assert.equal(asked("how many present members"), undefined);
+  assert.equal(asked("how many german clients"), `${inCountry}|DE`);
+  assert.equal(asked("How many France clients are there?"), `${inCountry}|FR`);
+  assert.equal(asked("how many french clients"), undefined);
+  assert.equal(asked("how many german clients are shipped"), undefined);
+  assert.equal(asked("how many march 2026 trips"), undefined);
 });
 
 Deno.test("values are read by their type, and what does not fit it is no match", async () => {
