@@ -1,3 +1,5 @@
+import { parseUnambiguous } from "./unambiguous_json.ts";
+
 /** What an issuer or a trusted proxy says of a caller, by name. */
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -6,10 +8,10 @@ export function claimOf(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }
 
-/** Undefined for what is no JSON object. */
+/** Undefined for what is no JSON object, or has a name twice. */
 export function parseClaims(text: string): Claims | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseUnambiguous(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

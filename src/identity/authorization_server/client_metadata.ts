@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { parseUnambiguous } from "../../core/unambiguous_json.ts";
 import { fetchPublicDocument, type PublicDocument } from "../../http/public_document.ts";
 import { addressGroup, createRateLimiter } from "../rate_limiter.ts";
 import { isNativeClient, type RedirectRule } from "./redirect_uris.ts";
@@ -193,9 +194,9 @@ function keptFor({ maxAgeSeconds = 0 }: PublicDocument): number {
 function readDocument(clientId: string, { text }: PublicDocument, isAllowed: RedirectRule): ClientMetadata {
   let fields: unknown;
   try {
-    fields = JSON.parse(text);
+    fields = parseUnambiguous(text);
   } catch {
-    throw new AppError("invalid", "the client's document is no JSON");
+    throw new AppError("invalid", "the client's document is no JSON, or has a name twice");
   }
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
     throw new AppError("invalid", "the client's document is no JSON object");

@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { parseClaims } from "../../core/claims.ts";
 import { readClientMetadata } from "./client_metadata.ts";
 import type { GrantStore } from "./grant_store.ts";
 
@@ -17,8 +18,8 @@ const grantedBy = [
 
 /** What the provider gets in place of a registration. @throws {AppError} `invalid`, as `readClientMetadata` */
 export function readRegistration(body: string, isAllowed: (uri: string) => boolean): string {
-  const fields = parseObject(body);
-  if (fields === undefined) throw new AppError("invalid", "expected a JSON object");
+  const fields = parseClaims(body);
+  if (fields === undefined) throw new AppError("invalid", "expected a JSON object that has no name twice");
   const { client_id: _none, ...client } = readClientMetadata("", fields, isAllowed, "refuse");
   return JSON.stringify(client);
 }
@@ -58,15 +59,4 @@ export function nameGranted<Resource>(
   if (named !== undefined) params.set("resource", named);
   // what nobody knows is refused as such
   return named !== undefined || granted.length === 0;
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? value as Readonly<Record<string, unknown>>
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { AppError } from "../../core/app_error.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
+import { parseUnambiguous } from "../../core/unambiguous_json.ts";
 
 const timeoutMs = 5_000;
 const maxBytes = 256 * 1024;
@@ -66,8 +67,8 @@ async function readText(response: Response, url: string): Promise<string> {
 /** The parser's own message quotes the text. */
 function parseJson(text: string, url: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUnambiguous(text);
   } catch {
-    throw new AppError("unavailable", `Cannot read ${url}: the answer is no JSON`);
+    throw new AppError("unavailable", `Cannot read ${url}: the answer is no JSON, or has a name twice`);
   }
 }

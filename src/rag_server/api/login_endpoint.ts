@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
+import { parseUnambiguous } from "../../core/unambiguous_json.ts";
 import { findExcess, readBody } from "../../http/request_body.ts";
 import { formatTimestamp } from "../../identity/credentials/timestamp.ts";
 import type { Login } from "../../identity/login.ts";
@@ -65,9 +66,9 @@ function readCredentials(
   if (excess !== undefined) return invalid(`the body: ${excess}`);
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseUnambiguous(text);
   } catch {
-    return invalid("the body: expected JSON");
+    return invalid("the body: expected JSON that has no name twice");
   }
   const { data, error } = loginRequest.safeParse(json);
   if (data !== undefined) return { credentials: data };

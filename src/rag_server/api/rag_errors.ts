@@ -18,7 +18,8 @@ export const ragErrors = {
   },
   IDENTITY_MALFORMED: {
     status: 400,
-    means: "The header with the caller's claims holds no JSON object in UTF-8, or more than 8 KiB",
+    means:
+      "The header with the caller's claims holds no JSON object in UTF-8, a name twice, or more than 8 KiB",
     remedy: "Have the proxy send one JSON object, and take away a client's own header",
   },
   UNAUTHORIZED: {

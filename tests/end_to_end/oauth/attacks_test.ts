@@ -30,6 +30,14 @@ Deno.test("what an attacker sends to the authorization server leads nowhere", as
       assert.deepEqual([status, body["error"]], [400, "invalid_redirect_uri"], uri);
       assert.ok(String(body["error_description"]).includes(uri));
     }
+    const twice = `{"redirect_uris":["https://attacker.example/"],"redirect_uris":["${redirectUri}"]}`;
+    const answer = await fetch(`${issuer}/oauth/register`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: twice,
+    });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /no name twice/);
     for (
       const [wrong, field] of [[{ redirect_uris: "x" }, "redirect_uris"], [
         { grant_types: ["password"] },

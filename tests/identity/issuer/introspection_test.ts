@@ -89,6 +89,18 @@ for (const [reason, answer] of refused) {
   });
 }
 
+Deno.test("an answer that has a name twice lets nobody in", async () => {
+  await using fixture = await createFixture();
+  const good = JSON.stringify(active);
+  for (const twice of ['"active":false,', '"roles":{"a":1,"a":2},']) {
+    fixture.server.answers.set("/introspect", () => new Response(good.replace("{", `{${twice}`)));
+    assert.match(await fixture.refusalOf("opaque") ?? "", /^unavailable: /);
+  }
+  assert.ok(fixture.log.some((line) => line.includes("the answer is no JSON, or has a name twice")));
+  fixture.server.answers.set("/introspect", () => new Response(good));
+  assert.equal(await fixture.refusalOf("opaque"), undefined);
+});
+
 Deno.test("an active token is not remembered beyond its end", async () => {
   await using fixture = await createFixture();
   fixture.server.opaque.set("opaque", { ...active, exp: inSeconds(0) });

@@ -14,6 +14,7 @@ import { createIssuerFixture } from "./issuer_fixture.ts";
 const part = (value: unknown) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 const claimsOf = (token: string) => Buffer.from(token.split(".")[1] ?? "", "base64url").toString();
+const bytesOf = (part: string) => Buffer.from(part, "base64url");
 /** With what the clocks may differ by. */
 const endOf = (token: string) => (JSON.parse(claimsOf(token)).exp + clockSkewSeconds) * 1_000;
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1_000) + seconds;
@@ -184,8 +185,12 @@ Deno.test("authenticate() refuses a token that has a name twice, whichever of th
   for (const payload of [good.replace("{", '{"aud":"x",'), good.replace("{", '{"\\u0061ud":"x",')]) {
     assert.equal(await fixture.refusalOf(await fixture.server.token({ payload })), "malformed");
   }
-  const nested = good.replace("{", '{"a":{"iss":1},"b":[{"iss":2},"iss"],');
-  assert.equal(await fixture.refusalOf(await fixture.server.token({ payload: nested })), undefined);
+  const nested = (inner: string) =>
+    fixture.server.token({ payload: good.replace("{", `{"realm":${inner},`) });
+  assert.equal(await fixture.refusalOf(await nested('{"iss":1,"b":[{"iss":2},"iss"]}')), undefined);
+  for (const inner of ['{"roles":[],"roles":["admin"]}', '[{"a":{"x":1,"\\u0078":2}}]']) {
+    assert.equal(await fixture.refusalOf(await nested(inner)), "malformed", inner);
+  }
 });
 
 Deno.test("authenticate() refuses a token that nobody signed, or the public key", async () => {
@@ -219,6 +224,14 @@ Deno.test("authenticate() refuses any token that was changed, and ones of other 
   const [header = "", claims = "", signature = ""] = token.split(".");
   const raised = part(claimsOf(token).replace("248289761001", "1"));
   assert.equal(await fixture.refusalOf(`${header}.${raised}.${signature}`), "signature");
+  // 64 bytes leave four bits of the last character that say nothing
+  const others = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"]
+    .map((last) => signature.slice(0, -1) + last)
+    .filter((other) => other !== signature && bytesOf(other).equals(bytesOf(signature)));
+  assert.equal(others.length, 15);
+  for (const other of others) {
+    assert.equal(await fixture.refusalOf(`${header}.${claims}.${other}`), "malformed");
+  }
   for (
     const form of [
       `${token}.a.b`,

@@ -122,7 +122,18 @@ Deno.test("a request without an identity is refused", () => {
 Deno.test("what is no JSON object is refused, even with a subject beside it", () => {
   const user = { "x-forwarded-user": "alice" };
   for (
-    const text of ["[]", "null", '"alice"', "7", "{", "alice", '{"sub":"a"}, {"sub":"b"}', "eyJzdWIiOiJhIn0="]
+    const text of [
+      '{"sub":"alice","sub":"bob"}',
+      '{"sub":"alice","org":[{"tenant":"a","\\u0074enant":"b"}]}',
+      "[]",
+      "null",
+      '"alice"',
+      "7",
+      "{",
+      "alice",
+      '{"sub":"a"}, {"sub":"b"}',
+      "eyJzdWIiOiJhIn0=",
+    ]
   ) {
     assert.equal(codeOf(claims(text, user)), "IDENTITY_MALFORMED", text);
   }

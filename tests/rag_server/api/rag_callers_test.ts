@@ -288,7 +288,12 @@ for (const [result, status, text, retryAfter] of logins) {
 }
 
 const badBodies: readonly [body: string, status: number, message: string][] = [
-  ["", 400, "the body: expected JSON"],
+  ["", 400, "the body: expected JSON that has no name twice"],
+  [
+    '{"username":"bob","username":"alice","password":"secret"}',
+    400,
+    "the body: expected JSON that has no name twice",
+  ],
   ["[]", 400, "the body: expected a JSON object"],
   ["{}", 400, "username: expected a text; password: expected a text"],
   ['{"username":"alice","password":7}', 400, "password: expected a text"],
