@@ -4,6 +4,8 @@ import { formatListenAddress, type ListenAddress } from "../core/address.ts";
 import type { LogFields, Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
+import { endConnection, refuseFraming } from "./request_framing.ts";
+import { discardRest } from "./request_body.ts";
 import { createRequestIds, requestIdHeader } from "./request_id.ts";
 import { createOpenConnections, type OpenConnection } from "./open_connections.ts";
 
@@ -66,12 +68,14 @@ export function startListener(options: ListenerOptions) {
       const asGet = method === "HEAD" ? new Request(request, { method: "GET" }) : request;
       let response: Response;
       try {
-        response = await handle(asGet, { peer, method, requestId });
+        response = refuseFraming(request.headers) ?? await handle(asGet, { peer, method, requestId });
       } catch (error) {
         logger.error("Request failed", { request: requestId, error });
         response = Response.json({ error: "Internal Server Error" }, { status: 500 });
       }
       response.headers.set(requestIdHeader, requestId);
+      endConnection(request.headers, response.headers);
+      await discardRest(request);
       if (runtimeCompresses && request.headers.has("accept-encoding")) keepAsItIs(response.headers);
       return response;
     },

@@ -1,4 +1,4 @@
-import type { SharedDeadline } from "../core/async/deadline.ts";
+import { settlesWithin, type SharedDeadline } from "../core/async/deadline.ts";
 
 /** How long a body may take to arrive, in milliseconds. */
 export const bodyTimeoutMs = 30_000;
@@ -42,12 +42,35 @@ async function readWithinBound(
 ): Promise<Uint8Array | Body> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  for await (const chunk of body ?? []) {
+  // the rest stays for discardRest()
+  for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
     size += chunk.byteLength;
     if (size > maxBytes) return { kind: "too_large" };
     chunks.push(Uint8Array.from(chunk));
   }
   return await new Blob(chunks).bytes();
+}
+
+const mostDiscardedBytes = 16 * 1024 * 1024;
+const discardMs = 10_000;
+
+/**
+ * Reads what is left of the body of a request that came over HTTP/2, up to 16 MiB and for 10 s at most. A reply that goes
+ * out before it resets the stream there, and clients such as curl then show none. Over HTTP/1.1 the runtime sees to it.
+ */
+export async function discardRest(request: Request): Promise<void> {
+  // every request of HTTP/1.1 has it (RFC 9112 section 3.2); one of HTTP/2 has `:authority` (RFC 9113 section 8.3.1)
+  if (request.headers.has("host") || request.body === null || request.body.locked) return;
+  const reader = request.body.getReader();
+  const discard = async () => {
+    for (let bytes = 0; bytes < mostDiscardedBytes;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.byteLength;
+    }
+  };
+  // a client that goes away receives no reply anyway
+  await settlesWithin(discardMs, discard().catch(() => {}));
 }
 
 /** Levels of lists and objects, the outermost among them. No request of ours nests deeper than ten. */

@@ -14,7 +14,8 @@ import {
 /** The statuses of replies that are no answer. */
 export const errorStatuses = {
   400: {
-    means: "The body is not JSON, not a request of JSON-RPC, or a batch that is too large",
+    means:
+      "The body is not JSON, not a request of JSON-RPC, or a batch that is too large; or two headers say where it ends",
     remedy: "Correct what the error in the body names",
   },
   401: {
@@ -37,8 +38,8 @@ export const errorStatuses = {
     remedy: "Send less at once",
   },
   415: {
-    means: "The body is said to be something else than JSON",
-    remedy: "Send `Content-Type: application/json`",
+    means: "The body is said to be something else than JSON, or to be compressed",
+    remedy: "Send `Content-Type: application/json`, and the body as it is",
   },
   429: {
     means: "Too many logins failed at this address, or the caller has used up a limit",

@@ -170,7 +170,8 @@ export const identityErrors = {
   },
   malformed: {
     code: "IDENTITY_MALFORMED",
-    message: "the header with the caller's identity: expected a JSON object of at most 8 KiB in UTF-8",
+    message:
+      "the header with the caller's identity: expected a JSON object of at most 8 KiB in UTF-8 that has no name twice",
   },
   untrusted: {
     code: "IDENTITY_UNTRUSTED_PEER",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
 import { createTestDatabase, testWithPostgres } from "../../support/database.ts";
+import { openRawConnection } from "../../support/network/raw_connection.ts";
 import { rawExchange, type RawRequest } from "../../support/network/raw_exchange.ts";
 import { startServer } from "../../support/server_process.ts";
 
@@ -56,6 +57,21 @@ const origin = /\bOrigin\b/;
 
 const rows: readonly Row[] = [
   { what: "a ping", ...post, status: 200, says: /^\{"jsonrpc":"2.0","id":1,"result":\{\}\}$/ },
+
+  {
+    what: "a body that is said to be compressed",
+    ...from({ "content-encoding": "gzip" }),
+    status: 415,
+    got: { "accept-encoding": "identity" },
+  },
+  { what: "a body that says it is as it is", ...from({ "content-encoding": "identity" }), status: 200 },
+  {
+    what: "two transfer codings",
+    ...from({ "transfer-encoding": "gzip, chunked" }),
+    chunked: true,
+    status: 400,
+  },
+  { what: "a body in chunks", ...post, chunked: true, status: 200 },
 
   { what: "Host: localhost", ...from({ host: "localhost" }), status: 200 },
   { what: "Host: one of the list", ...from({ host: "Tools.example:443" }), status: 200 },
@@ -349,6 +365,28 @@ testWithPostgres("the tool server's listener", async (t) => {
     });
   }
   assert.doesNotMatch(server.stderr(), /ERROR/);
+});
+
+Deno.test("a request that says in two ways where it ends is the last one on its connection", async () => {
+  await using folder = await createConfigFolder("databases: []\n");
+  await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+  const chunks = "5\r\nhello\r\n0\r\n\r\n";
+  for (
+    const coding of ["Transfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"]
+  ) {
+    const length = `Content-Length: ${chunks.length}`;
+    for (const headers of [[length, coding], [coding, length], [coding, "Content-Length: 4"]]) {
+      using connection = await openRawConnection(server.url);
+      await connection.send(
+        `POST /mcp/v1 HTTP/1.1\r\nHost: localhost\r\n${headers.join("\r\n")}\r\n\r\n${chunks}`,
+      );
+      await connection.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      const replies = await connection.readToEnd();
+      assert.match(replies, /^HTTP\/1.1 40[01] /);
+      assert.match(replies, /connection: close/i);
+      assert.doesNotMatch(replies, /"status"/, headers.join());
+    }
+  }
 });
 
 Deno.test("without authentication Host is checked on every address, and probes need none", async () => {
