@@ -7,6 +7,7 @@ import { errorType, type Span } from "../core/tracing.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
 import type { CheckScheduler } from "./guard/check_scheduler.ts";
+import type { ExplainOptions } from "./guard/statement_guard.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
 import { createIndexTrials, type TryIndexes } from "./index_trials.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
@@ -17,6 +18,7 @@ import {
   inReadOnlyTransaction,
   type ReadOnlyTransaction,
 } from "./read/read_only_transaction.ts";
+import { answerExplain, figuresRefusal, heldSql, tellsFigures } from "./read/plan_figures.ts";
 import { callerRights, callerSettings } from "./read/caller_settings.ts";
 import { type Answer, boundsOf, readBoundedAnswer } from "./read/row_and_byte_bounds.ts";
 import {
@@ -26,6 +28,7 @@ import {
   sqlStateData,
   type StatementError,
   statementErrorOf,
+  withoutPrefix,
 } from "./read/statement_error.ts";
 import { beginStatement, databaseAttributes, endStatement, withTraceComment } from "./read/statement_span.ts";
 import { cancelledError, untilStopped } from "./read/stop_statement.ts";
@@ -98,7 +101,8 @@ export interface ReadRequest {
 }
 
 export type ReadResult =
-  | Answer & { readonly ok: true }
+  /** `hidesFigures`: row-level security holds the caller, so EXPLAIN tells no figures, and did not run the statement. */
+  | Answer & { readonly ok: true; readonly hidesFigures?: true }
   | { readonly ok: false; readonly error: StatementError };
 
 interface CreateDatabaseOptions {
@@ -130,7 +134,13 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   async function read(request: ReadRequest): Promise<ReadResult> {
     const { principal, sql, signal } = request;
     const checked = request.trusted
-      ? { ok: true as const, kind: "select" as const, names: request.names ?? [], sleepMs: 0 }
+      ? {
+        ok: true as const,
+        kind: "select" as const,
+        names: request.names ?? [],
+        sleepMs: 0,
+        explain: undefined,
+      }
       : await guard.check(sql, request);
     if (signal.aborted) return { ok: false, error: cancelledError(signal) };
     if (!checked.ok) {
@@ -161,7 +171,7 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
       const result = await untilStopped(
         lease,
         { timeoutMs, signal, onStop: metrics.stopped.add, logger },
-        (isStopped) => run(lease, request, { names: checked.names, timeoutMs, isStopped, span }),
+        (isStopped) => run(lease, request, { ...checked, timeoutMs, isStopped, span }),
       );
       endStatement(span, result);
       return result;
@@ -210,14 +220,16 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
   async function run(
     lease: Lease,
     request: ReadRequest,
-    { names, timeoutMs, isStopped, span }: {
+    { names, explain: explainOptions, timeoutMs, isStopped, span }: {
       readonly names: StatementNames;
+      readonly explain?: ExplainOptions | undefined;
       readonly timeoutMs: number;
       readonly isStopped: () => boolean;
       readonly span: Span | undefined;
     },
   ): Promise<ReadResult> {
     const { principal, sql, signal, parameters = [], offset = 0 } = request;
+    let running = sql;
     try {
       const { holdsSettings } = lease;
       const planning = request.trusted ? request.settings : {};
@@ -230,19 +242,45 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
         );
         if (reason !== undefined) return refusal(reason);
         if (isStopped()) return { ok: false, error: cancelledError(signal) };
-        const bounds = { ...boundsOf(request, options), offset, deadlineMs: timeoutMs };
+        const isExplain = explainOptions !== undefined && tellsFigures(explainOptions);
+        const bounds = {
+          ...boundsOf(request, options),
+          offset,
+          deadlineMs: timeoutMs,
+          isFollowed: isExplain,
+        };
         // with a comment of its own the statement would be kept for nobody
         const isKept = request.trusted === true && request.isKept === true && holdsSettings &&
           span === undefined;
-        const text = span === undefined ? sql : withTraceComment(sql, span);
-        const answer = await readBoundedAnswer(lease, transaction, { sql: text, parameters, isKept }, bounds);
-        return { ok: true, ...answer };
+        const answer = async (sql: string) => {
+          running = sql;
+          const text = span === undefined ? sql : withTraceComment(sql, span);
+          const answer = await readBoundedAnswer(
+            lease,
+            transaction,
+            { sql: text, parameters, isKept },
+            bounds,
+          );
+          return { ok: true as const, ...answer };
+        };
+        if (!isExplain) return await answer(sql);
+        const explained = await answerExplain({
+          sql,
+          options: explainOptions,
+          answer,
+          isHeld: async () => (await lookUp(transaction, heldSql, []))[0]?.[0] === "true",
+          optionsOf: async (text) => {
+            const result = await guard.check(text, request);
+            return result.ok ? result.explain : undefined;
+          },
+        });
+        return explained ?? refusal(figuresRefusal);
       });
     } catch (error) {
       // an error's words may hold what rows hold, of many rows as well as of one
       const bytes = sentBytesOf(error);
       if (bytes > 0 && isCounted(request)) quotas?.read(principal, 1, bytes);
-      return { ok: false, error: explain(error, sql) };
+      return { ok: false, error: withoutPrefix(explain(error, running), running, sql) };
     }
   }
 

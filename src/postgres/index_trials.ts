@@ -8,6 +8,7 @@ import type { ConnectionPools } from "./pool/connection_pools.ts";
 import type { Lease } from "./pool/lease.ts";
 import type { OwnStatement, Row } from "./read/portal.ts";
 import { callerRights } from "./read/caller_settings.ts";
+import { heldSql } from "./read/plan_figures.ts";
 import { beginReadOnly, inReadOnlyTransaction } from "./read/read_only_transaction.ts";
 import { isConnectionLost, sqlStateData, statementErrorOf } from "./read/statement_error.ts";
 import { untilStopped } from "./read/stop_statement.ts";
@@ -111,6 +112,7 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
         sql: string,
         parameters: readonly string[] = [],
         first: readonly OwnStatement[] = [],
+        last?: string,
       ): Promise<Row[]> => {
         if (isStopped()) throw new AppError("timeout", "Cannot try indexes: the time is over");
         const rows: Row[] = [];
@@ -118,11 +120,11 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
         await inReadOnlyTransaction(
           lease.client,
           [["DEALLOCATE ALL"], ...begin, ...first],
-          (transaction) =>
-            transaction.open(
-              { sql, parameters, rows: 0, onColumns: () => {}, onRow: (row: Row) => rows.push(row) },
-              true,
-            ),
+          async (transaction) => {
+            const request = { rows: 0, onColumns: () => {}, onRow: (row: Row) => rows.push(row) };
+            await transaction.open({ ...request, sql, parameters }, last === undefined);
+            if (last !== undefined) await transaction.open({ ...request, sql: last, parameters: [] }, true);
+          },
         );
         return rows;
       };
@@ -164,16 +166,17 @@ export function createIndexTrials({ options, pools, guard, functionGuard, ...res
           const refused = checked.get(key);
           if (refused !== undefined) return { ok: false, reason: refused };
           const nulls = Array.from({ length: parameters }, () => "NULL").join(", ");
-          const explained = await orReason(
-            () =>
-              parameters === 0
-                ? run(`EXPLAIN (FORMAT JSON) ${sql}`)
-                : run(`EXPLAIN (FORMAT JSON) EXECUTE postern_trial (${nulls})`, [], [
-                  [`PREPARE postern_trial AS ${sql}`],
-                ]),
-            sql,
-          );
+          const [text, first]: [string, OwnStatement[]] = parameters === 0
+            ? [`EXPLAIN (FORMAT JSON) ${sql}`, []]
+            : [`EXPLAIN (FORMAT JSON) EXECUTE postern_trial (${nulls})`, [[
+              `PREPARE postern_trial AS ${sql}`,
+            ]]];
+          const explained = await orReason(() => run(text, [], first, heldSql), sql);
           if (!Array.isArray(explained)) return { ok: false, reason: explained.reason };
+          const [isHeld] = explained.pop() ?? [];
+          if (isHeld !== "false") {
+            return { ok: false, reason: "row-level security holds you in what it reads" };
+          }
           const plan: readonly { readonly Plan?: { readonly "Total Cost": number } }[] = JSON.parse(
             explained.map((row: Row) => row[0] ?? "").join("\n") || "[]",
           );

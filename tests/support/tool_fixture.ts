@@ -20,7 +20,7 @@ export interface ToolFixture extends AsyncDisposable {
 /** Databases of the real server as the tools see them, under the names given. */
 export async function createToolFixture(
   databases: Readonly<
-    Record<string, { database: TestDatabase; users?: readonly string[]; maxRows?: number }>
+    Record<string, { database: TestDatabase; users?: readonly string[]; maxRows?: number; user?: string }>
   >,
 ): Promise<ToolFixture> {
   const guard = await createStatementGuard();

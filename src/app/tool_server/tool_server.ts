@@ -151,6 +151,7 @@ export async function createToolServer(options: ToolServerOptions) {
       queryDatabase({
         directory,
         guard,
+        whyNoExplain: (principal) => registry.whyNotUsable("execute_explain", principal),
         ...(answerer === undefined ? {} : { answerQuestion: answerer.answerQuestion }),
         byRules: words?.completion === undefined,
         view,

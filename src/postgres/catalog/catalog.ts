@@ -20,7 +20,7 @@ export interface CatalogTable {
   readonly name: string;
   readonly kind: TableKind;
   readonly comment: string;
-  /** The planner's estimate; -1 where the table was never analyzed. */
+  /** The planner's estimate; -1 where the table was never analyzed, or row-level security holds the caller there. */
   readonly estimatedRows: number;
   /** In the table's order. */
   readonly columns: readonly CatalogColumn[];
@@ -223,7 +223,9 @@ with recursive locked as materialized (
   where l.locktype = 'relation' and l.mode = 'AccessExclusiveLock'
     and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
 ), tables as materialized (
-  select c.oid, n.nspname, c.relname, c.relkind, c.reltuples,
+  select c.oid, n.nspname, c.relname, c.relkind,
+    -- whoever sees only some of the rows is not told how many there are
+    case when c.relrowsecurity and pg_catalog.row_security_active(c.oid) then -1 else c.reltuples end as reltuples,
     pg_catalog.has_table_privilege(c.oid, 'SELECT') as may_read_all,
     c.oid in (select oid from locked) as is_locked
   from pg_catalog.pg_class c

@@ -35,6 +35,9 @@ export interface CheckOptions {
   readonly parameters?: { readonly length: number } | undefined;
 }
 
+/** Options of EXPLAIN in their order, in lower case; an option without a value is `on`. */
+export type ExplainOptions = readonly (readonly [name: string, value: string])[];
+
 export type GuardResult =
   | {
     readonly ok: true;
@@ -42,6 +45,8 @@ export type GuardResult =
     readonly names: StatementNames;
     /** Longest wait that a `pg_sleep` of the statement asks for, in milliseconds. */
     readonly sleepMs: number;
+    /** Those of EXPLAIN; absent of any other statement. */
+    readonly explain?: ExplainOptions;
   }
   | {
     readonly ok: false;
@@ -103,7 +108,10 @@ function checkTree(
   });
   if (notARead !== undefined) refusal = located(whyNotARead(notARead), notARead.node);
   refusal ??= checkSize(statement);
-  if (refusal === undefined) return { ok: true, kind, names: names.names(), sleepMs };
+  if (refusal === undefined) {
+    const explain = kind === "explain" ? { explain: explainOptions(statement) } : {};
+    return { ok: true, kind, names: names.names(), sleepMs, ...explain };
+  }
   const position = characterPosition(sql, refusal.offset);
   return { ok: false, reason: refusal.reason, ...(position === undefined ? {} : { position }) };
 }
@@ -160,6 +168,17 @@ function checkPlace({ type, fields, depth }: SyntaxNode): Refusal | undefined {
   return explained === "SelectStmt"
     ? undefined
     : { reason: "EXPLAIN is allowed only for a query such as SELECT" };
+}
+
+function explainOptions({ fields }: SyntaxNode): ExplainOptions {
+  return listOf(fields["options"]).map((item) => {
+    const { defname, arg } = unwrap(item)?.fields ?? {};
+    const value = unwrap(arg);
+    // the parser leaves out a number that is 0
+    const { sval, ival = 0, fval } = value?.fields ?? {};
+    const text = value === undefined ? "on" : value.type === "Integer" ? String(ival) : textOf(sval ?? fval);
+    return [textOf(defname), text.toLowerCase()] as const;
+  });
 }
 
 function whyNoValue({ type, fields }: SyntaxNode, parameterCount: number): string | undefined {

@@ -1,5 +1,5 @@
 import type { Database, ReadRequest, ReadResult } from "../database.ts";
-import type { StatementError } from "./statement_error.ts";
+import { type StatementError, withoutPrefix } from "./statement_error.ts";
 
 type CallersStatement = Pick<ReadRequest, "principal" | "sql" | "signal" | "span">;
 
@@ -13,27 +13,21 @@ export async function explainStatement(
   database: Database,
   { options, sql, ...request }: CallersStatement & { readonly options: readonly string[] },
 ): Promise<ReadResult> {
-  const prefix = `EXPLAIN (${options.join(", ")}) `;
-  const result = await database.read({ ...request, sql: prefix + sql });
-  if (result.ok || result.error.position === undefined) return result;
-  const { position, line, ...error } = result.error;
-  const isInStatement = position > prefix.length;
-  return {
-    ok: false,
-    error: {
-      ...error,
-      ...(isInStatement && { position: position - prefix.length, ...(line !== undefined && { line }) }),
-    },
-  };
+  const sent = `EXPLAIN (${options.join(", ")}) ${sql}`;
+  const result = await database.read({ ...request, sql: sent });
+  return result.ok ? result : { ok: false, error: withoutPrefix(result.error, sent, sql) };
 }
 
 export type StatementPlan =
   | {
     readonly ok: true;
-    /** In the planner's units: 1 is about the read of one page in sequence. */
-    readonly totalCost: number;
-    readonly estimatedRows: number;
-    readonly dearest: PlanNode;
+    /** Absent where row-level security holds the caller, whom figures would tell of rows of others. */
+    readonly estimate?: {
+      /** In the planner's units: 1 is about the read of one page in sequence. */
+      readonly totalCost: number;
+      readonly rows: number;
+      readonly dearest: PlanNode;
+    };
   }
   | { readonly ok: false; readonly error: StatementError };
 
@@ -81,11 +75,11 @@ export async function planStatement(database: Database, request: CallersStatemen
       error: { kind: "failed", message: "PostgreSQL's plan of the statement cannot be read" },
     };
   }
+  if (result.hidesFigures) return { ok: true };
+  const totalCost = plan["Total Cost"];
   return {
     ok: true,
-    totalCost: plan["Total Cost"],
-    estimatedRows: plan["Plan Rows"],
-    dearest: dearestOf(plan, plan["Total Cost"]),
+    estimate: { totalCost, rows: plan["Plan Rows"], dearest: dearestOf(plan, totalCost) },
   };
 }
 

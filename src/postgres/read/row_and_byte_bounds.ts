@@ -30,6 +30,8 @@ interface AnswerOptions extends RowAndByteBounds {
   readonly offset: number;
   /** No part is fetched after so long; the server's own timeout counts each part apart. */
   readonly deadlineMs: number;
+  /** Whether the transaction has more to do, however small the answer is. */
+  readonly isFollowed?: boolean;
 }
 
 export interface Answer {
@@ -73,7 +75,7 @@ export async function readBoundedAnswer(
       onColumns: (described) => columns = described,
       onRow: kept.add,
       // fewer rows, as of a small `maxBytes`, may all be ones that the offset leaves out
-    }, rows > bounds.offset + bounds.maxRows);
+    }, !bounds.isFollowed && rows > bounds.offset + bounds.maxRows);
     while (!portal.isDone() && kept.truncatedBy() === undefined) {
       if (performance.now() - startedAt > bounds.deadlineMs) {
         throw new AppError("timeout", "Cannot finish reading: the answer took too long");

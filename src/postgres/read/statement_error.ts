@@ -44,6 +44,14 @@ export function placeOf(sql: string, position: number | undefined): { position?:
   return { position, line: 1 + before.filter((char) => char === "\n").length };
 }
 
+/** The error of `sent`, which ends with what follows the first word of `sql`, or with all of it: its place counts in `sql`. */
+export function withoutPrefix(error: StatementError, sent: string, sql: string): StatementError {
+  if (error.position === undefined || sent === sql) return error;
+  const { position, line: _line, ...rest } = error;
+  const moved = position - Array.from(sent).length + Array.from(sql).length;
+  return { ...rest, ...(moved > 0 ? placeOf(sql, moved) : {}) };
+}
+
 /** The server's SQLSTATE, as the data of an error of ours. */
 export function sqlStateData(error: unknown): { data?: { sqlState: string } } {
   const code = error instanceof pg.DatabaseError ? error.code : undefined;

@@ -199,12 +199,13 @@ async function tryStatement(
   }
   const plan = await planStatement(database, { principal, sql, signal, span });
   if (!plan.ok) return { kind: "failed", sql, error: plan.error };
-  if (maxPlanCost !== undefined && plan.totalCost > maxPlanCost) {
-    const { node, cost, rows } = plan.dearest;
+  const { estimate } = plan;
+  if (maxPlanCost !== undefined && estimate !== undefined && estimate.totalCost > maxPlanCost) {
+    const { node, cost, rows } = estimate.dearest;
     return {
       kind: "refused",
       reason:
-        `Cannot run the statement: PostgreSQL estimates its cost at ${rounded(plan.totalCost)}, above ` +
+        `Cannot run the statement: PostgreSQL estimates its cost at ${rounded(estimate.totalCost)}, above ` +
         `llm.max_plan_cost (${rounded(maxPlanCost)}); ${rounded(cost)} of it is ${node}, about ` +
         `${
           rounded(rows)

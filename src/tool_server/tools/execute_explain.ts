@@ -1,6 +1,7 @@
 import { sizeText } from "../../core/size_text.ts";
 import { z } from "zod";
 import { parseShallowJson } from "../../postgres/read/json_values.ts";
+import { figuresHidden } from "../../postgres/read/plan_figures.ts";
 import { explainStatement } from "../../postgres/read/explain.ts";
 import { createFence } from "../../text/fence.ts";
 import { tellElapsed } from "../progress.ts";
@@ -56,18 +57,20 @@ export function executeExplain(options: { directory: DatabaseDirectory }): Tool 
       if (!result.ok) return statementErrorReply(result.error, sql, database.name);
       const plan = result.rows.map((row) => row[0] ?? "").join("\n");
       const observations = format === "text" ? observePlan(plan) : [];
-      const title = analyze ? "EXPLAIN ANALYZE Results" : "EXPLAIN Results";
+      const isRun = analyze && !result.hidesFigures;
+      const title = isRun ? "EXPLAIN ANALYZE Results" : "EXPLAIN Results";
       const analysis = observations.length === 0
         ? ""
         : `\n\nAnalysis:\n---------\n${observations.map((line) => `- ${line}`).join("\n")}`;
       return {
         text: `Database: ${database.name}\n\n${title}\n${"=".repeat(title.length)}\n\nQuery: ${sql}\n\n` +
+          (result.hidesFigures ? `${figuresHidden}\n\n` : "") +
           // names, and constants of views, were written by whoever may write them
           `Execution Plan:\n---------------\n${createFence().wrap(plan + analysis)}`,
         data: {
           database: database.name,
           query: sql,
-          analyze,
+          analyze: isRun,
           plan: format === "json" ? planOf(plan) : plan,
           observations,
         },

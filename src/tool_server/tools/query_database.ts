@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type NoAnswer, ProviderError } from "../../llm/provider_error.ts";
+import type { Principal } from "../../core/principal.ts";
 import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createFence } from "../../text/fence.ts";
 import type { CallClient } from "../call_context.ts";
@@ -23,6 +24,8 @@ import { defineTool, type Tool } from "./tool.ts";
 export interface QueryDatabaseOptions {
   readonly directory: DatabaseDirectory;
   readonly guard: Pick<CheckScheduler, "check">;
+  /** Why a principal may not explain statements; undefined where it may, and absent where everyone may. */
+  readonly whyNoExplain?: (principal: Principal) => string | undefined;
   /** Absent where no completion provider is configured. */
   readonly answerQuestion?: AnswerQuestion;
   /** Comes before `answerQuestion`, and is there without it. */
@@ -162,6 +165,11 @@ async function answerQuery(
   const check = await options.guard.check(text, { principal, signal, span });
   const isSql = looksLikeSql(text, check.ok ? "runs" : check.parses ? "refused" : "none");
   if (!isSql) return await answerInWords(options, question, client);
+  const reason = check.ok && check.kind === "explain" ? options.whyNoExplain?.(principal) : undefined;
+  if (reason !== undefined) {
+    const message = `EXPLAIN needs the same right as execute_explain: ${reason}`;
+    return { kind: "failed", sql: text, error: { kind: "refused", message } };
+  }
   const answer = await runSql(question, client);
   // words that PostgreSQL can read as a SELECT are a request after all where it knows none of their names
   const isRequest = answer.kind === "failed" && unknownNames.includes(answer.error.sqlState) &&

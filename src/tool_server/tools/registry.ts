@@ -3,7 +3,13 @@ import { whyEnded } from "../../core/async/abort.ts";
 import { didYouMean } from "../../core/document/near_name.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { Principal } from "../../core/principal.ts";
-import { type AccessObject, accessTo, grantedTo, visibleTo } from "../../identity/access_rules.ts";
+import {
+  type Access,
+  type AccessObject,
+  accessTo,
+  grantedTo,
+  visibleTo,
+} from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
 import {
   type CallError,
@@ -33,6 +39,8 @@ export interface Registry {
 export interface ToolRegistry extends Registry {
   /** All that a principal may call, but for those that no model sees. */
   usableTools(principal: Principal): readonly ToolDescription[];
+  /** Why a principal may not call a tool; undefined where it may. */
+  whyNotUsable(name: string, principal: Principal): string | undefined;
   /** Puts tools that a definitions file has in the place of those that it had; says whether any list is another now. */
   replaceDefined(tools: readonly Tool[]): boolean;
 }
@@ -98,8 +106,8 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
   /** @throws {AppError} `invalid`, the same for a tool that does not exist and one that is hidden; `forbidden` */
   function find(name: string, principal: Principal): Tool {
     const found = offered.byName.get(name);
-    const access = found && isFor(found, principal) ? accessTo(principal, found) : undefined;
-    if (found === undefined || access === undefined || access.kind === "hidden") {
+    const access = accessOf(found, principal);
+    if (found === undefined || access.kind === "hidden") {
       onEnded("", "invalid", 0);
       const shown = name.slice(0, 100);
       const hint = didYouMean(shown, visible(principal, offered.usable).map(({ name }) => name));
@@ -147,6 +155,12 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
 
   return {
     listTools: (principal) => offered.listed(principal),
+
+    whyNotUsable(name, principal) {
+      const access = accessOf(offered.byName.get(name), principal);
+      if (access.kind === "granted") return undefined;
+      return access.kind === "hidden" ? `the tool ${name} is not offered` : `for ${name} ${access.missing}`;
+    },
 
     usableTools: (principal) =>
       grantedTo(principal, offered.usable).filter((each) => isFor(each, principal))
@@ -199,6 +213,12 @@ function createLists(tools: readonly OfferedTool[]): (principal: Principal) => r
 
 function visible(principal: Principal, tools: readonly OfferedTool[]): OfferedTool[] {
   return visibleTo(principal, tools).filter((each) => isFor(each, principal));
+}
+
+function accessOf(offered: OfferedTool | undefined, principal: Principal): Access {
+  return offered !== undefined && isFor(offered, principal)
+    ? accessTo(principal, offered)
+    : { kind: "hidden" };
 }
 
 function isFor({ tool }: OfferedTool, principal: Principal): boolean {

@@ -1,4 +1,5 @@
 import { jsonValue, typeName } from "../../postgres/read/json_values.ts";
+import { figuresHidden } from "../../postgres/read/plan_figures.ts";
 import { createFence } from "../../text/fence.ts";
 import { formatTsv } from "../../text/tsv.ts";
 import type { Question, StatementAnswer, VerifiedUse } from "../questions/answer.ts";
@@ -11,7 +12,7 @@ export function rowsReply(
   question: Pick<Question, "text" | "database"> & Partial<Pick<Question, "offset">>,
   { sql, result, verified }: StatementAnswer & { readonly kind: "rows" },
 ) {
-  const { columns, rows, truncatedBy } = result;
+  const { columns, rows, truncatedBy, hidesFigures } = result;
   const database = question.database.name;
   const truncated = truncatedBy !== undefined;
   const next = question.offset === undefined ? undefined : question.offset + rows.length;
@@ -31,6 +32,7 @@ export function rowsReply(
       `Database: ${database}\n${
         verifiedText(verified)
       }\nSQL Query:\n${sql}\n\nResults (${count}):${sizeNote}\n` +
+      (hidesFigures ? `${figuresHidden}\n` : "") +
       createFence().wrap(formatTsv(columns.map((column) => column.name), rows)),
     data: {
       database,

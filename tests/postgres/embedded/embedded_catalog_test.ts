@@ -66,6 +66,6 @@ Deno.test("catalog, fingerprint, samples and plans work on the embedded server t
   assert.deepEqual(second.samples.get(tableKey("public", "things"))?.get("state"), ["used"]);
 
   const plan = await planStatement(database, { ...request, sql: "SELECT * FROM things" });
-  assert.equal(plan.ok && plan.dearest.node, "Seq Scan on public.things");
+  assert.equal(plan.ok && plan.estimate?.dearest.node, "Seq Scan on public.things");
   await admin.end();
 });

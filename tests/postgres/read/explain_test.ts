@@ -13,17 +13,17 @@ testWithPostgres("planStatement() tells cost, rows and the dearest step", async 
   await using fixture = await createCatalogFixture(schema);
   const plan = async (sql: string) => {
     const read = await planStatement(fixture.database, { ...request, sql });
-    assert.ok(read.ok, JSON.stringify(read));
-    return read;
+    assert.ok(read.ok && read.estimate, JSON.stringify(read));
+    return read.estimate;
   };
 
   await t.step("of a scan with a filter", async () => {
-    const { totalCost, estimatedRows, dearest } = await plan("SELECT * FROM events WHERE kind = 7;");
+    const { totalCost, rows, dearest } = await plan("SELECT * FROM events WHERE kind = 7;");
     assert.equal(dearest.node, "Seq Scan on public.events");
     assert.equal(dearest.filter, "(events.kind = 7)");
     assert.equal(dearest.cost, totalCost);
-    assert.equal(dearest.rows, estimatedRows);
-    assert.ok(totalCost > 500 && estimatedRows > 10 && estimatedRows < 200);
+    assert.equal(dearest.rows, rows);
+    assert.ok(totalCost > 500 && rows > 10 && rows < 200);
   });
 
   await t.step("of a join that multiplies", async () => {

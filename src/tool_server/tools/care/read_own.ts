@@ -35,3 +35,16 @@ export async function readOwn(
   signal.throwIfAborted();
   return { ok: false, reason: result.error.message };
 }
+
+/** A table that the caller reads, and in which row-level security holds it; none of Postern's own, of which it sees all or none. */
+export const heldTableSql = `(select format('%I.%I', n.nspname, c.relname)
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relrowsecurity and row_security_active(c.oid) and n.nspname <> 'postern'
+    and has_schema_privilege(n.oid, 'USAGE') and has_any_column_privilege(c.oid, 'SELECT')
+  order by 1 limit 1)`;
+
+/** Why statistics are kept from such a caller: PostgreSQL counts all rows and everyone's statements in them. */
+export function whyNoStatistics(heldTable: string): string {
+  return `row-level security holds you in ${heldTable}, and this counts rows of others too; ` +
+    "ask as a role that no policy holds (BYPASSRLS)";
+}

@@ -1,7 +1,7 @@
 import { quoteIdentifier } from "../../../postgres/sql_text.ts";
 import type { Database } from "../../../postgres/database.ts";
 import type { CallContext } from "../../call_context.ts";
-import { readOwn } from "./read_own.ts";
+import { heldTableSql, readOwn, whyNoStatistics } from "./read_own.ts";
 
 export const statementOrders = ["total_time", "mean_time", "calls", "rows", "io"] as const;
 
@@ -40,7 +40,7 @@ export type StatementsRead =
 const columnsSql = `
 select quote_ident(n.nspname), array_to_string(array(select a.attname from pg_attribute a
     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), ' '),
-  current_user, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')::text
+  current_user, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')::text, ${heldTableSql}
 from pg_extension e
 join pg_namespace n on n.oid = e.extnamespace
 join pg_class c on c.relnamespace = n.oid and c.relname = 'pg_stat_statements'
@@ -64,9 +64,12 @@ export async function readStatementStatistics(
 ): Promise<StatementsRead> {
   const found = await readOwn(database, context, columnsSql);
   if (!found.ok) return { ok: false, why: "failed", reason: found.reason };
-  const [schema, columnList, role = "", readsAll] = found.rows[0] ?? [];
+  const [schema, columnList, role = "", readsAll, heldTable] = found.rows[0] ?? [];
   if (typeof schema !== "string") {
     return { ok: false, why: "missing", reason: "the extension pg_stat_statements is not in this database" };
+  }
+  if (typeof heldTable === "string") {
+    return { ok: false, why: "failed", reason: whyNoStatistics(heldTable) };
   }
   const columns = new Set(columnList?.split(" "));
   const ofAllRoles = readsAll === "true";

@@ -122,3 +122,114 @@ databases:
   await using renewed = await as({ tenant: "a", groups: ["staff"] });
   assertHas(await renewed.ended(taskId), { result: { structuredContent: { rows: [["a"]] } } });
 });
+
+testWithPostgres(
+  "no tool tells a caller whom row-level security holds how many rows others have",
+  async () => {
+    await using database = await createTestDatabase();
+    const reader = `reader_${randomBytes(4).toString("hex")}`;
+    await using stack = new AsyncDisposableStack();
+    stack.defer(async () => {
+      await database.query("DROP TABLE pay, open");
+      await runSql(testDatabaseUrl ?? "", `DROP ROLE ${reader}`);
+    });
+    await database.query(`
+    CREATE ROLE ${reader} LOGIN;
+    CREATE TABLE pay (tenant text, salary int);
+    INSERT INTO pay SELECT CASE WHEN n < 40 THEN 'a' ELSE 'b' END, n FROM generate_series(1, 7777) n;
+    CREATE TABLE open AS SELECT n AS id FROM generate_series(1, 5555) n;
+    ALTER TABLE pay ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY own ON pay USING (tenant = 'a');
+    GRANT SELECT ON pay, open TO ${reader};
+    ANALYZE`);
+    const entry = databaseEntry("main", database.name).replace(/user: \w+/, `user: ${reader}`);
+    await using folder = await createConfigFolder(`
+custom_definitions_path: own.yaml
+builtins: { tools: { analyze_health: true, top_queries: true, recommend_indexes: true } }
+databases: [${entry}]
+`);
+    await Deno.writeTextFile(
+      `${folder.path}/own.yaml`,
+      "tools: [{ name: plan_of_pay, description: Plans, type: sql, database: main, sql: EXPLAIN ANALYZE SELECT 1 FROM pay }]\n",
+    );
+    const { token } = await folder.addToken();
+    await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+    const client = createToolClient({ url: server.url, token });
+    const hidden = /cost=|rows=|\b77\d\d\b/;
+
+    const calls = [
+      ["query_database", { query: "EXPLAIN SELECT 1 FROM pay WHERE salary > 39" }, /planned, not run/],
+      ["execute_explain", { query: "SELECT 1 FROM pay" }, /^EXPLAIN Results\n[^]*planned, not run/m],
+      ["execute_explain", { query: "SELECT 1 FROM pay", format: "json" }, /planned, not run/],
+      ["plan_of_pay", {}, /planned, not run/],
+      ["count_rows", { table: "pay" }, /Count: 39$/],
+      ["get_schema_info", { schema_name: "public", table_name: "pay" }, /salary/],
+      ["get_schema_info", { compact: true }, /\tpay\t[^\n]*\t\\N\n/],
+      [
+        "analyze_health",
+        { checks: ["vacuum", "bloat"] },
+        /left_out\trow-level security holds you in public\.pay/,
+      ],
+      ["recommend_indexes", { statements: ["SELECT 1 FROM pay WHERE salary = 5"] }, /Indexes proposed: 0/],
+      ["read_resource", { uri: "pg://main/public/pay" }, /"estimated_rows":-1/],
+      ["read_resource", { uri: "pg://main/schema" }, /"estimated_rows":-1/],
+    ] as const;
+    for (const [name, args, told] of calls) {
+      const { text, data, isError } = await client.call(name, args);
+      assert.ok(!isError, text);
+      assert.match(text, told, name);
+      assert.doesNotMatch(text + JSON.stringify(data), hidden, name);
+    }
+    const open = await client.call("query_database", { query: "EXPLAIN ANALYZE SELECT 1 FROM open" });
+    assert.match(open.text, /rows=5555[^]*actual time/);
+    const schema = await client.call("get_schema_info", { schema_name: "public", table_name: "open" });
+    assertHas(schema.data, { tables: [{ estimated_rows: 5555 }] });
+  },
+);
+
+for (
+  const [how, settings, refusal] of [
+    [
+      "a scope that the token lacks",
+      "",
+      /EXPLAIN needs the same right as execute_explain: for execute_explain the access token does not have the scope db:plan/,
+    ],
+    [
+      "a switch that is off",
+      "builtins: { tools: { execute_explain: false } }",
+      /EXPLAIN needs the same right as execute_explain: the tool execute_explain is not offered/,
+    ],
+  ] as const
+) {
+  testWithPostgres(`${how} for execute_explain keeps EXPLAIN out of query_database too`, async () => {
+    await using database = await createTestDatabase();
+    await using issuer = await startTokenIssuer();
+    await using folder = await createConfigFolder(`
+custom_definitions_path: own.yaml
+${settings}
+http:
+  auth:
+    identity_provider:
+      { issuer: "${issuer.issuer}", audience: "${testAudience}", scopes_by_tool: { execute_explain: [db:plan] } }
+databases: [${databaseEntry("main", database.name)}]
+`);
+    await Deno.writeTextFile(
+      `${folder.path}/own.yaml`,
+      "tools: [{ name: plan_of_one, description: Plans, type: sql, database: main, sql: EXPLAIN SELECT 1 }]\n",
+    );
+    await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+    const call = async (scope: string, name: string, args: unknown) =>
+      await createToolClient({ url: server.url, token: await issuer.token({ claims: { scope } }) })
+        .call(name, args);
+    for (const query of ["EXPLAIN SELECT 1", " explain (costs off) select 1", "/**/EXPLAIN TABLE pg_class"]) {
+      const refused = await call("db:read", "query_database", { query });
+      assert.ok(refused.isError);
+      assert.match(refused.text, refusal);
+    }
+    assertHas(await call("db:read", "query_database", { query: "SELECT 1" }), { isError: false });
+    // an administrator wrote it
+    assertHas(await call("db:read", "plan_of_one", {}), { isError: false });
+    const allowed = await call("db:plan", "query_database", { query: "EXPLAIN SELECT 1" });
+    assert.equal(allowed.isError, settings !== "", allowed.text);
+  });
+}

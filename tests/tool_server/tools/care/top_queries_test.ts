@@ -48,6 +48,30 @@ testWithPostgres("top_queries says where the extension is there and its library 
   );
 });
 
+testWithPostgres("top_queries is refused to a role that row-level security holds", async () => {
+  await using database = await createTestDatabase();
+  await database.query(`CREATE EXTENSION pg_stat_statements;
+    CREATE TABLE held (id int); ALTER TABLE held ENABLE ROW LEVEL SECURITY;
+    CREATE TABLE unread (id int); ALTER TABLE unread ENABLE ROW LEVEL SECURITY`);
+  const role = `${database.name}_reader`;
+  await database.query(`CREATE ROLE ${role} LOGIN`);
+  try {
+    await using fixture = await createToolFixture({ shop: { database, user: role } });
+    const reason = async () => (await callTool(topQueries(fixture), {})).text;
+    assert.match(await reason(), /is not loaded/);
+    await database.query(`GRANT SELECT (id) ON held TO ${role}`);
+    assert.match(
+      await reason(),
+      /: row-level security holds you in public\.held, and this counts rows of others/,
+    );
+    await database.query(`ALTER ROLE ${role} BYPASSRLS`);
+    assert.match(await reason(), /is not loaded/);
+    await database.query(`DROP OWNED BY ${role}`);
+  } finally {
+    await database.query(`DROP ROLE ${role}`);
+  }
+});
+
 testWithCluster("top_queries shows what costs most", async (t) => {
   await using cluster = await startCluster({
     settings: ["shared_preload_libraries = 'pg_stat_statements'", "pg_stat_statements.track = all"],

@@ -84,6 +84,7 @@ select '', '', '', '', 0, 0, count(*) from estimates where not is_known and page
 /** Room that tables and indexes take on disk and do not use, as far as the planner's statistics tell. */
 export const bloatCheck = defineHealthCheck<Row>({
   name: "bloat",
+  measuresTables: true,
   sql,
   examine(rows) {
     const found = rows.filter((row) => row.name !== "");

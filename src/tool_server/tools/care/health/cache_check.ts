@@ -37,6 +37,7 @@ union all (
 /** How much of what is read is found in PostgreSQL's own memory. */
 export const cacheCheck = defineHealthCheck<Row>({
   name: "cache",
+  measuresTables: true,
   sql,
   examine([total, ...tables]) {
     if (total === undefined) return { summary: "no tables", concerns: [] };

@@ -43,6 +43,8 @@ export interface ServerFacts {
   readonly role: string;
   /** Whether the role sees what other roles' sessions do: it has the rights of `pg_read_all_stats`. */
   readonly readsAllStats: boolean;
+  /** A table in which row-level security holds the role; null where it sees all rows of what it reads. */
+  readonly heldTable: string | null;
   readonly isStandby: boolean;
   /** Since when the database's statistics count; empty where they were never reset. */
   readonly statsSince: string;
@@ -64,6 +66,8 @@ export interface HealthCheck {
   readonly name: HealthCheckName;
   /** What the check cannot do without: then it is left out rather than half told. */
   readonly needsAllStats: boolean;
+  /** Whether it tells how much tables hold: then it is left out for a role that row-level security holds. */
+  readonly measuresTables: boolean;
   /** It runs with a search_path of `pg_catalog`, and gives one row of JSON each. */
   sql(facts: ServerFacts): string;
   examine(rows: readonly string[], facts: ServerFacts): Examination;
@@ -73,6 +77,7 @@ export interface HealthCheck {
 export function defineHealthCheck<Row>(check: {
   readonly name: HealthCheckName;
   readonly needsAllStats?: boolean;
+  readonly measuresTables?: boolean;
   readonly sql: string | ((facts: ServerFacts) => string);
   readonly examine: (rows: readonly Row[], facts: ServerFacts) => Examination;
 }): HealthCheck {
@@ -80,6 +85,7 @@ export function defineHealthCheck<Row>(check: {
   return {
     name,
     needsAllStats: check.needsAllStats ?? false,
+    measuresTables: check.measuresTables ?? false,
     sql: (facts) => `select to_json(found) from (${typeof sql === "string" ? sql : sql(facts)}) found`,
     examine: (rows, facts) => examine(rows.map((row): Row => JSON.parse(row)), facts),
   };

@@ -17,6 +17,7 @@ interface UnusedRow {
 /** Indexes that no statement has used since the statistics were reset, and that no constraint needs. */
 export const unusedIndexesCheck = defineHealthCheck<UnusedRow>({
   name: "unused_indexes",
+  measuresTables: true,
   sql: `
 with unused as (
   select s.schemaname, s.indexrelname, s.relname, c.relpages::bigint * current_setting('block_size')::bigint as bytes
@@ -83,6 +84,7 @@ const treeText = (column: string) =>
 /** Indexes that another one does the work of: with the same columns, or with more after them. */
 export const duplicateIndexesCheck = defineHealthCheck<IndexRow>({
   name: "duplicate_indexes",
+  measuresTables: true,
   sql: `
 select n.nspname as schema, t.relname as table_name, c.relname as name, i.indrelid::bigint as table_id,
   c.relpages::bigint * current_setting('block_size')::bigint as bytes, i.indisunique as is_unique,

@@ -25,6 +25,7 @@ const atEnd = 0.9;
 /** Sequences whose numbers run out, by their own bound or by the type of the column that takes them. */
 export const sequenceCheck = defineHealthCheck<Row>({
   name: "sequences",
+  measuresTables: true,
   sql: `
 with seen as (
   select s.schemaname, s.sequencename, s.cycle, s.increment_by > 0 as ascends, s.last_value::numeric as last,

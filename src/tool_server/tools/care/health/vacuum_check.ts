@@ -41,6 +41,7 @@ limit 200`;
 /** Tables whose dead rows and statistics nobody looks after. */
 export const vacuumCheck = defineHealthCheck<Row>({
   name: "vacuum",
+  measuresTables: true,
   sql,
   examine(rows) {
     const concerns = rows.flatMap(tableConcerns);

@@ -41,6 +41,7 @@ with wanted as (
   where (w.schema = n.nspname or w.schema is null and p.place is not null) and c.relkind in ('r', 'm')
     and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and has_schema_privilege(n.oid, 'USAGE')
     and (has_table_privilege(c.oid, 'SELECT') or has_any_column_privilege(c.oid, 'SELECT'))
+    and not row_security_active(c.oid)
   order by w.schema, w.name, p.place
 )
 select json_build_object(
@@ -71,7 +72,7 @@ select json_build_object(
     where i.indrelid = t.oid and i.indisvalid and i.indpred is null and i.indexprs is null))
 from tables t`;
 
-/** The tables of the database's own that the names mean for the caller, those left out that the caller may not read. */
+/** The tables of the database's own that the names mean for the caller, those left out that the caller may not read all rows of. */
 export async function readTableStatistics(
   database: Database,
   context: Pick<CallContext, "principal" | "signal" | "span">,
