@@ -138,8 +138,6 @@ function asCaller(
   const names: StatementNames = [
     { kind: "relation", schema, name: table },
     ...columns.map((name) => ({ kind: "column" as const, name })),
-    { kind: "use", name: "coerce" },
-    { kind: "use", name: "compare" },
   ];
   return {
     ...database,

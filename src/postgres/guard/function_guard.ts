@@ -1,6 +1,7 @@
 import { createLatestByText } from "../../core/latest_by_text.ts";
 import { isHarmless } from "./harmless_functions.ts";
-import { reachQueries, unnamedCallsQuery } from "./reach_query.ts";
+import { closureQuery, hiddenFunctionsQuery } from "./hidden_calls.ts";
+import { reachQuery } from "./reach_query.ts";
 import { refusedFunctionNames, whyRefused } from "./refused_functions.ts";
 import type { StatementNames } from "./statement_names.ts";
 
@@ -16,10 +17,9 @@ interface FunctionGuardOptions {
   readonly now?: () => number;
 }
 
-/** A function, and what in the statement may call it. */
+/** A function, and what may call it. */
 interface Call {
   readonly subject: string;
-  readonly via: string;
   readonly schema: string;
   readonly name: string;
   readonly extension: string | undefined;
@@ -27,6 +27,12 @@ interface Call {
   readonly isVolatile: boolean;
   /** The statement itself names it, so the check by name has passed it already. */
   readonly isNamed: boolean;
+}
+
+/** What statements may not touch in a database: as `reachQuery` takes it, and why, by class and OID. */
+interface Forbidden {
+  readonly text: string;
+  readonly reasons: ReadonlyMap<string, string>;
 }
 
 /** A result is reused for so long only, because the meaning of a name may change at any time. */
@@ -37,7 +43,7 @@ const maxRememberedBytes = 4 * 1_048_576;
 export function createFunctionGuard({ allowedFunctions, now = Date.now }: FunctionGuardOptions) {
   const allowed = new Set(allowedFunctions);
   const refused = JSON.stringify(refusedFunctionNames);
-  let unnamed = { exist: false, until: -Infinity };
+  let forbidden: Forbidden & { readonly until: number } = { ...nothing, until: -Infinity };
   const remembered = createLatestByText<{ readonly reason: string | undefined; readonly until: number }>({
     maxBytes: maxRememberedBytes,
   });
@@ -50,14 +56,12 @@ export function createFunctionGuard({ allowedFunctions, now = Date.now }: Functi
     return text;
   }
 
-  /** The query that follows all that this database has. */
-  async function queryFor(lookUp: LookUp): Promise<string> {
-    if (unnamed.until <= now()) {
+  async function forbiddenNow(lookUp: LookUp): Promise<Forbidden> {
+    if (forbidden.until <= now()) {
       const until = now() + rememberedMs;
-      const [[exist] = []] = await lookUp(unnamedCallsQuery, [refused]);
-      unnamed = { exist: exist === "true", until };
+      forbidden = { ...await findForbidden(lookUp, refused, allowed), until };
     }
-    return unnamed.exist ? reachQueries.unnamed : reachQueries.named;
+    return forbidden;
   }
 
   return {
@@ -71,10 +75,9 @@ export function createFunctionGuard({ allowedFunctions, now = Date.now }: Functi
       const key = `${cacheKey}\n${wanted}`;
       const known = remembered.get(key);
       if (known !== undefined && known.until > now()) return known.reason;
-      const rows = await lookUp(await queryFor(lookUp), [wanted, refused]);
-      const reason = rows.map((row) => reasonAgainst(callOf(row), allowed)).find((text) =>
-        text !== undefined
-      );
+      const { text, reasons } = await forbiddenNow(lookUp);
+      const rows = await lookUp(reachQuery, [wanted, refused, text]);
+      const reason = rows.map((row) => reasonOf(row, reasons, allowed)).find((text) => text !== undefined);
       const reasonBytes = 2 * (reason?.length ?? 0);
       remembered.set(key, { reason, until: now() + rememberedMs }, reasonBytes);
       return reason;
@@ -82,11 +85,40 @@ export function createFunctionGuard({ allowedFunctions, now = Date.now }: Functi
   };
 }
 
-function callOf(row: readonly (string | null)[]): Call {
-  const [subject, via, schema, name, extension, isBuiltIn, isVolatile, isNamed] = row;
+const nothing: Forbidden = { text: "[]", reasons: new Map() };
+
+async function findForbidden(
+  lookUp: LookUp,
+  refused: string,
+  allowed: ReadonlySet<string>,
+): Promise<Forbidden> {
+  const hidden = new Map<string, Call>();
+  for (
+    const [oid, schema, name, extension, isBuiltIn, isVolatile] of await lookUp(hiddenFunctionsQuery, [
+      refused,
+    ])
+  ) {
+    const call = callOf(["", schema, name, extension, isBuiltIn, isVolatile, "false"]);
+    if (oid && whyNotCalled(call, allowed) !== undefined) hidden.set(oid, call);
+  }
+  if (hidden.size === 0) return nothing;
+  const rows = await lookUp(closureQuery, [JSON.stringify([...hidden.keys()])]);
+  const reasons = new Map<string, string>();
+  for (const [type, oid, , , functionOid, via] of rows) {
+    const call = hidden.get(functionOid ?? "");
+    const [name, why] = call === undefined ? [] : whyNotCalled(call, allowed) ?? [];
+    if (name !== undefined) reasons.set(`${type} ${oid}`, `${via} calls ${name}, and ${why}`);
+  }
+  const text = JSON.stringify(
+    rows.map(([type, oid, cause, flat]) => ({ class: type, oid, cause, flat: flat === "true" })),
+  );
+  return { text, reasons };
+}
+
+function callOf(row: readonly (string | null | undefined)[]): Call {
+  const [subject, schema, name, extension, isBuiltIn, isVolatile, isNamed] = row;
   return {
     subject: subject ?? "",
-    via: via ?? "",
     schema: schema ?? "",
     name: name ?? "",
     extension: extension ?? undefined,
@@ -96,22 +128,42 @@ function callOf(row: readonly (string | null)[]): Call {
   };
 }
 
-function reasonAgainst(call: Call, allowed: ReadonlySet<string>): string | undefined {
-  const { subject, via, schema, name, extension } = call;
-  // a user-made function that only shares its name with a refused one is judged by its volatility
-  const isMeant = !call.isNamed && (call.isBuiltIn || extension !== undefined);
-  const action = isMeant ? whyRefused(schema, name) : undefined;
-  if (action !== undefined) return `"${subject}" is not allowed: it calls ${name}(), and ${action}`;
-  if (name === "ts_rewrite" && call.isNamed) return undefined;
-  if (!call.isVolatile || isHarmless(name, call.isBuiltIn ? undefined : extension ?? "")) return undefined;
-  if (allowed.has(name) || allowed.has(`${schema}.${name}`)) return undefined;
-  const full = `${schema}.${name}()`;
-  if (call.isBuiltIn) {
-    return `${full} is not allowed: PostgreSQL marks it VOLATILE, and it is not known to be harmless`;
+function reasonOf(
+  [type, oid, subject, ...called]: readonly (string | null)[],
+  reasons: ReadonlyMap<string, string>,
+  allowed: ReadonlySet<string>,
+): string | undefined {
+  if (type === "name") {
+    return `"${subject}" is not allowed: in a database that is not in UTF8, names of other than ASCII letters are short`;
   }
-  const origin = via === "cast" ? `the cast from ${subject} calls` : `"${subject}" calls`;
-  const start = via === "function" && subject === name
-    ? `${full} is not allowed: it is`
-    : `${origin} ${full}, which is`;
-  return `${start} VOLATILE, so it may write; an administrator can declare it STABLE or name it in allowed_functions`;
+  if (type !== "function") {
+    const start = subject ? `"${subject}" is not allowed: ` : "";
+    return `${start}${reasons.get(`${type} ${oid}`) ?? "what it leads to is not known"}`;
+  }
+  const call = callOf([subject, ...called]);
+  const [name, why] = whyNotCalled(call, allowed) ?? [];
+  if (name === undefined) return undefined;
+  return call.isNamed && subject === call.name
+    ? `${name} is not allowed: ${why}`
+    : `"${subject}" is not allowed: it calls ${name}, and ${why}`;
+}
+
+/** Which function it is and why it may not be called; undefined where it may. */
+function whyNotCalled(
+  call: Call,
+  allowed: ReadonlySet<string>,
+): readonly [called: string, why: string] | undefined {
+  const { schema, name, extension, isBuiltIn } = call;
+  // a user-made function that only shares its name with a refused one is judged by its volatility
+  const isMeant = !call.isNamed && (isBuiltIn || extension !== undefined);
+  const action = isMeant ? whyRefused(schema, name) : undefined;
+  if (action !== undefined) return [`${name}()`, action];
+  if (name === "ts_rewrite" && call.isNamed) return undefined;
+  if (!call.isVolatile || isHarmless(name, isBuiltIn ? undefined : extension ?? "")) return undefined;
+  if (allowed.has(name) || allowed.has(`${schema}.${name}`)) return undefined;
+  const why = isBuiltIn
+    ? "PostgreSQL marks it VOLATILE, and it is not known to be harmless"
+    : "it is VOLATILE, so it may write; an administrator can declare it STABLE or IMMUTABLE, or name it in " +
+      "allowed_functions";
+  return [`${schema}.${name}()`, why];
 }

@@ -8,6 +8,7 @@ type NameKind =
   | "field"
   | "row_field"
   | "column"
+  | "listed"
   | "row"
   | "columns_of"
   | "use";
@@ -24,17 +25,18 @@ interface StatementName {
  *
  * - `relation`: what FROM names, common table expressions among them, since a name may be either.
  * - `function`: what is written as a call, TABLESAMPLE methods too.
- * - `type`: what is cast to. `f(x)` and `x.f` may be casts; functions that fill a row cast to the types of its columns.
+ * - `operator`: those that are written, and those that the syntax stands for.
+ * - `type`: what is cast to. `f(x)` and `x.f` may be casts.
  * - `field`: in `(x).f`, and in `x.f` where x is what a function in FROM gives, f, which is a call of f(x) for an x of
  *   whatever type that has no such column.
  * - `row_field`: the same in `x.f` where x is a table, a subquery or a join, and so a row.
- * - `column`: what may be a column whose values are worked with; `*` where any may.
+ * - `column`: what may be a column whose values are worked with; `*` where any may. `listed`: one that the answer shows
+ *   as it is.
  * - `row`: a relation whose rows are values as a whole, or a function whose result is one outside of FROM.
  * - `columns_of`: a relation whose columns alone are worked with, in a statement of ours.
- * - `use`: what the statement does to values besides what it names: `coerce`, it may turn one into another's type;
- *   `compare`, it may look into one; `sort`, it compares whole ones; `array`, it makes arrays of them.
+ * - `use`: `array`, it makes arrays of values; `join`, it may join rows; `sort`, it sorts or groups.
  *
- * Empty where no relation, function, operator, type or field is named, whatever else there is.
+ * Empty where there are only constants.
  */
 export type StatementNames = readonly StatementName[];
 
@@ -79,20 +81,25 @@ export const fillsRow: ReadonlySet<string> = new Set([
 
 type Fields = SyntaxNode["fields"];
 
+/** Nodes of a statement that shows constants only. */
+const constants = new Set(["ResTarget", "A_Const", "VariableShowStmt"]);
+const fieldsOfConstants = new Set(["targetList", "limitOption", "op"]);
+
 /** Gathers names from the nodes of one statement, parents first. */
 export function createNameCollector() {
   const found = new Map<string, StatementName>();
   const inFrom = new Set<Fields>();
-  /** Stars that only list what the statement gives. */
-  const plainStars = new Set<Fields>();
+  /** Columns and stars that the answer shows as they are. */
+  const listed = new Set<Fields>();
   /** Names in FROM, each with the table or function that it stands for. */
   const sources: { readonly name: string; readonly relation: readonly string[] }[] = [];
   /** Names of what a function in FROM gives, which need not be a row. */
   const scalars = new Set<string>();
+  const joins = new Set<string>();
   const bareNames = new Set<string>();
-  const starred = new Set<string>();
   const qualified: { readonly source: string; readonly field: string }[] = [];
   let top: SyntaxNode["type"] | undefined;
+  let isConstant = true;
 
   function put(kind: NameKind, parts: readonly string[]): void {
     const name = parts.at(-1);
@@ -103,104 +110,30 @@ export function createNameCollector() {
     if (!found.has(key)) found.set(key, { kind, name, ...(schema === undefined ? {} : { schema }) });
   }
 
-  function use(...names: readonly string[]): void {
-    for (const name of names) put("use", [name]);
+  function putEach(kind: NameKind, names: readonly string[]): void {
+    for (const name of names) put(kind, [name]);
   }
 
-  /** What the node names. */
-  function addNames(node: SyntaxNode): void {
-    const { type, fields } = node;
-    switch (type) {
-      case "RangeVar":
-        return put("relation", relationParts(fields));
-      case "FuncCall": {
-        const parts = nameParts(fields["funcname"]);
-        put("function", parts);
-        put("type", parts);
-        // in FROM, a row that it gives is columns
-        if (!inFrom.has(fields)) put("row", parts);
-        return put("type", typeNamedByArgument(node) ?? []);
-      }
-      case "RangeTableSample":
-        return put("function", nameParts(fields["method"]));
-      case "ColumnRef": {
-        const parts = nameParts(fields["fields"]);
-        return parts.length > 1 ? put("type", parts.slice(-1)) : undefined;
-      }
-      case "A_Indirection":
-        for (const part of nameParts(fields["indirection"])) {
-          put("field", [part]);
-          put("type", [part]);
-        }
-        return;
-      case "TypeName":
-        return put("type", nameParts(fields["names"]));
-      case "SortBy":
-        return put("operator", nameParts(fields["useOp"]));
-      case "SubLink":
-        return put("operator", fields["operName"] === undefined ? ["="] : nameParts(fields["operName"]));
-      case "JoinExpr":
-        return fields["usingClause"] !== undefined || fields["isNatural"] === true
-          ? put("operator", ["="])
-          : undefined;
-      case "CaseExpr":
-        return fields["arg"] === undefined ? undefined : put("operator", ["="]);
-      case "A_Expr": {
-        const kind = textOf(fields["kind"]);
-        for (const name of impliedOperators[kind] ?? []) put("operator", [name]);
-        return kind.includes("BETWEEN") ? undefined : put("operator", nameParts(fields["name"]));
-      }
-      default:
-        for (const name of functionsBySyntax[type] ?? []) put("function", [name]);
-        // the constructors of JSON cast what they are given to it
-        if (type.startsWith("Json")) { for (const name of jsonTypes) put("type", ["pg_catalog", name]); }
-    }
-  }
-
-  /**
-   * What the node does to values without a name: which columns PostgreSQL sorts, compares or casts on its own. In
-   * doubt, all columns.
-   */
-  function addUses(node: SyntaxNode): void {
+  function add(node: SyntaxNode): void {
     const { type, fields } = node;
     const isTop = top === undefined || (top === "ExplainStmt" && node.depth === 1);
     top ??= type;
+    isConstant &&= constants.has(type) ||
+      type === "SelectStmt" && Object.keys(fields).every((field) => fieldsOfConstants.has(field));
     switch (type) {
       case "SelectStmt":
         return addSelect(fields, isTop);
-      case "WindowDef":
-        return use("sort", "compare");
-      case "A_Const":
-        return fields["sval"] === undefined ? undefined : use("coerce");
-      case "ParamRef":
-        return use("coerce");
-      case "A_ArrayExpr":
-        return use("coerce", "compare", "array");
-      case "RowExpr":
-      case "CoalesceExpr":
-        return use("coerce", "compare");
-      case "MinMaxExpr":
-        return use("coerce", "compare", "sort");
-      case "CaseExpr":
-        return use("coerce", ...(fields["arg"] === undefined ? [] : ["compare"]));
-      case "A_Expr":
-        return use("compare", ...(nameParts(fields["name"]).at(-1) === "||" ? ["coerce"] : []));
-      case "SubLink":
-        return use("compare", ...(fields["subLinkType"] === "ARRAY_SUBLINK" ? ["array"] : []));
-      case "FuncCall":
-        if (listOf(fields["args"]).length > 1) use("coerce");
-        return use("compare", ...(fields["agg_order"] ?? fields["agg_distinct"] ? ["sort"] : []));
       case "CommonTableExpr":
         return fields["aliascolnames"] === undefined ? undefined : put("column", ["*"]);
       case "CTESearchClause":
       case "CTECycleClause":
-        use("sort", "compare");
-        for (const list of ["search_col_list", "cycle_col_list"]) {
-          for (const name of nameParts(fields[list])) put("column", [name]);
-        }
-        return;
+        put("use", ["sort"]);
+        return ["search_col_list", "cycle_col_list"].forEach((list) =>
+          putEach("column", nameParts(fields[list]))
+        );
       case "RangeVar": {
         const relation = relationParts(fields);
+        put("relation", relation);
         sources.push({ name: aliasOf(fields) ?? relation.at(-1) ?? "", relation });
         return addRenamedColumns(fields);
       }
@@ -210,27 +143,64 @@ export function createNameCollector() {
         return addJoin(fields);
       case "RangeFunction":
         return addRangeFunction(fields);
+      case "RangeTableSample":
+        return put("function", nameParts(fields["method"]));
+      case "FuncCall": {
+        const parts = nameParts(fields["funcname"]);
+        put("function", parts);
+        put("type", parts);
+        if (fields["agg_distinct"] !== undefined) put("use", ["sort"]);
+        // in FROM, a row that it gives is columns
+        if (!inFrom.has(fields)) put("row", parts);
+        return put("type", typeNamedByArgument(node) ?? []);
+      }
       case "ColumnRef":
         return addColumn(fields);
       case "A_Indirection":
-        for (const item of listOf(fields["indirection"])) {
-          if (unwrap(item)?.type === "A_Star") put("column", ["*"]);
+        if (hasStar(fields["indirection"])) put("column", ["*"]);
+        for (const kind of ["field", "type", "column"] as const) {
+          putEach(kind, nameParts(fields["indirection"]));
         }
-        for (const name of nameParts(fields["indirection"])) put("column", [name]);
+        return;
+      case "TypeName":
+        return put("type", nameParts(fields["names"]));
+      case "WindowDef":
+        return put("use", ["sort"]);
+      case "SortBy":
+        put("use", ["sort"]);
+        return put("operator", nameParts(fields["useOp"]));
+      case "SubLink":
+        put("use", [fields["subLinkType"] === "ARRAY_SUBLINK" ? "array" : "join"]);
+        return put("operator", fields["operName"] === undefined ? ["="] : nameParts(fields["operName"]));
+      case "A_ArrayExpr":
+        return put("use", ["array"]);
+      case "CaseExpr":
+        return fields["arg"] === undefined ? undefined : put("operator", ["="]);
+      case "A_Expr": {
+        const kind = textOf(fields["kind"]);
+        putEach("operator", impliedOperators[kind] ?? []);
+        return kind.includes("BETWEEN") ? undefined : put("operator", nameParts(fields["name"]));
+      }
+      default:
+        putEach("function", functionsBySyntax[type] ?? []);
+        // the constructors of JSON cast what they are given to it
+        if (type.startsWith("Json")) { for (const name of jsonTypes) put("type", ["pg_catalog", name]); }
     }
   }
 
   function addSelect(fields: Fields, isTop: boolean): void {
     const isSet = textOf(fields["op"]) !== "SETOP_NONE" && fields["op"] !== undefined;
     const sorted = [...listOf(fields["sortClause"]), ...listOf(fields["groupClause"])];
-    if (isSet || fields["distinctClause"] !== undefined || sorted.length > 0) use("sort", "compare");
-    if (isSet || fields["valuesLists"] !== undefined) use("coerce");
-    // a place in the list, `ORDER BY 1`, may be a column of a star
-    const isByPlace = [...sorted, ...listOf(fields["distinctClause"])].some(isPlace);
-    if (!isTop || isSet || isByPlace || fields["distinctClause"] !== undefined) return;
-    for (const target of listOf(fields["targetList"])) {
-      const value = unwrap(unwrap(target)?.fields["val"]);
-      if (value?.type === "ColumnRef" && hasStar(value.fields)) plainStars.add(value.fields);
+    const isDistinct = fields["distinctClause"] !== undefined;
+    if (isSet || isDistinct || sorted.length > 0) put("use", ["sort"]);
+    if (listOf(fields["fromClause"]).length > 1) put("use", ["join"]);
+    // a place in the list, `ORDER BY 1`, may be any of its columns
+    if (!isTop || isSet || isDistinct || sorted.some(isPlace)) return;
+    for (const item of listOf(fields["targetList"])) {
+      const target = unwrap(item)?.fields ?? {};
+      const value = unwrap(target["val"]);
+      // ORDER BY and GROUP BY know it by its alias too
+      if (value?.type === "ColumnRef" && target["name"] === undefined) listed.add(value.fields);
     }
   }
 
@@ -239,9 +209,14 @@ export function createNameCollector() {
   }
 
   function addJoin(fields: Fields): void {
+    put("use", ["join"]);
+    const using = nameParts(fields["usingClause"]);
     if (fields["isNatural"] === true) put("column", ["*"]);
-    for (const name of nameParts(fields["usingClause"])) put("column", [name]);
-    if (fields["isNatural"] === true || fields["usingClause"] !== undefined) use("coerce", "compare", "sort");
+    if (fields["isNatural"] === true || using.length > 0) put("operator", ["="]);
+    putEach("column", using);
+    for (const alias of [aliasOf(fields), nameOf(fields["join_using_alias"])]) {
+      if (alias !== undefined) joins.add(alias);
+    }
     addRenamedColumns(fields);
   }
 
@@ -261,43 +236,39 @@ export function createNameCollector() {
 
   function addColumn(fields: Fields): void {
     const parts = nameParts(fields["fields"]);
-    const [first = "", second] = parts;
-    if (hasStar(fields)) {
-      if (plainStars.has(fields)) return;
+    const [first = ""] = parts;
+    const isListed = listed.has(fields);
+    if (hasStar(fields["fields"])) {
+      if (isListed) return;
       put("column", ["*"]);
       const last = parts.at(-1);
-      if (last !== undefined) starred.add(last);
+      if (last !== undefined) bareNames.add(last);
       return;
     }
-    for (const part of parts) put("column", [part]);
-    if (second === undefined) bareNames.add(first);
+    putEach(isListed ? "listed" : "column", parts);
+    if (parts.length === 1) bareNames.add(first);
     else qualified.push({ source: parts.at(-2) ?? "", field: parts.at(-1) ?? "" });
   }
 
   /** What shows only once all nodes are known. */
   function addWhatNamesStandFor(): void {
-    for (const { source, field } of qualified) put(scalars.has(source) ? "field" : "row_field", [field]);
-    for (const { name, relation } of sources) {
-      if (bareNames.has(name) || starred.has(name)) put("row", relation);
+    for (const { source, field } of qualified) {
+      putEach(scalars.has(source) ? "field" : "row_field", [field]);
+      if (scalars.has(source)) put("type", [field]);
     }
+    for (const name of joins) if (bareNames.has(name)) put("column", ["*"]);
+    for (const { name, relation } of sources) if (bareNames.has(name)) put("row", relation);
   }
 
   return {
-    add(node: SyntaxNode): void {
-      addUses(node);
-      addNames(node);
-    },
+    add,
     /** Once all nodes have been added. */
     names(): StatementNames {
+      if (isConstant) return [];
       addWhatNamesStandFor();
-      const names = [...found.values()];
-      if (names.every(({ kind }) => kind === "column" || kind === "use")) return [];
-      if (!names.some(({ name }) => fillsRow.has(name))) return names;
-      const rows = names.filter(({ kind }) => kind === "relation").map((name) => ({
-        ...name,
-        kind: "type" as const,
-      }));
-      return [...names, ...rows];
+      // a cast that PostgreSQL puts in needs no name
+      if (found.size === 0) put("operator", ["="]);
+      return [...found.values()];
     },
   };
 }
@@ -325,11 +296,15 @@ export function typeNamedByArgument({ fields }: SyntaxNode): string[] | undefine
 }
 
 function aliasOf({ alias }: Fields): string | undefined {
+  return nameOf(alias);
+}
+
+function nameOf(alias: unknown): string | undefined {
   return isRecord(alias) ? textOf(alias["aliasname"]) : undefined;
 }
 
-function hasStar(fields: Fields): boolean {
-  return listOf(fields["fields"]).some((item) => unwrap(item)?.type === "A_Star");
+function hasStar(parts: unknown): boolean {
+  return listOf(parts).some((item) => unwrap(item)?.type === "A_Star");
 }
 
 function isPlace(item: unknown): boolean {

@@ -93,8 +93,6 @@ function namesOf(relation: string, column: string): StatementNames {
   return [
     { kind: "columns_of", schema, name },
     { kind: "column", name: column },
-    { kind: "use", name: "coerce" },
-    { kind: "use", name: "compare" },
     ...comparing.map((operator) => ({ kind: "operator" as const, name: operator })),
   ];
 }

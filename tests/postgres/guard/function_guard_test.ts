@@ -68,6 +68,35 @@ testWithPostgres(
   },
 );
 
+testWithPostgres(
+  "check() refuses a user's VOLATILE function that has the name of a harmless built-in one",
+  async () => {
+    await using fixture = await createFixture(`
+    CREATE SCHEMA app;
+    CREATE FUNCTION app.random(text) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END';
+    CREATE FUNCTION app.gen_salt(text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'`);
+    assert.equal(await fixture.check("SELECT random()"), undefined);
+    assert.match(
+      await fixture.check("SELECT app.random('x')") ?? "",
+      /^app\.random\(\) is not allowed: it is VOLATILE/,
+    );
+    assert.match(await fixture.check("SELECT app.gen_salt('x')") ?? "", /VOLATILE/);
+  },
+);
+
+testWithPostgres("check() refuses long names where the server may cut them elsewhere", async () => {
+  await using utf8 = await createFixture("");
+  await using latin = await createFixture("", [], undefined, createLatinDatabase);
+  const long = "é".repeat(40);
+  for (const fixture of [utf8, latin]) {
+    await fixture.query(`CREATE FUNCTION ${long}() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'`);
+    assert.match(await fixture.check(`SELECT ${long}()`) ?? "it may run", /is not allowed/);
+    assert.equal(await fixture.check("SELECT 1 AS é, lower('É') WHERE 1 < 2"), undefined);
+  }
+  await latin.query("CREATE FUNCTION é() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'");
+  assert.match(await latin.check("SELECT é()") ?? "", /VOLATILE/);
+});
+
 testWithPostgres("check() does not let the configuration allow what a listed function does", async () => {
   await using fixture = await createFixture("CREATE VIEW v AS SELECT pg_ls_dir('.')", ["pg_ls_dir"]);
   assert.match(await fixture.check("TABLE v") ?? "", /it reads or writes the server's files/);
@@ -82,7 +111,10 @@ testWithPostgres("check() resolves names by the search path", async () => {
   assert.equal(await fixture.check("SELECT touch()"), undefined);
   assert.equal(await fixture.check("SELECT * FROM v"), undefined);
   assert.match(await fixture.check("SELECT hidden.touch()") ?? "", /VOLATILE/);
-  assert.match(await fixture.check("SELECT * FROM hidden.v") ?? "", /"v" calls hidden\.touch\(\)/);
+  assert.match(
+    await fixture.check("SELECT * FROM hidden.v") ?? "",
+    /"v" is not allowed: it calls hidden\.touch\(\), and it is VOLATILE/,
+  );
 });
 
 testWithPostgres("check() does not refuse what only stands near a VOLATILE function", async () => {
@@ -159,8 +191,32 @@ testWithPostgres("check() asks the database once for the same names, and again a
   assert.equal(fixture.lookUps(), 5);
 });
 
-async function createFixture(sql: string, allowedFunctions: string[] = [], now?: () => number) {
-  const database = await createTestDatabase();
+async function createLatinDatabase() {
+  const beside = await createTestDatabase();
+  const name = `${beside.name}_latin`;
+  await beside.query(
+    `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'`,
+  );
+  const url = new URL(beside.url);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    name,
+    query: (sql: string) => runSql(url.href, sql),
+    async [Symbol.asyncDispose]() {
+      await beside.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await beside[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function createFixture(
+  sql: string,
+  allowedFunctions: string[] = [],
+  now?: () => number,
+  createDatabase = createTestDatabase,
+) {
+  const database = await createDatabase();
   await database.query(sql).catch(async (error) => {
     await database[Symbol.asyncDispose]();
     throw error;

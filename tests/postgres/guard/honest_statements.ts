@@ -43,6 +43,11 @@ CREATE OPERATOR = (LEFTARG = odd, RIGHTARG = odd, FUNCTION = odd_equal);
 CREATE FUNCTION odd_to_int(odd) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$;
 CREATE CAST (odd AS int) WITH FUNCTION odd_to_int(odd) AS IMPLICIT;
 CREATE FUNCTION count(odd, odd) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION odd_text(text) RETURNS odd LANGUAGE plpgsql AS $$ BEGIN RETURN 'x'; END $$;
+CREATE CAST (text AS odd) WITH FUNCTION odd_text(text) AS ASSIGNMENT;
+CREATE FUNCTION odd_name(customers) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN $1.name; END $$;
+CREATE FUNCTION odd_sum(money, odd) RETURNS money LANGUAGE plpgsql AS $$ BEGIN RETURN $1; END $$;
+CREATE OPERATOR + (LEFTARG = money, RIGHTARG = odd, FUNCTION = odd_sum);
 `;
 
 const bigList = Array.from({ length: 10_000 }, (_, i) => i + 1_000_000).join(", ");

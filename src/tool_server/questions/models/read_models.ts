@@ -176,13 +176,13 @@ async function readsOf(
     ),
   );
   return {
-    columns: namesOf(result.names, "column").map(({ name }) => name)
+    columns: [...namesOf(result.names, "column"), ...namesOf(result.names, "listed")].map(({ name }) => name)
       .filter((column) => column !== "*" && !qualifiers.has(column)),
     relations: namesOf(result.names, "relation"),
   };
 }
 
-function namesOf(names: StatementNames, kind: "column" | "relation"): TableReference[] {
+function namesOf(names: StatementNames, kind: "column" | "listed" | "relation"): TableReference[] {
   return names.filter((each) => each.kind === kind).map(({ schema, name }) =>
     schema === undefined ? { name } : { schema, name }
   );

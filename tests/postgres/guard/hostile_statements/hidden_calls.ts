@@ -122,6 +122,41 @@ CREATE FUNCTION whole(whole_range) RETURNS whole_range LANGUAGE internal IMMUTAB
 CREATE TYPE whole_range AS RANGE (subtype = int, canonical = whole);
 CREATE OR REPLACE FUNCTION whole(whole_range) RETURNS whole_range LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN $1; END $$;
 CREATE TABLE wholes (w whole_range);
+-- types that only an operator's operand, a literal or what is collected brings in
+CREATE TYPE whim AS ENUM ('a', 'b');
+CREATE TYPE pair AS (n int, t text);
+CREATE TYPE span AS RANGE (subtype = float8);
+CREATE TABLE whims (w whim, s span);
+INSERT INTO whims VALUES ('a', '[1,2]'), ('b', '[3,4]');
+CREATE FUNCTION whim_is(whim, whim) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN evil() = 1; END $$;
+CREATE FUNCTION whims_are(whim[], whim[]) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN evil() = 1; END $$;
+CREATE FUNCTION pair_is(pair, pair) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN evil() = 1; END $$;
+CREATE FUNCTION pair_is(pair, int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN evil() = 1; END $$;
+CREATE OPERATOR %%% (LEFTARG = whim, RIGHTARG = whim, FUNCTION = whim_is);
+CREATE OPERATOR %%%% (LEFTARG = whim[], RIGHTARG = whim[], FUNCTION = whims_are);
+CREATE OPERATOR @@@@ (LEFTARG = pair, RIGHTARG = pair, FUNCTION = pair_is);
+CREATE OPERATOR @@@ (LEFTARG = pair, RIGHTARG = int, FUNCTION = pair_is);
+CREATE FUNCTION whims_text(whim[]) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN 'x'; END $$;
+CREATE CAST (whim[] AS text) WITH FUNCTION whims_text(whim[]) AS IMPLICIT;
+CREATE FUNCTION spans_text(span_multirange) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN 'x'; END $$;
+CREATE CAST (span_multirange AS text) WITH FUNCTION spans_text(span_multirange) AS IMPLICIT;
+CREATE FUNCTION spans_json(span_multirange) RETURNS json LANGUAGE plpgsql AS $$ BEGIN RETURN to_json(evil()); END $$;
+CREATE CAST (span_multirange AS json) WITH FUNCTION spans_json(span_multirange);
+CREATE FUNCTION spans_int(span_multirange) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN evil(); END $$;
+CREATE CAST (span_multirange AS int) WITH FUNCTION spans_int(span_multirange);
+-- built-in types under another name
+CREATE DOMAIN amount_number AS int;
+CREATE TYPE amount_row AS (a int, b int);
+CREATE TABLE amount_table (a int);
+-- what CYCLE runs
+CREATE TYPE mark AS ENUM ('no', 'yes');
+CREATE FUNCTION mark_is(mark, mark) RETURNS boolean LANGUAGE internal IMMUTABLE AS 'enum_eq';
+CREATE FUNCTION mark_is_not(mark, mark) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN false; END $$;
+CREATE OPERATOR = (LEFTARG = mark, RIGHTARG = mark, FUNCTION = mark_is, NEGATOR = <>);
+CREATE OPERATOR <> (LEFTARG = mark, RIGHTARG = mark, FUNCTION = mark_is_not, NEGATOR = =);
+CREATE OPERATOR CLASS mark_order DEFAULT FOR TYPE mark USING btree AS OPERATOR 3 =, FUNCTION 1 enum_cmp(anyenum, anyenum);
+CREATE VIEW marked AS WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n FROM t)
+  CYCLE n SET m TO mark 'yes' DEFAULT mark 'no' USING path SELECT n, m FROM t;
 -- others
 CREATE AGGREGATE evil_moving(int) (SFUNC = int4pl, STYPE = int, INITCOND = 0, MSFUNC = evil_step, MINVFUNC = evil_step,
   MSTYPE = int, MINITCOND = 0);
@@ -333,6 +368,42 @@ const casts = named([
   "SELECT 'sized(3)'::regtype",
 ], "VOLATILE");
 
+/** What brings in a type without a column, or makes a container of it. */
+const containers = named([
+  "SELECT 'a' %%% 'b'",
+  "SELECT NULL %%% 'b'",
+  "SELECT '(1,x)' @@@@ '(1,x)'",
+  "SELECT NULL OPERATOR(public.@@@@) '(1,x)'::pair",
+  "SELECT ROW(1, 'x') @@@@ ROW(1, 'x')",
+  "SELECT ROW(1, 'x') OPERATOR(public.@@@) 1",
+  "SELECT '{}' %%%% '{}'",
+  "SELECT w %%% 'a' FROM whims",
+  "SELECT array_agg(w) %%%% array_agg(w) FROM whims",
+  "SELECT ARRAY[w] %%%% ARRAY[w] FROM whims",
+  "SELECT enum_range(NULL::whim) %%%% '{}'",
+  "SELECT md5(ARRAY[w]) FROM whims",
+  "SELECT length(array_agg(w)) FROM whims",
+  "SELECT array_agg(w)::text FROM whims",
+  "SELECT to_json(range_agg(s)) FROM whims",
+  "SELECT range_agg(s)::int FROM whims",
+  "SELECT length(range_agg(s)) FROM whims",
+  "SELECT md5(span_multirange(s)) FROM whims",
+], "VOLATILE");
+
+const otherNames = named([
+  "SELECT a::amount_number FROM amounts",
+  "SELECT ARRAY[a]::_int4 FROM amounts",
+  "SELECT ROW(a, 1)::amount_row FROM amounts",
+  "SELECT (ROW(a, 1)::amount_row).a FROM amounts",
+  "SELECT ROW(a)::amount_table FROM amounts",
+], "VOLATILE");
+
+const cycles = named([
+  "WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n FROM t) " +
+  "CYCLE n SET m TO mark 'yes' DEFAULT mark 'no' USING path SELECT * FROM t",
+  "TABLE marked",
+], "VOLATILE");
+
 const newer: readonly HiddenCall[] = [
   ...[
     "SELECT JSON_ARRAY(n) FROM notes",
@@ -350,5 +421,8 @@ export const hiddenCalls: readonly HiddenCall[] = [
   ...older,
   ...operatorClasses,
   ...casts,
+  ...containers,
+  ...otherNames,
+  ...cycles,
   ...newer,
 ];
