@@ -78,8 +78,10 @@ classes AS MATERIALIZED (
   FROM pg_opclass c JOIN families f ON f.oid = c.opcfamily WHERE f.oid >= 16384
 ),
 checks AS MATERIALIZED (
-  SELECT DISTINCT c.contypid AS domain, token[1]::oid AS mentioned
-  FROM pg_constraint c CROSS JOIN LATERAL regexp_matches(c.conbin::text, ':\\w+ (?:\\(o )?(\\d+)', 'g') AS token
+  SELECT DISTINCT c.contypid AS domain, number::oid AS mentioned
+  FROM pg_constraint c
+  CROSS JOIN LATERAL regexp_matches(c.conbin::text, ':\\w+ (?:\\(o )?(\\d+(?: \\d+)*)', 'g') AS token
+  CROSS JOIN unnest(string_to_array(token[1], ' ')) AS number
   WHERE c.contypid >= 16384
 ),
 seeds(oid, cause, is_flat, function, via) AS (
@@ -128,22 +130,20 @@ makings(made, source) AS MATERIALIZED (
   SELECT casttarget, castsource FROM pg_cast WHERE castcontext = 'i' AND castsource >= 16384
 ),
 -- where a type is
-holders(held, holder, stays_flat) AS MATERIALIZED (
-  SELECT typelem, oid, false FROM pg_type WHERE typelem <> 0
+holders(held, holder, stays_flat, compares) AS MATERIALIZED (
+  SELECT typelem, oid, false, false FROM pg_type WHERE typelem <> 0
   UNION ALL
-  SELECT typbasetype, oid, true FROM pg_type WHERE typbasetype <> 0
+  SELECT typbasetype, oid, true, false FROM pg_type WHERE typbasetype <> 0
   UNION ALL
-  SELECT a.atttypid, c.reltype, false FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+  SELECT a.atttypid, c.reltype, false, false FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
   WHERE c.reltype <> 0 AND a.attnum > 0 AND NOT a.attisdropped
     AND (a.atttypid >= 16384 OR EXISTS (SELECT FROM seeds WHERE oid < 16384))
   UNION ALL
-  SELECT rngsubtype, rngtypid, false FROM pg_range
+  SELECT rngsubtype, rngtypid, false, true FROM pg_range
   UNION ALL
-  SELECT rngtypid, rngmultitypid, false FROM pg_range
+  SELECT rngtypid, rngmultitypid, false, false FROM pg_range
   UNION ALL
-  SELECT casttarget, castsource, false FROM pg_cast WHERE castcontext = 'i' AND castsource >= 16384
-  UNION ALL
-  SELECT mentioned, domain, false FROM checks WHERE mentioned >= 16384
+  SELECT casttarget, castsource, false, false FROM pg_cast WHERE castcontext = 'i' AND castsource >= 16384
 ),
 sources(oid, cause, is_flat, function, via) AS (
   SELECT oid, cause, is_flat, function, via FROM seeds
@@ -153,8 +153,14 @@ sources(oid, cause, is_flat, function, via) AS (
 closed(oid, cause, is_flat, function, via) AS (
   SELECT oid, cause, is_flat, function, via FROM sources
   UNION
-  SELECT h.holder, c.cause, c.is_flat AND h.stays_flat, c.function, c.via
-  FROM closed c JOIN holders h ON h.held = c.oid
+  SELECT step.oid, step.cause, step.is_flat, c.function, c.via
+  FROM closed c CROSS JOIN LATERAL (
+    SELECT h.holder, CASE WHEN h.compares AND c.cause = 'value' THEN 'output' ELSE c.cause END, c.is_flat AND h.stays_flat
+    FROM holders h WHERE h.held = c.oid
+    UNION ALL
+    -- what a check looks into or makes
+    SELECT k.domain, 'check', true FROM checks k WHERE k.mentioned = c.oid AND c.cause IN ('output', 'value', 'check')
+  ) AS step(oid, cause, is_flat)
 ),
 types AS MATERIALIZED (
   SELECT DISTINCT ON (oid, cause) oid, cause, is_flat, function, via FROM closed ORDER BY oid, cause, is_flat, function

@@ -28,6 +28,9 @@ danger AS MATERIALIZED (
 wanted AS MATERIALIZED (
   SELECT kind, schema, name FROM json_to_recordset($1::json) AS w(kind text, schema text, name text)
   UNION
+  SELECT 'row', schema, name FROM json_to_recordset($1::json) AS w(kind text, schema text, name text)
+  WHERE current_setting('server_encoding') <> 'UTF8' AND kind = 'perhaps_row'
+  UNION
   -- a database of another encoding than UTF8 may fold more letters than the grammar here does
   SELECT kind, lower(schema), lower(name) FROM json_to_recordset($1::json) AS w(kind text, schema text, name text)
   WHERE current_setting('server_encoding') <> 'UTF8' AND concat(schema, name) ~ '[^ -~]'
@@ -138,7 +141,7 @@ columns AS MATERIALIZED (
   JOIN pg_type a ON a.oid = p.proargtypes[0]
   WHERE w.kind IN ('field', 'row_field') AND p.pronargs - p.pronargdefaults <= 1 AND a.typtype = 'p'
 ),
--- whether a literal may become the domain of a value beside it: in arrays, and where several arguments share a type
+-- whether a literal may become the domain of a value beside it: in arrays, where several arguments share a type, beside one that an operator takes
 mixes AS MATERIALIZED (
   SELECT EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'array')
     OR EXISTS (SELECT FROM wanted WHERE name IN (${[...fillsRow].map(quoteLiteral).join(", ")}))
@@ -147,7 +150,9 @@ mixes AS MATERIALIZED (
         OR (SELECT count(*) FROM unnest(f.proargtypes) AS a WHERE a IN (${polymorphicTypes})) > 1)
     OR EXISTS (
       SELECT FROM placed w JOIN pg_operator o ON o.oprname = w.name AND o.oprnamespace = w.namespace
-      WHERE w.kind = 'operator' AND o.oid >= 16384 AND o.oprleft IN (${polymorphicTypes}) AND o.oprright IN (${polymorphicTypes})
+      WHERE w.kind = 'operator' AND o.oid >= 16384 AND (
+        o.oprleft IN (${polymorphicTypes}) AND o.oprright IN (${polymorphicTypes})
+        OR EXISTS (SELECT FROM danger d WHERE d.class = 'type' AND d.cause = 'check' AND d.oid IN (o.oprleft, o.oprright)))
     ) AS values
 ),
 -- how: it is named; a function takes it; a value of it comes from a column, is listed alone, or comes otherwise
@@ -203,10 +208,14 @@ forbidden(class, oid, subject) AS (
   UNION
   -- where a name is cut off, the server counts bytes of its own encoding
   SELECT 'name', 0::oid, name FROM wanted
-  WHERE current_setting('server_encoding') <> 'UTF8' AND name ~ '[^ -~]' AND octet_length(convert_to(name, 'UTF8')) > 60
+  WHERE current_setting('server_encoding') <> 'UTF8' AND name ~ '[^ -~]' AND greatest(octet_length(name), octet_length(convert_to(name, 'UTF8'))) > 60
   UNION
   SELECT class, oid, '' FROM danger
-  WHERE class = 'all' OR class = 'modifier' AND EXISTS (SELECT FROM wanted WHERE name ~ 'typ|reg')
+  WHERE class = 'all' OR class = 'modifier' AND (
+    -- a type read from a text
+    EXISTS (SELECT FROM wanted WHERE name ~ 'typ|reg|privilege|object') OR EXISTS (
+      SELECT FROM types t JOIN pg_type r ON t.oid IN (r.oid, r.typarray)
+      WHERE r.typname IN ('regtype', 'regprocedure', 'regoperator') AND r.typnamespace = 'pg_catalog'::regnamespace AND how <> 'listed'))
     OR class = 'sort' AND EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'sort')
 )
 SELECT class, oid, subject, NULL, NULL, NULL, NULL, NULL, NULL FROM forbidden

@@ -10,6 +10,7 @@ type NameKind =
   | "column"
   | "listed"
   | "row"
+  | "perhaps_row"
   | "columns_of"
   | "use";
 
@@ -33,6 +34,7 @@ interface StatementName {
  * - `column`: what may be a column whose values are worked with; `*` where any may. `listed`: one that the answer shows
  *   as it is.
  * - `row`: a relation whose rows are values as a whole, or a function whose result is one outside of FROM.
+ *   `perhaps_row`: one that may be, where the server folds or cuts names in another way than the grammar here.
  * - `columns_of`: a relation whose columns alone are worked with, in a statement of ours.
  * - `use`: `array`, it makes arrays of values; `join`, it may join rows; `sort`, it sorts or groups.
  *
@@ -253,11 +255,16 @@ export function createNameCollector() {
   /** What shows only once all nodes are known. */
   function addWhatNamesStandFor(): void {
     for (const { source, field } of qualified) {
-      putEach(scalars.has(source) ? "field" : "row_field", [field]);
-      if (scalars.has(source)) put("type", [field]);
+      const isScalar = scalars.has(source) || isForeign(source);
+      putEach(isScalar ? "field" : "row_field", [field]);
+      if (isScalar) put("type", [field]);
     }
     for (const name of joins) if (bareNames.has(name)) put("column", ["*"]);
-    for (const { name, relation } of sources) if (bareNames.has(name)) put("row", relation);
+    const mayBeAny = [...bareNames].some(isForeign);
+    for (const { name, relation } of sources) {
+      if (bareNames.has(name)) put("row", relation);
+      else if (mayBeAny) put("perhaps_row", relation);
+    }
   }
 
   return {
@@ -297,6 +304,10 @@ export function typeNamedByArgument({ fields }: SyntaxNode): string[] | undefine
 
 function aliasOf({ alias }: Fields): string | undefined {
   return nameOf(alias);
+}
+
+function isForeign(name: string): boolean {
+  return /[^ -~]/.test(name);
 }
 
 function nameOf(alias: unknown): string | undefined {

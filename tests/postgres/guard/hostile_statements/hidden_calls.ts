@@ -122,6 +122,13 @@ CREATE FUNCTION whole(whole_range) RETURNS whole_range LANGUAGE internal IMMUTAB
 CREATE TYPE whole_range AS RANGE (subtype = int, canonical = whole);
 CREATE OR REPLACE FUNCTION whole(whole_range) RETURNS whole_range LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN $1; END $$;
 CREATE TABLE wholes (w whole_range);
+-- what reads a value compares, or makes another one of it
+CREATE FUNCTION sly_is(sly, sly) RETURNS boolean LANGUAGE internal IMMUTABLE AS 'texteq';
+CREATE OPERATOR = (LEFTARG = sly, RIGHTARG = sly, FUNCTION = sly_is);
+CREATE TYPE grade_rows AS RANGE (subtype = grade_row);
+CREATE FUNCTION takes_rows(grade_rows) RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+CREATE DOMAIN best AS grade CHECK (greatest(VALUE, 'b') IS NOT NULL);
+CREATE FUNCTION takes_best(best) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN 1; END';
 -- types that only an operator's operand, a literal or what is collected brings in
 CREATE TYPE whim AS ENUM ('a', 'b');
 CREATE TYPE pair AS (n int, t text);
@@ -252,6 +259,10 @@ const domains = named([
   "SELECT a = '{x}' FROM sly_table()",
   "SELECT coalesce(sly_whole(), '(1,x,{x},,,,,,,)')",
   "SELECT '{x}' ~~> 1",
+  "SELECT d = 'x' FROM sly_things",
+  "SELECT CASE d WHEN 'x' THEN 1 END FROM sly_things",
+  `SELECT takes_rows('["(a)","(b)"]')`,
+  "SELECT takes_best('a')",
   "SELECT sly_sum(id::int) FROM orders",
   "SELECT whole_range(1, 2)",
   "SELECT '[1,5)'::whole_range",
@@ -366,6 +377,7 @@ const casts = named([
   "SELECT 'x'::sized(3)",
   "SELECT to_regtype('sized(3)')",
   "SELECT 'sized(3)'::regtype",
+  "SELECT has_function_privilege('lower(sized(3))', 'execute')",
 ], "VOLATILE");
 
 /** What brings in a type without a column, or makes a container of it. */
@@ -374,7 +386,6 @@ const containers = named([
   "SELECT NULL %%% 'b'",
   "SELECT '(1,x)' @@@@ '(1,x)'",
   "SELECT NULL OPERATOR(public.@@@@) '(1,x)'::pair",
-  "SELECT ROW(1, 'x') @@@@ ROW(1, 'x')",
   "SELECT ROW(1, 'x') OPERATOR(public.@@@) 1",
   "SELECT '{}' %%%% '{}'",
   "SELECT w %%% 'a' FROM whims",
