@@ -13,7 +13,8 @@ export interface SqlSession {
 }
 
 /**
- * A session on a connection that is the caller's. Aborting cancels the running statement.
+ * A session on a connection that is the caller's, whose statements may take as long as they need: none of the timeouts of
+ * the connection, or of its role, holds but that for locks. Aborting cancels the running statement.
  *
  * @param purpose what is being done, for errors: "Cannot <purpose>: …"
  * @throws {AppError} from `query`: `upstream` with the server's SQLSTATE in `data.sqlState`, `unavailable` where the
@@ -22,6 +23,7 @@ export interface SqlSession {
 export function createSqlSession(connection: Connection, signal: AbortSignal, purpose: string): SqlSession {
   let cancelling: Promise<void> | undefined;
   const cancel = () => cancelling = connection.cancel().catch(() => {});
+  let isUntimed = false;
   // it reads records of our own, which grow with the table
   connection.limitBytes(Infinity);
 
@@ -40,6 +42,8 @@ export function createSqlSession(connection: Connection, signal: AbortSignal, pu
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
       try {
+        if (!isUntimed) await run(untimedSql, []);
+        isUntimed = true;
         return await run(sql, parameters);
       } catch (error) {
         signal.throwIfAborted();
@@ -61,6 +65,10 @@ export function createSqlSession(connection: Connection, signal: AbortSignal, pu
     },
   };
 }
+
+/** A build takes hours, and `-ingest` leaves its connection idle while a provider embeds. Some are new in PostgreSQL. */
+const untimedSql = `SELECT set_config(name, '0', false) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'transaction_timeout', 'idle_session_timeout')`;
 
 /** The SQLSTATE of an error that `query` threw. */
 export function sqlStateOf(error: unknown): unknown {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sleep } from "../../src/core/async/deadline.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { connect } from "../../src/postgres/connect/connect.ts";
 import { createSqlSession, takeLock, transaction } from "../../src/postgres/sql_session.ts";
@@ -56,4 +57,22 @@ testWithPostgres("takeLock() stops waiting when it is told to", async () => {
   await assert.rejects(waiting, { message: "enough" });
   await holder.close();
   await waiter.close();
+});
+
+testWithPostgres("no timeout of a connection or role ends what a session does", async () => {
+  await using database = await createTestDatabase();
+  const { signal } = new AbortController();
+  await database.query(
+    `ALTER DATABASE ${database.name} SET statement_timeout = '20ms';
+    ALTER DATABASE ${database.name} SET idle_session_timeout = '20ms'`,
+  );
+  for (const pooler of ["none", "transaction"] as const) {
+    const options = databaseOptions(database.url, { pooler, statementTimeoutMs: 20 });
+    const connection = await connect(options, { signal, logger: silentLogger });
+    const session = createSqlSession(connection, signal, "write");
+    await session.query("SELECT pg_sleep(0.1)");
+    await sleep(100);
+    await session.query("SELECT pg_sleep(0.1)");
+    await connection.close();
+  }
 });

@@ -5,7 +5,7 @@ import { nameInMessage } from "../../postgres/sql_text.ts";
 import { buildKeywordIndex } from "../../rag_server/keyword/build_keyword_index.ts";
 import { dropKeywordIndex, dropLostIndexes } from "../../rag_server/keyword/drop_keyword_index.ts";
 import { findKeywordIndex } from "../../rag_server/keyword/find_keyword_index.ts";
-import { buildVectorIndex } from "../../rag_server/search/vector_index.ts";
+import { buildVectorIndex } from "../../rag_server/search/build_vector_index.ts";
 import { type DocumentTable, readTable } from "../../rag_server/search/document_table.ts";
 import { isOfCallers, type SearchedTableSettings } from "../../rag_server/search/searched_table.ts";
 import type { Print } from "../output.ts";
@@ -65,7 +65,9 @@ async function forEachTable(
   try {
     await attempt(async () => {
       const lost = await dropLostIndexes(connection, signal);
-      if (lost > 0) print(`Keyword indexes dropped, as their tables no longer exist: ${lost}`);
+      if (lost.length > 0) {
+        print(`Keyword indexes dropped, as their tables no longer exist: ${lost.join(", ")}`);
+      }
     });
     for (const settings of named.pipeline.tables) {
       await attempt(() => work(settings, connection, attempt));
@@ -114,6 +116,7 @@ async function indexKeywords(
         : isColumn
         ? { configColumn: textSearchConfig }
         : { config: textSearchConfig }),
+      onNote: noteOn(name, progress, print),
       onProgress: progress.update,
     });
     progress.end();
@@ -127,15 +130,30 @@ async function indexKeywords(
 async function indexVectors(
   table: DocumentTable,
   connection: Connection,
-  { named: { pipeline: { providers } }, print, signal }: IndexOperation,
+  { named: { pipeline: { providers } }, progress, print, signal }: IndexOperation,
 ): Promise<void> {
   const dimensions = table.vector.dimensions ?? await embeddingLength(providers.embedding, signal);
-  const built = await buildVectorIndex({ connection, table, dimensions, signal });
+  const built = await buildVectorIndex({
+    connection,
+    table,
+    dimensions,
+    signal,
+    onNote: noteOn(table.name, progress, print),
+    onProgress: progress.update,
+  });
+  progress.end();
   if (built === "built") print(`${table.name}: vector index`);
   if (built === "not a table") print(`${table.name}: no vector index, because it is not a table`);
   if (built === "too many dimensions") {
     print(`${table.name}: no vector index, because ${dimensions} dimensions are too many for one`);
   }
+}
+
+function noteOn(table: string, progress: Progress, print: Print): (note: string) => void {
+  return (note) => {
+    progress.end();
+    print(`${table}: ${note}`);
+  };
 }
 
 async function embeddingLength(

@@ -46,6 +46,8 @@ export interface BuildKeywordIndexOptions extends KeywordIndexRequest {
   readonly connection: Connection;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: BuildProgress) => void;
+  /** Told of an unfinished index that the run goes on with, and of one that it leaves, a sentence each. */
+  readonly onNote?: (note: string) => void;
   /** Documents in one transaction. */
   readonly batchRows?: number;
   /** How long to wait for another process to end. */
@@ -68,7 +70,7 @@ export interface BuiltKeywordIndex {
  * that aborts, and a later call then goes on
  */
 export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Promise<BuiltKeywordIndex> {
-  const { connection, signal, onProgress = () => {}, batchRows = 1_000 } = options;
+  const { connection, signal, onProgress = () => {}, onNote = () => {}, batchRows = 1_000 } = options;
   const session = createSqlSession(
     connection,
     signal,
@@ -77,24 +79,38 @@ export async function buildKeywordIndex(options: BuildKeywordIndexOptions): Prom
   const source = await inspectSource(session, options);
   return await asOnlyBuilder(session, source.oid, options, async () => {
     const opened = await openRecord(session, options, source);
-    // the planner's guess may be as old as the table, and counting is little beside reading
-    const total = await countRows(session, `${source.table} WHERE ${source.idColumn} IS NOT NULL`);
-    const record = await copyDocuments(session, opened, source, {
-      batchRows,
-      signal,
-      onDone: (done) => onProgress({ phase: "documents", done, total }),
-    });
-    const { documents, lists, recent } = record.objects;
-    const count = await countRows(session, documents);
-    await refreshLists(
-      session,
-      record,
-      (share) => onProgress({ phase: "lists", done: Math.round(share * count), total: count }),
-    );
-    await markReady(session, record);
-    // gives the planner the tables' sizes, and makes `recent` readable from its index alone
-    for (const table of [documents, lists, recent]) await session.query(`VACUUM (ANALYZE) ${table}`);
-    return { id: record.id, documents: count };
+    const { documents, lists, recent } = opened.objects;
+    const tables = [documents, lists, recent];
+    if (opened.cursor !== undefined || opened.state === "lists") {
+      onNote(`goes on with the keyword index that an earlier run left unfinished, in ${tables.join(", ")}`);
+    }
+    try {
+      // the planner's guess may be as old as the table, and counting is little beside reading
+      const total = await countRows(session, `${source.table} WHERE ${source.idColumn} IS NOT NULL`);
+      const record = await copyDocuments(session, opened, source, {
+        batchRows,
+        signal,
+        onDone: (done) => onProgress({ phase: "documents", done, total }),
+      });
+      const count = await countRows(session, documents);
+      await refreshLists(
+        session,
+        record,
+        (share) => onProgress({ phase: "lists", done: Math.round(share * count), total: count }),
+      );
+      await markReady(session, record);
+      // gives the planner the tables' sizes, and makes `recent` readable from its index alone
+      for (const table of tables) await session.query(`VACUUM (ANALYZE) ${table}`);
+      return { id: record.id, documents: count };
+    } catch (error) {
+      if (opened.state !== "ready") {
+        onNote(
+          `the keyword index is left as it is, in ${tables.join(", ")}: the next run goes on with it, ` +
+            "-drop-index drops it",
+        );
+      }
+      throw error;
+    }
   });
 }
 

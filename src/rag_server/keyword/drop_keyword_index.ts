@@ -51,15 +51,15 @@ export async function dropKeywordIndex(options: DropKeywordIndexOptions): Promis
 /**
  * Drops the indexes of dropped tables, as far as the role owns them.
  *
- * @returns how many there were
+ * @returns their tables of documents
  * @throws {AppError} `upstream` for what the server refuses
  */
-export async function dropLostIndexes(connection: Connection, signal: AbortSignal): Promise<number> {
+export async function dropLostIndexes(connection: Connection, signal: AbortSignal): Promise<string[]> {
   const session = createSqlSession(connection, signal, "look for keyword indexes of dropped tables");
-  if (!await hasIndexTable(session)) return 0;
-  const lost = await session.query(lostSql);
-  for (const [id] of lost) await dropObjects(session, Number(id), signal);
-  return lost.length;
+  if (!await hasIndexTable(session)) return [];
+  const lost = (await session.query(lostSql)).map(([id]) => Number(id));
+  for (const id of lost) await dropObjects(session, id, signal);
+  return lost.map((id) => indexObjects(id).documents);
 }
 
 const lostSql = `SELECT i.id FROM ${indexTable} i

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { sleep } from "../../../src/core/async/deadline.ts";
+import { pg } from "../../../src/postgres/connection.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
 import { createTestDatabase, testWithPgvector } from "../../support/database.ts";
 import { topicVector } from "../../support/handbook_documents.ts";
+import { createLimitedRole } from "../../support/limited_role.ts";
 import { createRagClient } from "../../support/rag_client.ts";
 import {
   configText,
@@ -12,7 +15,7 @@ import {
   type RagConfig,
   vendorKey,
 } from "../../support/rag_server.ts";
-import { runProgram, startServer } from "../../support/server_process.ts";
+import { command, runProgram, startServer } from "../../support/server_process.ts";
 
 const files = {
   "leave.md": "# Leave\n\n## Annual leave\n\nAll employees get 25 days of annual leave.\n\n" +
@@ -236,7 +239,7 @@ testWithPgvector("from a folder of files to answers", async (t) => {
       assertOneLine(stderr, /Cannot search table "gone": there is no such table or view$/m);
       assert.match(
         stdout,
-        /^Keyword indexes dropped, as their tables no longer exist: 1\nseen: no keyword index/,
+        /^Keyword indexes dropped, as their tables no longer exist: postern\.keyword_\d+_documents\nseen: no keyword index/,
       );
       assert.match(stdout, /^late: keyword index of 0 documents$/m);
       const dropped = await operate("-drop-index", "mixed");
@@ -305,3 +308,52 @@ testWithPgvector("from a folder of files to answers", async (t) => {
     }
   });
 });
+
+testWithPgvector(
+  "-index-pipeline names what it leaves when it is interrupted, and drops it later",
+  async () => {
+    await using database = await createTestDatabase();
+    await using openai = createVendor("openai", { embed: topicVector });
+    await using anthropic = createVendor("anthropic", { answer: "Quite so." });
+    const pipeline = handbookPipeline("handbook", { database, openai, anthropic }, { tables: [chunks] });
+    await using folder = await createConfigFolder(configText({ pipelines: [pipeline] }));
+    await Deno.writeTextFile(join(folder.path, keyFile), vendorKey, { mode: 0o600 });
+    await database.query(`CREATE EXTENSION vector;
+    CREATE TABLE chunks (id int PRIMARY KEY, content text, embedding vector(8))`);
+    await using owner = await createLimitedRole(database, 5);
+    await database.query(
+      `ALTER TABLE chunks OWNER TO ${owner.name}; GRANT CREATE ON SCHEMA public TO ${owner.name};
+      GRANT CREATE ON DATABASE ${database.name} TO ${owner.name};
+      ALTER ROLE ${owner.name} SET statement_timeout = '20ms'`,
+    );
+    const reader = new pg.Client({ connectionString: database.url });
+    reader.on("error", () => {});
+    await reader.connect();
+    // before the role, whose table it holds
+    await using _end = { [Symbol.asyncDispose]: () => reader.end() };
+    // of the two builds, that of the vector index waits for readers
+    await reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM chunks");
+    const args = ["-config", folder.configFile, "-index-pipeline", "handbook", "-db-user", owner.name];
+    const child = command(args, { stdout: "piped", stderr: "piped" }).spawn();
+    const output = child.output();
+    const isWaiting = `SELECT FROM pg_stat_progress_create_index WHERE datname = '${database.name}'
+    AND phase LIKE 'waiting for %'`;
+    let hasEnded = false;
+    void output.then(() => hasEnded = true);
+    while (!hasEnded && (await database.query(isWaiting)).length === 0) await sleep(50);
+    if (!hasEnded) child.kill("SIGINT");
+    const { code, stdout, stderr } = await output;
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    assert.equal(code, 1);
+    assert.match(text(stderr), /^postern: Cannot finish: interrupted$/m);
+    assert.match(text(stdout), /^chunks: index public\.chunks_embedding_idx is left unfinished, /m);
+    assert.deepEqual(await database.query(isWaiting), []);
+    await reader.query("COMMIT");
+    const again = await runProgram(args);
+    assert.equal(again.code, 0, again.stderr);
+    assert.match(
+      again.stdout,
+      /^chunks: dropped index public\.chunks_embedding_idx, which an earlier run left unfinished\nchunks: vector index$/m,
+    );
+  },
+);

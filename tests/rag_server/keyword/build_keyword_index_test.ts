@@ -34,14 +34,21 @@ testWithPostgres("a build that was stopped goes on where it was", async () => {
   await using fixture = await createKeywordFixture(docs);
   const stop = new AbortController();
   const onProgress = ({ done }: BuildProgress) => done === 1_200 && stop.abort(new Error("stopped"));
-  await assert.rejects(fixture.build({ batchRows: 400, signal: stop.signal, onProgress }), /stopped/);
+  const notes: string[] = [];
+  const onNote = (note: string) => notes.push(note);
+  await assert.rejects(fixture.build({ batchRows: 400, signal: stop.signal, onProgress, onNote }), /stopped/);
   assert.equal((await fixture.find()).kind, "tsvector", "an index that is not ready is not asked");
   await fixture.query(
     "DELETE FROM docs WHERE id = 7; UPDATE docs SET body = 'changed' WHERE id IN (8, 2008)",
   );
   const done: number[] = [];
-  await fixture.build({ batchRows: 400, onProgress: (step) => done.push(step.done) });
+  await fixture.build({ batchRows: 400, onProgress: (step) => done.push(step.done), onNote });
   assert.equal(done[0], 1_599, "1,199 of those before, and 400");
+  const tables = "postern.keyword_1_documents, postern.keyword_1_lists, postern.keyword_1_recent";
+  assert.deepEqual(notes, [
+    `the keyword index is left as it is, in ${tables}: the next run goes on with it, -drop-index drops it`,
+    `goes on with the keyword index that an earlier run left unfinished, in ${tables}`,
+  ]);
   await assertInStep(fixture);
   assert.deepEqual(await fixture.idsOf("changed"), ["8", "2008"]);
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
+import type { Connection } from "../../../src/postgres/connection.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
-import { buildVectorIndex } from "../../../src/rag_server/search/vector_index.ts";
+import { buildVectorIndex } from "../../../src/rag_server/search/build_vector_index.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { createSearchFixture } from "../search_fixture.ts";
@@ -16,12 +17,19 @@ const partitioned = `CREATE TABLE docs (${columns}) PARTITION BY LIST (year);
 
 async function createFixture(setUp: string) {
   const fixture = await createSearchFixture(setUp);
-  const connection = await connect(databaseOptions(fixture.admin.url), { signal, logger: silentLogger });
+  const open = (statementTimeoutMs: number) =>
+    connect(databaseOptions(fixture.admin.url, { statementTimeoutMs }), { signal, logger: silentLogger });
+  // no build is as quick as that while a writer's transaction is open
+  const connection = await open(50);
   return {
     query: fixture.admin.query,
-    async build(name: string) {
+    open: () => open(60_000),
+    async build(
+      name: string,
+      changes: Partial<Parameters<typeof buildVectorIndex>[0]> = {},
+    ) {
       const table = await fixture.readTable({ table: name, idColumn: "id" });
-      return await buildVectorIndex({ connection, table, dimensions: 3, signal });
+      return await buildVectorIndex({ connection, table, dimensions: 3, signal, ...changes });
     },
     /** Tables, and whether they have a valid HNSW index, which is a part of their parent's. */
     indexes: () =>
@@ -109,3 +117,84 @@ testWithPgvector("a table gets a vector index once, a materialized view too, and
   assert.equal(await fixture.build("docs"), "was there");
   assert.equal(await fixture.build("seen"), "was there");
 });
+
+/** Writes to a table in a transaction that stays open, for which builds of its indexes wait. */
+async function openWriter(connection: Connection) {
+  await connection.client.query("BEGIN");
+  await connection.client.query("INSERT INTO docs (id, body) VALUES (1, 'late')");
+  return {
+    processId: connection.processId,
+    commit: () => connection.client.query("COMMIT"),
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
+}
+
+testWithPgvector(
+  "a build takes longer than the timeouts of its connection, and tells how far it is",
+  async () => {
+    await using fixture = await createFixture(`CREATE TABLE docs (${columns});
+    INSERT INTO docs SELECT i, 'text', 1, '[1,2,3]' FROM generate_series(1, 100) i`);
+    await using writer = await openWriter(await fixture.open());
+    const phases: string[] = [];
+    const built = await fixture.build("docs", {
+      onProgress({ phase, done, total }) {
+        phases.push(`${done} of ${total} ${phase}`);
+        void writer.commit();
+      },
+    });
+    assert.equal(built, "built");
+    assert.equal(
+      phases[0],
+      `0 of 1 transactions that the vector index waits for, now process ${writer.processId}`,
+    );
+    assert.deepEqual(await fixture.indexes(), [["docs", "t", "f"]]);
+  },
+);
+
+testWithPgvector(
+  "a build that is stopped names the index that it leaves, which the next run drops",
+  async () => {
+    await using fixture = await createFixture(`CREATE TABLE docs (${columns})`);
+    await using writer = await openWriter(await fixture.open());
+    const stop = new AbortController();
+    const notes: string[] = [];
+    const building = fixture.build("docs", {
+      signal: stop.signal,
+      onProgress: () => stop.abort(new Error("enough")),
+      onNote: (note) => notes.push(note),
+    });
+    await assert.rejects(building, { message: "enough" });
+    assert.deepEqual(await fixture.query("SELECT FROM pg_stat_progress_create_index"), []);
+    assert.deepEqual(await fixture.indexes(), [["docs", "f", "f"]]);
+    await writer.commit();
+    assert.equal(await fixture.build("docs", { onNote: (note) => notes.push(note) }), "built");
+    assert.deepEqual(notes, [
+      "index public.docs_embedding_idx is left unfinished, and writes keep it up for nothing until the next run drops it",
+      "dropped index public.docs_embedding_idx, which an earlier run left unfinished",
+    ]);
+    assert.deepEqual(await fixture.indexes(), [["docs", "t", "f"]]);
+  },
+);
+
+testWithPgvector(
+  "an index is not made while another of the table is, nor that taken for unfinished",
+  async () => {
+    await using fixture = await createFixture(`CREATE TABLE docs (${columns})`);
+    await using writer = await openWriter(await fixture.open());
+    const other = await fixture.open();
+    const building = fixture.build("docs", { connection: other, onProgress: () => told.resolve() });
+    const told = Promise.withResolvers<void>();
+    await told.promise;
+    await assert.rejects(fixture.build("docs"), {
+      code: "conflict",
+      message:
+        `Cannot make the vector index of "docs": PostgreSQL's process ${other.processId} makes an index of it; run ` +
+        "this again when that has ended, or end what a killed run left with SELECT " +
+        `pg_terminate_backend(${other.processId})`,
+    });
+    await writer.commit();
+    assert.equal(await building, "built");
+    assert.deepEqual(await fixture.indexes(), [["docs", "t", "f"]]);
+    await other.close();
+  },
+);
