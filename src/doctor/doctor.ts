@@ -1,4 +1,5 @@
 import { withDeadline } from "../core/async/deadline.ts";
+import { createQueue } from "../core/async/queue.ts";
 import { formatPath, type SettingPath } from "../core/document/value_tree.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
@@ -104,9 +105,11 @@ export interface Diagnosis {
   readonly results: readonly NamedResult[];
 }
 
+/** Of many pipelines at once, most would use up their time waiting for this machine. */
+const checksAtOnce = 8;
+
 /**
- * Looks at pipelines, databases, and the servers' files and providers, all at once, and says what is wrong and how to mend
- * it. The results come in that order, and pipelines and databases as they were given. It changes nothing; it costs each
+ * Looks at pipelines, databases, and the servers' files and providers, and says what is wrong and how to mend it. The results come in that order, and pipelines and databases as they were given. It changes nothing; it costs each
  * provider one small request.
  *
  * @throws the signal's reason where that aborts; nothing else
@@ -149,10 +152,11 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
       checks: serverChecks(server, databases, now),
     }]),
   ];
+  const turns = createQueue(checksAtOnce);
   return await Promise.all(subjects.map(async ({ kind, name, checks }) => ({
     kind,
     name,
-    results: await runChecks(checks, { limitMs, signal }),
+    results: await runChecks(checks, { limitMs, turns, signal }),
   })));
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sleep } from "../../src/core/async/deadline.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { type CompletionProvider, noUsage, type RerankProvider } from "../../src/llm/provider.ts";
@@ -110,6 +111,51 @@ testWithPgvector(
     ]);
   },
 );
+
+Deno.test("of 64 pipelines the doctor checks a few at a time, each with its own time", async () => {
+  await using pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });
+  const options = databaseOptions("postgres://nobody@127.0.0.1:1/nothing");
+  const guard = await createStatementGuard();
+  const database = createDatabase({ options, pools, guard, logger: silentLogger });
+  let running = 0;
+  let most = 0;
+  const local = localEmbedding();
+  const embedding = {
+    ...local,
+    async embed(request: Parameters<typeof local.embed>[0]) {
+      most = Math.max(most, ++running);
+      await sleep(500);
+      running--;
+      return await local.embed(request);
+    },
+  };
+  const pipeline = {
+    database,
+    options,
+    tables: [],
+    isHybrid: true,
+    embedding,
+    completions: [],
+    keyFiles: [],
+  };
+  const diagnoses = await doctor({
+    pipelines: Array.from({ length: 64 }, (_, at) => ({ ...pipeline, name: `p${at}` })),
+    databases: [],
+    // less than all of them take
+    limitMs: 3_900,
+    signal,
+    logger: silentLogger,
+  });
+  assert.equal(most, 8);
+  assert.deepEqual(diagnoses.map(({ name }) => name), Array.from({ length: 64 }, (_, at) => `p${at}`));
+  for (const { results } of diagnoses) {
+    assert.deepEqual(results.find(({ check }) => check.startsWith("embedding")), {
+      check: "embedding by local/hashed-256",
+      ok: true,
+      note: "256 dimensions",
+    });
+  }
+});
 
 Deno.test("the doctor finds a password file that is missing", async () => {
   await using pools = createConnectionPools({ maxConnections: 2, logger: silentLogger });

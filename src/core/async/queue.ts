@@ -1,4 +1,4 @@
-/** Lets in one at a time, in the order of asking. */
+/** Lets in a few at a time, in the order of asking. */
 export interface Queue {
   /** Resolves with the function that leaves, to be called once; rejects with the signal's reason where it aborts first. */
   enter(signal?: AbortSignal): Promise<() => void>;
@@ -8,20 +8,21 @@ export interface Queue {
   readonly isEmpty: boolean;
 }
 
-export function createQueue(): Queue {
+/** @param places how many may be in it at once */
+export function createQueue(places = 1): Queue {
   const waiting = new Set<() => void>();
-  let isTaken = false;
+  let taken = 0;
 
   function letIn(): void {
     const [admit] = waiting;
-    if (isTaken || admit === undefined) return;
+    if (taken === places || admit === undefined) return;
     waiting.delete(admit);
-    isTaken = true;
+    taken++;
     admit();
   }
 
   function leave(): void {
-    isTaken = false;
+    taken--;
     letIn();
   }
 
@@ -53,7 +54,7 @@ export function createQueue(): Queue {
       }
     },
     get isEmpty() {
-      return !isTaken && waiting.size === 0;
+      return taken === 0 && waiting.size === 0;
     },
   };
 }

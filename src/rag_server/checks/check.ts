@@ -2,6 +2,7 @@ import { type Principal, serverItself } from "../../core/principal.ts";
 import { AppError } from "../../core/app_error.ts";
 import { untilAborted } from "../../core/async/abort.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
+import type { Queue } from "../../core/async/queue.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { Row } from "../../postgres/read/portal.ts";
 
@@ -46,20 +47,23 @@ export function note(text: string): CheckResult {
 }
 
 export interface RunChecksOptions {
-  /** For each check. */
+  /** For each check, from when its turn comes. */
   readonly limitMs: number;
+  /** Where checks take turns, those of several subjects too; all run at once where it is absent. */
+  readonly turns?: Queue;
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs checks at once, and what follows from one after it. The results are in the order of the checks, each before what
- * follows from it.
+ * Runs checks, and what follows from one after it. The results are in the order of the checks, each before what follows from
+ * it.
  *
  * @throws the signal's reason where that aborts; nothing else
  */
 export async function runChecks(checks: readonly Check[], options: RunChecksOptions): Promise<NamedResult[]> {
   const results = await Promise.all(checks.map(async (check): Promise<NamedResult[]> => {
-    const found = await runCheck(check, options);
+    const run = () => runCheck(check, options);
+    const found = await (options.turns?.run(run, options.signal) ?? run());
     const next = found.filter((item) => "run" in item);
     const own = found.flatMap((item) => "run" in item ? [] : [{ check: check.name, ...item }]);
     const told = own.length > 0 ? own : [{ check: check.name, ok: true as const }];
