@@ -27,7 +27,8 @@ export function createDocumentBuilder() {
     },
     /** A block without text is left out. */
     block(kind: DocumentBlock["kind"], text: string): void {
-      const cleaned = cleanText(text);
+      const shown = cleanText(text);
+      const cleaned = kind === "code" ? shown : withoutContents(shown.split("\n"), String).join("\n");
       if (cleaned.trim() !== "") currentBlocks().push({ kind, text: cleaned });
     },
     /** @param title the first heading of level 1 takes its place where it is absent or holds that heading */
@@ -49,7 +50,10 @@ function cleanText(text: string): string {
     .replace(/[\u00a0\u202f\u2007]/g, " ");
 }
 
-/** Rows as the lines `| a | b |`, with a row of dashes below the header where there is one. */
+/**
+ * Rows as the lines `| a | b |`, with a row of dashes below the header where there is one. A row whose cells have lines
+ * is a row for each of them.
+ */
 export function tableText(
   header: readonly string[] | undefined,
   rows: readonly (readonly string[])[],
@@ -60,5 +64,43 @@ export function tableText(
 }
 
 function rowText(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replace(/\s+/g, " ").trim().replaceAll("|", "\\|")).join(" | ")} |`;
+  const columns = cells.map((cell) => cell.split("\n"));
+  const height = Math.max(1, ...columns.map(({ length }) => length));
+  return Array.from({ length: height }, (_, at) => {
+    // the blanks before a line of code say something
+    const texts = columns.map((lines) => at > 0 ? (lines[at] ?? "").trimEnd() : (lines[at] ?? "").trim());
+    return `| ${texts.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
+  }).join("\n");
+}
+
+/** How many lines in a row make a table of contents: a list of prices may have the same dots. */
+const fewestEntries = 3;
+
+/** Leaves out tables of contents: lines that end in dots and a page's number, which grows, and a line between two of them. */
+export function withoutContents<Line>(lines: readonly Line[], textOf: (line: Line) => string): Line[] {
+  const pages = lines.map((line) => pageOfEntry(textOf(line)));
+  const isContents = new Array<boolean>(lines.length).fill(false);
+  for (let first = 0; first < lines.length; first++) {
+    if (pages[first] === undefined) continue;
+    let last = first;
+    let entries = 1;
+    for (let at = first + 1; at < lines.length && at - last <= 2; at++) {
+      const page = pages[at];
+      if (page === undefined) continue;
+      if (page < (pages[last] ?? 0)) break;
+      last = at;
+      entries++;
+    }
+    if (entries >= fewestEntries) isContents.fill(true, first, last + 1);
+    first = last;
+  }
+  return lines.filter((_, at) => !isContents[at]);
+}
+
+/** The number that a line of a table of contents ends with; 0 for a Roman one. */
+function pageOfEntry(line: string): number | undefined {
+  const found = /(?:(?:\.[ \u00a0]?){4}|(?:…[ \u00a0]?){2})[.… \u00a0]*(\d{1,4}|[ivxlc]{1,7})\s*$/i.exec(
+    line,
+  );
+  return found?.[1] === undefined ? undefined : Number(found[1]) || 0;
 }

@@ -9,9 +9,13 @@ const leftOut = names(
   "script style noscript template nav footer aside svg math iframe object canvas audio video select button textarea head " +
     "dialog",
 );
-const leftOutRoles = names("navigation contentinfo complementary search menu dialog");
+const leftOutRoles = names("navigation contentinfo complementary search menu dialog doc-toc");
+/** What generators of pages call tables of contents and links to other pages, and what only screen readers read. */
+const leftOutClasses = names(
+  "toc toctree-wrapper navheader navfooter sr-only visually-hidden screen-reader-text",
+);
 const inline = names(
-  "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark meter output q rp rt ruby s samp " +
+  "a abbr acronym b bdi bdo big cite code data del dfn em font g-emoji i img ins kbd label mark meter output q rp rt ruby s samp " +
     "small span strike strong sub sup time tt u var wbr br",
 );
 
@@ -32,20 +36,34 @@ export function readHtml(html: string, fallbackTitle: string): SourceDocument {
   return (mainHasText ? main : page).build(title, fallbackTitle);
 }
 
+/** What takes in headings and blocks. */
+type BlockSink = Pick<DocumentBuilder, "heading" | "block">;
+
+/** Hands on the headings and blocks of a piece of HTML. */
+export function addHtml(html: string, sink: BlockSink): void {
+  walk(html, (_, add) => add(sink));
+}
+
 /** The text of a piece of HTML, each of its blocks on a line of its own. */
 export function htmlText(html: string): string {
   if (!/[<&]/.test(html)) return tidy(html.replace(/[^\S\n]+|(?<!\n)\n(?!\n)/g, " "));
   let text = "";
   let skipped = 0;
+  /** A link to a part of a page, and where its text begins. */
+  let link: { readonly href: string; readonly from: number } | undefined;
   const parser = new Parser({
-    onopentag(name) {
+    onopentag(name, { href }) {
       if (leftOut.has(name)) skipped++;
+      else if (name === "a") link = href?.includes("#") ? { href, from: text.length } : undefined;
       else if (name === "br" || !inline.has(name)) text += "\n";
     },
     ontext: (piece) => void (text += skipped > 0 ? "" : piece.replace(/\s+/g, " ")),
     onclosetag(name) {
       if (leftOut.has(name)) skipped--;
       else if (!inline.has(name)) text += "\n";
+      if (name !== "a" || link === undefined) return;
+      text = text.slice(0, link.from) + partLinkText(text.slice(link.from), link.href);
+      link = undefined;
     },
   });
   parser.end(html);
@@ -57,7 +75,18 @@ function tidy(text: string): string {
   return text.replace(/[^\S\n]+/g, " ").replace(/ ?\n[ \n]*/g, "\n").trim();
 }
 
-type Emit = (isMain: boolean, add: (builder: DocumentBuilder) => void) => void;
+/**
+ * The text of a link to a part of a page as it shows: nothing of one that is a sign alone, beside a heading or back from a
+ * footnote, and the number of a footnote apart from the word before it.
+ */
+function partLinkText(text: string, href: string): string {
+  const shown = text.replace(/[\s\u200b\ufe0e\ufe0f]/g, "");
+  if (/^(?:[#¶§🔗⚓↩↑^\ue000-\uf8ff]|)$/u.test(shown)) return "";
+  if (/^\s*(?:perma(?:nent )?link|(?:direct )?link to|section titled)\b/i.test(text)) return "";
+  return /^\d{1,3}$/.test(shown) && /#.*(?:fn|note|cite)/i.test(href) ? `[${shown}]` : text;
+}
+
+type Emit = (isMain: boolean, add: (builder: BlockSink) => void) => void;
 
 /** Hands the page's headings and blocks on, and returns its title. */
 function walk(html: string, emit: Emit): string | undefined {
@@ -70,13 +99,18 @@ function walk(html: string, emit: Emit): string | undefined {
   let heading: number | undefined;
   let list: ReturnType<typeof createListText> | undefined;
   let table: ReturnType<typeof createTableRows> | undefined;
+  /** A link to a part of a page, and where its text begins. */
+  let link: { readonly href: string; readonly from: number } | undefined;
+  /** Whether a list has such links, and whether it has other text. */
+  let listHas = { links: false, text: false };
 
   /** Ends a run of text and puts it where it belongs. */
   function flush(): void {
     const piece = open.pre > 0 ? text : tidy(text);
     text = "";
+    if (link !== undefined) link = { ...link, from: 0 };
     if (piece.trim() === "") return;
-    if (table !== undefined) return table.text(piece);
+    if (table !== undefined) return open.pre > 0 ? table.code(piece) : table.text(piece);
     if (list !== undefined) return list.text(piece);
     const level = heading;
     if (level !== undefined) return emit(open.main > 0, (builder) => builder.heading(level, piece));
@@ -84,8 +118,9 @@ function walk(html: string, emit: Emit): string | undefined {
     emit(open.main > 0, (builder) => builder.block(kind, piece));
   }
 
-  function openElement(name: string): void {
+  function openElement(name: string, href = ""): void {
     if (name === "br") return void (text += "\n");
+    if (name === "a") link = href.includes("#") ? { href, from: text.length } : undefined;
     if (inline.has(name)) return;
     flush();
     if (name === "pre") open.pre++;
@@ -96,7 +131,13 @@ function walk(html: string, emit: Emit): string | undefined {
     else if (name === "ul" || name === "ol" || name === "li") (list ??= createListText()).open(name);
   }
 
+  function closeLink(): void {
+    if (link !== undefined) text = text.slice(0, link.from) + partLinkText(text.slice(link.from), link.href);
+    link = undefined;
+  }
+
   function closeElement(name: string): void {
+    if (name === "a") closeLink();
     if (inline.has(name)) return;
     flush();
     if (name === "pre") open.pre--;
@@ -106,14 +147,17 @@ function walk(html: string, emit: Emit): string | undefined {
     else if (table === undefined && list?.close(name)) closeList(list.build());
   }
 
-  function closeTable(text: string): void {
+  function closeTable({ kind, text }: BuiltTable): void {
     table = undefined;
     if (list !== undefined) return list.text(text);
-    emit(open.main > 0, (builder) => builder.block("table", text));
+    emit(open.main > 0, (builder) => builder.block(kind, text));
   }
 
   function closeList(text: string): void {
     list = undefined;
+    const isContents = listHas.links && !listHas.text;
+    listHas = { links: false, text: false };
+    if (isContents) return;
     emit(open.main > 0, (builder) => builder.block("list", text));
   }
 
@@ -126,14 +170,18 @@ function walk(html: string, emit: Emit): string | undefined {
       stack.push({ isLeftOut, isMain });
       if (open.leftOut === 0) {
         if (isLeftOut) flush();
-        else openElement(name);
+        else openElement(name, attributes["href"]);
       }
       if (isLeftOut) open.leftOut++;
       if (isMain) open.main++;
     },
     ontext(piece) {
       if (isTitle) title = (title ?? "") + piece;
-      else if (open.leftOut === 0) text += open.pre > 0 ? piece : piece.replace(/\s+/g, " ");
+      else if (open.leftOut === 0) {
+        text += open.pre > 0 ? piece : piece.replace(/\s+/g, " ");
+        if (list !== undefined && link !== undefined) listHas.links = true;
+        else if (list !== undefined && /\p{L}/u.test(piece)) listHas.text = true;
+      }
     },
     onclosetag(name) {
       if (name === "title") isTitle = false;
@@ -149,9 +197,17 @@ function walk(html: string, emit: Emit): string | undefined {
 }
 
 function isNoText(name: string, attributes: Readonly<Record<string, string>>): boolean {
-  return leftOut.has(name) || leftOutRoles.has(attributes["role"] ?? "") || "hidden" in attributes ||
-    attributes["aria-hidden"] === "true";
+  const { role = "", class: classes = "" } = attributes;
+  if ("hidden" in attributes || attributes["aria-hidden"] === "true" || leftOutRoles.has(role)) return true;
+  if (name === "aside") {
+    return !/^(?:doc-|note$)/.test(role) && !/footnote|admonition|callout|-aside/.test(classes);
+  }
+  if (leftOut.has(name)) return true;
+  return !wholes.has(name) && classes.split(/\s+/).some((word) => leftOutClasses.has(word));
 }
+
+/** Their classes tell of the page. */
+const wholes = names("html body main article");
 
 /** A list of HTML with those inside of it, as lines. */
 function createListText() {
@@ -190,12 +246,29 @@ function createListText() {
   };
 }
 
-/** A table of HTML; a table inside of a cell is that cell's text. */
+interface BuiltTable {
+  readonly kind: "table" | "code";
+  readonly text: string;
+}
+
+/**
+ * A table of HTML; a table inside of a cell is that cell's text. A cell's code keeps its lines. A table that only lays out
+ * code, beside the numbers of its lines as a rule, is that code.
+ */
 function createTableRows() {
   const rows: { cells: string[]; isHeader: boolean }[] = [];
   const outside: string[] = [];
+  const codes: string[] = [];
+  let hasText = false;
   let tables = 0;
   let cellDepth = 0;
+
+  function add(piece: string, separator: string): void {
+    const cells = rows.at(-1)?.cells;
+    const cell = cells?.at(-1);
+    if (cellDepth === 0 || cells === undefined || cell === undefined) outside.push(piece);
+    else cells[cells.length - 1] = cell === "" ? piece : `${cell}${separator}${piece}`;
+  }
 
   return {
     /** @param name of any element within */
@@ -211,12 +284,13 @@ function createTableRows() {
       if (row !== undefined && name === "td") row.isHeader = false;
     },
     text(piece: string): void {
-      const cells = rows.at(-1)?.cells;
-      const cell = cells?.pop();
-      if (cellDepth === 0 || cells === undefined || cell === undefined) {
-        if (cell !== undefined) cells?.push(cell);
-        outside.push(piece);
-      } else cells.push(cell === "" ? piece : `${cell} ${piece}`);
+      hasText = true;
+      add(piece.replace(/\s+/g, " "), " ");
+    },
+    code(piece: string): void {
+      const lines = piece.replace(/^\n|\s+$/g, "");
+      if (!/^[\d\s]*$/.test(lines)) codes.push(lines);
+      add(lines, lines.includes("\n") ? "\n" : " ");
     },
     /** True where this was the outermost table's end. */
     close(name: string): boolean {
@@ -224,13 +298,17 @@ function createTableRows() {
       if (tables === 1 && (name === "td" || name === "th")) cellDepth--;
       return tables === 0;
     },
-    build(): string {
+    build(): BuiltTable {
       const filled = rows.filter(({ cells }) => cells.some((cell) => cell.trim() !== ""));
       const [first, ...rest] = filled;
+      if (!hasText && codes.length === 1) return { kind: "code", text: codes[0] ?? "" };
       const header = first?.isHeader && rest.length > 0 ? first.cells : undefined;
       const body = (header === undefined ? filled : rest).map(({ cells }) => cells);
       // a caption, say
-      return [...outside, tableText(header, body)].filter((part) => part !== "").join("\n");
+      return {
+        kind: "table",
+        text: [...outside, tableText(header, body)].filter((part) => part !== "").join("\n"),
+      };
     },
   };
 }

@@ -1,15 +1,49 @@
-import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import { Marked, type MarkedToken, type Token, type Tokens } from "marked";
 import type { DocumentBlock, SourceDocument } from "../../../text/chunk_document.ts";
-import { createDocumentBuilder, type DocumentBuilder } from "./document_builder.ts";
-import { htmlText } from "./read_html.ts";
-import { tableText } from "./document_builder.ts";
+import { createDocumentBuilder, type DocumentBuilder, tableText } from "./document_builder.ts";
+import { addHtml, htmlText } from "./read_html.ts";
 
 /** Markdown (CommonMark and GitHub's tables) as a document; of its front matter only the title is kept. */
 export function readMarkdown(text: string, fallbackTitle: string): SourceDocument {
   const { title, body } = splitFrontMatter(text);
   const builder = createDocumentBuilder();
-  addBlocks(lexer(body), builder);
+  const showTags = createTagReader(body);
+  const tokens = parser.lexer(body);
+  parser.walkTokens(tokens, (token) => {
+    if (token.type === "html") token.text = showTags(token.text);
+  });
+  addBlocks(tokens, builder);
   return builder.build(title, fallbackTitle);
+}
+
+const parser = new Marked({
+  // a footnote's text is no address; it shows
+  tokenizer: { def: (source) => /^ {0,3}\[\^/.test(source) ? undefined : false },
+});
+
+/** Elements that need no end. */
+const endless = new Set(
+  ("area base br col embed hr img input link meta source track wbr p li dt dd td th tr thead tbody tfoot option " +
+    "optgroup colgroup rp rt").split(" "),
+);
+
+/**
+ * Has what only looks like a tag show as text: `<int>` of vector<int>, `<your-name>`. A tag is one that a document also
+ * ends, ends at once, needs no end, or has attributes with values.
+ */
+function createTagReader(document: string): (html: string) => string {
+  const named = (pattern: RegExp) =>
+    new Set([...document.matchAll(pattern)].map(([, name = ""]) => name.toLowerCase()));
+  const begun = named(/<([a-zA-Z][\w:.-]*)/g);
+  const ended = named(/<\/([a-zA-Z][\w:.-]*)\s*>/g);
+  const isTag = (tag: string, name: string) =>
+    tag.startsWith("</") ? begun.has(name.toLowerCase()) : endless.has(name) || /=|\/>$/.test(tag) ||
+      ended.has(name.toLowerCase());
+  return (html) =>
+    html.replace(
+      /<\/?([a-zA-Z][\w:.-]*)(?:\s[^<>]*|\/)?>/g,
+      (tag: string, name: string) => isTag(tag, name) ? tag : escapeHtml(tag),
+    );
 }
 
 function splitFrontMatter(text: string): { title: string | undefined; body: string } {
@@ -31,9 +65,31 @@ const blockKinds = new Map<string, DocumentBlock["kind"]>([
 
 function addBlocks(tokens: readonly Token[], builder: DocumentBuilder): void {
   for (const token of tokens.map(marked)) {
-    if (token.type === "heading") builder.heading(token.depth, inlineText(token.tokens));
-    else builder.block(blockKinds.get(token.type) ?? "paragraph", blockText(token, ""));
+    if (token.type === "heading") builder.heading(token.depth, headingText(token));
+    else if (token.type === "html") addHtml(token.text, builder);
+    else if (token.type !== "list" || !isContents(token)) {
+      builder.block(blockKinds.get(token.type) ?? "paragraph", blockText(token, ""));
+    }
   }
+}
+
+/** Without the name that links to it have: `{#name}`. */
+function headingText({ tokens }: Tokens.Heading): string {
+  return inlineText(tokens).replace(/\s*\{:?\s*#[^\s{}]+\s*\}$/, "");
+}
+
+/** Whether all of a list's text is links to parts of the document. */
+function isContents(list: Tokens.List): boolean {
+  const isLink = (token: Token): boolean => {
+    const each = marked(token);
+    if (each.type === "link") return each.href.startsWith("#");
+    if (each.type === "list") return isContents(each);
+    if (each.type === "text" || each.type === "paragraph") {
+      return each.tokens === undefined ? !/[\p{L}\p{N}]/u.test(each.text) : each.tokens.every(isLink);
+    }
+    return each.type === "space" || each.type === "br";
+  };
+  return list.items.every(({ tokens }) => tokens.every(isLink));
 }
 
 /** marked's union has a member that is any token of an extension; there are none here. */
@@ -42,7 +98,8 @@ function marked(token: Token): MarkedToken {
 }
 
 function tableOf(table: Tokens.Table): string {
-  const cells = (row: readonly Tokens.TableCell[]) => row.map((cell) => inlineText(cell.tokens));
+  const cells = (row: readonly Tokens.TableCell[]) =>
+    row.map((cell) => inlineText(cell.tokens).replace(/\s+/g, " "));
   return tableText(cells(table.header), table.rows.map(cells));
 }
 
@@ -73,7 +130,7 @@ function blockText(token: MarkedToken, indent: string): string {
     case "code":
       return indented(token.text, indent);
     case "html":
-      return indented(htmlText(token.text), indent);
+      return indented(htmlBlockText(token.text), indent);
     case "heading":
     case "paragraph":
       return indented(inlineText(token.tokens), indent);
@@ -82,6 +139,12 @@ function blockText(token: MarkedToken, indent: string): string {
     default:
       return "";
   }
+}
+
+function htmlBlockText(html: string): string {
+  const texts: string[] = [];
+  addHtml(html, { heading: (_, text) => texts.push(text), block: (_, text) => texts.push(text) });
+  return texts.join("\n");
 }
 
 function indented(text: string, indent: string): string {
@@ -121,8 +184,11 @@ function tokenHtml(token: MarkedToken): string {
 }
 
 /** Authors of Markdown link on purpose, so absolute addresses are kept. */
-function linkHtml({ href, text, tokens }: Tokens.Link): string {
+function linkHtml({ href, text, tokens, raw }: Tokens.Link): string {
+  // <std::string> is no address
+  if (raw.startsWith("<") && !/^<(?:[a-z.+-]+:\/\/|mailto:|tel:|[^:]*@)/i.test(raw)) return escapeHtml(raw);
   const label = inlineHtml(tokens);
+  if (href.startsWith("#")) return `<a href="#">${label}</a>`;
   const isAddress = /^(?:https?:\/\/|mailto:)/i.test(href);
   const isShown = text === href || `mailto:${text}` === href;
   return isAddress && !isShown ? `${label} (${escapeHtml(href)})` : label;

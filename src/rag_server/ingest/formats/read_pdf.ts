@@ -1,6 +1,6 @@
 import { extractTextItems, getDocumentProxy, getMeta } from "unpdf";
 import type { SourceDocument } from "../../../text/chunk_document.ts";
-import { createDocumentBuilder } from "./document_builder.ts";
+import { createDocumentBuilder, withoutContents } from "./document_builder.ts";
 
 /**
  * A PDF's text as a document: lines joined to paragraphs, larger type as headings, without what stands at the head or
@@ -12,7 +12,7 @@ export async function readPdf(bytes: Uint8Array, fallbackTitle: string): Promise
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
   try {
     const { items } = await extractTextItems(pdf);
-    const lines = withoutRunningLines(items.map(pageLines)).flat();
+    const lines = withoutContents(withoutRunningLines(items.map(pageLines)).flat(), ({ text }) => text);
     return documentOf(lines, await titleOf(pdf), fallbackTitle);
   } finally {
     await pdf.loadingTask.destroy();

@@ -72,3 +72,39 @@ Deno.test("readDocument() skips what holds no text", async () => {
   assert.equal(await read("x.html", utf8("<script>1</script>")), "it holds no text");
   assert.equal(await read("x.pdf", examplePdf([[]])), "it holds no text; perhaps its pages are pictures");
 });
+
+Deno.test("readDocument() leaves out tables of contents with dots, and keeps lists of prices", async () => {
+  const text = `Table of Contents
+
+   1.  Introduction . . . . . . . . . . . . . . . . . . .   iii
+   1.1.  Requirements of a rather long title that goes on
+         in another line  . . . . . . . . . . . . . . . .   4
+   2.  Overview ..................................... 12
+
+1.  Introduction
+
+Coffee ........ 3
+Tea ........... 2
+Water ......... 1
+
+Wait .... and see. Section ...... 7
+`;
+  assert.deepEqual(await read("rfc.txt", utf8(text)), [
+    "rfc",
+    [
+      "",
+      "Table of Contents",
+      "1.  Introduction",
+      "Coffee ........ 3\nTea ........... 2\nWater ......... 1",
+      "Wait .... and see. Section ...... 7",
+    ],
+  ]);
+  const line = (text: string, at: number) => ({ text, y: 700 - at * 14 });
+  const pdf = examplePdf([
+    ["1 Start . . . . . . . . 1", "2 A title that is long and", "goes on ........ 3", "3 End ...... 9"].map(
+      line,
+    ),
+    ["Here it begins."].map(line),
+  ]);
+  assert.deepEqual(await read("book.pdf", pdf), ["book", ["", "Here it begins."]]);
+});

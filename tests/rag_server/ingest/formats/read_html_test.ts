@@ -73,3 +73,94 @@ Deno.test("htmlText() is the text as it shows", () => {
   assert.equal(htmlText("a  <b>b</b>\n c<br>d<p>e</p>f &lt;g&gt;"), "a b c\nd\ne\nf <g>");
   assert.equal(htmlText("plain \n text"), "plain text");
 });
+
+/** Headings, and the texts of blocks with their kinds, as they follow each other. */
+function shown(html: string): string[] {
+  return readHtml(html, "x").sections.flatMap(({ headings, blocks }) => [
+    ...headings.slice(-1).map((heading) => `# ${heading}`),
+    ...blocks.map(({ kind, text }) => `${kind}: ${text}`),
+  ]);
+}
+
+Deno.test("readHtml() keeps the lines of code in a table, and takes a table of numbered lines for its code", () => {
+  assert.deepEqual(
+    shown(`<table class="table"><thead><tr><th>Form</th><th>Example</th></tr></thead>
+      <tr><td>create</td><td><p>say</p><pre class="programlisting">
+CREATE TABLE t (
+    id int
+);</pre></td></tr><tr><td>two</td><td><p>one</p><p>more</p> <pre>x</pre></td></tr></table>`),
+    [
+      "table: | Form | Example |\n| --- | --- |\n| create | say |\n|  | CREATE TABLE t ( |\n|  |     id int |\n|  | ); |\n" +
+      "| two | one more x |",
+    ],
+  );
+  // of Sphinx, MkDocs and Rouge
+  assert.deepEqual(
+    shown(`<table class="highlighttable"><tr><td class="linenos"><div class="linenodiv"><pre>
+<span class="normal">1</span>
+<span class="normal">2</span></pre></div></td><td class="code"><div><pre><span></span><span class="k">def</span> f():
+    <span class="k">return</span> 1
+</pre></div></td></tr></table>`),
+    ["code: def f():\n    return 1"],
+  );
+});
+
+Deno.test("readHtml() leaves out the links beside headings, of every generator, and no others", () => {
+  const headings = {
+    PostgreSQL: '<h2 class="title">8.1. Types <a href="#X" class="id_link">#</a></h2>',
+    Sphinx: '<h2>8.1. Types<a class="headerlink" href="#x" title="Link to this heading">¶</a></h2>',
+    "Read the Docs": '<h2>8.1. Types<a class="headerlink" href="#x"></a></h2>',
+    MkDocs: '<h2>8.1. Types<a class="headerlink" href="#x" title="Permanent link">#</a></h2>',
+    Docusaurus:
+      '<h2 class="anchor">8.1. Types<a href="#x" class="hash-link" title="Direct link to it">&#8203;</a></h2>',
+    GitHub:
+      '<h2>8.1. Types</h2><a class="anchor" aria-label="Permalink" href="#x"><svg><path></path></svg></a>',
+    Starlight:
+      '<div><h2>8.1. Types</h2><a href="#x"><span class="sr-only">Section titled “8.1. Types”</span></a></div>',
+    rustdoc: '<h2><a class="doc-anchor" href="#x">§</a>8.1. Types</h2>',
+    mdBook: '<h2><a class="header" href="#x">8.1. Types</a></h2>',
+    Zola: '<h2>8.1. Types <a class="zola-anchor" href="/page/#x">🔗︎</a></h2>',
+    "with text": '<h2>8.1. Types<a href="#x">Permalink to this heading</a></h2>',
+  };
+  for (const [generator, html] of Object.entries(headings)) {
+    assert.deepEqual(shown(html), ["# 8.1. Types"], generator);
+  }
+  assert.deepEqual(
+    shown(
+      `<p>The operator <code>#</code> is <a href="#xor">XOR</a>, <a href="math.html#le"><code>&lt;=</code></a> too.</p>
+      <dl><dt>f(x)<a class="headerlink" href="#f">¶</a></dt><dd>Doc of f.</dd></dl>`,
+    ),
+    ["paragraph: The operator # is XOR, <= too.", "paragraph: f(x)", "paragraph: Doc of f."],
+  );
+});
+
+Deno.test("readHtml() leaves out tables of contents, and keeps notes, footnotes and what is folded", () => {
+  assert.deepEqual(
+    shown(`<div class="navheader"><table><tr><th>Up</th></tr></table></div><h1>Types</h1>
+      <div class="toc"><dl class="toc"><dt><a href="a.html#b">8.1.1. Integers</a></dt></dl></div>
+      <div class="toctree-wrapper compound"><ul><li><a href="a.html">A</a></li></ul></div>
+      <ul><li>1. <a href="#one">One</a><ul><li><a href="#two">Two</a></li></ul></li></ul>
+      <ul><li><a href="#one">One</a>: the first</li></ul><ol><li><a href="https://a.example">A</a></li></ol><ul><li>42</li></ul>
+      <p>Text<sup><a href="#fn:1">1</a></sup>, note<a href="#id2">[2]</a>, step <a href="#step-2">2</a>.</p>
+      <aside class="footnote brackets" role="doc-footnote"><span>[<a role="doc-backlink" href="#id1">2</a>]</span>
+        <p>Of Sphinx.</p></aside>
+      <aside aria-label="Note" class="starlight-aside starlight-aside--note"><p>Mind it.</p></aside><aside>Related</aside>
+      <section class="footnotes"><h2 class="sr-only">Footnotes</h2><ol><li><p>Of GitHub.
+        <a href="#fnref-1"><g-emoji alias="leftwards_arrow_with_hook">↩</g-emoji></a></p></li></ol></section>
+      <details><summary>More</summary><p>Folded.</p></details>`),
+    [
+      "# Types",
+      "list: - One: the first",
+      "list: 1. A",
+      "list: - 42",
+      "paragraph: Text[1], note[2], step 2.",
+      "paragraph: [2]",
+      "paragraph: Of Sphinx.",
+      "paragraph: Mind it.",
+      "list: 1. Of GitHub.",
+      "paragraph: More",
+      "paragraph: Folded.",
+    ],
+  );
+  assert.deepEqual(shown('<body class="toc"><p>All</p></body>'), ["paragraph: All"]);
+});

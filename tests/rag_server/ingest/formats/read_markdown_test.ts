@@ -85,3 +85,114 @@ Deno.test("readMarkdown() leaves out what PostgreSQL cannot store", () => {
   const { sections } = readMarkdown("a\0b \ud800 c\u00add e\u00a0f &#0;", "x");
   assert.equal(sections[0]?.blocks[0]?.text, "ab \ufffd cd e f \ufffd");
 });
+
+/** Headings, and the texts of blocks with their kinds, as they follow each other. */
+function shown(markdown: string): string[] {
+  return readMarkdown(markdown, "x").sections.flatMap(({ headings, blocks }) => [
+    ...headings.slice(-1).map((heading) => `# ${heading}`),
+    ...blocks.map(({ kind, text }) => `${kind}: ${text}`),
+  ]);
+}
+
+Deno.test("readMarkdown() keeps what only looks like a tag", () => {
+  const same = [
+    "vector<int>, Map<String, List<Integer>>, std::vector<std::string>, Option<&'a str>, Box<P>, a < b > c",
+    "postern <your-name> <path> or <object> and <select>, to the end",
+    "class Box<T extends Comparable>, </never-begun>",
+    "<your-name>",
+  ];
+  for (const text of same) assert.deepEqual(shown(text), [`paragraph: ${text}`]);
+  assert.deepEqual(shown("# Use vector<int>\n\n- of <T>\n\n| a |\n|---|\n| <int> |"), [
+    "# Use vector<int>",
+    "list: - of <T>",
+    "table: | a |\n| --- |\n| <int> |",
+  ]);
+  assert.deepEqual(
+    shown(
+      `<kbd>Ctrl</kbd>+<kbd>C</kbd>, H<sub>2</sub>O,<br/>\n<https://a.example/?b=1&c=2> <me@a.example> \`<int>\`
+<Image src="x.png" /><Empty/> <a name="x">&lt;b&gt; &copy; &amp;lt; Fish & chips <!-- x -->end.
+
+<Tabs>
+<TabItem value="a">
+
+In a tab.
+
+</TabItem>
+</Tabs>`,
+    ),
+    [
+      "paragraph: Ctrl+C, H2O,\nhttps://a.example/?b=1&c=2 me@a.example <int>\n<b> © &lt; Fish & chips end.",
+      "paragraph: In a tab.",
+    ],
+  );
+});
+
+Deno.test("readMarkdown() reads the HTML in it as a page's", () => {
+  assert.deepEqual(
+    shown(`<h1 align="center">
+  <img src="logo.png" alt="Logo"><br>
+  Project
+</h1>
+
+<table>
+<tr><th>A</th><th>B</th></tr>
+<tr><td>1</td><td><pre>x
+  y</pre></td></tr>
+</table>
+
+<pre>
+line 1
+  line 2
+</pre>
+
+- item
+  <pre>a
+    b</pre>
+
+<details>
+<summary>More</summary>
+
+Hidden *text*.
+
+</details>`),
+    [
+      "# Project",
+      "table: | A | B |\n| --- | --- |\n| 1 | x |\n|  |   y |",
+      "code: \nline 1\n  line 2\n",
+      "list: - item\n  a\n    b",
+      "paragraph: More",
+      "paragraph: Hidden text.",
+    ],
+  );
+});
+
+Deno.test("readMarkdown() leaves out names of headings and tables of contents, and keeps footnotes", () => {
+  assert.deepEqual(
+    shown(`- [Install](#install)
+  - [On Linux](#linux)
+
+## Install {#install}
+
+Text[^1], see [below](#use) or [it](https://a.example#x).
+
+- [Use](#use): how
+
+## Use [¶](#use)
+
+## Kramdown {: #k }
+
+## Braces {a}
+
+[^1]: https://a.example/note
+[^long]: My note.`),
+    [
+      "# Install",
+      "paragraph: Text[^1], see below or it (https://a.example#x).",
+      "list: - Use: how",
+      "# Use",
+      "# Kramdown",
+      "# Braces {a}",
+      "paragraph: [^1]: https://a.example/note [^long]: My note.",
+    ],
+  );
+});
