@@ -152,11 +152,11 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
       checks: serverChecks(server, databases, now),
     }]),
   ];
-  const turns = createQueue(checksAtOnce);
+  const queue = createQueue(checksAtOnce);
   return await Promise.all(subjects.map(async ({ kind, name, checks }) => ({
     kind,
     name,
-    results: await runChecks(checks, { limitMs, turns, signal }),
+    results: await runChecks(checks, { limitMs, queue, signal }),
   })));
 }
 

@@ -63,16 +63,16 @@ testWithPostgres("no timeout of a connection or role ends what a session does", 
   await using database = await createTestDatabase();
   const { signal } = new AbortController();
   await database.query(
-    `ALTER DATABASE ${database.name} SET statement_timeout = '20ms';
-    ALTER DATABASE ${database.name} SET idle_session_timeout = '20ms'`,
+    `ALTER DATABASE ${database.name} SET statement_timeout = '300ms';
+    ALTER DATABASE ${database.name} SET idle_session_timeout = '1s'`,
   );
   for (const pooler of ["none", "transaction"] as const) {
-    const options = databaseOptions(database.url, { pooler, statementTimeoutMs: 20 });
+    const options = databaseOptions(database.url, { pooler, statementTimeoutMs: 300 });
     const connection = await connect(options, { signal, logger: silentLogger });
     const session = createSqlSession(connection, signal, "write");
-    await session.query("SELECT pg_sleep(0.1)");
-    await sleep(100);
-    await session.query("SELECT pg_sleep(0.1)");
+    await session.query("SELECT pg_sleep(0.6)");
+    await sleep(1_500);
+    await session.query("SELECT pg_sleep(0.6)");
     await connection.close();
   }
 });

@@ -49,8 +49,8 @@ export function note(text: string): CheckResult {
 export interface RunChecksOptions {
   /** For each check, from when its turn comes. */
   readonly limitMs: number;
-  /** Where checks take turns, those of several subjects too; all run at once where it is absent. */
-  readonly turns?: Queue;
+  /** That checks wait in, those of several subjects too; all run at once where it is absent. */
+  readonly queue?: Queue;
   readonly signal: AbortSignal;
 }
 
@@ -63,7 +63,7 @@ export interface RunChecksOptions {
 export async function runChecks(checks: readonly Check[], options: RunChecksOptions): Promise<NamedResult[]> {
   const results = await Promise.all(checks.map(async (check): Promise<NamedResult[]> => {
     const run = () => runCheck(check, options);
-    const found = await (options.turns?.run(run, options.signal) ?? run());
+    const found = await (options.queue?.run(run, options.signal) ?? run());
     const next = found.filter((item) => "run" in item);
     const own = found.flatMap((item) => "run" in item ? [] : [{ check: check.name, ...item }]);
     const told = own.length > 0 ? own : [{ check: check.name, ok: true as const }];

@@ -20,7 +20,7 @@ async function createFixture(setUp: string) {
   const open = (statementTimeoutMs: number) =>
     connect(databaseOptions(fixture.admin.url, { statementTimeoutMs }), { signal, logger: silentLogger });
   // no build is as quick as that while a writer's transaction is open
-  const connection = await open(50);
+  const connection = await open(500);
   return {
     query: fixture.admin.query,
     open: () => open(60_000),
