@@ -35,15 +35,20 @@ export async function watchConfig(options: ConfigReloadOptions): Promise<Watched
   let current = settings(options.config);
   let notInForce = "";
   let failed = false;
+  let isFirstLook = true;
+  let mayBeEmpty = false;
 
   async function reload({ asked, isCurrent }: Look): Promise<void> {
     try {
-      // a file that is being written over is empty for a moment
       const text = await readRegularFile(path).catch((cause) => {
         if (!(cause instanceof Deno.errors.NotFound)) throw cause;
         throw new AppError("not_found", `Cannot read ${path}: there is no such file`, { cause });
       });
-      if (text.trim() === "") throw new AppError("invalid", `Cannot use ${path}: it is empty`);
+      const isEmpty = text.trim() === "";
+      if (isFirstLook) mayBeEmpty = isEmpty;
+      isFirstLook = false;
+      // a file that is being written over is empty for a moment; one that the start took may stay so
+      if (isEmpty && !mayBeEmpty) throw new AppError("invalid", `Cannot use ${path}: it is empty`);
       const { config, warnings } = await load();
       if (!await isCurrent()) return;
       if (settings(config) === current && !failed && !asked) return;

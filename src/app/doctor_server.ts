@@ -4,7 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import { createServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { DoctorServer } from "../doctor/doctor.ts";
 import type { DoctorIssuer } from "../doctor/issuer_checks.ts";
-import { serverFiles } from "./start_faults.ts";
+import { nothingToRead, serverFiles } from "./start_faults.ts";
 import { opennessWarning } from "./rag/open_to_everyone.ts";
 import { openCompletion } from "./tool_server/open_completion.ts";
 import { openEmbedding } from "./tool_server/open_embedding.ts";
@@ -37,6 +37,7 @@ export async function openDoctorServer(
     excludedColumns: llm.excluded_columns,
     definitions: await definitionsOf(config),
     issuers: await issuersOf(config),
+    nothingToRead: nothingToRead(config),
     openness: config.pipelines.length === 0 ? undefined : opennessWarning(config),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -13,10 +13,11 @@ import { logRuntimeWarnings } from "./telemetry/runtime_warnings.ts";
 import { openConfiguredDatabases, openDemoDatabase } from "./open_databases.ts";
 import type { OauthOptions } from "./open_identity.ts";
 import type { RunningRagServer } from "./rag/rag_server.ts";
-import { missingSecretWarnings } from "./missing_secrets.ts";
+import { requireServedPaths, unreadableFileWarnings } from "./path_faults.ts";
 import { openQuotas } from "./open_quotas.ts";
 import { onHangUp, untilStopped } from "./process_signals.ts";
 import { authenticationBy, demoPipelines, openIdentity, type Running, type RunOptions } from "./running.ts";
+import { refuseEmptyFile } from "./start_faults.ts";
 import { tellServiceManager } from "./tell_service_manager.ts";
 import { runToolServer } from "./tool_server/run_tool_server.ts";
 
@@ -32,7 +33,9 @@ export async function run(options: RunOptions): Promise<void> {
   using output = createLogOutput();
   const logger = createLogger({ ...config.log, level: () => level, write: output.write });
   logRuntimeWarnings(logger);
-  for (const warning of [...options.warnings, ...await missingSecretWarnings(config)]) logger.warn(warning);
+  for (const warning of [...options.warnings, ...await unreadableFileWarnings(config)]) logger.warn(warning);
+  if (!demo) await refuseEmptyFile(reload?.path, config);
+  await requireServedPaths(config, rag);
   const servesTools = config.http.enabled || !rag;
   const isStdio = servesTools && !config.http.enabled;
   await giveUpPermissions(config, { isStdio, logger });

@@ -1,6 +1,7 @@
 import { checkAuditFile } from "../audit/append_lines.ts";
-import type { AuthConfig, Config } from "../config/mod.ts";
+import { type Config, ConfigError } from "../config/mod.ts";
 import { AppError } from "../core/app_error.ts";
+import { readRegularFile } from "../core/files/read_regular_file.ts";
 import { linesOf, type ServerFile } from "../doctor/file_checks.ts";
 import { keyFile } from "../identity/authorization_server/cookie_keys.ts";
 import { checkGrantFile, grantFile } from "../identity/authorization_server/grant_store.ts";
@@ -8,6 +9,7 @@ import { readTokenFile } from "../identity/tokens/token_file.ts";
 import { readUserFile } from "../identity/users/user_file.ts";
 import { checkHistoryFile, historyFile } from "../tool_server/questions/sqlite_history.ts";
 import { builtInIssuer } from "./built_in_issuer.ts";
+import { requirePath } from "./path_faults.ts";
 import { readAuthorities, readTls } from "./tls_files.ts";
 
 /**
@@ -19,10 +21,17 @@ export function serverFiles(config: Config): ServerFile[] {
   const trail = audit.file;
   const authorities = traces.endpoint === undefined ? undefined : traces.ca_file;
   const history = data_dir === undefined ? undefined : historyFile(data_dir);
+  const embedded = config.databases.flatMap((database, at) =>
+    database.embedded === undefined || database.embedded === "memory"
+      ? []
+      : [folder(`databases[${at}].embedded`, database.embedded)]
+  );
   return [
+    ...(data_dir === undefined ? [] : [folder("data_dir", data_dir)]),
+    ...embedded,
     ...tlsFiles("http.tls", http.tls),
     ...tlsFiles("server.tls", server.tls),
-    ...credentialFiles([http.auth, server.auth]),
+    ...credentialFiles(config),
     ...(authorities === undefined ? [] : [{
       what: "certificate of traces.ca_file",
       path: authorities,
@@ -33,12 +42,20 @@ export function serverFiles(config: Config): ServerFile[] {
       what: "definitions",
       path: definitions,
       read: async () => {
+        await requirePath("custom_definitions_path", definitions, "read file");
         const { checkDefinitionsFile } = await import("./tool_server/definitions_file.ts");
         await checkDefinitionsFile(definitions, config);
       },
       isPublic: true,
     }]),
-    ...(trail === undefined ? [] : [{ what: "audit trail", path: trail, read: () => checkAuditFile(trail) }]),
+    ...(trail === undefined ? [] : [{
+      what: "audit trail",
+      path: trail,
+      read: async () => {
+        await requirePath("audit.file", trail, "made file");
+        await checkAuditFile(trail);
+      },
+    }]),
     ...(data_dir === undefined || builtInIssuer(http.auth) === undefined
       ? []
       : oauthFiles(http.auth.oauth, data_dir)),
@@ -46,6 +63,27 @@ export function serverFiles(config: Config): ServerFile[] {
       ? []
       : [{ what: "history", path: history, read: () => checkHistoryFile(history) }]),
   ];
+}
+
+/** What there is to say of a configuration that names nothing to read; undefined where it names something. */
+export function nothingToRead(
+  { databases, pipelines }: Pick<Config, "databases" | "pipelines">,
+): string | undefined {
+  return databases.length + pipelines.length > 0
+    ? undefined
+    : "The configuration names neither a database nor a pipeline: there is nothing to read";
+}
+
+/**
+ * Refuses an empty configuration file where nothing else names what there is to read.
+ * @throws {ConfigError}
+ */
+export async function refuseEmptyFile(path: string | undefined, config: Config): Promise<void> {
+  if (path === undefined || nothingToRead(config) === undefined) return;
+  const isEmpty = await readRegularFile(path).then((text) => text.trim() === "", () => false);
+  if (!isEmpty) return;
+  const message = "it is empty; -init writes one, and config.example.yaml has every setting";
+  throw new ConfigError([{ path: "", message }], path);
 }
 
 function oauthFiles(oauth: Config["http"]["auth"]["oauth"], dataDir: string): ServerFile[] {
@@ -63,15 +101,35 @@ function oauthFiles(oauth: Config["http"]["auth"]["oauth"], dataDir: string): Se
   ];
 }
 
-function credentialFiles(sections: readonly AuthConfig[]): ServerFile[] {
-  const enabled = sections.filter((auth) => auth.enabled);
-  const tokenFiles = new Set(enabled.map((auth) => auth.token_file));
-  const userFiles = new Set(enabled.map((auth) => auth.user_file));
-  return [
-    ...Array.from(tokenFiles, (path) => ({ what: "token file", path, read: () => readTokenFile(path) })),
-    ...Array.from(userFiles, (path) => ({ what: "user file", path, read: () => readUserFile(path) })),
-  ];
+function folder(setting: string, path: string): ServerFile {
+  return {
+    what: setting,
+    path,
+    read: () => requirePath(setting, path, "made folder"),
+    isPublic: true,
+  };
 }
+
+function credentialFiles({ http, server }: Config): ServerFile[] {
+  const files = new Map<string, ServerFile>();
+  for (const [section, auth] of [["http.auth", http.auth], ["server.auth", server.auth]] as const) {
+    if (!auth.enabled) continue;
+    for (const [key, what, readFile] of credentialKinds) {
+      const path = auth[key];
+      const read = async () => {
+        await requirePath(`${section}.${key}`, path, "kept file");
+        await readFile(path);
+      };
+      if (!files.has(`${key} ${path}`)) files.set(`${key} ${path}`, { what, path, read });
+    }
+  }
+  return [...files.values()].toSorted((one, other) => one.what.localeCompare(other.what));
+}
+
+const credentialKinds = [
+  ["token_file", "token file", readTokenFile],
+  ["user_file", "user file", readUserFile],
+] as const;
 
 function tlsFiles(section: "http.tls" | "server.tls", tls: Config["http"]["tls"]): ServerFile[] {
   if (!tls.enabled) return [];

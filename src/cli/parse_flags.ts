@@ -113,7 +113,12 @@ function readArguments(args: readonly string[]) {
       continue;
     }
     if (match === null) {
-      throw new UsageError(`unexpected argument ${quote(argument)}: every option is a flag such as -http`);
+      const before = [...given.keys()].at(-1);
+      const isSwitch = before !== undefined && allFlags.get(before)?.placeholder === undefined;
+      throw new UsageError(
+        `unexpected argument ${quote(argument)}: ` +
+          (isSwitch ? `-${before} takes no value` : "every option is a flag such as -http"),
+      );
     }
     const [, written = "", inline] = match;
     const name = written === "h" ? "help" : written;
@@ -125,11 +130,25 @@ function readArguments(args: readonly string[]) {
     } else {
       const text = inline ?? args[++index];
       if (text === undefined) throw new UsageError(`-${name} needs a value: -${name} ${flag.placeholder}`);
+      if (inline === undefined && isFlag(text)) {
+        throw new UsageError(
+          `-${name} needs a value before ${quote(text)}: -${name} ${flag.placeholder}; if it is ${
+            quote(text)
+          }, write ` +
+            `-${name}=${text}`,
+        );
+      }
       given.delete(name);
       given.set(name, { flag, text });
     }
   }
   return { given, paths };
+}
+
+/** Whether a text is a flag without a value of its own in it, and so hardly the value of another. */
+function isFlag(text: string): boolean {
+  const [, name = ""] = /^--?([a-z-]+)$/.exec(text) ?? [];
+  return allFlags.has(name);
 }
 
 function unknownFlag(name: string): never {

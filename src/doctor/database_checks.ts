@@ -1,18 +1,25 @@
 import { AppError } from "../core/app_error.ts";
+import { shellWord } from "../core/shell_word.ts";
 import type { SettingPath } from "../core/document/value_tree.ts";
 import { unmatchedColumnWarnings } from "../postgres/catalog/unmatched_columns.ts";
 import { callerSettingFaults, hasCallerSettings } from "../postgres/caller_setting_faults.ts";
+import { type LoginRefusal, loginRefusal } from "../postgres/connect/connect_error.ts";
 import type { ColumnRefusal } from "../postgres/catalog/private_columns.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
 import { isReadAsCallers } from "../postgres/read/caller_settings.ts";
+import { quoteIfNeeded } from "../postgres/sql_text.ts";
 import { rightsOfRoles } from "../postgres/reader_role/rights_of_roles.ts";
 import { type Check, type CheckResult, error, note, readRows, warning } from "../rag_server/checks/check.ts";
 import { type RelationName, relationName } from "../rag_server/checks/table_facts.ts";
 import { isIterative } from "../rag_server/search/document_table.ts";
 
 /** Whether a database answers, and which of its hosts did; all that needs it follows. */
-export function databaseCheck(database: Database, next: readonly Check[]): Check {
+export function databaseCheck(
+  database: Database,
+  options: DatabaseOptions,
+  next: readonly Check[],
+): Check {
   return {
     name: "database",
     async run(signal) {
@@ -24,7 +31,7 @@ export function databaseCheck(database: Database, next: readonly Check[]): Check
         return [note(`PostgreSQL ${version} answers ${place}${role}`), ...next];
       } catch (thrown) {
         if (!(thrown instanceof AppError)) throw thrown;
-        return [unreachable(thrown)];
+        return [unreachable(thrown, options)];
       }
     },
   };
@@ -33,21 +40,48 @@ export function databaseCheck(database: Database, next: readonly Check[]): Check
 const serverSql = `SELECT current_setting('server_version'), host(inet_server_addr()), inet_server_port(),
   pg_is_in_recovery()`;
 
-const remedies: Readonly<Record<string, string>> = {
-  "28P01": "-- Correct the password of the database's settings, or the role's: ALTER ROLE … PASSWORD '…'",
-  "28000": "-- Allow the role from this machine: add a line to pg_hba.conf, then SELECT pg_reload_conf()",
-  "3D000": "-- Correct the database's name in its settings, or make it: CREATE DATABASE …",
-  "53300":
-    "-- Raise the role's limit (ALTER ROLE … CONNECTION LIMIT …) or max_connections of the server, or lower pool_max_conns",
+const remedies: Readonly<Record<LoginRefusal, (user: string, database: string) => string>> = {
+  no_password: () =>
+    "-- Write the password into a file that only you may read, and name it: password_file in the database's settings\n" +
+    "-- Or set PGPASSWORD, or write a line into ~/.pgpass: HOST:PORT:DATABASE:ROLE:PASSWORD",
+  wrong_password: (user) =>
+    "-- Correct the password: password_file, password, PGPASSWORD or ~/.pgpass. PostgreSQL says the same of a role that\n" +
+    `-- does not exist, has no password, or is past VALID UNTIL: ALTER ROLE ${user} PASSWORD '…'`,
+  no_role: (user) =>
+    "-- Correct user in the database's settings, or make the role: server -setup-role NAME prints the SQL, as does\n" +
+    `CREATE ROLE ${user} LOGIN PASSWORD '…';`,
+  no_login: (user) => `ALTER ROLE ${user} LOGIN;`,
+  no_host_rule: (user, database) =>
+    "-- Allow it in the server's pg_hba.conf, then SELECT pg_reload_conf(). hostssl needs an sslmode with TLS:\n" +
+    `host ${database} ${user} ADDRESS/32 scram-sha-256`,
+  other_method: () =>
+    "-- pg_hba.conf asks for something else than a password from here (peer, ident, cert, ldap …): name a host in place\n" +
+    "-- of a socket's folder, or change the method of that line to scram-sha-256, then SELECT pg_reload_conf()",
+  no_database: (_user, database) =>
+    `-- Correct database in its settings, or make it: CREATE DATABASE ${database};`,
+  no_connect_right: (user, database) => `GRANT CONNECT ON DATABASE ${database} TO ${user};`,
 };
 
-function unreachable({ message, data }: AppError): CheckResult {
-  const remedy = remedies[String(data?.["sqlState"])] ??
-    (/: password_file: /.test(message)
-      ? "-- Correct the password file, or the setting that names it"
-      : "-- Correct host, port and TLS of the database's settings, and check that PostgreSQL listens there: " +
-        "pg_isready -h HOST -p PORT");
-  return error(message, remedy);
+const shortageRemedy =
+  "-- Raise the role's limit (ALTER ROLE … CONNECTION LIMIT …) or max_connections of the server, or lower pool_max_conns";
+
+function unreachable({ message, data, cause }: AppError, options: DatabaseOptions): CheckResult {
+  const refusal = loginRefusal(cause);
+  if (refusal !== undefined) {
+    const [user, database] = [options.user, options.database].map(quoteIfNeeded);
+    return error(message, remedies[refusal](user ?? "", database ?? ""));
+  }
+  if (data?.["sqlState"] === "53300") return error(message, shortageRemedy);
+  if (/: password_file: /.test(message)) {
+    return error(message, "-- Correct the password file, or the setting that names it");
+  }
+  const asked = options.hosts.map(({ host, port }) => `pg_isready -h ${shellWord(host)} -p ${port}`);
+  return error(
+    message,
+    `-- Correct host, port and TLS of the database's settings, and check that PostgreSQL listens there:\n${
+      asked.join("\n")
+    }`,
+  );
 }
 
 /** Whether pgvector is there, and new enough; what needs vectors follows. */

@@ -8,7 +8,7 @@ import { ProviderError } from "../llm/provider_error.ts";
 import type { ColumnRefusal } from "../postgres/catalog/private_columns.ts";
 import type { Database } from "../postgres/database.ts";
 import type { DatabaseOptions } from "../postgres/database_options.ts";
-import { type Check, type NamedResult, runChecks, warning } from "../rag_server/checks/check.ts";
+import { type Check, error, type NamedResult, runChecks, warning } from "../rag_server/checks/check.ts";
 import { rowSecurityChecks } from "../rag_server/checks/row_security_check.ts";
 import { tableCheck } from "../rag_server/checks/table_check.ts";
 import type { SearchedTableSettings } from "../rag_server/search/searched_table.ts";
@@ -78,6 +78,8 @@ export interface DoctorServer {
   readonly excludedColumns?: readonly string[];
   /** Absent where there is no file of definitions, or one that cannot be read. */
   readonly definitions?: DoctorDefinitions | undefined;
+  /** What there is to say where neither databases nor pipelines are configured. */
+  readonly nothingToRead?: string | undefined;
   /** What there is to say of who may ask the pipelines, and how to mend it. */
   readonly openness?: { readonly message: string; readonly remedy: string } | undefined;
 }
@@ -120,7 +122,7 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
     { database, options, settingAt = formatPath, isExcluded = noColumn }: DoctorDatabase,
   ) => [
     ...passwordFileChecks(options),
-    databaseCheck(database, [
+    databaseCheck(database, options, [
       readersCheck(database, options, isExcluded),
       ...callerSettingsChecks(database, options, settingAt),
       ...sharedTablesChecks(database, options),
@@ -161,11 +163,13 @@ export async function doctor(options: DoctorOptions): Promise<Diagnosis[]> {
 }
 
 function serverChecks(
-  { completions, embedding, keyFiles, files, issuers = [], openness, excludedColumns = [] }: DoctorServer,
+  { completions, embedding, keyFiles, files, issuers = [], nothingToRead, openness, excludedColumns = [] }:
+    DoctorServer,
   databases: readonly DoctorDatabase[],
   now: () => number,
 ): Check[] {
   return [
+    ...(nothingToRead === undefined ? [] : [nothingToReadCheck(nothingToRead)]),
     ...(openness === undefined ? [] : [opennessCheck(openness)]),
     ...files.map((file) => serverFileCheck(file, now)),
     ...excludedColumnsChecks(excludedColumns, databases.map(({ database }) => database)),
@@ -185,6 +189,11 @@ function serverEmbeddingCheck(embedding: EmbeddingProvider): Check {
     if (vector === undefined) throw new ProviderError("provider", "the provider returned no vector");
     return vector;
   });
+}
+
+function nothingToReadCheck(message: string): Check {
+  const remedy = "-- Name a database under databases: server -init asks for one, and writes config.yaml";
+  return { name: "databases", run: () => Promise.resolve([error(message, remedy)]) };
 }
 
 function opennessCheck({ message, remedy }: NonNullable<DoctorServer["openness"]>): Check {
@@ -237,7 +246,7 @@ function pipelineChecks(
     embeddingCheck(embedding, embed),
     ...completions.map((provider, at) => completionCheck(provider, at > 0)),
     ...(rerank === undefined ? [] : [rerankCheck(rerank)]),
-    databaseCheck(database, [
+    databaseCheck(database, options, [
       roleCheck(database, tables.map(({ table }) => table)),
       ...callerSettingsChecks(database, options, settingAt),
       ...rowSecurityChecks(database, options, tables.map(({ table }) => table)),

@@ -209,6 +209,10 @@ Deno.test("parseFlags() reads operations on pipelines, and the paths that -inges
     ["evaluate", "docs", "q.jsonl", "q.tsv"],
   );
   assert.equal(parseFlags(["-index-pipeline=docs"]).pipeline, "docs");
+  assert.deepEqual(settingsOf("-db-password", "-secret", "-db-name=-http"), {
+    "databases[0].password": "-secret",
+    "databases[0].database": "-http",
+  });
   assert.deepEqual(settingsOf("-rag", "-rag-port", "9000"), { "server.port": "9000" });
 });
 
@@ -237,7 +241,16 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-two\nlines"], 'unknown flag "-two\\nlines": -help lists all flags'],
     [["-addr"], "-addr needs a value: -addr ADDRESS"],
     [["-http=maybe"], '-http is a switch: expected true or false, got "maybe"'],
-    [["-http", "config.yaml"], 'unexpected argument "config.yaml": every option is a flag such as -http'],
+    [
+      ["-addr", "-config", "c"],
+      '-addr needs a value before "-config": -addr ADDRESS; if it is "-config", write -addr=-config',
+    ],
+    [
+      ["-db-name", "--json"],
+      '-db-name needs a value before "--json": -db-name NAME; if it is "--json", write -db-name=--json',
+    ],
+    [["-http", "config.yaml"], 'unexpected argument "config.yaml": -http takes no value'],
+    [["-addr", ":1", "c.yaml"], 'unexpected argument "c.yaml": every option is a flag such as -http'],
     [["-"], 'unexpected argument "-": every option is a flag such as -http'],
     [["--"], 'unexpected argument "--": every option is a flag such as -http'],
     [[""], 'unexpected argument "": every option is a flag such as -http'],

@@ -258,10 +258,39 @@ Deno.test("a ConfigError names the file and tells each fault on a line of its ow
   assert.equal(
     error.message,
     "Cannot load /etc/postern/config.yaml: 2 faults\n" +
-      "  line 1, column 1: max_rows: unknown key\n" +
+      "  line 1, column 1: max_rows: unknown key: there is databases[].max_rows\n" +
       "  line 2, column 24: databases[0].password: expected text; got a value that is not shown",
   );
   assert.deepEqual(error.data, { faults: error.faults });
+});
+
+Deno.test("loadConfig() says which settings an unknown key may stand for, in its section or elsewhere", async () => {
+  const cases: [text: string, expected: string][] = [
+    [
+      "llm: { base_url: x }",
+      "llm.base_url: unknown key: there is llm.anthropic_base_url, llm.openai_base_url, llm.gemini_base_url",
+    ],
+    [
+      "llm: { timeout: 3 }",
+      "llm.timeout: unknown key: there is llm.request_timeout, llm.per_attempt_timeout",
+    ],
+    ["llm: { modle: x }", 'llm.modle: unknown key; did you mean "model"?'],
+    ["token_file: x", "token_file: unknown key: there is http.auth.token_file, server.auth.token_file"],
+    ["cors: {}", "cors: unknown key: there is server.cors"],
+    ["wholly_other: 1", "wholly_other: unknown key"],
+    [
+      "questions: []",
+      "questions: unknown key: definitions stand in a file of their own, which custom_definitions_path names",
+    ],
+    [
+      "tokens: {}",
+      "tokens: unknown key: API tokens stand in a file of their own, which http.auth.token_file names",
+    ],
+  ];
+  for (const [text, expected] of cases) {
+    const { message } = await faultsOf(optionsFor(text));
+    assert.equal(message.replace(/^.*?column \d+: /, ""), expected);
+  }
 });
 
 Deno.test("loadConfig() wants a model of each provider but local, and anthropic, which has a default", async () => {

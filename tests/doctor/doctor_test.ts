@@ -65,7 +65,7 @@ Deno.test("the doctor finds a database that is down, and looks at the rest", asy
       severity: "error",
       message: 'Cannot reach database "archive": connection refused',
       remedy:
-        "-- Correct host, port and TLS of the database's settings, and check that PostgreSQL listens there: pg_isready -h HOST -p PORT",
+        "-- Correct host, port and TLS of the database's settings, and check that PostgreSQL listens there:\npg_isready -h 127.0.0.1 -p 1",
     }],
   }]);
   assert.deepEqual((await examineDown({})).map(({ check, ok }) => [check, ok]), [
@@ -181,7 +181,7 @@ testWithPgvector("the doctor finds a database that does not exist", async () => 
     "error",
     /database "postern_nothing" does not exist/,
   );
-  assert.equal(remedy, "-- Correct the database's name in its settings, or make it: CREATE DATABASE …");
+  assert.equal(remedy, "-- Correct database in its settings, or make it: CREATE DATABASE postern_nothing;");
 });
 
 const reranker = (rerank: RerankProvider["rerank"]): RerankProvider => ({

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
+import { configSchema } from "../../src/config/schema/config_schema.ts";
+import { pathFields } from "../../src/config/schema/field_types.ts";
+import { leafSchemas, writtenSchema } from "../../src/config/schema/schema_walk.ts";
+import { formatPath, putValue, type ValueMap } from "../../src/core/document/value_tree.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
-import { runProgram } from "../support/server_process.ts";
+import { runProgram, startServer } from "../support/server_process.ts";
 
 const check = async (file: string, ...flags: string[]) => await runProgram(["-check-config", file, ...flags]);
 
@@ -65,7 +69,7 @@ http: { enabled: true, tls: { enabled: true, cert_file: absent.crt, key_file: ab
   assert.equal(code, 1);
   const told = stdout.match(/^ERROR .*$/gm) ?? [];
   assert.equal(told.length, 4, stdout);
-  assert.match(stdout, /Cannot write .*absent.audit\.jsonl: its folder does not exist/);
+  assert.match(stdout, /audit\.file: cannot use .*absent.audit\.jsonl: its folder does not exist; make it/);
   assert.match(
     stdout,
     /http\.tls\.cert_file .*absent\.crt: there is .*; .*key_file .*absent\.key: there is no/,
@@ -91,8 +95,8 @@ http:
   const { code, stdout } = await check(folder.configFile);
   assert.equal(code, 0);
   assert.deepEqual(stdout.match(/^WARNING .*$/gm)?.map((line) => line.replaceAll(folder.path, "")), [
-    "WARNING databases[0].password_file: there is no file /db",
     "WARNING http.auth.identity_provider.introspection.client_secret_file: there is no file /issuer",
+    "WARNING databases[0].password_file: there is no file /db",
   ]);
 });
 
@@ -129,4 +133,86 @@ Deno.test("-check-config says where there is no file", async () => {
   );
   await using folder = await createConfigFolder("");
   assert.match((await check(folder.path)).stdout, /^ERROR {3}it is a folder; name the file in it\n/);
+});
+
+Deno.test("an empty file is refused, by -check-config as by a start, unless variables say what to read", async () => {
+  await using folder = await createConfigFolder("");
+  await folder.write(" \n");
+  const expected = /it is empty; -init writes one/;
+  const checked = await check(folder.configFile);
+  assert.deepEqual([checked.code, expected.test(checked.stdout)], [1, true], checked.stdout);
+  const started = await runProgram(["-config", folder.configFile]);
+  assert.deepEqual([started.code, expected.test(started.stderr)], [1, true], started.stderr);
+  const flags = ["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile];
+  await using server = await startServer(flags, { env: { POSTERN_DB_HOST: "/nowhere" } });
+  assert.equal((await fetch(`${server.url}/health`)).status, 200);
+  await server.stop();
+  assert.doesNotMatch(server.stderr(), /Failed to reload/);
+  await folder.write("log: { level: info }\n");
+  assert.match(
+    (await check(folder.configFile)).stdout,
+    /^WARNING The configuration names neither a database nor a/,
+  );
+  const { code, stdout } = await runProgram(["-doctor", "-config", folder.configFile]);
+  assert.equal(code, 1);
+  assert.match(stdout, /ERROR {3}databases: The configuration names neither a database nor a pipeline/);
+});
+
+Deno.test("-check-config says what another file of Postern's is, and checks it as that", async () => {
+  await using folder = await createConfigFolder("");
+  await folder.addToken();
+  const tokens = await check(folder.tokenFile);
+  assert.equal(tokens.code, 0);
+  assert.match(tokens.stdout, /tokens\.yaml is a token file, .* \(1 token\); it can be used: no errors/);
+  const other = join(folder.path, "other.yaml");
+  await Deno.writeTextFile(other, "users: { bob: { pasword_hash: x } }\n");
+  const users = await check(other);
+  assert.equal(users.code, 1);
+  assert.match(users.stdout, /^ERROR .*bob[^]*other\.yaml is a user file, .*; it cannot be used: 2 errors/);
+  await Deno.writeTextFile(
+    other,
+    "questions:\n  - { question: number of orders, sql: SELECT 1 }\n  - { question: drop it, sql: DROP TABLE a }\n",
+  );
+  const definitions = await check(other);
+  assert.equal(definitions.code, 1);
+  assert.match(
+    definitions.stdout,
+    /^ERROR {3}line 3, .*questions\[1\]\.sql: DROP is not a read.*\n.*is a definitions file, .* 1 question, .*1 error/,
+  );
+});
+
+Deno.test("each setting that is a path is named with what is wrong with its file or folder", async () => {
+  await using folder = await createConfigFolder("");
+  const settings = [...leafSchemas(configSchema)].flatMap(([path, schema]) =>
+    // a configuration without pipelines drops theirs
+    pathFields.has(writtenSchema(schema)) && !/^(api_keys|defaults|pipelines)$/.test(String(path[0]))
+      ? [path]
+      : []
+  );
+  assert.ok(settings.length > 20);
+  const written: ValueMap = {};
+  // a database is embedded or has a password
+  putValue(written, ["databases"], [{ name: "a", sslmode: "require" }, { name: "b" }]);
+  putValue(written, ["traces", "endpoint"], "https://collector.example");
+  putValue(written, ["http", "tls", "enabled"], true);
+  putValue(written, ["server"], { address: ":1", tls: { enabled: true }, auth: { enabled: true } });
+  const expected = await Promise.all(settings.map(async (path, at) => {
+    const wrong = join(folder.path, `wrong${at}`);
+    const wantsFolder = /^(data_dir|embedded|ingest_folder)$/.test(String(path.at(-1)));
+    await (wantsFolder ? Deno.writeTextFile(wrong, "") : Deno.mkdir(wrong));
+    const own = path.at(-1) === "embedded" ? path.with(1, 1) : path;
+    putValue(written, own, wrong);
+    return `${formatPath(own)} ${wrong}`;
+  }));
+  await folder.write(JSON.stringify(written));
+  const { code, stdout } = await check(folder.configFile, "-http", "-rag");
+  assert.equal(code, 1);
+  const told = stdout.replaceAll(": cannot use /", " /");
+  assert.deepEqual(expected.filter((each) => !told.includes(`${each}: it is `)), [], stdout);
+  await folder.write(`data_dir: ${join(folder.configFile, "data")}\n`);
+  const { stderr } = await runProgram(["-config", folder.configFile]);
+  assert.match(
+    stderr,
+    /postern: data_dir: cannot use .*\/data: .*config\.yaml is a file; name another place\n$/,
+  );
 });

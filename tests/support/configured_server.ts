@@ -14,10 +14,11 @@ export interface ConfigFolder extends AsyncDisposable {
   addToken(...flags: string[]): Promise<{ id: string; token: string }>;
 }
 
+/** An empty text gives a configuration of defaults alone: a start refuses an empty file. */
 export async function createConfigFolder(config: string): Promise<ConfigFolder> {
   const path = await Deno.makeTempDir({ prefix: "postern_test_" });
   const configFile = join(path, "config.yaml");
-  await Deno.writeTextFile(configFile, config);
+  await Deno.writeTextFile(configFile, config || "databases: []\n");
   return {
     path,
     configFile,

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
-import type { Fault } from "../../core/document/file_fault.ts";
+import { type Fault, faultText } from "../../core/document/file_fault.ts";
 import { nearestName } from "../../core/document/near_name.ts";
 import { sizeText } from "../../core/size_text.ts";
 import { readRegularBytes } from "../../core/files/read_regular_file.ts";
@@ -65,7 +65,10 @@ export async function watchDefinitions(options: DefinitionsOptions) {
         models: createSemanticModels(definitions.models, { logger }),
       });
       logged = "";
-      logger.info(`${isFirst ? "Loaded" : "Reloaded"} ${path}: ${countsOf(definitions)}`);
+      const loadedText = `${isFirst ? "Loaded" : "Reloaded"} ${path}: ${countsOf(definitions)}`;
+      const leftOut = leftOutBy(faults);
+      if (leftOut === undefined) logger.info(loadedText);
+      else logger.warn(`${loadedText}; ${leftOut}, each with a line above; -check-config tells of them too`);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       if (error.message !== logged || asked) {
@@ -90,12 +93,31 @@ export async function watchDefinitions(options: DefinitionsOptions) {
   };
 }
 
+/** How many definitions have faults and are left out; undefined where none is. */
+function leftOutBy(faults: readonly Fault[]): string | undefined {
+  const entries = new Set(faults.map(({ path }) => /^\w+\[\d+\]/.exec(path)?.[0] ?? path));
+  if (entries.size === 0) return undefined;
+  return `${entries.size} ${entries.size === 1 ? "definition is" : "definitions are"} left out`;
+}
+
 /** @throws {AppError} that names all faults of the file, for whoever checks a configuration */
 export async function checkDefinitionsFile(path: string, config: Config): Promise<void> {
   const { definitions, faults } = await readWithoutServer(path, config);
   if (faults.length > 0) throw unusable(path, faults);
   const scopeFault = definitions && whyNoScopes(config, definitions);
   if (scopeFault !== undefined) throw new AppError("invalid", scopeFault);
+}
+
+/**
+ * What is wrong with a file of definitions that no configuration names, one line each, and what it defines. Which
+ * databases there are is not known.
+ */
+export async function lookAtDefinitions(path: string): Promise<{ faults: string[]; holds: string }> {
+  const { definitions, faults } = await readWithoutServer(path, undefined);
+  return {
+    faults: faults.map((fault) => faultText(fault)),
+    holds: definitions === undefined ? "nothing" : countsOf(definitions),
+  };
 }
 
 /** What a file defines that can be used; undefined where nothing of it can be read, which `checkDefinitionsFile` tells. */
@@ -108,12 +130,12 @@ export async function usableDefinitions(path: string, config: Config): Promise<R
   }
 }
 
-async function readWithoutServer(path: string, config: Config) {
+async function readWithoutServer(path: string, config: Config | undefined) {
   const { createStatementGuard } = await import("../../postgres/guard/statement_guard.ts");
   return await readDefinitions(await readText(path), {
     guard: await createStatementGuard(),
     signal: new AbortController().signal,
-    databases: config.databases.map(({ name }) => name),
+    databases: config?.databases.map(({ name }) => name),
   });
 }
 
@@ -138,7 +160,10 @@ async function readText(path: string): Promise<string> {
   try {
     const bytes = await readRegularBytes(path);
     if (bytes.length > maxBytes) {
-      throw new AppError("invalid", `Cannot read ${path}: it has more than ${sizeText(maxBytes)}`);
+      throw new AppError(
+        "invalid",
+        `Cannot read custom_definitions_path ${path}: it has more than ${sizeText(maxBytes)}`,
+      );
     }
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
@@ -150,7 +175,9 @@ async function readText(path: string): Promise<string> {
       : error instanceof TypeError
       ? "it is not UTF-8 text"
       : "the file system refused";
-    throw new AppError("unavailable", `Cannot read ${path}: ${reason}`, { cause: error });
+    throw new AppError("unavailable", `Cannot read custom_definitions_path ${path}: ${reason}`, {
+      cause: error,
+    });
   }
 }
 

@@ -1,6 +1,8 @@
+const ofDefinitions = "definitions stand in a file of their own, which custom_definitions_path names";
+
 /**
- * Keys that one of the two listeners has and the other has not, by where somebody who knows the one writes them for the
- * other, with what to write instead.
+ * Keys by where somebody writes them who knows them from the other listener or from another of Postern's files, with what
+ * to write instead.
  */
 export const misplacedKeys: Readonly<Record<string, string>> = {
   "server.auth.oauth":
@@ -11,4 +13,11 @@ export const misplacedKeys: Readonly<Record<string, string>> = {
   "server.tls.chain_file":
     "on the RAG server the chain stands in server.tls.cert_file, behind the certificate",
   "http.cors": "on the tool server it is http.allowed_origins",
+  "tokens": "API tokens stand in a file of their own, which http.auth.token_file names",
+  "users": "users stand in a file of their own, which http.auth.user_file names",
+  "tools": `${ofDefinitions}. Built-in tools: builtins.tools`,
+  "prompts": `${ofDefinitions}. Built-in prompts: builtins.prompts`,
+  "resources": `${ofDefinitions}. Built-in resources: builtins.resources`,
+  "questions": ofDefinitions,
+  "models": ofDefinitions,
 };

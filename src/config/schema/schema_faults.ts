@@ -11,7 +11,7 @@ import {
 import { aliases, isGiven, listenerHalves, listeners } from "./pgedge_aliases.ts";
 import { configSchema } from "./config_schema.ts";
 import { misplacedKeys } from "./misplaced_keys.ts";
-import { schemaAt, sectionFields } from "./schema_walk.ts";
+import { leafSchemas, schemaAt, sectionFields } from "./schema_walk.ts";
 import type { z } from "zod";
 
 /** Where a value was written: its place in the file, or the variable or flag that gave it. */
@@ -68,12 +68,41 @@ function unknownKey(parent: SettingPath, key: string, locate: Locate): Fault {
   const path = formatPath([...parent, key]);
   const elsewhere = Object.hasOwn(misplacedKeys, path) ? misplacedKeys[path] : undefined;
   const suggestion = elsewhere === undefined ? nearestName(key, known) : undefined;
+  const others = suggestion === undefined && elsewhere === undefined
+    ? relatedSettings(holder, key, known)
+    : [];
+  const hint = elsewhere ?? (others.length === 0 ? undefined : `there is ${others.join(", ")}`);
   return {
     path,
     ...locate([...parent, key], "key"),
-    message: elsewhere === undefined ? "unknown key" : `unknown key: ${elsewhere}`,
+    message: hint === undefined ? "unknown key" : `unknown key: ${hint}`,
     ...(suggestion === undefined ? {} : { suggestion }),
   };
+}
+
+const mostRelated = 4;
+
+/**
+ * Settings that an unknown key may stand for where none of its section is near: those of the section that hold all of its
+ * words (`base_url` in `openai_base_url`), else those of that name elsewhere.
+ */
+function relatedSettings(holder: string, key: string, known: readonly string[]): string[] {
+  const words = key.toLowerCase().split("_");
+  const within = known.filter((name) => {
+    const parts = name.split("_");
+    return words.every((word) => parts.includes(word));
+  });
+  if (within.length > 0) return within.slice(0, mostRelated).map((name) => joined(holder, name));
+  const named = new Set<string>();
+  for (const [path] of leafSchemas(configSchema)) {
+    const at = path.indexOf(key);
+    if (at >= 0) named.add(formatPath(path.slice(0, at + 1)).replace(/\[\d+\]/g, "[]"));
+  }
+  return named.size > mostRelated ? [] : [...named];
+}
+
+function joined(holder: string, name: string): string {
+  return holder === "" ? name : `${holder}.${name}`;
 }
 
 function withValue(message: string, path: SettingPath, value: unknown): string {

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { SettingPath } from "../../core/document/value_tree.ts";
+import { isMap, type SettingPath } from "../../core/document/value_tree.ts";
+import { pathFields } from "./field_types.ts";
 
 type Schema = z.core.$ZodType;
 
@@ -59,6 +60,27 @@ export function schemaAt(root: Schema, path: SettingPath): Schema | undefined {
     }
   }
   return current;
+}
+
+/** The paths of files and folders that a value of the schema holds, each with its setting. Words in their place are none. */
+export function* pathsIn(
+  value: unknown,
+  schema: Schema,
+  path: SettingPath = [],
+): Generator<[SettingPath, string]> {
+  const written = writtenSchema(schema);
+  const element = listElement(written);
+  if (Array.isArray(value)) {
+    if (element === undefined) return;
+    for (const [at, item] of value.entries()) yield* pathsIn(item, element, [...path, at]);
+  } else if (isMap(value)) {
+    for (const [key, field] of Object.entries(sectionFields(written) ?? {})) {
+      yield* pathsIn(value[key], field, [...path, key]);
+    }
+  } else if (typeof value === "string") {
+    const words = pathFields.get(written)?.words;
+    if (words !== undefined && !words.includes(value)) yield [path, value];
+  }
 }
 
 /** Every setting that is no section of its own, with its path; the elements of a list of sections stand at `[0]`. */

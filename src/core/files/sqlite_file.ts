@@ -101,7 +101,7 @@ export async function checkSqliteFile(path: string, layout: SqliteLayout): Promi
     header = new Uint8Array(versionOffset + 4);
     if ((await file.read(header) ?? 0) < header.length) return;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return;
     throw cannotOpen(path, layout, error);
   }
   refuseNewer(path, new DataView(header.buffer).getUint32(versionOffset), layout);

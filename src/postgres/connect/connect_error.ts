@@ -47,6 +47,34 @@ const networkReasons: Readonly<Record<string, string>> = {
   ETIMEDOUT: "no answer in time",
 };
 
+/** Why a server that was reached does not let a role in. `doctor/database_checks` says what mends each. */
+export type LoginRefusal =
+  | "no_password"
+  | "wrong_password"
+  | "no_role"
+  | "no_login"
+  | "no_host_rule"
+  | "other_method"
+  | "no_database"
+  | "no_connect_right";
+
+/** What the `cause` of a connect error says; undefined where it was something else than the role and its rights. */
+export function loginRefusal(cause: unknown): LoginRefusal | undefined {
+  if (cause instanceof PasswordMissing) return "no_password";
+  if (!(cause instanceof pg.DatabaseError)) return undefined;
+  const { code = "", routine, message } = cause;
+  if (code !== "28000") return Object.hasOwn(refusalStates, code) ? refusalStates[code] : undefined;
+  // messages may be in another language, names of PostgreSQL's functions are not
+  if (routine === "InitializeSessionUserId") return /not permitted/.test(message) ? "no_login" : "no_role";
+  return routine === "auth_failed" ? "other_method" : "no_host_rule";
+}
+
+const refusalStates: Readonly<Record<string, LoginRefusal>> = {
+  "28P01": "wrong_password",
+  "3D000": "no_database",
+  "42501": "no_connect_right",
+};
+
 /** The one error for all attempts of a connect, in order: a refused login says more than what came before it. */
 export function connectError({ name, user }: DatabaseOptions, errors: readonly AttemptError[]): AppError {
   const decisive = errors.find((error) => error.stage === "login") ?? errors.at(-1);
@@ -54,17 +82,6 @@ export function connectError({ name, user }: DatabaseOptions, errors: readonly A
   const state = sqlState !== undefined && { sqlState };
   const unavailable = (message: string) =>
     new AppError("unavailable", message, { cause, ...(state && { data: state }) });
-  if (sqlState === "28P01") {
-    return unavailable(
-      `Cannot log in to database "${name}": the server refused the credentials of role "${user}"`,
-    );
-  }
-  if (sqlState === "28000") {
-    // the server's text holds this program's address
-    return unavailable(
-      `Cannot log in to database "${name}": the server does not admit role "${user}" from here`,
-    );
-  }
   if (decisive !== undefined && isShortage(decisive)) {
     return new AppError(
       "unavailable",
@@ -72,6 +89,16 @@ export function connectError({ name, user }: DatabaseOptions, errors: readonly A
         `or ask the operator to raise the CONNECTION LIMIT of role "${user}" or the server's max_connections`,
       { cause, data: { ...state, retryAfterSeconds } },
     );
+  }
+  const refusal = loginRefusal(cause);
+  if (refusal !== undefined) {
+    // the server's texts of these two hold this program's address, or say less
+    const reason = refusal === "wrong_password"
+      ? `the server refused the credentials of role "${user}"`
+      : refusal === "no_host_rule"
+      ? `the server does not admit role "${user}" from here`
+      : decisive?.reason;
+    return unavailable(`Cannot log in to database "${name}": ${reason}`);
   }
   const reasons = [...new Set(errors.map((error) => error.reason))].join("; ");
   // a restart takes seconds

@@ -13,7 +13,10 @@ type PasswordOptions = Pick<
 export class PasswordMissing extends Error {
   override readonly name = "PasswordMissing";
   constructor(user: string) {
-    super(`the server asks for a password, and role "${user}" has none set`);
+    super(
+      `the server asks for a password, and none is set for role "${user}": set password_file or PGPASSWORD, or write a ` +
+        "line into ~/.pgpass",
+    );
   }
 }
 

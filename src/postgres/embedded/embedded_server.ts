@@ -170,11 +170,20 @@ const longestWaitMs = 3000;
  * directory, which ruins the data. The lock is the operating system's, so it ends with the process however that ends.
  * Returns the function that gives it back.
  *
- * @throws AppError `conflict` where another server has it
+ * @throws AppError `conflict` where another server has it, `unavailable` where it cannot be made or written
  */
 async function lockDirectory(directory: string): Promise<() => void> {
-  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
-  const file = await Deno.open(join(directory, "postern.lock"), { create: true, write: true, mode: 0o600 });
+  let file: Deno.FsFile;
+  try {
+    await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+    file = await Deno.open(join(directory, "postern.lock"), { create: true, write: true, mode: 0o600 });
+  } catch (cause) {
+    throw new AppError(
+      "unavailable",
+      `Cannot open the embedded database ${directory}: this user cannot make the folder, or write to it`,
+      { cause },
+    );
+  }
   if (!await lockWithin(file, "exclusive", longestWaitMs)) {
     throw new AppError(
       "conflict",

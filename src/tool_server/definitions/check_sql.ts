@@ -4,8 +4,8 @@ import type { CheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 export interface DefinitionChecks {
   readonly guard: Pick<CheckScheduler, "check">;
   readonly signal: AbortSignal;
-  /** Names of the databases that are configured. */
-  readonly databases: readonly string[];
+  /** Names of the databases that are configured; undefined where nobody knows them. */
+  readonly databases: readonly string[] | undefined;
 }
 
 /**
@@ -39,6 +39,19 @@ export function whyNoDatabase(
   name: string | undefined,
   { databases }: DefinitionChecks,
 ): string | undefined {
-  if (name === undefined || databases.includes(name)) return undefined;
+  if (name === undefined || databases === undefined || databases.includes(name)) return undefined;
   return "there is no database of that name in the configuration";
+}
+
+/** The database that a definition is for: without a name the only one; undefined where there are several. */
+export function databaseOf(
+  name: string | undefined,
+  { databases = [] }: DefinitionChecks,
+): string | undefined {
+  return name ?? (databases.length === 1 ? databases[0] : undefined);
+}
+
+/** Whether two definitions may be for the same database: one without a name is for each. */
+export function sharesDatabase(one: string | undefined, other: string | undefined): boolean {
+  return one === undefined || other === undefined || one === other;
 }

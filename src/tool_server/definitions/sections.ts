@@ -7,7 +7,7 @@ import { formatPath, isMap, type SettingPath, valueAt } from "../../core/documen
 /** What a definitions file holds (`custom_definitions_path`): one list for each kind of definition. */
 export type Sections = Readonly<Record<SectionName, Section>>;
 
-const sectionNames = ["tools", "prompts", "resources", "questions", "models"] as const;
+export const sectionNames = ["tools", "prompts", "resources", "questions", "models"] as const;
 type SectionName = typeof sectionNames[number];
 
 /**

@@ -112,6 +112,13 @@ testWithPostgres(
       /Cannot use a definition: .*own\.yaml: line 3, column 53: tools\[0\]\.sql: .*DELETE/,
     );
     assert.deepEqual(await names("tools/list", "tools"), [...before, "orders_of_customer"]);
+    await waitUntil(
+      "how many are left out is told",
+      () =>
+        /WARN {2}Reloaded .*: 1 tool, .*; 1 definition is left out, each .*-check-config/.test(
+          server.stderr(),
+        ),
+    );
 
     // a file that does not parse leaves what there was
     await Deno.writeTextFile(file, "tools: [");

@@ -105,12 +105,12 @@ testWithPostgres("what the server answers is told, with its SQLSTATE", async () 
   await using db = await createTestDatabase();
   await assert.rejects(attempt(databaseOptions(db.url, { database: "nowhere" })), {
     code: "unavailable",
-    message: 'Cannot reach database "shop": database "nowhere" does not exist',
+    message: 'Cannot log in to database "shop": database "nowhere" does not exist',
     data: { sqlState: "3D000" },
   });
   await assert.rejects(attempt(databaseOptions(db.url, { user: "nobody_at_all" })), {
     code: "unavailable",
-    message: 'Cannot log in to database "shop": the server does not admit role "nobody_at_all" from here',
+    message: 'Cannot log in to database "shop": role "nobody_at_all" does not exist',
     data: { sqlState: "28000" },
   });
 });

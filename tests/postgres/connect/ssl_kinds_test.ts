@@ -168,7 +168,8 @@ testWithCluster("passwords and client certificates", async (t) => {
           });
           assert.deepEqual(await resultOf(cluster, { user, sslMode }), {
             message:
-              `Cannot reach database "shop": the server asks for a password, and role "${user}" has none set`,
+              `Cannot log in to database "shop": the server asks for a password, and none is set for role "${user}": ` +
+              "set password_file or PGPASSWORD, or write a line into ~/.pgpass",
           });
           const passFile = join(folder, "pgpass");
           await Deno.writeTextFile(passFile, `localhost:${cluster.port}:postgres:${user}:right\n`, {

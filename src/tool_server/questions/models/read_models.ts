@@ -3,7 +3,12 @@ import type { Fault } from "../../../core/document/file_fault.ts";
 import type { SettingPath } from "../../../core/document/value_tree.ts";
 import type { StatementNames } from "../../../postgres/guard/statement_names.ts";
 import { placeOf } from "../../../postgres/read/statement_error.ts";
-import { type DefinitionChecks, whyNoDatabase } from "../../definitions/check_sql.ts";
+import {
+  databaseOf,
+  type DefinitionChecks,
+  sharesDatabase,
+  whyNoDatabase,
+} from "../../definitions/check_sql.ts";
 import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
 
 const name = z.string().regex(
@@ -20,7 +25,7 @@ const named = z.strictObject({ name, sql: expression, ...described });
 const model = z.strictObject({
   name,
   ...described,
-  database: z.string().min(1),
+  database: z.string().min(1).optional(),
   table: z.string().regex(
     /^(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_$]*)(?:\.(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_$]*))?$/u,
     {
@@ -33,7 +38,7 @@ const model = z.strictObject({
   measures: z.array(named).max(500).default([]),
 });
 
-type Definition = z.output<typeof model>;
+type Entry = Omit<z.output<typeof model>, "database"> & { readonly database: string | undefined };
 
 /** What an expression reads, as far as its text tells. */
 export interface Reads {
@@ -69,7 +74,8 @@ export interface SemanticModel {
   readonly name: string;
   readonly synonyms: readonly string[];
   readonly description: string;
-  readonly database: string;
+  /** Absent: whichever has the table. */
+  readonly database: string | undefined;
   readonly table: TableReference;
   readonly joins: readonly ModelJoin[];
   readonly dimensions: readonly NamedExpression[];
@@ -81,10 +87,14 @@ export async function readModels(
   section: Section,
   checks: DefinitionChecks,
 ): Promise<{ models: SemanticModel[]; faults: Fault[] }> {
-  const { entries, faults } = readEntries(section, model);
+  const { entries: read, faults } = readEntries(section, model);
+  const entries = read.map(({ value, path }) => ({
+    path,
+    value: { ...value, database: databaseOf(value.database, checks) },
+  }));
   const models: SemanticModel[] = [];
   for (const [at, { value, path }] of entries.entries()) {
-    const others = entries.filter(({ value: { database } }) => database === value.database);
+    const others = entries.filter((other) => sharesDatabase(other.value.database, value.database));
     const found: Fault[] = [];
     const fault = (key: SettingPath, message: string) =>
       void found.push(faultAt(section, [...path, ...key], message));
@@ -135,13 +145,13 @@ export async function readModels(
   const kept = models.map((each) => ({
     ...each,
     joins: each.joins.filter(({ to }) =>
-      models.some((other) => other.database === each.database && other.name === to)
+      models.some((other) => sharesDatabase(other.database, each.database) && other.name === to)
     ),
   }));
   return { models: kept, faults };
 }
 
-function describedBy({ name, synonyms, description, database, table }: Definition) {
+function describedBy({ name, synonyms, description, database, table }: Entry) {
   return { name, synonyms, description, database, table: tableReference(table) };
 }
 

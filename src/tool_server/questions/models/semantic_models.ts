@@ -4,6 +4,7 @@ import type { CatalogTable } from "../../../postgres/catalog/catalog.ts";
 import type { Database } from "../../../postgres/database.ts";
 import { identifierWords, wordStem } from "../../../text/word_stem.ts";
 import { words as wordsOf } from "../../../text/words.ts";
+import { sharesDatabase } from "../../definitions/check_sql.ts";
 import type { NamedExpression, Reads, SemanticModel, TableReference } from "./read_models.ts";
 
 /** A model as far as a caller's catalog has what it names. */
@@ -21,10 +22,16 @@ export function createSemanticModels(
   models: readonly SemanticModel[],
   { logger }: { readonly logger: Logger },
 ) {
-  const byDatabase = Map.groupBy(models, ({ database }) => database);
+  const byDatabase = new Map<string, readonly SemanticModel[]>();
   /** What was last said to be missing, by database. */
   const reported = new Map<string, string>();
   const seen = new WeakMap<readonly CatalogTable[], readonly VisibleModel[]>();
+
+  function modelsOf(database: string): readonly SemanticModel[] {
+    const its = byDatabase.get(database) ?? models.filter((each) => sharesDatabase(each.database, database));
+    byDatabase.set(database, its);
+    return its;
+  }
 
   /** Where rights differ from caller to caller, one may lack what the database has. */
   function report(database: string, missing: readonly string[]): void {
@@ -42,8 +49,8 @@ export function createSemanticModels(
       principal: Principal,
       tables: readonly CatalogTable[],
     ): readonly VisibleModel[] {
-      const its = byDatabase.get(database.name);
-      if (its === undefined) return [];
+      const its = modelsOf(database.name);
+      if (its.length === 0) return [];
       const known = seen.get(tables);
       if (known !== undefined) return known;
       const missing: string[] = [];
@@ -54,8 +61,7 @@ export function createSemanticModels(
     },
     /** The same where `tables` is a part of the catalog. */
     ofTables(database: string, tables: readonly CatalogTable[]): readonly VisibleModel[] {
-      const its = byDatabase.get(database);
-      return its === undefined ? [] : visibleModels(its, tables, []);
+      return visibleModels(modelsOf(database), tables, []);
     },
     /** As they were read. */
     all: models,
@@ -82,7 +88,8 @@ function visibleModels(
   return models.flatMap(({ table: reference, ...model }): VisibleModel[] => {
     const table = tableOf.get(model.name);
     if (table === undefined) {
-      missing.push(`table ${nameOf(reference)} (model ${model.name})`);
+      // one for no database in particular may be another's
+      if (model.database !== undefined) missing.push(`table ${nameOf(reference)} (model ${model.name})`);
       return [];
     }
     const isThere = (reads: Reads, of: string, own: readonly CatalogTable[]) => {

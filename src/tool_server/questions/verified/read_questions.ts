@@ -1,7 +1,13 @@
 import { z } from "zod";
 import type { Fault } from "../../../core/document/file_fault.ts";
 import type { SettingPath } from "../../../core/document/value_tree.ts";
-import { type DefinitionChecks, whyNoDatabase, whyNotRunnable } from "../../definitions/check_sql.ts";
+import {
+  databaseOf,
+  type DefinitionChecks,
+  sharesDatabase,
+  whyNoDatabase,
+  whyNotRunnable,
+} from "../../definitions/check_sql.ts";
 import { faultAt, readEntries, type Section } from "../../definitions/sections.ts";
 import { whySlow } from "../../definitions/slow_pattern.ts";
 import { tokenise } from "../rules/request_tokens.ts";
@@ -36,7 +42,7 @@ const question = z.strictObject({
   question: phrasing,
   phrasings: z.array(phrasing).max(100).default([]),
   description: z.string().trim().max(1_000).default(""),
-  database: z.string().min(1),
+  database: z.string().min(1).optional(),
   sql: z.string().min(1).max(20_000),
   arguments: z.array(argument).max(20).default([]),
   available_to_users: z.array(z.string().min(1)).default([]),
@@ -51,7 +57,8 @@ export async function readQuestions(
 ): Promise<{ questions: VerifiedQuestion[]; faults: Fault[] }> {
   const { entries, faults } = readEntries(section, question);
   const questions: VerifiedQuestion[] = [];
-  const asked = new Set<string>();
+  /** The databases in which a phrasing is taken. */
+  const asked = new Map<string, (string | undefined)[]>();
   for (const { value, path } of entries) {
     const found = [
       ...argumentFaults(section, value, path),
@@ -64,11 +71,13 @@ export async function readQuestions(
       ...fault("sql", await whyNotRunnable(value.sql, value.arguments.map(({ name }) => name), checks)),
     );
     if (found.length === 0) {
-      const read = verifiedQuestion(value);
-      const keys = read.phrasings.map(({ parts }) => JSON.stringify([value.database, parts]));
-      const twice = keys.findIndex((key) => asked.has(key));
+      const read = { ...verifiedQuestion(value), database: databaseOf(value.database, checks) };
+      const keys = read.phrasings.map(({ parts }) => JSON.stringify(parts));
+      const twice = keys.findIndex((key) =>
+        asked.get(key)?.some((database) => sharesDatabase(database, read.database))
+      );
       if (twice < 0) {
-        keys.forEach((key) => asked.add(key));
+        keys.forEach((key) => asked.set(key, [...asked.get(key) ?? [], read.database]));
         questions.push(read);
       } else found.push(faultAt(section, textPath(path, twice), "another question is asked the same way"));
     }
@@ -147,8 +156,8 @@ function phrasingFaults(section: Section, definition: Definition, path: SettingP
   });
 }
 
-function verifiedQuestion(definition: Definition): VerifiedQuestion {
-  const { sql, database, description, available_to_users } = definition;
+function verifiedQuestion(definition: Definition): Omit<VerifiedQuestion, "database"> {
+  const { sql, description, available_to_users } = definition;
   const its = definition.arguments.map(({ pattern, values, ...rest }): QuestionArgument => ({
     ...rest,
     ...(pattern === undefined ? {} : { pattern: new RegExp(`^(?:${pattern})$`, "u") }),
@@ -167,7 +176,6 @@ function verifiedQuestion(definition: Definition): VerifiedQuestion {
     kind: "question",
     name: definition.question,
     description,
-    database,
     available_to_users,
     texts,
     phrasings: texts.map((text) => compilePhrasing(text, argumentOf)),

@@ -4,6 +4,7 @@ import { words as wordsOf } from "../../../text/words.ts";
 import { type AccessObject, grantedTo } from "../../../identity/access_rules.ts";
 import { wordWeight } from "../schema/question_words.ts";
 import { synonyms } from "../schema/synonyms.ts";
+import { sharesDatabase } from "../../definitions/check_sql.ts";
 import type { SemanticModel } from "../models/read_models.ts";
 import { type ArgumentKind, monthNames, type QuestionArgument } from "./argument_values.ts";
 import { askableText } from "./askable_text.ts";
@@ -24,7 +25,8 @@ export interface VerifiedQuestion extends AccessObject {
   /** The question's own words, with its arguments as in `{country}`. */
   readonly name: string;
   readonly description: string;
-  readonly database: string;
+  /** Absent: the caller's current one. */
+  readonly database: string | undefined;
   /** All ways to ask it, the question's own words first. */
   readonly texts: readonly string[];
   readonly phrasings: readonly Phrasing[];
@@ -49,12 +51,14 @@ export function createVerifiedQuestions(
   questions: readonly VerifiedQuestion[],
   models: readonly SemanticModel[] = [],
 ) {
-  const modelsOf = Map.groupBy(models, ({ database }) => database);
-  const byDatabase = new Map(
-    [...Map.groupBy(questions, ({ database }) => database)].map((
-      [database, its],
-    ) => [database, prepare(its, modelsOf.get(database) ?? [])]),
-  );
+  const byDatabase = new Map<string, readonly Prepared[]>();
+
+  function preparedFor(database: string): readonly Prepared[] {
+    const isOf = (each: { readonly database: string | undefined }) => sharesDatabase(each.database, database);
+    const its = byDatabase.get(database) ?? prepare(questions.filter(isOf), models.filter(isOf));
+    byDatabase.set(database, its);
+    return its;
+  }
 
   /**
    * The one question that a request asks, as far as its words tell for sure: each of them is in the question, and each of
@@ -62,9 +66,9 @@ export function createVerifiedQuestions(
    * with what is said of a noun before it. Undefined where several questions, or several values, are possible.
    */
   function match(text: string, database: string, principal: Principal): VerifiedMatch | undefined {
-    const prepared = byDatabase.get(database);
-    const request = prepared && readRequest(text);
-    if (prepared === undefined || request === undefined) return undefined;
+    const prepared = preparedFor(database);
+    const request = prepared.length === 0 ? undefined : readRequest(text);
+    if (request === undefined) return undefined;
     const allowed = grantedTo(principal, prepared);
     const found = surest(allowed, request, ({ question }) => question.phrasings, false);
     const [only, ...others] = found.length > 0 ? found : surest(
@@ -79,7 +83,7 @@ export function createVerifiedQuestions(
   /** The questions that share the most with a request, nearest first; none that share next to nothing. */
   function ranked(text: string, database: string, principal: Principal) {
     const asked = termsOf(text);
-    return grantedTo(principal, byDatabase.get(database) ?? [])
+    return grantedTo(principal, preparedFor(database))
       .map((entry) => ({ entry, score: likeness(asked, entry.terms, entry.rarity) }))
       .filter(({ score }) => score >= leastLikeness)
       .map(({ entry, score }) => ({

@@ -13,13 +13,13 @@ import { buildCatalog } from "../build_catalog.ts";
 
 const guard = await createStatementGuard();
 
-async function read(text: string) {
+async function read(text: string, databases = ["shop"]) {
   const { sections, faults } = await readSections(text);
   assert.ok(sections && faults.length === 0, JSON.stringify(faults));
   return await readModels(sections.models, {
     guard,
     signal: new AbortController().signal,
-    databases: ["shop"],
+    databases,
   });
 }
 
@@ -177,4 +177,24 @@ Deno.test("a request says a table's own name where it says a model's", async () 
   assert.equal(of("products"), "products");
   const twice = visible.map((model) => ({ ...model, synonyms: ["deal"] }));
   assert.equal(withTableWords("all deals of clients", twice), "all deals of customers");
+});
+
+Deno.test("models without a database are those of each that has their tables, and join each other", async () => {
+  const text = shop.replaceAll("    database: shop\n", "");
+  const only = await read(text);
+  assert.deepEqual(only.models.map(({ database }) => database), ["shop", "shop"]);
+  const { models, faults } = await read(text, ["shop", "crm"]);
+  assert.deepEqual(faults, []);
+  const lines: string[] = [];
+  const logger = createLogger({ level: "info", format: "json", write: (line) => void lines.push(line) });
+  const both = createSemanticModels(models, { logger });
+  assert.deepEqual(both.ofCatalog(database, local, tables()).map(({ name, joins }) => [name, joins.length]), [
+    ["order", 1],
+    ["client", 0],
+  ]);
+  const other = { name: "crm", rightsKey: () => "" };
+  assert.deepEqual(both.ofCatalog(other, local, buildCatalog({ leads: "id" }).tables), []);
+  assert.deepEqual(lines, []);
+  const named = await read(shop + "  - { name: client, table: customers }\n", ["shop", "crm"]);
+  assert.match(named.faults[0]?.message ?? "", /another model of the database has this name/);
 });

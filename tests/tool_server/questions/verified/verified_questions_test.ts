@@ -10,10 +10,10 @@ const guard = await createStatementGuard();
 const local = { kind: "local" } as const;
 const token: Principal = { kind: "token", id: "a" };
 
-async function questionsOf(yaml: string, modelsYaml = "  []\n") {
+async function questionsOf(yaml: string, modelsYaml = "  []\n", databases = ["shop", "crm"]) {
   const { sections } = await readSections(`questions:\n${yaml}models:\n${modelsYaml}`);
   assert.ok(sections);
-  const checks = { guard, signal: new AbortController().signal, databases: ["shop", "crm"] };
+  const checks = { guard, signal: new AbortController().signal, databases };
   const { questions, faults } = await readQuestions(sections.questions, checks);
   const { models, faults: modelFaults } = await readModels(sections.models, checks);
   assert.deepEqual([...faults, ...modelFaults], []);
@@ -40,6 +40,20 @@ Deno.test("a question is there for its database and for those who may ask it alo
   assert.deepEqual(asked("how many employees?", "shop", token), [undefined]);
   assert.deepEqual(asked("how many leads?", "crm", token), ["number of leads", "number of leads"]);
   assert.deepEqual(asked("how many leads?", "none", token), [undefined]);
+});
+
+Deno.test("a question that names no database is there for each, and for the only one", async () => {
+  const yaml = "  - { question: number of orders, sql: SELECT 1 }\n";
+  const questions = await questionsOf(yaml + question("number of leads", "", "crm"));
+  for (const database of ["shop", "crm"]) {
+    assert.equal(questions.match("how many orders?", database, token)?.question.database, undefined);
+    assert.ok(questions.match("how many orders?", database, token), database);
+  }
+  assert.equal(questions.match("how many leads?", "shop", token), undefined);
+  const only = await questionsOf(yaml, undefined, ["shop"]);
+  assert.equal(only.match("how many orders?", "shop", token)?.question.database, "shop");
+  assert.equal(only.match("how many orders?", "crm", token), undefined);
+  await assert.rejects(questionsOf(yaml + question("number of orders")), /asked the same way/);
 });
 
 Deno.test("a request that two questions fit is answered by the one with more words of its own, or by none", async () => {
