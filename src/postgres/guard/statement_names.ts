@@ -120,13 +120,14 @@ export function createNameCollector() {
     const { type, fields } = node;
     const isTop = top === undefined || (top === "ExplainStmt" && node.depth === 1);
     top ??= type;
+    // columns under other names
+    const alias = isRecord(fields["alias"]) ? fields["alias"] : {};
+    if (alias["colnames"] !== undefined || fields["aliascolnames"] !== undefined) put("column", ["*"]);
     isConstant &&= constants.has(type) ||
       type === "SelectStmt" && Object.keys(fields).every((field) => fieldsOfConstants.has(field));
     switch (type) {
       case "SelectStmt":
         return addSelect(fields, isTop);
-      case "CommonTableExpr":
-        return fields["aliascolnames"] === undefined ? undefined : put("column", ["*"]);
       case "CTESearchClause":
       case "CTECycleClause":
         put("use", ["sort"]);
@@ -136,11 +137,8 @@ export function createNameCollector() {
       case "RangeVar": {
         const relation = relationParts(fields);
         put("relation", relation);
-        sources.push({ name: aliasOf(fields) ?? relation.at(-1) ?? "", relation });
-        return addRenamedColumns(fields);
+        return void sources.push({ name: aliasOf(fields) ?? relation.at(-1) ?? "", relation });
       }
-      case "RangeSubselect":
-        return addRenamedColumns(fields);
       case "JoinExpr":
         return addJoin(fields);
       case "RangeFunction":
@@ -206,10 +204,6 @@ export function createNameCollector() {
     }
   }
 
-  function addRenamedColumns(fields: Fields): void {
-    if (isRecord(fields["alias"]) && fields["alias"]["colnames"] !== undefined) put("column", ["*"]);
-  }
-
   function addJoin(fields: Fields): void {
     put("use", ["join"]);
     const using = nameParts(fields["usingClause"]);
@@ -219,7 +213,6 @@ export function createNameCollector() {
     for (const alias of [aliasOf(fields), nameOf(fields["join_using_alias"])]) {
       if (alias !== undefined) joins.add(alias);
     }
-    addRenamedColumns(fields);
   }
 
   function addRangeFunction(fields: Fields): void {

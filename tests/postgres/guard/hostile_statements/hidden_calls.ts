@@ -122,6 +122,7 @@ CREATE FUNCTION whole(whole_range) RETURNS whole_range LANGUAGE internal IMMUTAB
 CREATE TYPE whole_range AS RANGE (subtype = int, canonical = whole);
 CREATE OR REPLACE FUNCTION whole(whole_range) RETURNS whole_range LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN $1; END $$;
 CREATE TABLE wholes (w whole_range);
+CREATE FUNCTION all_marks() RETURNS SETOF marks LANGUAGE sql STABLE AS 'SELECT * FROM marks';
 -- what reads a value compares, or makes another one of it
 CREATE FUNCTION sly_is(sly, sly) RETURNS boolean LANGUAGE internal IMMUTABLE AS 'texteq';
 CREATE OPERATOR = (LEFTARG = sly, RIGHTARG = sly, FUNCTION = sly_is);
@@ -314,6 +315,8 @@ const operatorClasses = named([
   "SELECT count(*) OVER w FROM grades WINDOW w AS (ORDER BY g)",
   "SELECT greatest(g, 'b'::grade) FROM grades",
   "SELECT least(g, good) FROM grades",
+  "SELECT greatest(a, 'b') FROM all_marks() AS x (a)",
+  "SELECT greatest(a, 'b') FROM ROWS FROM (all_marks()) AS x (a)",
   "SELECT (g, id) < ('b'::grade, 1) FROM grades",
   "SELECT gs < '{b}'::grade[] FROM grades",
   "SELECT r < ROW('b'::grade)::grade_row FROM grades",
