@@ -9,34 +9,78 @@ import {
   type ChainHead,
   chainStart,
   headPathOf,
+  isSameFile,
   type LineMembers,
   linkLine,
+  type LockedHead,
   lockHead,
   readLine,
+  statOf,
 } from "./line_chain.ts";
+
+/** Writes lines to the end of a trail. */
+export type LineAppender = ReturnType<typeof createLineAppender>;
+
+/** How long a lock is waited for that another process holds: each holds it for one write. */
+const lockWaitMs = 1000;
+/** How long written lines wait for the disk where nobody waits for it. */
+const syncAfterMs = 1000;
 
 /**
  * Adds lines to the end of a trail, all or none of them; makes the file, with mode 0600, where it does not exist. Writers
- * in several processes write one after the other, and each goes on with the chain that the one before left. The file is opened anew each
- * time: after a rotation by rename the lines go to the new file, whose first line, a `rotation`, goes on with the chain of
- * the old. What a crash left at the end gets a line end and a `recovery` after it.
- *
- * @throws AppError as lockHead, `invalid` for what is no audit trail, `unavailable` where it cannot be written
+ * in several processes write one after the other, and each goes on with the chain that the one before left. Both files
+ * stay open, and are opened anew where others stand at their paths: after a rotation by rename the lines go to the new
+ * file, whose first line, a `rotation`, goes on with the chain of the old. What a crash left at the end gets a line end and
+ * a `recovery` after it.
  */
-export async function appendLines(
-  lines: readonly LineMembers[],
-  options: { readonly path: string; readonly now: () => number; readonly logger: Logger },
-): Promise<void> {
-  const { path, now, logger } = options;
-  using head = await lockHead(path, "exclusive");
-  try {
-    using file = await Deno.open(path, { read: true, append: true, create: true, mode: 0o600 });
-    const info = await file.stat();
+export function createLineAppender(
+  { path, isSynced, now, logger }: {
+    readonly path: string;
+    /** Whether lines are appended once the disk has them, and not once the system has. */
+    readonly isSynced: boolean;
+    readonly now: () => number;
+    readonly logger: Logger;
+  },
+) {
+  let head: LockedHead | undefined;
+  let file: Deno.FsFile | undefined;
+  let syncTimer: ReturnType<typeof setTimeout> | undefined;
+
+  async function lock(): Promise<LockedHead> {
+    const before = head;
+    head = undefined;
+    await before?.lock();
+    head = before;
+    if (head?.isInPlace()) return head;
+    head?.[Symbol.dispose]();
+    head = undefined;
+    return head = await lockHead(path, "exclusive", lockWaitMs);
+  }
+
+  async function openInPlace(): Promise<{ file: Deno.FsFile; info: Deno.FileInfo }> {
+    const there = statOf(path);
+    if (file !== undefined && there !== undefined && isSameFile(file.statSync(), there)) {
+      return { file, info: there };
+    }
+    file?.close();
+    file = undefined;
+    file = await Deno.open(path, { read: true, append: true, create: true, mode: 0o600 });
+    return { file, info: await file.stat() };
+  }
+
+  function closeFiles(): void {
+    head?.[Symbol.dispose]();
+    file?.close();
+    head = file = undefined;
+  }
+
+  async function appendTo(head: LockedHead, lines: readonly LineMembers[]): Promise<void> {
+    const { file, info } = await openInPlace();
     requireRegular(info, "write", path);
     const { dev, ino, size } = info;
     // only root may give files away
     if (size === 0) await giveToOwnerOf(path, headPathOf(path)).catch(() => {});
-    const start = await findStart(file, { dev, ino, size }, await head.read(), path);
+    const start = await findStart(file, { dev, ino, size }, head.read(), path);
     if (lines.length === 0) return;
     if (start.note?.event === "recovery") {
       logger.error(`The end of ${path} has changed since the server wrote it`, start.note.facts);
@@ -51,15 +95,53 @@ export async function appendLines(
       end = linked.end;
     }
     const bytes = new TextEncoder().encode(text);
-    await writeWhole(file, bytes, size);
-    // where the head stays behind, the next writer reads the last line; no event is lost
-    await head.write({ ...end, dev, ino, size: size + bytes.length }).catch((error) => {
+    await writeWhole(file, bytes, { sizeBefore: size, isSynced });
+    if (!isSynced) syncLater();
+    try {
+      head.write({ ...end, dev, ino, size: size + bytes.length });
+    } catch (error) {
+      // where the head stays behind, the next writer reads the last line; no event is lost
       logger.warn(`Cannot write the head of ${path}`, { error });
-    });
-  } catch (cause) {
-    if (cause instanceof AppError) throw cause;
-    throw new AppError("unavailable", `Cannot write ${path}: ${reasonOf(cause)}`, { cause });
+    }
   }
+
+  /** By a file of its own: the next lines do not wait for the disk. */
+  function syncLater(): void {
+    if (syncTimer !== undefined) return;
+    syncTimer = setTimeout(async () => {
+      syncTimer = undefined;
+      try {
+        using synced = await Deno.open(path, { append: true });
+        await synced.syncData();
+      } catch {
+        // whoever writes next hears of it
+      }
+    }, syncAfterMs);
+    Deno.unrefTimer(syncTimer);
+  }
+
+  return {
+    /**
+     * @throws AppError as lockHead, `invalid` for what is no audit trail, `unavailable` where it cannot be written
+     */
+    async append(lines: readonly LineMembers[]): Promise<void> {
+      try {
+        const locked = await lock();
+        await appendTo(locked, lines);
+        locked.unlock();
+      } catch (cause) {
+        closeFiles();
+        if (cause instanceof AppError) throw cause;
+        throw new AppError("unavailable", `Cannot write ${path}: ${reasonOf(cause)}`, { cause });
+      }
+    },
+    /** Hands what was written to the disk. */
+    async close(): Promise<void> {
+      clearTimeout(syncTimer);
+      await file?.syncData().catch(() => {});
+      closeFiles();
+    },
+  };
 }
 
 /**
@@ -175,11 +257,15 @@ async function readBytes(file: Deno.FsFile, from: number, length: number): Promi
   return bytes.subarray(0, filled);
 }
 
-async function writeWhole(file: Deno.FsFile, bytes: Uint8Array, sizeBefore: number): Promise<void> {
+async function writeWhole(
+  file: Deno.FsFile,
+  bytes: Uint8Array,
+  { sizeBefore, isSynced }: { readonly sizeBefore: number; readonly isSynced: boolean },
+): Promise<void> {
   try {
     for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await file.write(rest));
-    // the lines reach the disk before the head does, so that a power cut leaves no head that is ahead of its file
-    await file.syncData();
+    // before the head is written, so that a power cut leaves no head that is ahead of its file
+    if (isSynced) await file.syncData();
   } catch (error) {
     // a part of the lines would look like a crash to the next writer; where this fails too, it does
     await file.truncate(sizeBefore).catch(() => {});

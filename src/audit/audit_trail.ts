@@ -1,8 +1,8 @@
 import { AppError } from "../core/app_error.ts";
-import { createSingleFlight } from "../core/async/single_flight.ts";
+import { settlesWithin } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { redactText } from "../core/redact.ts";
-import { appendLines } from "./append_lines.ts";
+import { createLineAppender } from "./append_lines.ts";
 import { sha256 } from "../core/sha256.ts";
 import type { LineMembers } from "./line_chain.ts";
 
@@ -17,6 +17,8 @@ export interface AuditEvent {
     | "reload"
     | "administrator"
     | "tool_call"
+    /** Of any other method that shows data: `method` names it. */
+    | "call"
     | "query";
   /** `ok`, or a word or two on how it ended otherwise. */
   readonly outcome: string;
@@ -27,6 +29,10 @@ export interface AuditEvent {
   /** The client's address, behind proxies too. */
   readonly address?: string;
   readonly tool?: string;
+  readonly method?: string;
+  /** Address of what was read. */
+  readonly resource?: string;
+  readonly prompt?: string;
   readonly database?: string;
   readonly pipeline?: string;
   /** A hash of a statement: equal for equal statements; the statement cannot be had from it. */
@@ -52,20 +58,28 @@ export interface AuditEvent {
   readonly request?: string;
 }
 
-/** Writes events to an audit trail in their order, in the background. */
+/** Writes events to an audit trail in their order, those of many calls at once. */
 export type AuditTrail = Awaited<ReturnType<typeof createAuditTrail>>;
+
+interface WaitingLine {
+  readonly members: LineMembers;
+  /** Ends the wait of whoever recorded it. */
+  readonly told: (isKept: boolean) => void;
+}
 
 /**
  * Opens an audit trail and goes on with the chain that is there. Where it cannot be written later, that is logged once,
  * events wait, and each attempt writes all that wait. Past the bound the newest are given up, and a `lost` record with
  * their number takes their place.
  *
- * @throws AppError as appendLines, so that a server does not start without the trail that it was told to keep
+ * @throws AppError as LineAppender.append, so that a server does not start without the trail that it was told to keep
  */
 export async function createAuditTrail(options: {
   readonly file: string;
   /** Whether the words of questions stand in it, beside their SHA-256; they do not where absent. */
   readonly texts?: boolean;
+  /** Whether no call is answered before the disk has its line; where absent, the system has it. */
+  readonly required?: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly logger: Logger;
@@ -74,56 +88,70 @@ export async function createAuditTrail(options: {
   /** Between two attempts on a file that cannot be written. */
   readonly retryMs?: number;
 }) {
-  const { file, texts = false, now, logger, maxWaiting = 10_000, retryMs = 1000 } = options;
-  const appendOptions = { path: file, now, logger };
-  await appendLines([], appendOptions);
+  const { file, texts = false, required = false, now, logger, maxWaiting = 10_000, retryMs = 1000 } = options;
+  const appender = createLineAppender({ path: file, isSynced: required, now, logger });
+  await appender.append([]);
 
-  const waiting: LineMembers[] = [];
+  const waiting: WaitingLine[] = [];
   const counts = { written: 0, lost: 0, failedWrites: 0 };
   let lostUnnoted = 0;
-  const writing = createSingleFlight<void>();
+  let writing: Promise<void> | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let failing = false;
   let closed = false;
 
   function write(): Promise<void> {
     clearTimeout(retry);
-    return writing.share(writeAll);
+    if (waiting.length > 0) writing ??= writeAll();
+    return writing ?? Promise.resolve();
   }
 
   async function writeAll(): Promise<void> {
-    while (waiting.length > 0) {
+    do {
+      // what comes meanwhile is written together
       const batch = waiting.slice(0, linesAtOnce);
+      const appended = appender.append(batch.map(({ members }) => members));
       try {
-        await appendLines(batch, appendOptions);
+        if (!await settlesWithin(patienceMs, appended)) {
+          fail(new AppError("unavailable", `Cannot write ${file}: the file system takes too long`));
+        }
+        await appended;
       } catch (error) {
-        return retryLater(error);
+        fail(error);
+        retry = setTimeout(write, retryMs);
+        Deno.unrefTimer(retry);
+        break;
       }
-      noteWritten(batch.length);
-    }
+      noteWritten(batch);
+    } while (waiting.length > 0);
+    // at once: who records in the next moment finds nobody writing
+    writing = undefined;
   }
 
-  function noteWritten(lines: number): void {
-    waiting.splice(0, lines);
-    counts.written += lines;
+  function noteWritten(batch: readonly WaitingLine[]): void {
+    waiting.splice(0, batch.length);
+    counts.written += batch.length;
     if (failing) logger.info(`The audit trail ${file} can be written again`, { lost: lostUnnoted });
     failing = false;
     if (lostUnnoted > 0) {
-      waiting.push({ time: new Date(now()).toISOString(), event: "lost", count: lostUnnoted });
+      const members = { time: new Date(now()).toISOString(), event: "lost", count: lostUnnoted };
+      waiting.push({ members, told: () => {} });
     }
     lostUnnoted = 0;
+    for (const { told } of batch) told(true);
   }
 
-  function retryLater(error: unknown): void {
+  /** Nobody waits any longer for lines that cannot be written now. */
+  function fail(error: unknown): void {
     counts.failedWrites++;
     if (!failing) {
       const reason = error instanceof AppError ? error.message : `Cannot write ${file}: an unexpected fault`;
-      logger.error(`${reason}; audit events wait in memory`, { waiting: waiting.length });
+      const effect = required ? "calls are refused" : "audit events wait in memory";
+      logger.error(`${reason}; ${effect}`, { waiting: waiting.length });
       if (!(error instanceof AppError)) logger.debug("Cannot write the audit trail", { error });
     }
     failing = true;
-    retry = setTimeout(write, retryMs);
-    Deno.unrefTimer(retry);
+    for (const { told } of waiting) told(false);
   }
 
   /** Writes what waits; what is recorded afterwards is lost. */
@@ -136,26 +164,51 @@ export async function createAuditTrail(options: {
       logger.error(`Audit events are lost: ${file} cannot be written`, { lost: waiting.length });
     }
     waiting.length = 0;
+    await appender.close();
+  }
+
+  /**
+   * Takes an event.
+   * @returns once its line is in the file, or cannot be there now: whether it is. With `required` the disk has it then
+   */
+  function record(event: AuditEvent): Promise<boolean> {
+    if (closed || waiting.length >= maxWaiting) {
+      counts.lost++;
+      lostUnnoted++;
+      return Promise.resolve(false);
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    waiting.push({ members: membersOf(event, { nowMs: now(), texts }), told: resolve });
+    if (failing) resolve(false);
+    else write();
+    return promise;
   }
 
   return {
-    /** Neither waits nor throws. */
-    record(event: AuditEvent): void {
-      if (closed || waiting.length >= maxWaiting) {
-        counts.lost++;
-        lostUnnoted++;
-        return;
-      }
-      waiting.push(membersOf(event, { nowMs: now(), texts }));
-      if (!failing) write();
+    record,
+    /** Refuses a call that is to begin: with `required`, where its line could not be written. @throws AppError `overloaded` */
+    admit(): void {
+      if (required && failing) throw unwritable();
     },
-    /** Ends when everything recorded so far is on the disk, or an attempt to write it has failed. */
+    /** As `record`, for the call before its answer. @throws AppError `overloaded` where it must not be answered */
+    async recordCall(event: AuditEvent): Promise<void> {
+      if (!await record(event) && required) throw unwritable();
+    },
+    /** Ends when everything recorded so far is in the file, or an attempt to write it has failed. */
     flush: write,
     /** Events that were written, wait and were given up, and attempts to write that failed. */
     counts: () => ({ ...counts, waiting: waiting.length }),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** How long a file system may take before calls are answered, or refused, without it. */
+const patienceMs = 5000;
+
+function unwritable(): AppError {
+  const data = { retryAfterSeconds: 1 };
+  return new AppError("overloaded", "Cannot run the call: the audit trail cannot be written now", { data });
 }
 
 // linking so many lines holds up the event loop for a few milliseconds
@@ -170,6 +223,9 @@ const memberNames = [
   "user",
   "address",
   "tool",
+  "method",
+  "resource",
+  "prompt",
   "database",
   "pipeline",
   "fingerprint",

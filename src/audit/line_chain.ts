@@ -86,35 +86,62 @@ export function headPathOf(path: string): string {
   return `${path}.head`;
 }
 
+/** The open and locked head of a trail. Disposing of it gives the lock back, too. */
+export type LockedHead = Awaited<ReturnType<typeof lockHead>>;
+
 /**
  * Opens the head of a trail and takes its lock, which whoever writes the trail holds. The lock is the operating system's
  * and ends with the process that holds it. `shared` is for readers: several may hold it at once, and it makes no file.
  *
  * @throws AppError `not_found` for a missing folder or, shared, a missing file, `unavailable` where the lock cannot be had
  */
-export async function lockHead(path: string, mode: "exclusive" | "shared") {
+export async function lockHead(path: string, mode: "exclusive" | "shared", waitMs = longestWaitMs) {
   const headPath = headPathOf(path);
   const file = await openHead(headPath, mode);
-  const isLocked = await lockWithin(file, mode, longestWaitMs).catch((cause) => {
-    throw new AppError("unavailable", `Cannot lock ${headPath}: the file system refused`, { cause });
-  });
-  if (!isLocked) throw new AppError("unavailable", `Cannot lock ${headPath}: another process holds it`);
+
+  async function lock(): Promise<void> {
+    const isLocked = await lockWithin(file, mode, waitMs).catch((cause) => {
+      throw new AppError("unavailable", `Cannot lock ${headPath}: the file system refused`, { cause });
+    });
+    if (!isLocked) throw new AppError("unavailable", `Cannot lock ${headPath}: another process holds it`);
+  }
+
+  await lock();
   return {
+    /** Takes the lock again. Where this throws, the head is closed. */
+    lock,
+    unlock: (): void => file.unlockSync(),
+    /** Whether the file is still the one beside the trail: others lock that one. */
+    isInPlace: (): boolean => isSameFile(file.statSync(), statOf(headPath)),
     /** Undefined where nothing has been written yet. */
-    async read(): Promise<ChainHead | undefined> {
-      await file.seek(0, Deno.SeekMode.Start);
+    read(): ChainHead | undefined {
+      file.seekSync(0, Deno.SeekMode.Start);
       const bytes = new Uint8Array(longestHead);
-      const length = await file.read(bytes);
-      return parseHead(asText(bytes.subarray(0, length ?? 0)));
+      return parseHead(asText(bytes.subarray(0, file.readSync(bytes) ?? 0)));
     },
-    async write({ sequence, hash, dev, ino, size }: ChainHead): Promise<void> {
-      await file.seek(0, Deno.SeekMode.Start);
+    write({ sequence, hash, dev, ino, size }: ChainHead): void {
+      file.seekSync(0, Deno.SeekMode.Start);
       // always of the same length, so that one write replaces the last head
       const text = JSON.stringify({ sequence, hash, dev, ino, size }).padEnd(longestHead - 1) + "\n";
-      await file.write(new TextEncoder().encode(text));
+      file.writeSync(new TextEncoder().encode(text));
     },
     [Symbol.dispose]: () => file.close(),
   };
+}
+
+/** What stands at a path now; undefined where nothing does. */
+export function statOf(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.statSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Where the system does not number its files, none is known to be the same. */
+export function isSameFile(left: Deno.FileInfo, right: Deno.FileInfo | undefined): boolean {
+  return left.ino !== null && left.ino === right?.ino && left.dev === right.dev;
 }
 
 const longestHead = 256;

@@ -138,7 +138,7 @@ async function headAndSizeOf(path: string): Promise<{ head: ChainHead | undefine
     if (error instanceof AppError && error.code === "not_found") return undefined;
     throw error;
   });
-  const head = await locked?.read();
+  const head = locked?.read();
   try {
     const info = await Deno.stat(path);
     requireRegular(info, "read", path);
