@@ -88,15 +88,10 @@ export async function serveHttp(options: {
       : provider.required_scopes ?? [],
   });
   const endpoint = createEndpoint({
+    ...toolServer,
     ...(authentication === undefined ? {} : { authentication }),
     protectedResource,
     clientAddress: (peer, headers) => checks.clientAddress(peer, headers),
-    registry: toolServer.registry,
-    resources: toolServer.resources,
-    prompts: toolServer.prompts,
-    inFlight: toolServer.inFlight,
-    serverInfo: toolServer.serverInfo,
-    databaseChoice: toolServer.databaseChoice,
     streamableHttp,
     tracer,
     bodyTimeout,

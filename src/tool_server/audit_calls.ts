@@ -1,49 +1,103 @@
-import type { AuditTrail } from "../audit/audit_trail.ts";
+import type { AuditEvent, AuditTrail } from "../audit/audit_trail.ts";
+import { AppError, type ErrorCode } from "../core/app_error.ts";
 import { accountOf, principalKey } from "../core/principal.ts";
 import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
-import type { CallReport } from "./tools/registry.ts";
+import type { CallReport } from "./mcp/answer_call.ts";
+import { isObject, type Params } from "./mcp/methods.ts";
+import type { ToolRun } from "./tools/tool.ts";
 
-/** Writes tool calls to the audit trail: who, from where, which tool and database, which statement, how much and how long. */
+/**
+ * Writes calls to the audit trail: who, from where, which tool and database, which statement, how much and how long. A task's
+ * result has its line when the call ends: before that, nobody can ask for it.
+ */
 export function auditCalls(
   audit: AuditTrail,
   fingerprint: CheckScheduler["fingerprint"],
 ): (report: CallReport) => Promise<void> {
-  return async ({ tool, args, context, result, error, elapsedMs }) => {
+  return async (report) => {
+    const { method, params, context, thrown, elapsedMs } = report;
+    if (method.startsWith("tasks/") && !(thrown instanceof AppError)) return;
     const { principal, address, requestId } = context;
-    const caller = principalKey(principal);
     const user = accountOf(principal);
-    const data = result.structuredContent ?? {};
-    const given = typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
-    const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
-    // a call is accounted for whether or not its caller is still there
-    const mark = sql === undefined ? undefined : await fingerprint(sql, { principal, signal: never });
-    const database = text(data["database"]) ?? error?.database ?? text(given["database"]);
-    const pipeline = text(data["pipeline"]) ?? text(given["pipeline"]);
-    const question = text(given["question"]);
-    const sources = Array.isArray(data["sources"]) ? data["sources"].flatMap(idOf) : undefined;
-    const tokensUsed = data["tokens_used"];
-    const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
-    audit.record({
-      event: "tool_call",
-      outcome: result.isError ? "failed" : "ok",
-      principal: caller,
+    const event = method === "tools/call"
+      // a call is accounted for whether or not its caller is still there
+      ? await toolCall(report, (sql) => fingerprint(sql, { principal, signal: never }))
+      : otherCall(method, params);
+    await audit.recordCall({
+      outcome: "ok",
+      principal: principalKey(principal),
       ...(user === undefined ? {} : { user }),
       ...(address === undefined ? {} : { address }),
-      tool,
-      ...(database === undefined ? {} : { database }),
-      ...(pipeline === undefined ? {} : { pipeline }),
-      ...(mark === undefined ? {} : { fingerprint: mark }),
-      ...(question === undefined ? {} : { question }),
-      ...(sources === undefined ? {} : { sources }),
-      ...(typeof tokensUsed === "number" ? { tokens_used: tokensUsed } : {}),
-      ...(error?.sqlState === undefined ? {} : { sqlstate: error.sqlState }),
-      ...(typeof rows === "number" ? { rows } : {}),
-      ...(error === undefined ? {} : { reason: error.kind }),
+      ...event,
+      ...endOf(thrown),
       ...(requestId === undefined ? {} : { request: requestId }),
       elapsed_ms: Math.round(elapsedMs * 10) / 10,
     });
   };
 }
+
+type Event = Partial<AuditEvent> & Pick<AuditEvent, "event">;
+
+async function toolCall(
+  { params, result }: CallReport,
+  fingerprint: (sql: string) => Promise<string | undefined>,
+): Promise<Event> {
+  const given = isObject(params["arguments"]) ? params["arguments"] : {};
+  const { structuredContent: data = {}, isError, error }: Partial<ToolRun> = result ?? {};
+  const tool = text(params["name"]);
+  const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
+  const mark = sql === undefined ? undefined : await fingerprint(sql);
+  const database = text(data["database"]) ?? error?.database ?? text(given["database"]);
+  const pipeline = text(data["pipeline"]) ?? text(given["pipeline"]);
+  const question = text(given["question"]);
+  const resource = text(given["uri"]) ?? text(given["id"]);
+  const sources = Array.isArray(data["sources"]) ? data["sources"].flatMap(idOf) : undefined;
+  const tokensUsed = data["tokens_used"];
+  const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
+  return {
+    event: "tool_call",
+    ...(isError ? { outcome: "failed" } : {}),
+    ...(tool === undefined ? {} : { tool }),
+    ...(resource === undefined ? {} : { resource }),
+    ...(database === undefined ? {} : { database }),
+    ...(pipeline === undefined ? {} : { pipeline }),
+    ...(mark === undefined ? {} : { fingerprint: mark }),
+    ...(question === undefined ? {} : { question }),
+    ...(sources === undefined ? {} : { sources }),
+    ...(typeof tokensUsed === "number" ? { tokens_used: tokensUsed } : {}),
+    ...(error?.sqlState === undefined ? {} : { sqlstate: error.sqlState }),
+    ...(typeof rows === "number" ? { rows } : {}),
+    ...(error === undefined ? {} : { reason: error.kind }),
+  };
+}
+
+/** What was read, asked for or completed; the texts that came with it may be anybody's words. */
+function otherCall(method: string, params: Params): Event {
+  const ref = isObject(params["ref"]) ? params["ref"] : {};
+  const resource = text(params["uri"]) ?? text(ref["uri"]);
+  const name = text(params["name"]) ?? text(ref["name"]);
+  return {
+    event: "call",
+    method,
+    ...(resource === undefined ? {} : { resource }),
+    ...(name === undefined ? {} : { [method.startsWith("pgedge/") ? "database" : "prompt"]: name }),
+  };
+}
+
+/** How a call ended that threw. */
+function endOf(thrown: unknown): Pick<AuditEvent, "outcome"> | undefined {
+  if (thrown === undefined) return undefined;
+  const code = thrown instanceof AppError ? thrown.code : "internal";
+  const sqlState = thrown instanceof AppError ? text(thrown.data?.["sqlState"]) : undefined;
+  const event: Partial<AuditEvent> = {
+    reason: code,
+    ...(sqlState === undefined ? {} : { sqlstate: sqlState }),
+  };
+  return { outcome: failures.includes(code) ? "failed" : "refused", ...event };
+}
+
+/** Any other code says that a rule said no, or that there is no room. */
+const failures: readonly ErrorCode[] = ["internal", "timeout", "unavailable", "upstream"];
 
 const never = new AbortController().signal;
 

@@ -3,7 +3,7 @@ import type { SharedDeadline } from "../core/async/deadline.ts";
 import type { Logger } from "../core/logger.ts";
 import { createHistogram, type Histogram } from "../core/metrics/histogram.ts";
 import type { Principal } from "../core/principal.ts";
-import type { Span, Tracer } from "../core/tracing.ts";
+import type { Span } from "../core/tracing.ts";
 import type { ClientAddress } from "../http/client_address.ts";
 import type { RouteBindings } from "../http/listener.ts";
 import { findExcess, readBody } from "../http/request_body.ts";
@@ -19,32 +19,21 @@ import {
   unauthorized,
 } from "./http_replies.ts";
 import { answerLogin } from "./login_call.ts";
-import { type InFlight, isCancellation } from "./mcp/in_flight.ts";
+import { isCancellation } from "./mcp/in_flight.ts";
 import { createJsonRpc, errorReply, parseError } from "./mcp/json_rpc.ts";
-import type { McpOptions, ServerInfo } from "./mcp/methods.ts";
+import type { McpOptions } from "./mcp/methods.ts";
 import { wantsStreamableHttp } from "./mcp/protocol_version.ts";
 import type { StreamableHttp } from "./mcp/streamable_http.ts";
 import type { ReadyReply } from "./readiness.ts";
-import type { PromptRegistry } from "./prompts/prompt_registry.ts";
-import type { ResourceRegistry } from "./resources/resource_registry.ts";
-import type { Registry } from "./tools/registry.ts";
 import type { CallContext } from "./call_context.ts";
 
-export interface EndpointOptions {
+export interface EndpointOptions extends McpOptions {
   /** Absent where authentication is off: then every caller is the local principal. */
   readonly authentication?: Authentication;
   /** Absent where no issuer's tokens let callers in. */
   readonly protectedResource?: ProtectedResource | undefined;
   readonly clientAddress: ClientAddress;
-  readonly registry: Registry;
-  readonly resources: ResourceRegistry;
-  readonly prompts: PromptRegistry;
-  readonly inFlight: InFlight;
-  readonly serverInfo: ServerInfo;
-  readonly databaseChoice?: McpOptions["databaseChoice"];
   readonly streamableHttp: StreamableHttp;
-  /** Absent where nothing is traced. */
-  readonly tracer?: Tracer | undefined;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
   /** How long it takes to tell who is calling, and to write a reply. */

@@ -1,10 +1,12 @@
 import type { AuditTrail } from "../../audit/audit_trail.ts";
+import { AppError } from "../../core/app_error.ts";
 import type { LogFields, Logger, LogLevel } from "../../core/logger.ts";
 import { accountOf, callerKey, principalKey } from "../../core/principal.ts";
 import type { LoginReport } from "../../identity/login.ts";
 import { addressGroup } from "../../identity/rate_limiter.ts";
 import type { IdentityRefusal } from "../../rag_server/api/rag_errors.ts";
-import type { CallReport } from "../../tool_server/tools/registry.ts";
+import type { CallReport } from "../../tool_server/mcp/answer_call.ts";
+import type { CallError, ToolRun } from "../../tool_server/tools/tool.ts";
 
 interface Incident {
   readonly level: LogLevel;
@@ -26,7 +28,7 @@ export type IncidentLog = ReturnType<typeof createIncidentLog>;
  * minute in all. No line holds a statement, a token or a name that a caller made up.
  * @param audit gets a record of each refused request, counted in the same way
  */
-export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
+export function createIncidentLog(logger: Logger, audit?: Pick<AuditTrail, "record">) {
   const counts = { refusals: countForLog(), logins: countForLog(), calls: countForLog() };
   const audited = audit && {
     unauthorized: countForAudit(audit, "unauthorized"),
@@ -62,7 +64,9 @@ export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
       addressed(counts.logins, address, "warn", loginMessages[result], { ...user, reason });
     },
 
-    called({ tool, context, error, elapsedMs }: CallReport): void {
+    called({ method, params, context, result = {}, thrown, elapsedMs }: CallReport): void {
+      const run: Partial<ToolRun> = result;
+      const error = method === "tools/call" ? run.error ?? noRoom(thrown) : undefined;
       // that a database cannot be reached is logged once elsewhere, and not for each call
       if (error === undefined || error.kind === "cancelled" || error.kind === "unavailable") return;
       const { address, principal, logger: ofRequest } = context;
@@ -76,7 +80,7 @@ export function createIncidentLog(logger: Logger, audit?: AuditTrail) {
       counts.calls.add(JSON.stringify([caller.address, callerKey(principal), what]), {
         level: isServersOwn(error) ? "warn" : "info",
         message: messageOf(error),
-        fields: { tool, ...what, ...caller, elapsed_ms: Math.round(elapsedMs) },
+        fields: { tool: params["name"], ...what, ...caller, elapsed_ms: Math.round(elapsedMs) },
         logger: ofRequest,
       });
     },
@@ -105,7 +109,11 @@ const loginMessages: Readonly<Record<Exclude<LoginReport["result"], "success">, 
   busy: "Logins are refused: too many are waiting",
 };
 
-type CallError = NonNullable<CallReport["error"]>;
+/** A refusal that tells of the server's state, and not of a caller's mistake. */
+function noRoom(thrown: unknown): CallError | undefined {
+  const code = thrown instanceof AppError ? thrown.code : undefined;
+  return code === "overloaded" || code === "quota_exceeded" ? { kind: code } : undefined;
+}
 
 function messageOf({ kind }: CallError): string {
   if (kind === "overloaded") return "A call was refused: there was no room for it";
@@ -137,7 +145,7 @@ function countForLog(): EventCounts<Incident> {
   });
 }
 
-function countForAudit(audit: AuditTrail, result: string): EventCounts<void> {
+function countForAudit(audit: Pick<AuditTrail, "record">, result: string): EventCounts<void> {
   return createEventCounts<void>({
     maxKeys: maxAuditedAddresses,
     others: "other addresses",

@@ -12,6 +12,7 @@ import { createConnectionPools } from "../../postgres/pool/connection_pools.ts";
 import { auditCalls } from "../../tool_server/audit_calls.ts";
 import { createChanges } from "../../tool_server/changes.ts";
 import { createOfferedDefinitions } from "../../tool_server/definitions/offered_definitions.ts";
+import type { CallAccount, CallReport } from "../../tool_server/mcp/answer_call.ts";
 import { createInFlight } from "../../tool_server/mcp/in_flight.ts";
 import type { ServerInfo } from "../../tool_server/mcp/methods.ts";
 import { createTasks } from "../../tool_server/mcp/tasks.ts";
@@ -41,12 +42,7 @@ import { logout } from "../../tool_server/tools/logout.ts";
 import { queryDatabase } from "../../tool_server/tools/query_database.ts";
 import { readResource } from "../../tool_server/tools/read_resource.ts";
 import { toolsOffByDefault } from "../../tool_server/tools/tool_kinds.ts";
-import {
-  type CallReport,
-  createRegistry,
-  type RegistryOptions,
-  type ToolRegistry,
-} from "../../tool_server/tools/registry.ts";
+import { createRegistry, type RegistryOptions, type ToolRegistry } from "../../tool_server/tools/registry.ts";
 import { usage } from "../../tool_server/tools/usage.ts";
 import { viewOfTool, viewResource } from "../../tool_server/view/view_resource.ts";
 import type { WordsOptions } from "./answer_questions.ts";
@@ -145,7 +141,14 @@ export async function createToolServer(options: ToolServerOptions) {
     ...(view === undefined ? [] : [viewResource()]),
     definitions.resources,
   ]);
-  const account = options.audit && auditCalls(options.audit, guard.fingerprint);
+  const writeLine = options.audit && auditCalls(options.audit, guard.fingerprint);
+  const account: CallAccount = {
+    admit: () => options.audit?.admit(),
+    async ended(report) {
+      options.onCall(report);
+      await writeLine?.(report);
+    },
+  };
   const registry: ToolRegistry = createRegistry({
     tools: [
       queryDatabase({
@@ -185,10 +188,6 @@ export async function createToolServer(options: ToolServerOptions) {
     listsDefined: options.listsDefined,
     scopesByTool: options.scopesByTool,
     quotas,
-    onCall(report) {
-      options.onCall(report);
-      return account?.(report);
-    },
     onEnded: metrics.toolCalled,
   });
   const prompts = builtin.prompts((principal) => registry.listTools(principal).map(({ name }) => name));
@@ -200,6 +199,7 @@ export async function createToolServer(options: ToolServerOptions) {
     guard,
     offerDefinitions: definitions.offer,
     inFlight,
+    account,
     tasks,
     databaseChoice: databaseMethods(directory),
     serverInfo,

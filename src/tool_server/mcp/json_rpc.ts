@@ -1,12 +1,12 @@
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
-import { type CallContext, withSignal } from "../call_context.ts";
+import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { viewExtension } from "../view/view_resource.ts";
-import { callTool } from "./call_tool.ts";
+import { answerCall, type Call, callTool } from "./answer_call.ts";
 import { isCancellation, type RequestId } from "./in_flight.ts";
 import { instructionsFor } from "./instructions.ts";
-import { createMethods, isObject, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
+import { createMethods, isObject, type McpOptions, type Params, withCursor } from "./methods.ts";
 import { pageOf } from "./list_pages.ts";
 import { versionFor } from "./protocol_version.ts";
 
@@ -76,16 +76,22 @@ export const capabilities = {
 } as const;
 
 function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
-  const { registry, inFlight, serverInfo, databaseChoice } = options;
+  const { registry, serverInfo } = options;
   const methods = createMethods(options);
   const prepareList = createListPreparer();
-  const track = <T>(caller: CallContext, id: RequestId, answer: (call: CallContext) => Promise<T>) =>
-    inFlight.track(
-      caller.principal,
-      id,
-      caller.signal,
-      (signal) => answer(withSignal(caller, signal, caller.span)),
-    );
+  const called = (
+    method: Call["method"],
+    run: (params: Params, context: CallContext) => Promise<object>,
+  ): [string, Method] => [
+    method,
+    (params, caller, id) =>
+      answerCall(
+        options,
+        { method, params, id, signal: caller.signal },
+        caller,
+        (context) => run(params, context),
+      ),
+  ];
   return new Map<string, Method>([
     ["initialize", ({ protocolVersion }, { principal }) => ({
       protocolVersion: versionFor(protocolVersion),
@@ -96,35 +102,27 @@ function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
     ["ping", () => ({})],
     ["tools/list", ({ cursor }, { principal }) => prepareList(registry.listTools(principal), cursor)],
     ["tools/call", (params, caller, id) => {
-      const call = { ...toolCall(params), id, meta: params["_meta"], signal: caller.signal };
+      const call = {
+        method: "tools/call",
+        params,
+        id,
+        meta: params["_meta"],
+        signal: caller.signal,
+      } as const;
       return callTool(options, call, caller);
     }],
     ["resources/list", ({ cursor }, { principal }) => methods.listResources(cursor, principal)],
     ["resources/templates/list", ({ cursor }, { principal }) => methods.listTemplates(cursor, principal)],
-    [
-      "resources/read",
-      (params, caller, id) =>
-        track(
-          caller,
-          id,
-          async (call) => ({ contents: (await methods.readResource(params, call)).contents }),
-        ),
-    ],
+    called("resources/read", async (params, context) => {
+      const { contents } = await methods.readResource(params, context);
+      return { contents };
+    }),
     ["prompts/list", ({ cursor }, { principal }) => methods.listPrompts(cursor, principal)],
-    ["prompts/get", (params, caller, id) => track(caller, id, (call) => methods.getPrompt(params, call))],
-    [
-      "completion/complete",
-      (params, caller, id) => track(caller, id, (call) => methods.complete(params, call)),
-    ],
-    ...databaseChoice === undefined ? [] : [
-      [
-        "pgedge/listDatabases",
-        (_params, { principal }) => databaseChoice.listDatabases(principal),
-      ] satisfies [string, Method],
-      [
-        "pgedge/selectDatabase",
-        (params, { principal }) => databaseChoice.selectDatabase(params, principal),
-      ] satisfies [string, Method],
+    called("prompts/get", methods.getPrompt),
+    called("completion/complete", methods.complete),
+    ...methods.ofDatabases === undefined ? [] : [
+      called("pgedge/listDatabases", methods.ofDatabases.listDatabases),
+      called("pgedge/selectDatabase", methods.ofDatabases.selectDatabase),
     ],
   ]);
 }

@@ -6,7 +6,7 @@ import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
-import type { ToolCalls } from "./call_tool.ts";
+import type { Calls } from "./answer_call.ts";
 import { type Page, pageOf } from "./list_pages.ts";
 
 /** How the server names itself to MCP clients. */
@@ -17,7 +17,7 @@ export interface ServerInfo {
 }
 
 /** What every transport serves. */
-export interface McpOptions extends ToolCalls {
+export interface McpOptions extends Calls {
   readonly resources: ResourceRegistry;
   readonly prompts: PromptRegistry;
   readonly serverInfo: ServerInfo;
@@ -33,7 +33,7 @@ const maxCompletions = 100;
 /** What the methods besides `tools/call` answer, whatever the transport. All throw `AppError`. */
 export type Methods = ReturnType<typeof createMethods>;
 
-export function createMethods({ registry, resources, prompts }: McpOptions) {
+export function createMethods({ registry, resources, prompts, databaseChoice }: McpOptions) {
   return {
     listTools: (cursor: unknown, principal: Principal): Page<ToolDescription> =>
       pageOf("tools", registry.listTools(principal), cursor),
@@ -49,15 +49,17 @@ export function createMethods({ registry, resources, prompts }: McpOptions) {
       const { items, nextCursor } = pageOf("prompts", prompts.list(principal), cursor);
       return { prompts: items, ...withCursor(nextCursor) };
     },
-    readResource: (params: Params, call: CallContext) => resources.read(addressIn(params), call),
-    getPrompt({ name, arguments: args = {} }: Params, call: CallContext) {
+    async readResource(params: Params, call: CallContext) {
+      return await resources.read(addressIn(params), call);
+    },
+    async getPrompt({ name, arguments: args = {} }: Params, call: CallContext) {
       if (typeof name !== "string") {
         throw new AppError("invalid", "Cannot get a prompt: params.name must be a string");
       }
       if (!isObject(args)) {
         throw new AppError("invalid", "Cannot get a prompt: params.arguments must be an object");
       }
-      return prompts.get(name, args, call);
+      return await prompts.get(name, args, call);
     },
     /** Values for an argument of a prompt or a variable of a resource template that begin with what is there already. */
     async complete(params: Params, call: CallContext) {
@@ -87,6 +89,13 @@ export function createMethods({ registry, resources, prompts }: McpOptions) {
           hasMore: values.length > maxCompletions,
         },
       };
+    },
+    /** Those of pgEdge's command line, where there is anything to choose from. */
+    ofDatabases: databaseChoice && {
+      listDatabases: async (_params: Params, { principal }: CallContext) =>
+        await databaseChoice.listDatabases(principal),
+      selectDatabase: async (params: Params, { principal }: CallContext) =>
+        await databaseChoice.selectDatabase(params, principal),
     },
   };
 }

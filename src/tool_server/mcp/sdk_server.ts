@@ -3,24 +3,23 @@ import {
   inputRequired,
   type InputRequiredResult,
   ProtocolError,
-  type RequestMethod,
   Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { type CallContext, withSignal } from "../call_context.ts";
+import type { CallClient, CallContext } from "../call_context.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
 import { createCallClients } from "./call_client.ts";
-import { callTool, callToolAsTask } from "./call_tool.ts";
+import { answerCall, type Call, callTool, callToolAsTask } from "./answer_call.ts";
 import type { ConnectionChanges } from "./connection_changes.ts";
 import { instructionsFor } from "./instructions.ts";
 import { capabilities, errorObject, errorReply, type JsonRpcReply } from "./json_rpc.ts";
-import { addressIn, createMethods, type McpOptions, type Params, toolCall, withCursor } from "./methods.ts";
+import { addressIn, createMethods, type McpOptions, type Params, withCursor } from "./methods.ts";
 import { takesTasks, taskMethods, tasksExtension } from "./task_methods.ts";
 import type { Tasks } from "./tasks.ts";
 
 interface SdkServerOptions {
-  /** Told when a call of a tool has been answered, and of its error, before the reply is made. */
+  /** Told when a call has been answered, and of its error, before the reply is made. */
   readonly onCalled?: (reply?: JsonRpcReply) => void;
   /** How the client can be told of changes; absent: not at all. */
   readonly tells?: "in a stream" | ConnectionChanges | undefined;
@@ -34,7 +33,7 @@ export function createSdkServer(
   caller: CallContext,
   { onCalled = () => {}, tells, tasks }: SdkServerOptions = {},
 ): Server {
-  const { registry, inFlight, serverInfo, databaseChoice } = options;
+  const { registry, serverInfo } = options;
   const { principal } = caller;
   const methods = createMethods(options);
   const server = new Server({ ...serverInfo }, {
@@ -64,60 +63,63 @@ export function createSdkServer(
   }
 
   /** Answers what can be cancelled, and what may tell its client how far it is. */
-  function answerCall(
-    method: RequestMethod,
-    handle: (params: Params, call: CallContext) => Promise<unknown>,
-  ) {
+  function answerAsCall(
+    method: Call["method"],
+    handle: (call: Call & { readonly client: CallClient }, context: ServerContext) => Promise<object>,
+  ): void {
     answer(method, async (params, context) => {
+      const { id, signal, _meta: meta } = context.mcpReq;
       using client = callClient(context);
-      const { id, signal } = context.mcpReq;
+      // the SDK's own signal does not see every disconnect
       const untilGone = AbortSignal.any([signal, caller.signal]);
-      return await inFlight.track(
-        principal,
-        id,
-        untilGone,
-        (signal) => handle(params, withSignal(caller, signal, caller.span, client)),
-      );
+      try {
+        const result = await handle({ method, params, id, meta, signal: untilGone, client }, context);
+        onCalled();
+        return result;
+      } catch (thrown) {
+        onCalled(errorReply(id, errorObject(thrown)));
+        throw thrown;
+      }
     });
+  }
+  function answerBy(
+    method: Call["method"],
+    run: (params: Params, call: CallContext, context: ServerContext) => Promise<object>,
+  ): void {
+    answerAsCall(
+      method,
+      (call, context) =>
+        answerCall(options, call, caller, (untilGone) => run(call.params, untilGone, context)),
+    );
   }
 
   answer("tools/list", ({ cursor }) => {
     const { items, nextCursor } = methods.listTools(cursor, principal);
     return { tools: items, ...withCursor(nextCursor) };
   });
-  answer("tools/call", async (params, context) => {
-    const { mcpReq } = context;
-    using client = callClient(context);
-    try {
-      // the SDK's own signal does not see every disconnect
-      const signal = AbortSignal.any([mcpReq.signal, caller.signal]);
-      const call = { ...toolCall(params), id: mcpReq.id, meta: mcpReq._meta, signal, client };
-      const result = tasks !== undefined && takesTasks(context) && registry.mayBecomeTask(call.name)
+  answerAsCall("tools/call", async (call, context) => {
+    const result =
+      tasks !== undefined && takesTasks(context) && registry.mayBecomeTask(String(call.params["name"]))
         ? await callToolAsTask(options, tasks, call, caller)
         : await callTool(options, call, caller);
-      onCalled();
-      if ("taskId" in result) return { resultType: "task", ...result };
-      return result.ask === undefined ? result : inputRequest(result.ask);
-    } catch (thrown) {
-      onCalled(errorReply(mcpReq.id, errorObject(thrown)));
-      throw thrown;
-    }
+    if ("taskId" in result) return { resultType: "task", ...result };
+    return result.ask === undefined ? result : inputRequest(result.ask);
   });
   answer("resources/list", ({ cursor }) => methods.listResources(cursor, principal));
   answer("resources/templates/list", ({ cursor }) => methods.listTemplates(cursor, principal));
   answer("prompts/list", ({ cursor }) => methods.listPrompts(cursor, principal));
-  answerCall("resources/read", async (params, call) => {
+  answerBy("resources/read", async (params, call) => {
     const { contents, freshness } = await methods.readResource(params, call);
     return { contents, ...freshness };
   });
-  answerCall("prompts/get", methods.getPrompt);
-  answerCall("completion/complete", methods.complete);
+  answerBy("prompts/get", methods.getPrompt);
+  answerBy("completion/complete", methods.complete);
   for (const { method, answer: handle } of tasks === undefined ? [] : taskMethods(tasks, principal)) {
-    answer(method, handle);
+    answerBy(method, (params, _call, context) => handle(params, context));
   }
-  if (databaseChoice !== undefined) {
-    answer("pgedge/listDatabases", () => databaseChoice.listDatabases(principal));
-    answer("pgedge/selectDatabase", (params) => databaseChoice.selectDatabase(params, principal));
+  if (methods.ofDatabases !== undefined) {
+    answerBy("pgedge/listDatabases", methods.ofDatabases.listDatabases);
+    answerBy("pgedge/selectDatabase", methods.ofDatabases.selectDatabase);
   }
   if (typeof tells === "object") {
     // before 2026-07-28, over a connection

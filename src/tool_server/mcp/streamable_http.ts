@@ -4,6 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import { principalKey } from "../../core/principal.ts";
 import { answerReply } from "../http_replies.ts";
 import type { CallContext } from "../call_context.ts";
+import { callMethods } from "./answer_call.ts";
 import { createChangeStreams, type ListenRequest } from "./change_streams.ts";
 import { errorObject, errorReply, type JsonRpcReply, neededScopes, retryAfterSeconds } from "./json_rpc.ts";
 import type { McpOptions } from "./methods.ts";
@@ -13,7 +14,7 @@ import type { Tasks } from "./tasks.ts";
 /** An event stream's status is sent before the call ends, so it waits this long for a refusal, which is decided at once. */
 const refusalWaitMs = 50;
 
-/** One request, and the reply of its call of a tool where that failed. */
+/** One request, and the reply of its call where that failed. */
 interface Exchange {
   readonly caller: CallContext;
   readonly called: PromiseWithResolvers<JsonRpcReply | undefined>;
@@ -68,7 +69,7 @@ export function createStreamableHttp(
         }
       }
       const response = await handler.fetch(request, { parsedBody: body, authInfo });
-      if (!isToolCall(body) || !await settlesWithin(refusalWaitMs, called.promise)) return response;
+      if (!isCall(body) || !await settlesWithin(refusalWaitMs, called.promise)) return response;
       const reply = await called.promise;
       const hasOwnStatus = reply !== undefined &&
         (retryAfterSeconds(reply) !== undefined || neededScopes(reply) !== undefined);
@@ -85,9 +86,9 @@ export function createStreamableHttp(
 
 export type StreamableHttp = ReturnType<typeof createStreamableHttp>;
 
-function isToolCall(message: unknown): boolean {
+function isCall(message: unknown): boolean {
   return typeof message === "object" && message !== null && "method" in message &&
-    message.method === "tools/call";
+    callMethods.some((method) => method === message.method);
 }
 
 function asksToListen(message: unknown): message is ListenRequest["message"] {

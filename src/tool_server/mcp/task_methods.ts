@@ -4,6 +4,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Principal } from "../../core/principal.ts";
+import type { Call } from "./answer_call.ts";
 import { member } from "./call_client.ts";
 import { errorObject } from "./json_rpc.ts";
 import type { Params } from "./methods.ts";
@@ -20,8 +21,8 @@ export function takesTasks({ mcpReq }: ServerContext): boolean {
 
 /** What a client does with tasks. They ask for no input, so `tasks/update` changes nothing. */
 export function taskMethods(tasks: Tasks, principal: Principal) {
-  const methods: Readonly<Record<string, (taskId: unknown) => object>> = {
-    "tasks/get"(taskId) {
+  const methods: readonly [Call["method"], (taskId: unknown) => object][] = [
+    ["tasks/get", (taskId) => {
       const { view, ended } = tasks.get(principal, taskId);
       switch (ended?.status) {
         case "completed":
@@ -31,20 +32,20 @@ export function taskMethods(tasks: Tasks, principal: Principal) {
         default:
           return view;
       }
-    },
-    "tasks/update"(taskId) {
+    }],
+    ["tasks/update", (taskId) => {
       tasks.get(principal, taskId);
       return {};
-    },
-    "tasks/cancel"(taskId) {
+    }],
+    ["tasks/cancel", (taskId) => {
       tasks.cancel(principal, taskId);
       return {};
-    },
-  };
-  return Object.entries(methods).map(([method, answer]) => ({
+    }],
+  ];
+  return methods.map(([method, answer]) => ({
     method,
-    answer({ taskId }: Params, context: ServerContext): object {
-      if (takesTasks(context)) return answer(taskId);
+    async answer({ taskId }: Params, context: ServerContext): Promise<object> {
+      if (takesTasks(context)) return await answer(taskId);
       const requiredCapabilities = { extensions: { [tasksExtension]: {} } };
       throw new MissingRequiredClientCapabilityError(
         { requiredCapabilities },

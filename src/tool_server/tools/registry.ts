@@ -11,14 +11,7 @@ import {
   visibleTo,
 } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
-import {
-  type CallError,
-  errorResult,
-  type Tool,
-  type ToolDescription,
-  type ToolResult,
-  type ToolRun,
-} from "./tool.ts";
+import { type CallError, errorResult, type Tool, type ToolDescription, type ToolRun } from "./tool.ts";
 
 /** What the server offers, whatever the transport. */
 export interface Registry {
@@ -32,7 +25,7 @@ export interface Registry {
    * `forbidden`, with `scopes`, where the caller's token lacks one of them; `overloaded`, with `retryAfterSeconds`, where
    * there is no room for the call; `quota_exceeded`, with `limit` too, where its caller has used one up
    */
-  callTool(name: string, args: unknown, context: CallContext): Promise<ToolResult>;
+  callTool(name: string, args: unknown, context: CallContext): Promise<ToolRun>;
 }
 
 /** The same, for those that put the server together. */
@@ -45,17 +38,6 @@ export interface ToolRegistry extends Registry {
   replaceDefined(tools: readonly Tool[]): boolean;
 }
 
-/** A call that has ended, for whoever keeps account of them. */
-export interface CallReport {
-  readonly tool: string;
-  readonly args: unknown;
-  readonly context: CallContext;
-  readonly result: ToolResult;
-  /** Where a statement gave no rows. */
-  readonly error?: CallError;
-  readonly elapsedMs: number;
-}
-
 export interface RegistryOptions {
   readonly tools: readonly Tool[];
   /** Whether lists show those of a definitions file too. */
@@ -64,8 +46,6 @@ export interface RegistryOptions {
   readonly scopesByTool?: Readonly<Record<string, readonly string[]>>;
   /** Counts calls; absent: nothing does. */
   readonly quotas?: Pick<Quotas, "isOn" | "begin"> | undefined;
-  /** The reply waits for it, so that no caller reads of a call that is not accounted for. */
-  readonly onCall?: (report: CallReport) => void | Promise<void>;
   /**
    * Told of each call that has ended, those that did not fit too, as `invalid`; the name is empty where there is no such
    * tool. `error` is one that is no statement's.
@@ -177,17 +157,12 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
     async callTool(name, args, context) {
       const tool = find(name, context.principal);
       const started = performance.now();
-      const { error, refusal, ...result } = await run(tool, args, context);
-      const elapsedMs = performance.now() - started;
-      onEnded(name, error?.kind ?? (result.isError ? "error" : "ok"), elapsedMs);
-      await options.onCall?.({
-        tool: name,
-        args,
-        context,
-        result,
-        ...(error === undefined ? {} : { error }),
-        elapsedMs,
-      });
+      const { refusal, ...result } = await run(tool, args, context);
+      onEnded(
+        name,
+        result.error?.kind ?? (result.isError ? "error" : "ok"),
+        performance.now() - started,
+      );
       if (refusal !== undefined) throw refusal;
       return result;
     },

@@ -1,25 +1,60 @@
 import { errorType, type Span, type Tracer } from "../../core/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import { type CallClient, type CallContext, withSignal } from "../call_context.ts";
-import type { ToolResult } from "../tools/tool.ts";
+import type { ToolResult, ToolRun } from "../tools/tool.ts";
 import type { InFlight, RequestId } from "./in_flight.ts";
+import { type Params, toolCall } from "./methods.ts";
 import type { Tasks, TaskView } from "./tasks.ts";
 
-/** What calls of tools need, and the calls that are under way in all transports. */
-export interface ToolCalls {
+/** What calls need, and those that are under way in all transports. */
+export interface Calls {
   readonly registry: Registry;
   readonly inFlight: InFlight;
+  /** Absent where nobody keeps account. */
+  readonly account?: CallAccount | undefined;
   /** Absent where nothing is traced. */
   readonly tracer?: Tracer | undefined;
 }
 
-/** A `tools/call` of either transport. */
-interface ToolCall {
+/** Keeps account of each call, whatever the transport. */
+export interface CallAccount {
+  /** Refuses a call that is to begin, where no account could be kept of it. */
+  admit(): void;
+  /** The reply waits for it, so that no caller reads of a call that is not accounted for, and is refused where it throws. */
+  ended(report: CallReport): Promise<void>;
+}
+
+/** A call that has ended. */
+export interface CallReport {
+  readonly method: string;
+  readonly params: Params;
+  readonly context: CallContext;
+  /** Of a tool: a `ToolRun`. Absent where the call threw. */
+  readonly result?: object;
+  readonly thrown?: unknown;
+  readonly elapsedMs: number;
+}
+
+/** The methods that show data, or work with it. */
+export const callMethods = [
+  "tools/call",
+  "resources/read",
+  "prompts/get",
+  "completion/complete",
+  "tasks/get",
+  "tasks/update",
+  "tasks/cancel",
+  "pgedge/listDatabases",
+  "pgedge/selectDatabase",
+] as const;
+
+/** A call of either transport. */
+export interface Call {
   readonly id: RequestId;
-  readonly name: string;
-  readonly args: unknown;
+  readonly method: typeof callMethods[number];
+  readonly params: Params;
   /** The request's `params._meta`. */
-  readonly meta: unknown;
+  readonly meta?: unknown;
   /** The name under which it can be cancelled, where that is not the request's id. */
   readonly trackedAs?: string;
   /** Aborts when the client leaves. */
@@ -28,17 +63,43 @@ interface ToolCall {
   readonly client?: CallClient | undefined;
 }
 
-/** Calls a tool, so that it can be cancelled and is traced. Throws as `Registry.callTool`. */
-export function callTool(calls: ToolCalls, call: ToolCall, caller: CallContext): Promise<ToolResult> {
+/** Runs a call, so that it can be cancelled and is accounted for. Throws what `run` throws, and as `CallAccount`. */
+export function answerCall<T extends object>(
+  { inFlight, account }: Calls,
+  { id, trackedAs, method, params, signal, client }: Call,
+  caller: CallContext,
+  run: (context: CallContext) => Promise<T>,
+  span = caller.span,
+): Promise<T> {
+  return inFlight.track(caller.principal, trackedAs ?? id, signal, async (signal) => {
+    const context = withSignal(caller, signal, span, client);
+    if (account === undefined) return await run(context);
+    account.admit();
+    const startedAt = performance.now();
+    const end = await run(context).then((result) => ({ result }), (thrown: unknown) => ({ thrown }));
+    await account.ended({ method, params, context, ...end, elapsedMs: performance.now() - startedAt });
+    if ("thrown" in end) throw end.thrown;
+    return end.result;
+  });
+}
+
+/** Calls a tool, which is traced too. Throws as `Registry.callTool`. */
+export async function callTool(calls: Calls, call: Call, caller: CallContext): Promise<ToolResult> {
   const span = calls.tracer && beginSpan(calls, call, caller);
-  return span === undefined ? track(calls, call, caller) : traced(span, track(calls, call, caller, span));
+  const run = async (context: CallContext) => {
+    const { name, args } = toolCall(call.params);
+    return await calls.registry.callTool(name, args, context);
+  };
+  const answered = answerCall(calls, call, caller, run, span);
+  const { error: _told, ...result } = await (span === undefined ? answered : traced(span, answered));
+  return result;
 }
 
 /** The same for a client that takes tasks: a call that takes long becomes one. Throws as `callTool`. */
 export function callToolAsTask(
-  calls: ToolCalls,
+  calls: Calls,
   tasks: Tasks,
-  call: ToolCall & { readonly client: CallClient },
+  call: Call & { readonly client: CallClient },
   caller: CallContext,
 ): Promise<ToolResult | TaskView> {
   const { principal, requestId, logger, address, span } = caller;
@@ -69,21 +130,7 @@ export function callToolAsTask(
   );
 }
 
-function track(
-  { registry, inFlight }: ToolCalls,
-  { id, trackedAs, name, args, signal, client }: ToolCall,
-  caller: CallContext,
-  span?: Span,
-): Promise<ToolResult> {
-  return inFlight.track(
-    caller.principal,
-    trackedAs ?? id,
-    signal,
-    (signal) => registry.callTool(name, args, withSignal(caller, signal, span, client)),
-  );
-}
-
-async function traced(span: Span, call: Promise<ToolResult>): Promise<ToolResult> {
+async function traced(span: Span, call: Promise<ToolRun>): Promise<ToolRun> {
   try {
     const result = await call;
     span.end(result.isError ? "tool_error" : undefined);
@@ -98,14 +145,14 @@ async function traced(span: Span, call: Promise<ToolResult>): Promise<ToolResult
  * A host that names its span in `params._meta` (SEP-414) is the parent, whatever carries the message; the HTTP request is
  * then another trace's, and linked. Source: Semantic Conventions for MCP, "Context propagation".
  */
-function beginSpan({ registry, tracer }: ToolCalls, call: ToolCall, caller: CallContext): Span | undefined {
-  const { id, name, args } = call;
+function beginSpan({ registry, tracer }: Calls, call: Call, caller: CallContext): Span | undefined {
+  const { id, params: { name, arguments: args = {} } } = call;
   const isKnown = registry.listTools(caller.principal).some((tool) => tool.name === name);
   const attributes = {
     "mcp.method.name": "tools/call",
     "gen_ai.operation.name": "execute_tool",
     // what is no tool is a text of the caller's
-    "gen_ai.tool.name": isKnown ? name : undefined,
+    "gen_ai.tool.name": isKnown ? String(name) : undefined,
     "network.transport": caller.requestId === undefined ? "pipe" : "tcp",
     "jsonrpc.request.id": typeof id === "number" ? String(id) : undefined,
   };
