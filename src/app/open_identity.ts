@@ -201,7 +201,7 @@ async function openShared(options: OpenOptions): Promise<SharedIdentity & AsyncD
       options.onLogin(report);
       const { username, address, result, reason, sessionId, via, requestId } = report;
       options.metrics.logins.of(reason ?? result).add();
-      options.audit?.record({
+      return options.audit?.record({
         event: "login",
         outcome: result === "success" ? "ok" : result,
         user: username,

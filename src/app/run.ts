@@ -1,9 +1,9 @@
-import { createAuditTrail } from "../audit/audit_trail.ts";
+import { type AuditTrail, createAuditTrail } from "../audit/audit_trail.ts";
 import type { Config } from "../config/mod.ts";
 import { createFileWatch } from "../core/files/watch_files.ts";
 import { createLogger } from "../core/logger.ts";
 import { createLogOutput } from "../core/log_output.ts";
-import { createServerMetrics, type ServedBy } from "../core/metrics/server_metrics.ts";
+import { createServerMetrics, type ServedBy, type ServerMetrics } from "../core/metrics/server_metrics.ts";
 import { createAccessLog } from "../http/access_log.ts";
 import { builtInIssuer, resourceOf } from "./built_in_issuer.ts";
 import { type ApplyConfig, watchConfig } from "./config_reload.ts";
@@ -73,7 +73,8 @@ export async function run(options: RunOptions): Promise<void> {
   const access = config.log.access ? createAccessLog(config.log.format, output) : undefined;
   await using audit = config.audit.file === undefined
     ? undefined
-    : await createAuditTrail({ file: config.audit.file, texts: config.audit.texts, now: Date.now, logger });
+    : await createAuditTrail({ ...config.audit, file: config.audit.file, now: Date.now, logger });
+  using _auditMetrics = audit && watchAudit(metrics, audit);
   using incidents = createIncidentLog(logger, audit);
   const asks = (config.http.enabled && config.http.auth.enabled) || (rag && config.server.auth.enabled);
   await using identities = asks && !demo
@@ -121,6 +122,16 @@ export async function run(options: RunOptions): Promise<void> {
       return ragServer?.[Symbol.asyncDispose]();
     }),
   ]);
+}
+
+function watchAudit(metrics: ServerMetrics, { counts }: AuditTrail): Disposable {
+  const watched = new DisposableStack();
+  watched.defer(metrics.auditLines.collect(() => {
+    const { written, lost } = counts();
+    return [{ labels: ["written"], value: written }, { labels: ["lost"], value: lost }];
+  }));
+  watched.defer(metrics.auditWaiting.collect(() => [{ labels: [], value: counts().waiting }]));
+  return watched;
 }
 
 async function startRag(running: Running): Promise<RunningRagServer> {

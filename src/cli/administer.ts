@@ -23,9 +23,12 @@ export async function administer(
   config: Config,
   output: Output,
 ): Promise<number | void> {
-  await using audit = config.audit.file === undefined
-    ? undefined
-    : await createAuditTrail({ file: config.audit.file, now: Date.now, logger: createLogger(config.log) });
+  await using audit = config.audit.file === undefined ? undefined : await createAuditTrail({
+    ...config.audit,
+    file: config.audit.file,
+    now: Date.now,
+    logger: createLogger(config.log),
+  });
   try {
     const exitCode = await perform(flags, config, output);
     record(audit, flags, { outcome: "ok" });

@@ -33,6 +33,9 @@ export function ruleFaults(tree: ValueMap, context: RunContext, locate: Locate):
   for (const part of ["databases", "pipelines"]) {
     for (const [index, entry] of listOf(tree[part]).entries()) checkRowSecurity(entry, [part, index], report);
   }
+  if (valueAt(tree, ["audit", "required"]) === true && valueAt(tree, ["audit", "file"]) === undefined) {
+    report(["audit", "required"], "needs audit.file: no call could be answered without its line");
+  }
   checkClaims(tree, report);
   checkIdentity(tree, report);
   checkTls(tree, ["http", "tls"], report);

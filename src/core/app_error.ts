@@ -37,7 +37,7 @@ export const errorCodes = {
   },
   /** With `retryAfterSeconds`. */
   overloaded: {
-    means: "There is no room for the call now",
+    means: "There is no room for the call now, or its line in the audit trail cannot be written",
     remedy: "Wait for `data.retryAfterSeconds`, then try again",
   },
   unavailable: {

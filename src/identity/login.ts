@@ -56,8 +56,8 @@ export interface LoginOptions {
   readonly passwords: PasswordHasher;
   readonly sessions: Sessions;
   readonly limiter: RateLimiter;
-  /** Told of each login, just before the caller gets its result. */
-  readonly onLogin?: (report: LoginReport) => void;
+  /** Told of each login, just before the caller gets its result, which waits for it. */
+  readonly onLogin?: (report: LoginReport) => void | Promise<unknown>;
 }
 
 export type Login = ReturnType<typeof createLogin>;
@@ -131,14 +131,14 @@ export function createLogin(options: LoginOptions) {
     switch (decision.kind) {
       case "success": {
         const { result, ...opened } = onSuccess(decision.user);
-        onLogin({ ...report, ...opened });
+        await onLogin({ ...report, ...opened });
         return result;
       }
       case "failed":
-        onLogin({ ...report, reason: decision.reason });
+        await onLogin({ ...report, reason: decision.reason });
         return { kind: "failed" };
       default:
-        onLogin(report);
+        await onLogin(report);
         return decision;
     }
   }

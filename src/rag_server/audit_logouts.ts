@@ -3,7 +3,7 @@ import { principalKey } from "../core/principal.ts";
 import type { LogoutReport } from "./api/logout_endpoint.ts";
 
 /** Writes to the audit trail who ended a session, and from where. */
-export function auditLogouts(audit: AuditTrail): (report: LogoutReport) => void {
+export function auditLogouts(audit: AuditTrail): (report: LogoutReport) => Promise<unknown> {
   return ({ session, address, requestId }) =>
     audit.record({
       event: "logout",

@@ -2,8 +2,7 @@ import type { AuditEvent, AuditTrail } from "../audit/audit_trail.ts";
 import { AppError, type ErrorCode } from "../core/app_error.ts";
 import { accountOf, principalKey } from "../core/principal.ts";
 import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
-import type { CallReport } from "./mcp/answer_call.ts";
-import { isObject, type Params } from "./mcp/methods.ts";
+import { type CallReport, isObject, type Params } from "./mcp/answer_call.ts";
 import type { ToolRun } from "./tools/tool.ts";
 
 /**
@@ -93,11 +92,11 @@ function endOf(thrown: unknown): Pick<AuditEvent, "outcome"> | undefined {
     reason: code,
     ...(sqlState === undefined ? {} : { sqlstate: sqlState }),
   };
-  return { outcome: failures.includes(code) ? "failed" : "refused", ...event };
+  return { outcome: errors.includes(code) ? "failed" : "refused", ...event };
 }
 
 /** Any other code says that a rule said no, or that there is no room. */
-const failures: readonly ErrorCode[] = ["internal", "timeout", "unavailable", "upstream"];
+const errors: readonly ErrorCode[] = ["internal", "timeout", "unavailable", "upstream"];
 
 const never = new AbortController().signal;
 

@@ -48,7 +48,7 @@ export const errorStatuses = {
   500: errorCodes.internal,
   503: {
     means:
-      "There is no room for the call or the login, or an issuer does not answer (`/ready`: no database can be reached)",
+      "There is no room for the call or the login, the audit trail cannot be written, or an issuer does not answer (`/ready`: no database can be reached)",
     remedy: "Wait for `Retry-After` seconds, then try again",
   },
 } as const satisfies Readonly<Record<number, ErrorMeaning>>;

@@ -84,6 +84,87 @@ Deno.test({
   },
 });
 
+Deno.test("an event is taken once its line is in the file, and those that come meanwhile in one write", async () => {
+  await using folder = await temporaryFolder();
+  const file = `${folder.path}/audit.jsonl`;
+  await using trail = await openTrail(file);
+  using writes = spyOnFiles("write");
+  const taken = Array.from({ length: 200 }, async (_, n) => {
+    assert.equal(await trail.record({ ...login, user: `user ${n}` }), true);
+    return Deno.readTextFileSync(file).includes(`"user ${n}"`);
+  });
+  assert.deepEqual(await Promise.all(taken), Array.from({ length: 200 }, () => true));
+  assert.equal(writes.count(), 2);
+});
+
+Deno.test("required: a call is answered once the disk has its line, and refused while the file cannot be written", async () => {
+  await using folder = await temporaryFolder();
+  const [home, away] = [`${folder.path}/home`, `${folder.path}/away`];
+  await Deno.mkdir(home);
+  const file = `${home}/audit.jsonl`;
+  await using trail = await openTrail(file, { required: true, retryMs: 20 });
+  {
+    using syncs = spyOnFiles("syncData", true);
+    let isAnswered = false;
+    const answered = trail.recordCall(login).then(() => isAnswered = true);
+    await waitUntil("the line is in the file", async () => (await linesOf(file)).length === 1);
+    await waitUntil("the disk is asked", () => syncs.count() === 1);
+    assert.equal(isAnswered, false);
+    syncs.letGo();
+    await answered;
+  }
+  const refusal = {
+    code: "overloaded",
+    message: "Cannot run the call: the audit trail cannot be written now",
+    data: { retryAfterSeconds: 1 },
+  };
+  trail.admit();
+  await Deno.rename(home, away);
+  await assert.rejects(trail.recordCall(login), refusal);
+  assert.throws(() => trail.admit(), refusal);
+  await Deno.rename(away, home);
+  await waitUntil("it can be written again", () => trail.counts().waiting === 0);
+  trail.admit();
+  await trail.recordCall(login);
+  assert.equal((await linesOf(file)).length, 3);
+});
+
+Deno.test("without required, a call is answered while the file cannot be written, and the disk is waited for by nobody", async () => {
+  await using folder = await temporaryFolder();
+  const [home, away] = [`${folder.path}/home`, `${folder.path}/away`];
+  await Deno.mkdir(home);
+  await using trail = await openTrail(`${home}/audit.jsonl`, { retryMs: 20 });
+  {
+    using syncs = spyOnFiles("syncData", true);
+    await trail.recordCall(login);
+    assert.equal(syncs.count(), 0);
+  }
+  await Deno.rename(home, away);
+  await trail.recordCall(login);
+  trail.admit();
+  await Deno.rename(away, home);
+  await waitUntil("it can be written again", () => trail.counts().waiting === 0);
+  assert.equal((await linesOf(`${home}/audit.jsonl`)).length, 2);
+});
+
+/** Counts calls of a method of open files; with `isHeld` they do nothing until they are let go. */
+function spyOnFiles(method: "write" | "syncData", isHeld = false) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let count = 0;
+  const original = Deno.FsFile.prototype[method];
+  const spy = async function (this: Deno.FsFile, bytes: Uint8Array) {
+    count++;
+    if (isHeld) await promise;
+    return await Reflect.apply(original, this, [bytes]);
+  };
+  Object.assign(Deno.FsFile.prototype, { [method]: spy });
+  return {
+    count: () => count,
+    letGo: resolve,
+    [Symbol.dispose]: () => void Object.assign(Deno.FsFile.prototype, { [method]: original }),
+  };
+}
+
 Deno.test("texts cannot forge a line, are cut, and reasons are redacted; what is no member stays out", async () => {
   await using folder = await temporaryFolder();
   const file = `${folder.path}/audit.jsonl`;

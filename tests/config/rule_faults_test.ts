@@ -34,3 +34,13 @@ Deno.test("a password and a file of it exclude each other, in databases and in p
     ],
   );
 });
+
+Deno.test("audit.required needs a file", async () => {
+  const error = await loadConfig(optionsFor("audit: { required: true }\n")).catch((error) => error);
+  assert.deepEqual(
+    error.faults.map(({ path, line, message }: Record<string, unknown>) => [path, line, message]),
+    [["audit.required", 1, "needs audit.file: no call could be answered without its line"]],
+  );
+  const { config } = await loadConfig(optionsFor("audit: { required: true, file: a.jsonl }\n"));
+  assert.deepEqual(config.audit, { file: "/etc/postern/a.jsonl", texts: false, required: true });
+});

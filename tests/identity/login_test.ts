@@ -58,7 +58,7 @@ async function setUp(
     passwords: counted,
     sessions,
     limiter,
-    onLogin: (report) => reports.push(report),
+    onLogin: (report) => void reports.push(report),
   });
   return {
     path,

@@ -4,12 +4,9 @@ export interface PostedCall {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A call of a tool by each transport over HTTP, by the transport's name. */
+/** A call by each transport over HTTP, by the transport's name. */
 export function overEachTransport(
-  message: {
-    readonly method: string;
-    readonly params: { readonly name: string; readonly arguments: unknown };
-  },
+  message: { readonly method: string; readonly params: Readonly<Record<string, unknown>> },
 ): Readonly<Record<string, PostedCall>> {
   const { params, ...rest } = message;
   const accept = "application/json, text/event-stream";
@@ -27,7 +24,7 @@ export function overEachTransport(
         accept,
         "mcp-protocol-version": "2026-07-28",
         "mcp-method": message.method,
-        "mcp-name": params.name,
+        "mcp-name": String(params["name"] ?? params["uri"]),
       },
     },
   };

@@ -187,9 +187,13 @@ async function serve(
       quotas,
       onHostRefused: metrics.refusals.of("rag_server", "host").add,
       onIdentityRefused,
-      onQueryEnded(report) {
-        metrics.queryEnded(report.pipeline, report.result, report.elapsedMs);
-        account?.(report);
+      admit: audit?.admit,
+      async onQueryEnded(report) {
+        // callers make up the names of pipelines that there are not
+        if (report.question !== undefined) {
+          metrics.queryEnded(report.pipeline, report.result, report.elapsedMs);
+        }
+        await account?.(report);
       },
       onLogout: audit && auditLogouts(audit),
       logger,

@@ -34,6 +34,9 @@ const audit = section({
   texts: toggle().prefault(false).describe(
     "Have the words of questions to pipelines in the trail, beside their SHA-256",
   ),
+  required: toggle().prefault(false).describe(
+    "Answer no call before the disk has its line, and refuse calls while the file cannot be written",
+  ),
 });
 
 /** What calls that wait for their share are refused by. */

@@ -172,6 +172,17 @@ export function createServerMetrics() {
     help: "Grants that the built-in authorization server gave and that have not ended.",
     labels: [],
   });
+  const auditLines = createGauges({
+    name: "postern_audit_lines_total",
+    help: "Lines of the audit trail: written, or lost where no more could wait for its file.",
+    labels: ["outcome"],
+    type: "counter",
+  });
+  const auditWaiting = createGauges({
+    name: "postern_audit_waiting_lines",
+    help: "Lines that wait for the audit trail's file: more than some while it cannot be written.",
+    labels: [],
+  });
   const reloads = createCounters({
     name: "postern_reloads_total",
     help: "Reloads of files while the server ran, by what was read and whether it could be used.",
@@ -279,6 +290,8 @@ export function createServerMetrics() {
       sessions,
       oauthEvents,
       oauthGrants,
+      auditLines,
+      auditWaiting,
       reloads,
       providerCalls,
       providerSeconds,
@@ -306,6 +319,8 @@ export function createServerMetrics() {
     sessions,
     oauthEvents,
     oauthGrants,
+    auditLines,
+    auditWaiting,
     connections,
     connectionsMax,
     waiting,

@@ -19,8 +19,11 @@ export interface QueryToAnswer {
   /** Whether the client asked for sources and the pipeline permits them. */
   readonly includeSources: boolean;
   readonly running: RunningQuery;
-  /** Told `ok`, `client_left` or the error's code in small letters; what it is told first counts. */
-  readonly onEnded: (result: string, answer?: AnswerReport) => void;
+  /**
+   * Told `ok`, `client_left` or the error's code in small letters; what it is told first counts. The last of an answer waits
+   * for it; where it throws, nothing is answered.
+   */
+  readonly onEnded: (result: string, answer?: AnswerReport) => Promise<void>;
   readonly logger: Logger;
 }
 
@@ -29,12 +32,12 @@ export async function answerAtOnce(options: QueryToAnswer): Promise<Response> {
   const { pipeline, query, includeSources, running } = options;
   try {
     const { answer, sources, tokensUsed } = await running.wait(() => pipeline.answer(query));
-    options.onEnded("ok", { sources, tokensUsed });
+    await options.onEnded("ok", { sources, tokensUsed });
     const shown = includeSources ? { sources: sources.map(wireSource) } : {};
     return jsonReply(JSON.stringify({ answer, ...shown, tokens_used: tokensUsed } satisfies QueryReply));
   } catch (thrown) {
     const error = queryError(thrown, options);
-    options.onEnded(resultOf(error));
+    await options.onEnded(resultOf(error));
     return error === undefined ? noReply() : errorReply(error);
   } finally {
     running.finish();
@@ -65,7 +68,7 @@ export async function answerInParts(options: QueryToAnswer): Promise<Response> {
     onLeave() {
       running.leave();
       // nobody may ask for the next step any more
-      options.onEnded("client_left");
+      void options.onEnded("client_left");
     },
   });
 }
@@ -107,21 +110,29 @@ function readSteps(options: QueryToAnswer): { next(): Promise<Step> } {
       if (result.value.type === "done") answer = result.value;
       return { kind: "event", event: wireEvent(result.value, includeSources) };
     } catch (thrown) {
-      const error = queryError(thrown, options);
-      return error === undefined ? { kind: "left" } : { kind: "error", error };
+      return stepOfError(thrown);
     }
+  }
+
+  function stepOfError(thrown: unknown): Step {
+    const error = queryError(thrown, options);
+    return error === undefined ? { kind: "left" } : { kind: "error", error };
   }
 
   return {
     async next() {
       if (isOver) return { kind: "left" };
-      const next = await step();
+      let next = await step();
       isOver = next.kind !== "event" || next.event.type === "done";
       if (isOver) {
-        options.onEnded(
-          next.kind === "event" ? "ok" : resultOf(next.kind === "error" ? next.error : undefined),
-          answer,
-        );
+        const result = next.kind === "event"
+          ? "ok"
+          : resultOf(next.kind === "error" ? next.error : undefined);
+        try {
+          await options.onEnded(result, answer);
+        } catch (unaccounted) {
+          next = stepOfError(unaccounted);
+        }
         running.finish();
         release();
       }

@@ -18,14 +18,14 @@ export const notASession: RagError = {
 /** `POST /v1/logout`: ends the session that asks for it, as the tool `logout` does. */
 export function createLogoutEndpoint({ endSession, onLogout }: {
   readonly endSession: (id: string) => void;
-  readonly onLogout?: ((report: LogoutReport) => void) | undefined;
+  readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
 }): (
   caller: { readonly principal: Principal; readonly address: string; readonly requestId: string },
-) => Response {
-  return ({ principal, address, requestId }) => {
+) => Promise<Response> {
+  return async ({ principal, address, requestId }) => {
     if (principal.kind !== "session") return errorReply(notASession);
     endSession(principal.id);
-    onLogout?.({ session: principal, address, requestId });
+    await onLogout?.({ session: principal, address, requestId });
     return noContent();
   };
 }

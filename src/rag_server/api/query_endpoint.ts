@@ -9,7 +9,7 @@ import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
 import { readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
 import { answerAtOnce, answerInParts, type AnswerReport, noReply, resultOf } from "./answer_query.ts";
-import { bodyError, errorReply } from "./rag_errors.ts";
+import { bodyError, errorReply, pipelineError, type RagError } from "./rag_errors.ts";
 import { queryError, type RunningQueries } from "./running_queries.ts";
 
 export interface QueryEndpointOptions {
@@ -21,14 +21,19 @@ export interface QueryEndpointOptions {
   readonly bodyTimeout: SharedDeadline;
   /** Counts questions; absent: nothing does. */
   readonly quotas?: Pick<Quotas, "isOn" | "begin"> | undefined;
-  readonly onQueryEnded?: ((report: QueryReport) => void) | undefined;
+  /** Refuses a query that is to begin, where no account could be kept of it. */
+  readonly admit?: (() => void) | undefined;
+  /** The reply, or a stream's last event, waits for it, and is an error where it throws. */
+  readonly onQueryEnded?: ((report: QueryReport) => Promise<void>) | undefined;
   readonly logger: Logger;
 }
 
 /** A question to a pipeline that has ended. */
 export interface QueryReport {
+  /** The name in the request. */
   readonly pipeline: string;
-  readonly question: string;
+  /** Absent where the request asked none that could be read, of a pipeline that the caller may use. */
+  readonly question?: string | undefined;
   /** What the answer was made of; absent where there was none. */
   readonly answer?: AnswerReport | undefined;
   /** `ok`, `client_left` or the error's code in small letters. */
@@ -61,21 +66,48 @@ export function createQueryEndpoint(
   const { pipelines, runningQueries, requestTimeoutMs, bodyTimeout, quotas } = options;
 
   return async (request, name, { principal, address }, bindings) => {
+    let startedAt = performance.now();
+    async function report(
+      ended: Pick<QueryReport, "question" | "answer" | "result" | "reason">,
+    ): Promise<void> {
+      try {
+        await options.onQueryEnded?.({
+          ...ended,
+          pipeline: name.slice(0, namedCharacters),
+          elapsedMs: performance.now() - startedAt,
+          caller: principal,
+          address,
+          requestId: bindings.requestId,
+        });
+      } catch (unaccounted) {
+        // an error shows no data
+        if (ended.result === "ok") throw unaccounted;
+      }
+    }
+    async function refuse(error: RagError): Promise<Response> {
+      await report({ result: resultOf(error) });
+      return errorReply(error);
+    }
+    try {
+      options.admit?.();
+    } catch (unaccountable) {
+      return errorReply(pipelineError(unaccountable));
+    }
     const find = () => {
       const pipeline = pipelines.find(name);
       return pipeline !== undefined && accessTo(principal, pipeline).kind === "granted"
         ? pipeline
         : undefined;
     };
-    if (find() === undefined) return notFound(name);
+    if (find() === undefined) return await refuse(notFound(name));
     bindings.logFields = { pipeline: name };
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
-    if (body.kind !== "text") return errorReply(bodyError(body.kind, "1 MiB"));
+    if (body.kind !== "text") return await refuse(bodyError(body.kind, "1 MiB"));
     const read = readQuery(body.text);
-    if (read.kind === "fault") return invalid(read.message);
+    if (read.kind === "fault") return await refuse({ code: "INVALID_REQUEST", message: read.message });
     // a body may take its time, and pipelines that were replaced meanwhile have ended
     const pipeline = find();
-    if (pipeline === undefined) return notFound(name);
+    if (pipeline === undefined) return await refuse(notFound(name));
 
     const { requestId, span } = bindings;
     const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
@@ -89,26 +121,15 @@ export function createQueryEndpoint(
     const running = runningQueries.begin(request.signal, requestTimeoutMs, principal);
     const query = { ...read.query, caller: principal, signal: running.signal, ...(span && { span }) };
     const answer = read.stream ? answerInParts : answerAtOnce;
-    const startedAt = performance.now();
+    startedAt = performance.now();
     let hasEnded = false;
     let leave = () => {};
-    const onEnded = (result: string, answer?: AnswerReport, reason?: string) => {
-      if (!hasEnded) {
-        options.onQueryEnded?.({
-          pipeline: pipeline.name,
-          question: read.query.query,
-          answer,
-          result,
-          reason,
-          elapsedMs: performance.now() - startedAt,
-          caller: principal,
-          address,
-          requestId: bindings.requestId,
-        });
-      }
-      hasEnded = true;
+    const onEnded = async (result: string, answer?: AnswerReport, reason?: string) => {
       leave();
       leave = () => {};
+      if (hasEnded) return;
+      hasEnded = true;
+      await report({ question: read.query.query, answer, result, reason });
     };
     try {
       pipeline.checkCaller(principal);
@@ -116,7 +137,11 @@ export function createQueryEndpoint(
       if (quotas?.isOn) leave = await quotas.begin(principal, running.signal);
     } catch (thrown) {
       const error = queryError(thrown, { running, pipeline, logger });
-      onEnded(resultOf(error), undefined, thrown instanceof UntoldCallerError ? thrown.reason : undefined);
+      await onEnded(
+        resultOf(error),
+        undefined,
+        thrown instanceof UntoldCallerError ? thrown.reason : undefined,
+      );
       running.finish();
       return error === undefined ? noReply() : errorReply(error);
     }
@@ -129,11 +154,7 @@ export function createQueryEndpoint(
   };
 }
 
-function notFound(name: string): Response {
+function notFound(name: string): RagError {
   const shown = JSON.stringify(name.slice(0, namedCharacters));
-  return errorReply({ code: "PIPELINE_NOT_FOUND", message: `there is no pipeline ${shown}` });
-}
-
-function invalid(message: string): Response {
-  return errorReply({ code: "INVALID_REQUEST", message });
+  return { code: "PIPELINE_NOT_FOUND", message: `there is no pipeline ${shown}` };
 }

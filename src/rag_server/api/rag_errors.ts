@@ -95,7 +95,8 @@ export const ragErrors = {
   INTERNAL_ERROR: { status: 500, ...errorCodes.internal },
   OVERLOADED: {
     status: 503,
-    means: "The server has no room for the query, or too few connections to its database",
+    means:
+      "The server has no room for the query, too few connections to its database, or cannot write its audit trail",
     remedy: "Wait for `Retry-After` seconds, then try again",
   },
   UNAVAILABLE: {

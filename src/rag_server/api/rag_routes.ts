@@ -69,8 +69,9 @@ export interface RagRoutesOptions {
   readonly onIdentityRefused?: ((reason: IdentityRefusal, peer: string) => void) | undefined;
   /** What counts callers' use; absent: nothing does. */
   readonly quotas?: Pick<Quotas, "isOn" | "begin" | "usage" | "shared"> | undefined;
+  readonly admit?: QueryEndpointOptions["admit"];
   readonly onQueryEnded?: QueryEndpointOptions["onQueryEnded"];
-  readonly onLogout?: ((report: LogoutReport) => void) | undefined;
+  readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
   /** How long it takes to tell who is calling. */
   readonly identityDuration?: Histogram;
   readonly logger: Logger;

@@ -1,9 +1,9 @@
+import { AppError } from "../../core/app_error.ts";
 import { errorType, type Span, type Tracer } from "../../core/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import { type CallClient, type CallContext, withSignal } from "../call_context.ts";
 import type { ToolResult, ToolRun } from "../tools/tool.ts";
 import type { InFlight, RequestId } from "./in_flight.ts";
-import { type Params, toolCall } from "./methods.ts";
 import type { Tasks, TaskView } from "./tasks.ts";
 
 /** What calls need, and those that are under way in all transports. */
@@ -48,6 +48,13 @@ export const callMethods = [
   "pgedge/selectDatabase",
 ] as const;
 
+/** The request's `params`. */
+export type Params = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Params {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** A call of either transport. */
 export interface Call {
   readonly id: RequestId;
@@ -69,7 +76,7 @@ export function answerCall<T extends object>(
   { id, trackedAs, method, params, signal, client }: Call,
   caller: CallContext,
   run: (context: CallContext) => Promise<T>,
-  span = caller.span,
+  span: Span | undefined,
 ): Promise<T> {
   return inFlight.track(caller.principal, trackedAs ?? id, signal, async (signal) => {
     const context = withSignal(caller, signal, span, client);
@@ -93,6 +100,22 @@ export async function callTool(calls: Calls, call: Call, caller: CallContext): P
   const answered = answerCall(calls, call, caller, run, span);
   const { error: _told, ...result } = await (span === undefined ? answered : traced(span, answered));
   return result;
+}
+
+/**
+ * What a `tools/call` calls.
+ * @throws {AppError} `invalid`
+ */
+function toolCall(
+  { name, arguments: args = {} }: Params,
+): { readonly name: string; readonly args: Params } {
+  if (typeof name !== "string") {
+    throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
+  }
+  if (!isObject(args)) {
+    throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
+  }
+  return { name, args };
 }
 
 /** The same for a client that takes tasks: a call that takes long becomes one. Throws as `callTool`. */

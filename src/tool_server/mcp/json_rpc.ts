@@ -3,10 +3,10 @@ import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { viewExtension } from "../view/view_resource.ts";
-import { answerCall, type Call, callTool } from "./answer_call.ts";
+import { answerCall, type Call, callTool, isObject, type Params } from "./answer_call.ts";
 import { isCancellation, type RequestId } from "./in_flight.ts";
 import { instructionsFor } from "./instructions.ts";
-import { createMethods, isObject, type McpOptions, type Params, withCursor } from "./methods.ts";
+import { createMethods, type McpOptions, withCursor } from "./methods.ts";
 import { pageOf } from "./list_pages.ts";
 import { versionFor } from "./protocol_version.ts";
 
@@ -90,6 +90,7 @@ function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
         { method, params, id, signal: caller.signal },
         caller,
         (context) => run(params, context),
+        caller.span,
       ),
   ];
   return new Map<string, Method>([

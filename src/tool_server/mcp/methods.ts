@@ -6,7 +6,7 @@ import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
-import type { Calls } from "./answer_call.ts";
+import { type Calls, isObject, type Params } from "./answer_call.ts";
 import { type Page, pageOf } from "./list_pages.ts";
 
 /** How the server names itself to MCP clients. */
@@ -107,28 +107,6 @@ export function createMethods({ registry, resources, prompts, databaseChoice }: 
 export function addressIn({ uri }: Params): string {
   if (typeof uri === "string") return uri;
   throw new AppError("invalid", "Cannot read a resource: params.uri must be a string");
-}
-
-/**
- * What a `tools/call` calls.
- * @throws {AppError} `invalid`
- */
-export function toolCall(
-  { name, arguments: args = {} }: Params,
-): { readonly name: string; readonly args: Params } {
-  if (typeof name !== "string") {
-    throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
-  }
-  if (!isObject(args)) {
-    throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
-  }
-  return { name, args };
-}
-
-export type Params = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Params {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function withCursor(nextCursor: string | undefined) {

@@ -4,10 +4,9 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Principal } from "../../core/principal.ts";
-import type { Call } from "./answer_call.ts";
+import type { Call, Params } from "./answer_call.ts";
 import { member } from "./call_client.ts";
 import { errorObject } from "./json_rpc.ts";
-import type { Params } from "./methods.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** MCP Tasks extension (SEP-2663), "Extension Identifier". */

@@ -77,9 +77,9 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
     cors: { enabled: allowedOrigins !== undefined, allowedOrigins: allowedOrigins ?? [] },
     version: "1.2.3",
     quotas: options.quotas,
-    onQueryEnded(report) {
-      ended.push(report.result);
-      options.onQueryEnded?.(report);
+    async onQueryEnded(report) {
+      if (report.question !== undefined) ended.push(report.result);
+      await options.onQueryEnded?.(report);
     },
     logger: createLogger({
       level: "debug",

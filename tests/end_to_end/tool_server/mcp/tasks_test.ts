@@ -102,7 +102,7 @@ testWithPostgres("statements that take long become tasks, over HTTP and stdio", 
   const readLines = async () =>
     (await Deno.readTextFile(join(running.folder.path, "audit.jsonl"))).split("\n").slice(0, -1)
       .map((line) => JSON.parse(line)).filter(({ event }) => event === "tool_call");
-  // they are written in the background
+  // the token that has ended waits for no answer
   await waitUntil("all lines are there", async () => (await readLines()).length >= 4);
   const lines = await readLines();
   assert.deepEqual(lines.map((line) => line.outcome).sort(), ["failed", "failed", "ok", "ok"]);
