@@ -49,7 +49,7 @@ WHERE p.oid IN (SELECT oid FROM doubtful INTERSECT SELECT oid FROM called)`;
 /**
  * What a statement may not touch because of some of those functions. $1: their OIDs, as JSON. One row for each:
  *
- * - `class`: `type`; `operator`; `relation`; `sort`, nothing may be sorted or grouped; `modifier`, a text may be read as a type with a modifier; `all`.
+ * - `class`: `type`; `operator`; `relation`; `sort`, nothing may be sorted or grouped; `modifier`, no function may read a text as a type; `all`.
  * - `oid`: of the type, operator or relation.
  * - `cause`: of a type, the worst of what may be run: `output`, wherever a value of it is read; `value`, wherever values
  *   are looked into; `check`, wherever a value of it is made; `make`, wherever something becomes it on its own; `call`, by
@@ -99,8 +99,12 @@ seeds(oid, cause, is_flat, function, via) AS (
   SELECT t.oid, 'output', false, d.oid, 'type ' || format_type(t.oid, NULL)
   FROM pg_type t JOIN danger d ON d.oid IN (t.typinput, t.typoutput) WHERE t.oid >= 16384
   UNION ALL
-  SELECT t.oid, 'call', false, d.oid, 'type ' || format_type(t.oid, NULL)
-  FROM pg_type t JOIN danger d ON d.oid IN (t.typmodin, t.typmodout) WHERE t.oid >= 16384
+  -- a type with a modifier: itself, and what reads a type from a text
+  SELECT made.oid, made.cause, false, d.oid, 'type ' || format_type(t.oid, NULL)
+  FROM pg_type t JOIN danger d ON d.oid IN (t.typmodin, t.typmodout), LATERAL (
+    SELECT t.oid, 'call' UNION ALL SELECT unnest(ARRAY['regtype', 'regprocedure', 'regoperator']::regtype[])::oid, 'check'
+  ) AS made(oid, cause)
+  WHERE t.oid >= 16384
   UNION ALL
   SELECT g.rngtypid, 'output', false, d.oid, 'type ' || format_type(g.rngtypid, NULL)
   FROM pg_range g JOIN danger d ON d.oid IN (g.rngcanonical, g.rngsubdiff)

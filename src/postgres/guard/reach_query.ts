@@ -211,11 +211,7 @@ forbidden(class, oid, subject) AS (
   WHERE current_setting('server_encoding') <> 'UTF8' AND name ~ '[^ -~]' AND greatest(octet_length(name), octet_length(convert_to(name, 'UTF8'))) > 60
   UNION
   SELECT class, oid, '' FROM danger
-  WHERE class = 'all' OR class = 'modifier' AND (
-    -- a type read from a text
-    EXISTS (SELECT FROM wanted WHERE name ~ 'typ|reg|privilege|object') OR EXISTS (
-      SELECT FROM types t JOIN pg_type r ON t.oid IN (r.oid, r.typarray)
-      WHERE r.typname IN ('regtype', 'regprocedure', 'regoperator') AND r.typnamespace = 'pg_catalog'::regnamespace AND how <> 'listed'))
+  WHERE class = 'all' OR class = 'modifier' AND EXISTS (SELECT FROM wanted WHERE name ~ 'typ|reg|privilege|object')
     OR class = 'sort' AND EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'sort')
 )
 SELECT class, oid, subject, NULL, NULL, NULL, NULL, NULL, NULL FROM forbidden

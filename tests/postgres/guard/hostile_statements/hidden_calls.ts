@@ -380,6 +380,7 @@ const casts = named([
   "SELECT 'x'::sized(3)",
   "SELECT to_regtype('sized(3)')",
   "SELECT 'sized(3)'::regtype",
+  `SELECT '(public,x,postgres,"sized(3)",,,,,,,)'::pg_sequences`,
   "SELECT has_function_privilege('lower(sized(3))', 'execute')",
 ], "VOLATILE");
 
