@@ -15,25 +15,29 @@ export interface CallerSettingFault {
   readonly remedy: string;
 }
 
-type Settings = Pick<CallerOptions, "allowedRoles" | "sessionSettings">;
+type Settings = Pick<CallerOptions, "allowedRoles" | "sessionSettings"> & { readonly roleFromUser?: boolean };
 
 /** Whether there is anything to look at. */
-export function hasCallerSettings({ allowedRoles = [], sessionSettings }: Settings): boolean {
-  return allowedRoles.length > 0 || Object.keys(sessionSettings).length > 0;
+export function hasCallerSettings(
+  { allowedRoles = [], sessionSettings, roleFromUser = false }: Settings,
+): boolean {
+  return allowedRoles.length > 0 || roleFromUser || Object.keys(sessionSettings).length > 0;
 }
 
 /**
  * Which roles the login may not take, and which settings it may not set; none where callers' statements begin as they
- * should. Each setting is tried in a transaction that is rolled back.
+ * should. Each setting is tried in a transaction that is rolled back. With `role_from_user` it tells too which roles the
+ * login inherits policies of, as callers without a name read as the login.
  *
  * @throws {AppError} `unavailable` where the database cannot be reached
  */
 export async function callerSettingFaults(
   database: Database,
-  { allowedRoles = [], sessionSettings }: Settings,
+  { allowedRoles = [], sessionSettings, roleFromUser = false }: Settings,
   signal: AbortSignal,
 ): Promise<CallerSettingFault[]> {
   const faults = allowedRoles.length === 0 ? [] : await roleFaults(database, allowedRoles, signal);
+  if (roleFromUser) faults.push(...await inheritanceFaults(database, signal));
   for (const [name, template] of Object.entries(sessionSettings)) {
     const fault = await settingFault(database, name, template, signal);
     if (fault !== undefined) faults.push(fault);
@@ -78,6 +82,55 @@ async function roleFaults(
           message: `PostgreSQL has no role "${name}"`,
           remedy: `-- Correct the name, or make the role:\nCREATE ROLE ${role} NOLOGIN;\n${grant}`,
         }),
+    };
+  });
+}
+
+/**
+ * How the login comes to the rights of a role without taking it, as JSON for {@linkcode keepFromInheriting}; NULL where it
+ * does not. A superuser has those of all roles, which is a fault of its own.
+ * @param role SQL for an oid
+ */
+export const inheritanceSql = (role: string) =>
+  `CASE WHEN current_setting('is_superuser') = 'off' AND pg_has_role(current_user, ${role}, 'USAGE') THEN (
+    SELECT json_build_object('login', quote_ident(current_user), 'via', string_agg(quote_ident(g.rolname), ', ' ORDER BY g.rolname),
+      'isByGrant', current_setting('server_version_num')::int >= 160000)
+    FROM pg_auth_members m JOIN pg_roles u ON u.oid = m.member JOIN pg_roles g ON g.oid = m.roleid
+    WHERE u.rolname = current_user AND pg_has_role(current_user, g.oid, 'USAGE') AND pg_has_role(g.oid, ${role}, 'USAGE')
+    HAVING count(*) > 0) END`;
+
+export interface Inheritance {
+  /** Quoted for SQL. */
+  readonly login: string;
+  /** The roles that it is a member of itself, quoted and with commas. */
+  readonly via: string;
+  /** Whether each grant says if it is inherited, as since PostgreSQL 16. */
+  readonly isByGrant: boolean;
+}
+
+/** SQL that lets a login take roles and not have their rights before. */
+export function keepFromInheriting({ login, via, isByGrant }: Inheritance): string {
+  return isByGrant
+    ? `GRANT ${via} TO ${login} WITH INHERIT FALSE, SET TRUE;`
+    : `-- What it inherits from other roles ends too:\nALTER ROLE ${login} NOINHERIT;`;
+}
+
+const inheritedSql = `SELECT json_build_object('role', quote_ident(r.rolname), 'how', i.how)
+  FROM pg_roles r CROSS JOIN LATERAL (SELECT ${inheritanceSql("r.oid")}) i(how)
+  WHERE r.rolname <> current_user AND i.how IS NOT NULL
+    AND EXISTS (SELECT FROM pg_policy p WHERE r.oid = ANY (p.polroles)) ORDER BY r.rolname`;
+
+async function inheritanceFaults(database: Database, signal: AbortSignal): Promise<CallerSettingFault[]> {
+  const result = await database.read({ principal: serverItself, trusted: true, sql: inheritedSql, signal });
+  if (!result.ok) throw cannotLook(database, result.error.message);
+  return result.rows.map(([json]) => {
+    const { role, how }: { role: string; how: Inheritance } = JSON.parse(json ?? "null");
+    return {
+      path: ["role_from_user"],
+      message:
+        `the login ${how.login} inherits the policies of role ${role}, and callers without a name read ` +
+        "as the login",
+      remedy: keepFromInheriting(how),
     };
   });
 }

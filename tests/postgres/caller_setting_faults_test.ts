@@ -39,6 +39,7 @@ async function createFixture() {
     tenant,
     stranger,
     quoted,
+    ofUsers: () => callerSettingFaults(database, { roleFromUser: true, sessionSettings: {} }, signal),
     faults: (allowedRoles: readonly string[], sessionSettings: Record<string, string> = {}) =>
       callerSettingFaults(database, { allowedRoles, sessionSettings }, signal),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -101,3 +102,31 @@ testWithPostgres(
     }
   },
 );
+
+testWithPostgres("a login that inherits the policies of the roles of callers is told of", async () => {
+  await using fixture = await createFixture();
+  const { admin, tenant, quoted, ofUsers } = fixture;
+  const [[version] = []] = await admin.query("SHOW server_version_num");
+  const isByGrant = Number(version) >= 160_000;
+  await admin.query(`CREATE TABLE notes (id int); CREATE POLICY own ON notes TO "${tenant}" USING (true)`);
+  assert.deepEqual(await ofUsers(), []);
+  await admin.query(`ALTER ROLE ${quoted} INHERIT`);
+  if (isByGrant) await admin.query(`GRANT "${tenant}" TO ${quoted} WITH INHERIT TRUE`);
+  const [fault] = await ofUsers();
+  assert.deepEqual(fault?.path, ["role_from_user"]);
+  assert.equal(
+    fault?.message,
+    `the login ${quoted} inherits the policies of role "${tenant}", and callers without a name read as the login`,
+  );
+  assert.match(
+    fault?.remedy ?? "",
+    isByGrant
+      ? /^GRANT "Tenant \w+" TO "Login .*" WITH INHERIT FALSE, SET TRUE;$/
+      : /\nALTER ROLE .* NOINHERIT;$/,
+  );
+  await admin.query(fault?.remedy ?? "");
+  assert.deepEqual(await ofUsers(), []);
+  // of no policy's, it shows nothing
+  await admin.query(`DROP TABLE notes; ALTER ROLE ${quoted} INHERIT; GRANT "${tenant}" TO ${quoted}`);
+  assert.deepEqual(await ofUsers(), []);
+});

@@ -31,6 +31,9 @@ export async function setupRole(
   await using databases = await openDatabases(config);
   const isExcluded = createColumnPatterns(config.llm.excluded_columns);
   const made = new Set<string>();
+  const takesRoles = databases.list.some(({ options }) =>
+    options.roleFromUser || options.roleFromClaim !== undefined
+  );
   print("-- Postern prints this and runs none of it. Read it, then run it as a superuser, with psql.");
   print("-- Databases of one server share the role: connect to that server first.");
   print("-- It may be run again. What PUBLIC may do holds for this role too: -check-role tells of it.");
@@ -41,7 +44,7 @@ export async function setupRole(
     const server = JSON.stringify(options.hosts);
     const relations = await readRelations(database, isExcluded, signal);
     print("");
-    print(setupSql({ role, options, relations, isMade: made.has(server) }));
+    print(setupSql({ role, options, relations, isMade: made.has(server), takesRoles }));
     made.add(server);
   }
 }

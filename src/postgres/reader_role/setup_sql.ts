@@ -13,13 +13,15 @@ interface SetupOptions {
   readonly relations: readonly ReadableRelation[];
   /** Whether the SQL before this made the role, on the same server. */
   readonly isMade: boolean;
+  /** Whether statements of callers run under roles that it takes. */
+  readonly takesRoles: boolean;
 }
 
 /**
  * SQL that makes a role which may only read a database, for a person to look at and run with psql.
  * @throws {AppError} `invalid` for a database whose name holds a line end
  */
-export function setupSql({ role, options, relations, isMade }: SetupOptions): string {
+export function setupSql({ role, options, relations, isMade, takesRoles }: SetupOptions): string {
   const name = quoteIfNeeded(role);
   const servers = options.hosts.map(({ host, port }) => `${host}:${port}`).join(", ");
   const schemas = Map.groupBy(relations, ({ schema }) => schema);
@@ -27,7 +29,7 @@ export function setupSql({ role, options, relations, isMade }: SetupOptions): st
     `-- Database ${comment(options.name)}: ${comment(options.database)} on ${comment(servers)}.`,
     connectCommand(options.database),
     "",
-    ...(isMade ? [] : roleSql(role, options.statementTimeoutMs)),
+    ...(isMade ? [] : roleSql(role, takesRoles, options.statementTimeoutMs)),
     "BEGIN;",
     `GRANT CONNECT ON DATABASE ${quoteIfNeeded(options.database)} TO ${name};`,
     ...[...schemas].flatMap(([schema, members]) => ["", ...schemaSql(schema, members, name)]),
@@ -55,17 +57,25 @@ function connectCommand(database: string): string {
   return `\\connect -reuse-previous=on ${quoteIdentifier(`dbname='${value}'`)}`;
 }
 
-function roleSql(role: string, statementTimeoutMs: number): string[] {
+function roleSql(role: string, takesRoles: boolean, statementTimeoutMs: number): string[] {
   const name = quoteIfNeeded(role);
   const settings = {
     default_transaction_read_only: "on",
     ...timeoutSettings(statementTimeoutMs),
   };
+  const inherit = takesRoles ? " NOINHERIT" : "";
   return [
     ...makeOnce(
       role,
-      `CREATE ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;`,
+      `CREATE ROLE ${name} LOGIN${inherit} NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;`,
     ),
+    ...(takesRoles
+      ? [
+        `-- It takes the roles of callers, and has no rights of theirs before. Grant each:  GRANT … TO ${name};`,
+        "-- Where it was there before, and inherits, with PostgreSQL 16 or later:",
+        `--   GRANT … TO ${name} WITH INHERIT FALSE, SET TRUE;`,
+      ]
+      : []),
     `-- Give it a password, which psql asks for:  \\password ${name}`,
     ...Object.entries(settings).map(([setting, value]) =>
       `ALTER ROLE ${name} SET ${setting} = ${quoteLiteral(value)};`

@@ -1,3 +1,8 @@
+import {
+  type Inheritance,
+  inheritanceSql,
+  keepFromInheriting,
+} from "../../postgres/caller_setting_faults.ts";
 import type { Database } from "../../postgres/database.ts";
 import type { CallerOptions } from "../../postgres/read/caller_settings.ts";
 import { pastPolicies } from "../../postgres/guard/refused_functions.ts";
@@ -18,13 +23,15 @@ export interface LookedAtRoles {
   readonly named: readonly string[];
   /** Those of the above that rows are read as, for which there must be a policy. */
   readonly reading: "login" | readonly string[];
+  /** Whether callers whom no role is known of read as the login besides. */
+  readonly readsAsLogin: boolean;
   /** What a policy for them could ask, as SQL. */
   readonly condition: string;
 }
 
 /** The roles that a pipeline's settings may lead to, as far as they are known before a caller comes. */
 export function rolesOf(settings: Omit<CallerOptions, "name">): LookedAtRoles {
-  const { roleFromUser, roleFromClaim, allowedRoles = [] } = settings;
+  const { roleFromUser, roleFromClaim, isRoleOptional = false, allowedRoles = [] } = settings;
   const byClaim = roleFromClaim !== undefined && allowedRoles.length > 0;
   return {
     login: true,
@@ -32,6 +39,7 @@ export function rolesOf(settings: Omit<CallerOptions, "name">): LookedAtRoles {
     named: byClaim ? allowedRoles : [],
     // which of its roles a caller has is not known before: each is looked at when it is taken
     reading: roleFromUser ? [] : byClaim ? allowedRoles : "login",
+    readsAsLogin: byClaim && isRoleOptional,
     condition: policyCondition(settings),
   };
 }
@@ -42,6 +50,7 @@ export const roleOfCaller = (role: string, settings: Omit<CallerOptions, "name">
   members: false,
   named: [role],
   reading: [role],
+  readsAsLogin: false,
   condition: policyCondition(settings),
 });
 
@@ -62,11 +71,12 @@ export async function isolationFaults(
     readRows(database, signal, text, parameters);
   const names = arrayText(roles.named);
   const reading = roles.reading === "login" ? "{}" : arrayText(roles.reading);
-  const flags = [roles.login, roles.members, roles.reading === "login"].map(String);
+  const { login, members, readsAsLogin } = roles;
+  const flags = [login, members, roles.reading === "login"].map(String);
   const ofTables = await Promise.all(tables.map(async (table) => {
     const found = await findRelation(read, table);
     if (found === undefined) return undefined;
-    const parameters = [found.oid, names, reading, ...flags, arrayText(pastPolicies)];
+    const parameters = [found.oid, names, reading, ...flags, arrayText(pastPolicies), String(readsAsLogin)];
     return await readJson<Facts>(database, signal, factsSql, parameters);
   }));
   const known = ofTables.filter((facts) => facts !== undefined);
@@ -105,6 +115,8 @@ interface RelationFacts {
   readonly owners: readonly string[];
   /** Of the reading roles, those that it has no policy for. */
   readonly withoutPolicy: readonly string[];
+  /** Of the other roles, those whose policies here the login has without taking the role, where callers read as it. */
+  readonly inherited: readonly { readonly role: string; readonly how: Inheritance }[];
   /** The view that reads it with the rights of its owner, who is held instead of the caller. */
   readonly view: {
     readonly name: string;
@@ -123,7 +135,7 @@ const kindNames: Readonly<Record<string, string>> = {
 };
 
 function relationFaults(facts: RelationFacts, condition: string): IsolationFault[] {
-  const { name, kind, isEnabled, isForced, isPart, owners, withoutPolicy, view } = facts;
+  const { name, kind, isEnabled, isForced, isPart, owners, withoutPolicy, inherited, view } = facts;
   const kindName = kindNames[kind];
   if (kindName !== undefined && !isPart) {
     return [{
@@ -160,6 +172,13 @@ function relationFaults(facts: RelationFacts, condition: string): IsolationFault
   }
   // PostgreSQL asks the policies of the table that a statement names, and those of no partition below it
   if (isPart) return faults;
+  for (const { role, how } of view === null ? inherited : []) {
+    faults.push({
+      message:
+        `role ${how.login} inherits the policies of role ${role} on ${name}, and callers without a role read as ${how.login}`,
+      remedy: keepFromInheriting(how),
+    });
+  }
   const unheld = view === null ? withoutPolicy : view.hasPolicy ? [] : [view.owner];
   for (const role of unheld) {
     faults.push({
@@ -202,15 +221,16 @@ export function faultsText(faults: readonly IsolationFault[]): string {
 
 const holdsOwner = (role: string) => `pg_has_role(${role}, c.relowner, 'USAGE')`;
 
-/** Whether a permissive policy for SELECT applies to a role, as PostgreSQL decides it. */
-const hasPolicy = (role: string) =>
+/** Whether a permissive policy for SELECT applies to a role, as PostgreSQL decides it, or to it and not to everyone. */
+const hasPolicy = (role: string, ofEveryone = true) =>
   `EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polpermissive AND p.polcmd IN ('r', '*')
-      AND EXISTS (SELECT FROM unnest(p.polroles) r WHERE CASE WHEN r = 0 THEN true ELSE pg_has_role(${role}, r, 'USAGE') END))`;
+      AND EXISTS (SELECT FROM unnest(p.polroles) r
+        WHERE CASE WHEN r = 0 THEN ${ofEveryone} ELSE pg_has_role(${role}, r, 'USAGE') END))`;
 
 /**
  * Reads of a relation, $1, with roles: those named in $2, the login where $4, all that it may take where $5. Those in $3 read,
  * or the login where $6. A view reads with its owner's rights what is below it, unless it is security_invoker; a view below
- * it again has rights of its own. $7: names of functions that no policy holds.
+ * it again has rights of its own. $7: names of functions that no policy holds. $8: whether callers read as the login.
  */
 const factsSql = `WITH RECURSIVE ${reachSql}, taken AS (
   SELECT r.oid, quote_ident(r.rolname) AS name, r.rolsuper, r.rolbypassrls,
@@ -229,6 +249,11 @@ SELECT json_build_object(
 }),
       'withoutPolicy', (SELECT coalesce(json_agg(name ORDER BY name), '[]') FROM held
         WHERE reads AND NOT ${hasPolicy("held.oid")}),
+      'inherited', (SELECT coalesce(json_agg(json_build_object('role', t.name, 'how', i.how) ORDER BY t.name), '[]')
+        FROM taken t CROSS JOIN LATERAL (SELECT ${inheritanceSql("t.oid")}) i(how)
+        WHERE $8::bool AND t.name <> quote_ident(current_user) AND i.how IS NOT NULL AND ${
+  hasPolicy("t.oid", false)
+}),
       'view', CASE WHEN v.oid IS NOT NULL THEN json_build_object('name', format('%I.%I', vn.nspname, v.relname),
         'owner', quote_ident(o.rolname), 'isSuperuser', o.rolsuper, 'bypasses', o.rolbypassrls,
         'ownsTable', ${holdsOwner("o.oid")}, 'hasPolicy', ${hasPolicy("o.oid")}) END

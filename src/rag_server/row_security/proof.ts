@@ -50,17 +50,16 @@ export function createRowSecurityProof(
     if (faults.length > 0) throw new RowSecurityError(what, faultsText(faults));
   }
 
-  /** Roles of a caller's own name are not known before the caller comes. */
+  /** Roles of a caller's own name are not known before the caller comes; who has no name reads as the login. */
   async function proveCaller({ caller, signal }: SearchCaller): Promise<void> {
-    const { role } = callerSettings(settings, readerFor(caller));
-    if (role === undefined) return;
+    const { role = "" } = callerSettings(settings, readerFor(caller));
     const provenAt = provenRoles.get(role);
     if (provenAt !== undefined && now() - provenAt < maxAgeMs) return;
     provenRoles.delete(role);
     const askedAt = now();
     await look(
-      roleOfCaller(role, settings),
-      `read from pipeline "${pipeline}" as ${JSON.stringify(role)}`,
+      role === "" ? { ...rolesOf(settings), readsAsLogin: true } : roleOfCaller(role, settings),
+      `read from pipeline "${pipeline}" as ${role === "" ? "its login" : JSON.stringify(role)}`,
       signal,
     );
     for (const oldest of provenRoles.keys()) {

@@ -247,6 +247,7 @@ Deno.test("psql's own command in the SQL of -setup-role ends with its line, and 
       options: { name: "main", database, hosts: [{ host: "db", port: 5432 }], statementTimeoutMs: 1_000 },
       relations: [],
       isMade: false,
+      takesRoles: false,
     });
   const commands = (database: string) => printed(database).match(/^\\.*$/gm);
   assert.deepEqual(commands(`a"b \`touch x\` \\! touch x`), ['\\connect "a""b `touch x` \\! touch x"']);
@@ -260,6 +261,25 @@ Deno.test("psql's own command in the SQL of -setup-role ends with its line, and 
     assert.throws(() => printed(database), /psql cannot connect to "a.*, whose name holds a line end$/);
   }
 });
+
+testWithPostgres(
+  "-setup-role prints a login that inherits nothing where it takes callers' roles",
+  async () => {
+    await using database = await createTestDatabase();
+    for (
+      const [settings, attributes] of [["role_from_user: true", "LOGIN NOINHERIT"], ["max_rows: 9", "LOGIN"]]
+    ) {
+      const entry = databaseEntry("main", database.name, settings);
+      await using folder = await createConfigFolder(`databases: [${entry}]`);
+      const { stdout } = await runProgram(["-config", folder.configFile, "-setup-role", "reader"]);
+      assert.match(stdout, new RegExp(`CREATE ROLE reader ${attributes} NOSUPERUSER `));
+      assert.equal(
+        /^--   GRANT … TO reader WITH INHERIT FALSE, SET TRUE;$/m.test(stdout),
+        attributes !== "LOGIN",
+      );
+    }
+  },
+);
 
 Deno.test("-setup-role and -check-role say what is missing", async () => {
   await using folder = await createConfigFolder("databases: []");

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { AppError } from "../../../src/core/app_error.ts";
 import type { Principal } from "../../../src/core/principal.ts";
+import { isolationFaults, rolesOf } from "../../../src/rag_server/row_security/isolation_faults.ts";
 import { createRowSecurityProof, RowSecurityError } from "../../../src/rag_server/row_security/proof.ts";
 import { runSql, testDatabaseUrl, testWithPgvector, testWithPostgres } from "../../support/database.ts";
+import { createCatalogFixture } from "../../postgres/catalog/catalog_fixture.ts";
 import { createKeywordFixture } from "../keyword/fixture.ts";
 import { noDocuments } from "../no_documents.ts";
 import { createSearchFixture } from "../search_fixture.ts";
@@ -117,6 +119,101 @@ for (const [way, settings] of Object.entries(ways)) {
     else await proof.prove(signal);
   });
 }
+
+/** A login that may take a role with a policy of its own, by a grant of another role that is a member of it. */
+async function createInheritingLogin() {
+  await using opened = new AsyncDisposableStack();
+  const { admin, connect, createRole } = opened.use(
+    await createCatalogFixture(
+      `CREATE TABLE docs (id int PRIMARY KEY, body text); ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+      CREATE POLICY of_everyone ON docs USING (body = current_setting('app.tenant', true))`,
+    ),
+  );
+  const [login, between, tenant] = [
+    await createRole("login"),
+    await createRole("between"),
+    await createRole("tenant"),
+  ];
+  await admin.query(
+    `GRANT ${tenant} TO ${between}; GRANT ${between} TO ${login}; GRANT SELECT ON docs TO ${login};
+    CREATE POLICY of_tenant ON docs TO ${tenant} USING (body = 'tenant')`,
+  );
+  const owned = opened.move();
+  return {
+    login,
+    tenant,
+    admin,
+    database: connect({ user: login }),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+testWithPostgres("no proof holds where callers without a role read what a role's policies show", async () => {
+  await using f = await createInheritingLogin();
+  const { database, admin } = f;
+  const optional = {
+    roleFromUser: false,
+    roleFromClaim: "role",
+    allowedRoles: [f.tenant],
+    isRoleOptional: true,
+    sessionSettings: {},
+  };
+  const faults = (settings: Parameters<typeof rolesOf>[0]) =>
+    isolationFaults(database, ["docs"], rolesOf(settings), signal);
+  const [fault, ...others] = await faults(optional);
+  assert.equal(
+    fault?.message,
+    `role ${f.login} inherits the policies of role ${f.tenant} on public.docs, and callers without a role read as ${f.login}`,
+  );
+  assert.deepEqual(others, []);
+  // a role that is needed, or a policy that is everyone's, is no such way
+  assert.deepEqual(await faults({ ...optional, isRoleOptional: false }), []);
+  await admin.query("DROP POLICY of_tenant ON docs");
+  assert.deepEqual(await faults(optional), []);
+  await admin.query(`CREATE POLICY of_tenant ON docs TO ${f.tenant} USING (body = 'tenant')`);
+  // what it says mends it, and leaves the role to be taken
+  await admin.query(fault?.remedy ?? "");
+  assert.deepEqual(await faults(optional), []);
+  const principal: Principal = { kind: "local" };
+  const settings = { role: f.tenant };
+  const read = await database.read({
+    principal,
+    trusted: true,
+    settings,
+    sql: "SELECT current_user",
+    signal,
+  });
+  assert.deepEqual(read.ok ? read.rows : read.error, [[f.tenant]]);
+});
+
+testWithPostgres(
+  "a caller without a name reads nothing where the login has the policies of names",
+  async () => {
+    await using f = await createInheritingLogin();
+    const proof = createRowSecurityProof({
+      pipeline: "docs",
+      database: f.database,
+      settings: { name: "docs", roleFromUser: true, sessionSettings: {} },
+      tables: ["docs"],
+      now: () => 0,
+    });
+    const guarded = proof.guarding({
+      documents: { ...noDocuments, read: () => Promise.resolve(undefined) },
+      checkFilter: () => Promise.resolve(),
+      retrieve: () => Promise.resolve([]),
+    });
+    await proof.prove(signal);
+    const named: Principal = { kind: "session", id: "s", username: f.tenant };
+    assert.equal(await guarded.documents.read("1-1", { caller: named, signal }), undefined);
+    const nameless = async () => await guarded.documents.read("1-1", { caller: { kind: "local" }, signal });
+    await assert.rejects(
+      nameless,
+      /as its login: .* inherits the policies of role \w+_tenant on public\.docs/,
+    );
+    await f.admin.query("DROP POLICY of_tenant ON docs");
+    assert.equal(await nameless(), undefined);
+  },
+);
 
 testWithPostgres("a proof that cannot be repeated counts for two minutes and no longer", async () => {
   await using fixture = await createKeywordFixture("SELECT 1");
