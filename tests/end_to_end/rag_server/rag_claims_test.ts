@@ -105,12 +105,10 @@ testWithPgvector("claims of a trusted proxy decide what a caller reads", async (
   // all of these have used tokens
   assert.deepEqual((await rag.client.get("/v1/stats")).body.pipelines, []);
 
-  // PostgreSQL reads each of these as the last, and so does who looks at the role
-  assert.deepEqual(await ask(claimsOf('{"tenant":"b","ten\\u0061nt":"acmé"}')), [200, ["1", "2", "3"]]);
-  assert.deepEqual(
-    await ask(claimsOf(`{"tenant":"b","role":"${tenantRole}","role":"postgres"}`)),
-    [403, "IDENTITY_ROLE_NOT_ALLOWED"],
-  );
+  // a claim twice would be one to PostgreSQL and another to who looks at the role
+  for (const twice of ['"tenant":"b","ten\\u0061nt":"acmé"', `"role":"${tenantRole}","role":"postgres"`]) {
+    assert.deepEqual(await ask(claimsOf(`{${twice}}`)), [400, "IDENTITY_MALFORMED"]);
+  }
   assert.deepEqual(await ask(claimsOf('{"__proto__":{"tenant":"b"}}')), [200, []]);
   // rounded, the number would be the tenant of row 2
   assert.deepEqual(await ask(claimsOf('{"tenant":7}'), "numbered"), [200, ["1"]]);
