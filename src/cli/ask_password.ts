@@ -29,10 +29,11 @@ export async function askNewPassword(username: string, options: AskPasswordOptio
   return first;
 }
 
-async function askUnseen(
+/** Asks at a terminal for one line that it does not show. @throws AppError `invalid`, as askNewPassword() */
+export async function askUnseen(
   prompt: string,
-  input: PasswordInput,
-  write: (text: string) => void,
+  input: PasswordInput = Deno.stdin,
+  write: (text: string) => void = writeToStderr,
 ): Promise<string> {
   // before the prompt, as whoever sees that may type
   input.setRaw(true);
@@ -43,6 +44,13 @@ async function askUnseen(
     input.setRaw(false);
     write("\n");
   }
+}
+
+/** Asks at a terminal for one line, which the terminal itself shows and edits. Without text it is the default. */
+export async function askLine(prompt: string, byDefault = ""): Promise<string> {
+  writeToStderr(byDefault === "" ? `${prompt}: ` : `${prompt} [${byDefault}]: `);
+  const text = await readLine(Deno.stdin, false);
+  return text.trim() || byDefault;
 }
 
 const keys = {
@@ -59,8 +67,7 @@ const keys = {
 const specialKeys = new RegExp(`${String.fromCharCode(0x1b)}(?:\\[[0-?]*[ -/]*[@-~]|O.|)`, "g");
 
 // byte by byte, so that nothing of a second line is taken
-async function readLine(input: PasswordInput): Promise<string> {
-  const raw = input.isTerminal();
+async function readLine(input: PasswordInput, raw = input.isTerminal()): Promise<string> {
   const bytes: number[] = [];
   const buffer = new Uint8Array(1);
   while (await input.read(buffer) !== null) {

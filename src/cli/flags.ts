@@ -13,6 +13,7 @@ export type Operation =
   | "help"
   | "version"
   | "config-schema"
+  | "init"
   | "check-config"
   | "add-token"
   | "list-tokens"
@@ -68,7 +69,8 @@ export type OptionName =
   | "confirm-removal"
   | "queries"
   | "qrels"
-  | "claims";
+  | "claims"
+  | "overwrite";
 
 export type Flag = SettingFlag | OperationFlag | OptionFlag;
 
@@ -80,6 +82,19 @@ export interface FlagGroup {
 
 /** Every flag there is, in the help's order. */
 export const flagGroups: readonly FlagGroup[] = [
+  {
+    title: "The first step",
+    flags: [
+      {
+        flag: "init",
+        operation: "init",
+        help:
+          "Ask for a database, try it, and write config.yaml; with -db-host, -db-name and -db-user, or where there is " +
+          "no terminal, it asks nothing. With -http for applications over HTTP: then it makes an API token, too",
+      },
+      { flag: "overwrite", help: "Let -init replace files that are there" },
+    ],
+  },
   {
     title: "In every mode",
     flags: [
@@ -313,6 +328,7 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "source": ["ingest"],
   "dry-run": ["ingest"],
   "confirm-removal": ["ingest"],
+  "overwrite": ["init"],
   "queries": ["evaluate"],
   "qrels": ["evaluate"],
   "claims": ["doctor", "evaluate"],

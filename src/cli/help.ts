@@ -14,6 +14,7 @@ export const summary =
 
 /** What runs with which flags. */
 export const modes: readonly (readonly [flags: string, runs: string])[] = [
+  ["-init", "asks for a database, and writes config.yaml"],
   ["[flags]", "MCP over standard input and output"],
   ["-http [flags]", "the tool server, at POST /mcp/v1"],
   ["-rag [flags]", "the RAG server, at /v1/pipelines/NAME; with -http, both"],
@@ -47,7 +48,7 @@ function usage(): string {
 }
 
 /** What the user called: the executable has another name where it is installed. */
-function commandName(): string {
+export function commandName(): string {
   return Deno.build.standalone ? basename(Deno.execPath()).replace(/\.exe$/i, "") : "server";
 }
 

@@ -39,6 +39,8 @@ export interface ParsedFlags extends ConfigFlags {
   readonly source?: string;
   readonly isDryRun: boolean;
   readonly isRemovalConfirmed: boolean;
+  /** Whether `-init` may replace files. */
+  readonly isOverwriteAllowed: boolean;
 }
 
 /** A command line that cannot be understood: one line that names the flag; the program exits with 2. */
@@ -92,6 +94,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     ...optional("source", option("source")),
     isDryRun: option("dry-run") === "true",
     isRemovalConfirmed: option("confirm-removal") === "true",
+    isOverwriteAllowed: option("overwrite") === "true",
     ...optional("queriesFile", option("queries")),
     ...optional("qrelsFile", option("qrels")),
     ...optional("claims", checkClaims(option("claims"))),
@@ -181,10 +184,11 @@ function checkTogether(
 ): void {
   const isOn = (name: string) => given.has(name) && given.get(name)?.text !== "false";
   // what a start finds wrong depends on what it serves
-  const refused = operation === "run"
-    ? []
-    : operation === "check-config"
+  const refused = operation === "run" ? [] : operation === "check-config"
     ? ["demo"]
+    // what one server needs, and nothing that it writes into the file besides
+    : operation === "init"
+    ? ["rag", "demo", "tls", "no-auth", "db-hosts", "db-target-session-attrs"]
     : ["http", "rag", "demo"];
   const serving = refused.find(isOn);
   if (serving !== undefined) throw new UsageError(`-${operation} and -${serving} exclude each other`);

@@ -67,6 +67,10 @@ async function perform(flags: ParsedFlags, program: Program, output: Output): Pr
     const { checkConfig } = await import("./operations/check_config_operation.ts");
     return await checkConfig({ ...processEnvironment(), flags }, flags, print);
   }
+  if (flags.operation === "init") {
+    const { init } = await import("./operations/init_operation.ts");
+    return await init(flags, processEnvironment(), print);
+  }
   const load = () => loadConfig({ ...processEnvironment(), flags });
   const { config, warnings, path } = await load();
   if (flags.operation === "run") {

@@ -65,7 +65,11 @@ const remedies: Readonly<Record<LoginRefusal, (user: string, database: string) =
 const shortageRemedy =
   "-- Raise the role's limit (ALTER ROLE … CONNECTION LIMIT …) or max_connections of the server, or lower pool_max_conns";
 
-function unreachable({ message, data, cause }: AppError, options: DatabaseOptions): CheckResult {
+/** That a database cannot be reached or logged in to, with what mends it. */
+export function unreachable(
+  { message, data, cause }: AppError,
+  options: DatabaseOptions,
+): CheckResult & { readonly ok: false } {
   const refusal = loginRefusal(cause);
   if (refusal !== undefined) {
     const [user, database] = [options.user, options.database].map(quoteIfNeeded);

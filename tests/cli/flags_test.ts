@@ -42,6 +42,7 @@ Deno.test("the flags are these", () => {
     "http",
     "index-pipeline",
     "ingest",
+    "init",
     "json",
     "key",
     "list-clients",
@@ -51,6 +52,7 @@ Deno.test("the flags are these", () => {
     "log-level",
     "no-auth",
     "openapi",
+    "overwrite",
     "password",
     "probe",
     "qrels",
@@ -148,6 +150,7 @@ Deno.test("parseFlags() of nothing serves over standard input and output", () =>
     paths: [],
     isDryRun: false,
     isRemovalConfirmed: false,
+    isOverwriteAllowed: false,
   });
 });
 
@@ -180,6 +183,7 @@ Deno.test("parseFlags() reads an administrator's operation with its options", ()
     paths: [],
     isDryRun: false,
     isRemovalConfirmed: false,
+    isOverwriteAllowed: false,
     configPath: "a.yaml",
     tokenNote: "CI",
     tokenDatabase: "shop",
@@ -230,6 +234,8 @@ Deno.test("parseFlags() refuses a command line in one line that names the flag",
     [["-rag-port", "1"], "-rag-port needs -rag"],
     [["-rag", "-doctor"], "-doctor and -rag exclude each other"],
     [["-source", "docs"], "-source needs -ingest"],
+    [["-overwrite"], "-overwrite needs -init"],
+    [["-init", "-db-hosts", "a,b"], "-init and -db-hosts exclude each other"],
     [["-index-pipeline", "docs", "-dry-run"], "-dry-run needs -ingest"],
     [["-confirm-removal"], "-confirm-removal needs -ingest"],
     [

@@ -19,6 +19,7 @@ Deno.test("helpText() groups flags by mode, with default and environment variabl
   const headings = [...text.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
   assert.deepEqual(headings, [
     "Usage",
+    "The first step",
     "In every mode",
     "Tool server over HTTP",
     "RAG server",

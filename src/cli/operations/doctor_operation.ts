@@ -46,7 +46,8 @@ function resultJson(result: NamedResult) {
   return { check, ok, severity, finding: message, remedy };
 }
 
-function resultLines(result: NamedResult, plain: boolean): string[] {
+/** A result as a person reads it: what was found, and below it what to do. */
+export function resultLines(result: NamedResult, plain: boolean): string[] {
   const mark = (plain ? words : signs)[result.ok ? "ok" : result.severity];
   const text = result.ok ? result.note : result.message;
   const line = `  ${mark} ${visible(result.check)}${text === undefined ? "" : `: ${visible(text)}`}`;

@@ -34,7 +34,7 @@ export interface Check {
 
 export type NamedResult = CheckResult & { readonly check: string };
 
-export function error(message: string, remedy: string): CheckResult {
+export function error(message: string, remedy: string): CheckResult & { readonly ok: false } {
   return { ok: false, severity: "error", message, remedy };
 }
 
