@@ -41,6 +41,9 @@ export const honestReports: readonly string[] = [
   "SELECT starts_with(string_agg(name, ','), string_agg(country, ',')), string_agg(name, ',') ~ string_agg(country, '|') FROM customers",
   "SELECT xmlagg(xmlelement(name customer, xmlattributes(id), name)) FROM customers",
   "SELECT xmlelement(name shop, xmlagg(xmlforest(name, price) ORDER BY price))::text FROM products",
+  "SELECT ('<a b=\"' || id || '\"/>')::xml, xmlparse(CONTENT name), xmlserialize(CONTENT xmlagg(xmlelement(name a)) AS text) FROM products GROUP BY id, name",
+  "SELECT '<a/>'::xml IS DOCUMENT, xml_is_well_formed(name) FROM products LIMIT 2",
+  "SELECT polygon '((0,0),(1,1),(1,0))' ~= polygon '((1,0),(0,0),(1,1))', path '[(0,0),(1,1)]' ?# path '[(0,1),(1,0)]', @ (price - 5) FROM products LIMIT 2",
   "SELECT string_agg(DISTINCT category, ', ' ORDER BY category), count(DISTINCT category) FROM products",
   // JSON
   "SELECT json_agg(json_build_object('id', c.id, 'name', c.name, 'orders', (SELECT json_agg(json_build_object('id', o.id, 'status', o.status)) FROM orders o WHERE o.customer_id = c.id))) FROM customers c",

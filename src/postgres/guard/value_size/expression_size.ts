@@ -136,7 +136,11 @@ export function createExpressionMeter(
         return { ...eitherOf(columns.map((column) => column.shape)), nodes };
       }
       case "XmlExpr":
-        return madeOf(measureAll(childrenOf(type, fields), scope), 5);
+      case "XmlSerialize": {
+        const shape = madeOf(measureAll(childrenOf(type, fields), scope), 5);
+        if (readsXml(fields)) refuse(whySlow("xml", [shape]));
+        return shape;
+      }
       case "JsonFuncExpr":
         return measureJsonPath(measureAll(childrenOf(type, fields), scope), fields);
       default:
@@ -232,7 +236,7 @@ export function createExpressionMeter(
     // these types fill a value up to the width that is given with them
     const isPadded = /^(bpchar|char|bit|numeric)$/.test(typeName);
     const widths = isPadded ? measureAll(type["typmods"], scope).map((width) => width.bound) : [];
-    if (typeName === "tsquery") refuse(whySlow(typeName, [shape]));
+    if (typeName === "tsquery" || typeName === "xml") refuse(whySlow(typeName, [shape]));
     const isArray = listOf(type["arrayBounds"]).length > 0;
     const isLittle = littleTypes.test(typeName) && !isArray;
     const escaped = timesEscaped(typeName, unwrap(fields["arg"]));
@@ -298,6 +302,12 @@ export function createExpressionMeter(
   }
 
   return measure;
+}
+
+/** Whether an expression of XML reads its text: XMLPARSE, IS DOCUMENT, and XMLSERIALIZE of a document or with INDENT. */
+function readsXml(fields: Fields): boolean {
+  return ["IS_XMLPARSE", "IS_DOCUMENT"].includes(textOf(fields["op"])) || fields["indent"] === true ||
+    fields["op"] === undefined && textOf(fields["xmloption"]) === "XMLOPTION_DOCUMENT";
 }
 
 /** One of the values, with the nodes of all. */

@@ -6,17 +6,19 @@ import { type Length, longerOf, type Shape } from "./value_shape.ts";
  * all of them still ran 3 seconds after a timeout of 2 seconds, most for minutes or hours.
  */
 const productOfTwo = new Set([
-  ..."~~ !~~ ~~* !~~* @> <@ && ?| ?& <-> % <% %> <<% %>> <<-> <->> <<<-> <->>>".split(" "),
+  ..."~~ !~~ ~~* !~~* @> <@ && ?| ?& <-> % <% %> <<% %>> <<-> <->> <<<-> <->>> ~= ?# @".split(" "),
   // what LIKE and ILIKE call
   ...("like notlike textlike textnlike texticlike texticnlike bpcharlike bpcharnlike bpchariclike bpcharicnlike " +
     "namelike namenlike nameiclike nameicnlike bytealike byteanlike").split(" "),
   ...("translate btrim ltrim rtrim replace split_part position strpos string_to_array string_to_table array_to_string " +
     "word_similarity strict_word_similarity array_positions array_remove array_replace " +
     "arraycontains arraycontained arrayoverlap jsonb_contains jsonb_contained jsonb_exists_any jsonb_exists_all " +
-    "jsonb_delete path_distance path_inter poly_distance poly_contain poly_overlap ts_rank ts_delete").split(
-      " ",
-    ),
+    "jsonb_delete path_distance path_inter poly_distance poly_contain poly_contained poly_overlap poly_same ts_rank " +
+    "ts_delete index ltxtq_exec ltxtq_rexec").split(" "),
 ]);
+
+/** Those that a long first argument makes as slow as a long second one. */
+const eitherWay = new Set("~= poly_same ?# path_inter @ ltxtq_exec ltxtq_rexec index".split(" "));
 
 /** The same for the square of one argument's length. */
 const squareOfOne = new Set([
@@ -27,7 +29,26 @@ const squareOfOne = new Set([
   "plainto_tsquery",
   "phraseto_tsquery",
   "websearch_to_tsquery",
+  // of an element's attributes
+  "xml",
+  "xml_is_well_formed",
+  "xml_is_well_formed_content",
+  "xml_is_well_formed_document",
+  // of any type's input
+  "pg_input_is_valid",
+  "pg_input_error_info",
 ]);
+
+/** The same for the cube of a key's length, which is their second argument. */
+const cubeOfKey = new Set([
+  "pgp_pub_encrypt",
+  "pgp_pub_encrypt_bytea",
+  "pgp_pub_decrypt",
+  "pgp_pub_decrypt_bytea",
+]);
+
+/** Characters of such a key: the secret one of RSA with 4,096 bits has less, and half a minute is not reached. */
+const maxKey = 8_192;
 
 /** Characters of what a long value is searched for: with a megabyte, two seconds. */
 const maxBesideLong = 1_024;
@@ -49,6 +70,12 @@ export function whySlow(name: string, [first, second]: readonly Shape[]): string
       : `the time of ${name} grows with the square of a value's length, and this value is collected from rows or ` +
         `otherwise long, ${why}; use ${name} on each row before collecting, or collect with DISTINCT`;
   }
+  if (cubeOfKey.has(name) && second !== undefined) {
+    return second.length === "short" && (second.data || second.size <= maxKey)
+      ? undefined
+      : `the time of ${name} grows with the cube of its key's length, and this key may be longer than ${maxKey} ` +
+        `characters, ${why}; use a shorter key`;
+  }
   if (second === undefined || !(productOfTwo.has(name) || isMinusOfJson(name, first))) return undefined;
   const lengths: readonly Length[] = [first.length, second.length];
   const longer = Math.max(...[first, second].map((shape) => shape.length === "short" ? shape.size : 0));
@@ -59,8 +86,9 @@ export function whySlow(name: string, [first, second]: readonly Shape[]): string
       `or otherwise long, ${why}; compare the rows themselves before collecting them (a join, WHERE EXISTS), or ` +
       `collect with DISTINCT`;
   }
+  const besideColumn = second.data ? (eitherWay.has(name) ? first.size : 0) : second.size;
   const isTooLong = first.data !== second.data
-    ? !second.data && second.size > maxBesideColumn && !ofSets.has(name)
+    ? besideColumn > maxBesideColumn && !ofSets.has(name)
     : !first.data && first.size * second.size > maxProduct;
   return isTooLong
     ? `${name} searches for a value longer than ${maxBesideColumn} characters, ${why}; search for a shorter one`
