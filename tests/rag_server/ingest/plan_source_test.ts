@@ -130,6 +130,57 @@ testWithPgvector(
   },
 );
 
+testWithPgvector("a source that moved out of a folder is not taken in by it in the same run", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "docs/a.md": "One.", "docs/api/b.md": "Two.", "docs/api/c.md": "Three." });
+  await folders(fixture, "other");
+  const [docs = "", inner = "", outer = ""] = ["docs", "docs/api", "other/api"]
+    .map((name) => join(fixture.folder, name));
+  await fixture.ingest({ paths: [inner] });
+  await rename(inner, outer);
+  const both = await fixture.ingest({ paths: [docs, outer] });
+  assert.deepEqual(countsOf(both), { ...nothing, added: 1, unchanged: 2, chunksWritten: 1 });
+  assert.deepEqual(await fixture.column(knownSql), ["api:b.md", "api:c.md", "docs:a.md"]);
+});
+
+testWithPgvector("a copy is a source of its own where the folder that moved is in the same run", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ ...files("a/docs", 3), ...files("copy", 3) });
+  await folders(fixture, "b");
+  const [before = "", after = "", copy = ""] = ["a/docs", "b/docs", "copy"].map((name) =>
+    join(fixture.folder, name)
+  );
+  await fixture.ingest({ paths: [before] });
+  await rename(before, after);
+  const both = await fixture.ingest({ paths: [after, copy] });
+  assert.deepEqual(both.refusals, []);
+  assert.deepEqual(countsOf(both), { ...nothing, added: 3, unchanged: 3, chunksWritten: 3 });
+});
+
+testWithPgvector(
+  "a file under a name of its own does not rename the source of another one beside it",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write({ "docs/a.md": "One.", "docs/b.md": "Two." });
+    const [one = "", two = ""] = ["docs/a.md", "docs/b.md"].map((name) => join(fixture.folder, name));
+    await fixture.ingest({ paths: [one] });
+    await fixture.ingest({ paths: [two], sourceName: "other" });
+    assert.deepEqual(await fixture.column(knownSql), ["docs:a.md", "other:b.md"]);
+  },
+);
+
+testWithPgvector("a file does not take in a source whose folder had its name", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "docs/notes/a.md": "One." });
+  const notes = join(fixture.folder, "docs/notes");
+  await fixture.ingest({ paths: [notes] });
+  await Deno.remove(notes, { recursive: true });
+  await fixture.write({ "docs/notes": "Two." });
+  const file = await fixture.ingest({ paths: [notes], sourceName: "docs" });
+  assert.deepEqual(countsOf(file), { ...nothing, added: 1, chunksWritten: 1 });
+  assert.deepEqual(await fixture.column(knownSql), ["docs:notes", "notes:a.md"]);
+});
+
 testWithPgvector(
   "configured sources are ingested without a path, and a path in one is a part of it",
   async () => {
