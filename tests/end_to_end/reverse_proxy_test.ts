@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { logIn, writeUsers } from "../support/accounts.ts";
 import { createVendor } from "../llm/wire/vendors/vendor.ts";
 import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { testWithPgvector } from "../support/database.ts";
+import { testWithPgvector, testWithPostgres } from "../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../support/handbook_documents.ts";
 import { startNginx, testWithNginx } from "../support/network/nginx.ts";
 import { configText, handbookPipeline, startRagServer } from "../support/rag_server.ts";
@@ -163,6 +164,45 @@ testWithNginx(
       await proxy.errors(),
       /\[(?:warn|error|crit|alert|emerg)\](?!.*client intended to send)/,
     );
+  },
+);
+
+testWithNginx(
+  testWithPostgres,
+  "a session is known to the replica that took the login, to which nginx leads with the page's upstream alone",
+  async () => {
+    await using folder = await createConfigFolder("{}");
+    await writeUsers(folder, ["alice"]);
+    const start = () => startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
+    await using one = await start();
+    await using other = await start();
+    const sticky = blocksOf("nginx").find((block) => block.includes("consistent")) ?? "";
+    const upstream = replaceAllOf(sticky, {
+      "127.0.0.1:8080": new URL(one.url).host,
+      "127.0.0.1:8082": new URL(other.url).host,
+    });
+    const statusesOf = async (text: string) => {
+      const port = freePort();
+      await using _proxy = await startNginx(
+        await Deno.makeTempDir({ dir: folder.path }),
+        `${text}\nserver { listen 127.0.0.1:${port}; location / { proxy_set_header Host $host; proxy_pass http://postern_tools; } }`,
+      );
+      const url = `http://127.0.0.1:${port}`;
+      const token = (await logIn({ url }, "alice")).session.session_token;
+      const statuses = new Set<number>();
+      for (let call = 0; call < 6; call++) {
+        const response = await fetch(`${url}/mcp/v1`, {
+          method: "POST",
+          headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+          body: JSON.stringify({ jsonrpc: "2.0", id: call, method: "tools/list", params: {} }),
+        });
+        await response.body?.cancel();
+        statuses.add(response.status);
+      }
+      return [...statuses].toSorted();
+    };
+    assert.deepEqual(await statusesOf(upstream), [200]);
+    assert.deepEqual(await statusesOf(upstream.replace(/hash .*;/, "")), [200, 401]);
   },
 );
 

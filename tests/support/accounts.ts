@@ -31,7 +31,7 @@ export function serve(folder: ConfigFolder): Promise<ServerProcess> {
 
 /** Sends a login as the document shows it, without a token. */
 export async function logIn(
-  server: ServerProcess,
+  server: Pick<ServerProcess, "url">,
   username: unknown,
   given: unknown = password,
   headers = {},
