@@ -45,15 +45,6 @@ export const openTelemetryVariables = {
   service_name: ["OTEL_SERVICE_NAME"],
 } as const;
 
-/**
- * Takes what was read of them out of the process's environment: the exporter would use the headers and the authorities of
- * one collector for another that the file names.
- */
-export function dropCollectorVariables(): void {
-  const { headers, ca_file } = openTelemetryVariables;
-  for (const name of [...headers, ...ca_file]) Deno.env.delete(name);
-}
-
 /** Whether OpenTelemetry's variables ask for no traces, of whatever program. */
 export function refusesTraces(env: Environment): boolean {
   return env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" || env["OTEL_TRACES_EXPORTER"] === "none";

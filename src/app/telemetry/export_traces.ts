@@ -6,15 +6,10 @@ import {
   SpanStatusCode,
   TraceFlags,
 } from "@opentelemetry/api";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { resourceFromAttributes } from "@opentelemetry/resources";
-import {
-  BatchSpanProcessor,
-  RandomIdGenerator,
-  type ReadableSpan,
-  type SpanExporter,
-} from "@opentelemetry/sdk-trace";
-import { type Config, dropCollectorVariables } from "../../config/mod.ts";
+import { BatchSpanProcessor, RandomIdGenerator, type ReadableSpan } from "@opentelemetry/sdk-trace";
+import type { Config } from "../../config/mod.ts";
 import { settlesWithin } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { redactText } from "../../core/redact.ts";
@@ -57,14 +52,8 @@ export async function exportTraces(options: ExportTracesOptions): Promise<Tracer
   const { ca_file, sample_ratio, follow_callers, version, logger } = options;
   const ca = ca_file === undefined ? undefined : await readAuthorities(ca_file, "traces.ca_file");
   const url = tracesUrl(options.endpoint);
-  dropCollectorVariables();
-  const exporter = new OTLPTraceExporter({
-    url,
-    headers: { ...options.headers },
-    timeoutMillis: sendTimeoutMs,
-    ...(ca !== undefined && { httpAgentOptions: { ca, keepAlive: true } }),
-  });
-  const queue = createQueue(exporter, url, logger);
+  const collector = connectCollector(url, options.headers ?? {}, ca);
+  const queue = createQueue(collector, url, logger);
   // a variable that is meant for other programs may have asked for it
   logger.info(`traces are sent to ${url}`);
   const origin: Origin = {
@@ -86,7 +75,9 @@ export async function exportTraces(options: ExportTracesOptions): Promise<Tracer
       return new RecordedSpan(describe(), parent && contextOf(parent), origin, clockOffsetMs);
     },
     async [Symbol.asyncDispose]() {
-      if (await settlesWithin(lastSendMs, queue.close().catch(() => {}))) return;
+      const isSent = await settlesWithin(lastSendMs, queue.close().catch(() => {}));
+      collector.close();
+      if (isSent) return;
       logger.warn("The last traces are lost: the collector does not take them", { endpoint: url });
     },
   };
@@ -216,20 +207,88 @@ class RecordedSpan implements Span, ReadableSpan {
   }
 }
 
+type Collector = ReturnType<typeof connectCollector>;
+type Sent = { readonly ok: true } | {
+  readonly ok: false;
+  readonly status?: number;
+  readonly error?: unknown;
+};
+
+/** The statuses with which a collector asks for the same again (OTLP 1.9, "Retryable Response Codes"). */
+const passingStatuses: readonly number[] = [429, 502, 503, 504];
+const firstPauseMs = 1_000;
+const longestPauseMs = 5_000;
+
+/** Sends by fetch, which tells the length of a body of bytes: some collectors refuse one in chunks. */
+function connectCollector(url: string, headers: Readonly<Record<string, string>>, ca: string | undefined) {
+  const client = ca === undefined ? undefined : Deno.createHttpClient({ caCerts: [ca] });
+  const closing = new AbortController();
+
+  async function attempt(body: Uint8Array<ArrayBuffer>, signal: AbortSignal) {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body,
+      signal,
+      redirect: "manual",
+      ...(client !== undefined && { client }),
+    });
+    await response.body?.cancel();
+    return response;
+  }
+
+  return {
+    /** Sends spans, again where the collector is away for a moment. */
+    async send(spans: ReadableSpan[]): Promise<Sent> {
+      const body = new Uint8Array(JsonTraceSerializer.serializeRequest(spans) ?? []);
+      const deadline = AbortSignal.timeout(sendTimeoutMs);
+      const signal = AbortSignal.any([deadline, closing.signal]);
+      for (let pauseMs = firstPauseMs;; pauseMs = Math.min(1.5 * pauseMs, longestPauseMs)) {
+        let sent: Sent;
+        let waitMs = pauseMs * (0.8 + 0.4 * Math.random());
+        try {
+          const { ok, status, headers } = await attempt(body, signal);
+          if (ok) return { ok };
+          sent = { ok, status };
+          if (!passingStatuses.includes(status)) return sent;
+          waitMs = Number(headers.get("retry-after") ?? NaN) * 1_000 || waitMs;
+        } catch (error) {
+          sent = { ok: false, error };
+          // a wait mends no certificate
+          if (error instanceof Error && /certificate/i.test(`${error.cause}`)) return sent;
+        }
+        if (await settlesWithin(waitMs, aborted(signal))) return sent;
+      }
+    },
+    close() {
+      closing.abort();
+      client?.close();
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /** Sends spans in batches, and keeps so many that wait. */
-function createQueue(exporter: SpanExporter, endpoint: string, logger: Logger) {
+function createQueue(collector: Collector, endpoint: string, logger: Logger) {
   let waiting = 0;
   let isLosing = false;
   let hadNoRoom = false;
+  const sendings = new Set<Promise<void>>();
 
   function lose(why: string, fields = {}): void {
     if (!isLosing) logger.warn(`Traces are lost: ${why}`, { endpoint, ...fields });
     isLosing = true;
   }
 
-  function hear({ code, error }: Parameters<Parameters<SpanExporter["export"]>[1]>[0]): void {
-    if (code !== 0) {
-      const status = error && "code" in error ? error.code : undefined;
+  function hear(sent: Sent): void {
+    if (!sent.ok) {
+      const { status, error } = sent;
       return lose("the collector does not take them", { status, error });
     }
     if (isLosing && !hadNoRoom) {
@@ -243,17 +302,20 @@ function createQueue(exporter: SpanExporter, endpoint: string, logger: Logger) {
     exporter: {
       export(spans, done) {
         waiting -= spans.length;
-        exporter.export(spans, (result) => {
-          hear(result);
-          done(result);
+        const sending = collector.send(spans).then((sent) => {
+          hear(sent);
+          sendings.delete(sending);
+          done({ code: sent.ok ? 0 : 1 });
         });
+        sendings.add(sending);
       },
-      shutdown: () => exporter.shutdown(),
+      // the processor waits for what it sends last, not for what is on its way
+      shutdown: async () => void await Promise.all(sendings),
     },
     maxQueueSize: maxWaiting,
     maxExportBatchSize: maxSentAtOnce,
     scheduledDelayMillis: sendEveryMs,
-    // the exporter's own comes first
+    // a batch's own comes first
     exportTimeoutMillis: sendTimeoutMs + 1_000,
   });
   return {

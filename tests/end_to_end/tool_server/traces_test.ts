@@ -348,6 +348,11 @@ testWithPostgres(
       );
       assert.equal(collector.requests[0]?.headers.get("x-key"), secret);
       assert.equal(collector.requests[0]?.path, "/v1/traces");
+      // some collectors refuse what comes in chunks
+      for (const { headers } of collector.requests) {
+        assert.ok(Number(headers.get("content-length")) > 0);
+        assert.equal(headers.get("transfer-encoding"), null);
+      }
       assert.equal(lines(server.stderr(), /Traces are lost.* status=400/).length, 1, server.stderr());
       assert.equal(await server.stop(), 0);
       assert.ok(!server.stderr().includes(secret));
