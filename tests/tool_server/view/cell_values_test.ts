@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ColumnKind, columnKind, moment } from "../../../src/tool_server/view/page/cell_values.ts";
-import { niceTicks } from "../../../src/tool_server/view/page/draw_chart.ts";
+import { labelFormats, labelled, niceTicks } from "../../../src/tool_server/view/page/draw_chart.ts";
 import { sorted } from "../../../src/tool_server/view/page/rows_table.ts";
 
 function order(
@@ -70,4 +70,30 @@ Deno.test("niceTicks() gives round numbers around the values", () => {
   assert.deepEqual(niceTicks([-5, 5]), [-5, -2.5, 0, 2.5, 5]);
   assert.deepEqual(niceTicks([0, 0]), [0, 0.25]);
   assert.deepEqual(niceTicks([7, 7]), [6, 8]);
+});
+
+Deno.test("times below a line are evenly apart, and say the year where it changes", () => {
+  const pointAt = (text: string) => ({ timeMs: Date.parse(text), clockMs: Date.parse(text) });
+  const labels = (points: ReturnType<typeof pointAt>[], room: number) => {
+    const [first, last] = [points[0]?.timeMs ?? 0, points.at(-1)?.timeMs ?? 0];
+    const { time } = labelFormats("en-GB", points);
+    return labelled(points, room, ({ timeMs }) => room * (timeMs - first) / (last - first))
+      .map(({ clockMs }, index, all) => time(clockMs, all[index - 1]?.clockMs));
+  };
+  const months = Array.from(
+    { length: 12 },
+    (_, month) => pointAt(new Date(Date.UTC(2025, 6 + month)).toISOString()),
+  );
+  assert.deepEqual(labels(months, 5), ["Jul 2025", "Oct 2025", "Jan 2026", "Apr 2026"]);
+  const days = Array.from(
+    { length: 60 },
+    (_, day) => pointAt(new Date(Date.UTC(2025, 11, 12 + day)).toISOString()),
+  );
+  assert.deepEqual(labels(days, 4), ["12 Dec 2025", "27 Dec", "11 Jan 2026", "26 Jan"]);
+  const hours = ["2026-03-01T10:00Z", "2026-03-01T20:00Z"].map(pointAt);
+  assert.deepEqual(labels(hours, 4), ["1 Mar 2026, 10:00", "1 Mar, 20:00"]);
+  // crowded ones are left out
+  const uneven = ["2026-01-05", "2026-01-06", "2026-01-07", "2026-03-05"].map(pointAt);
+  assert.deepEqual(labels(uneven, 4), ["5 Jan 2026", "5 Mar"]);
+  assert.deepEqual(labels([pointAt("2026-01-05")], 4).length, 1);
 });

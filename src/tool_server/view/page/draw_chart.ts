@@ -95,7 +95,7 @@ function line(rows: readonly Row[], options: LineOptions): PageElement {
   const [low, high] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
   const [start, end] = [points[0]?.timeMs ?? 0, points.at(-1)?.timeMs ?? 1];
   const holder = element("div", { class: "line", role: "img" });
-  const formats = labelFormats(options.locale, end - start);
+  const formats = labelFormats(options.locale, points);
   let x = (_timeMs: number) => 0;
 
   function draw(width: number): void {
@@ -128,12 +128,13 @@ function line(rows: readonly Row[], options: LineOptions): PageElement {
           }),
           shape("text", { x: margin.left - 8, y: y(tick) + 4, "text-anchor": "end" }, formats.number(tick)),
         ]),
-        ...labelled(points, inner).map(({ timeMs, clockMs }, index, all) =>
-          shape("text", {
-            x: x(timeMs),
-            y: height - 8,
-            "text-anchor": index === 0 ? "start" : index === all.length - 1 ? "end" : "middle",
-          }, formats.time(clockMs))
+        ...labelled(points, inner / formats.timeWidth, (point) => x(point.timeMs) / formats.timeWidth).map(
+          (point, index, all) =>
+            shape("text", {
+              x: x(point.timeMs),
+              y: height - 8,
+              "text-anchor": point === points[0] ? "start" : point === points.at(-1) ? "end" : "middle",
+            }, formats.time(point.clockMs, all[index - 1]?.clockMs)),
         ),
         shape("path", { class: "curve", d: path }),
         ...dots.flatMap((point) =>
@@ -174,30 +175,54 @@ export function niceTicks(values: readonly number[]): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
 }
 
-/** Points whose times are written below the line, as many as there is room for. */
-function labelled<P extends { readonly timeMs: number }>(points: readonly P[], width: number): P[] {
-  const count = Math.min(points.length, Math.max(2, Math.floor(width / 110)));
-  const [start, end] = [points[0]?.timeMs ?? 0, points.at(-1)?.timeMs ?? 0];
-  const chosen = Array.from({ length: count }, (_, index) => {
-    const wanted = start + (end - start) * (index / (count - 1));
-    return points.reduce((best, point) =>
-      Math.abs(point.timeMs - wanted) < Math.abs(best.timeMs - wanted) ? point : best
-    );
-  });
-  return [...new Set(chosen)];
+/**
+ * Points whose times are written below the line: every so many, so that months are evenly apart; less where points crowd.
+ * @param room how many labels fit beside each other
+ * @param placeOf where a point is, in widths of a label
+ */
+export function labelled<P>(points: readonly P[], room: number, placeOf: (point: P) => number): P[] {
+  const step = Math.ceil(points.length / Math.max(1, Math.floor(room)));
+  const chosen: P[] = [];
+  for (let at = 0; at < points.length; at += step) {
+    const [point, before] = [points[at], chosen.at(-1)];
+    if (point !== undefined && (before === undefined || placeOf(point) - placeOf(before) >= 0.7)) {
+      chosen.push(point);
+    }
+  }
+  return chosen;
 }
 
 const dayMs = 86_400_000;
 
-function labelFormats(locale: string | undefined, spanMs: number) {
+/** How times are written: as months where all are a month's first day, and with a year where it is another than before. */
+export function labelFormats(
+  locale: string | undefined,
+  points: readonly { readonly timeMs: number; readonly clockMs: number }[],
+) {
   const number = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 4 });
-  const time = new Intl.DateTimeFormat(locale, {
+  const spanMs = (points.at(-1)?.timeMs ?? 0) - (points[0]?.timeMs ?? 0);
+  const yearOf = (clockMs: number) => new Date(clockMs).getUTCFullYear();
+  const isMonthly = points.every(({ clockMs }) =>
+    clockMs % dayMs === 0 && new Date(clockMs).getUTCDate() === 1
+  );
+  const showsMonths = spanMs > 500 * dayMs || (isMonthly && spanMs >= 28 * dayMs);
+  const showsHours = !showsMonths && spanMs < 3 * dayMs;
+  const parts: Intl.DateTimeFormatOptions = {
     timeZone: "UTC",
-    ...(spanMs > 500 * dayMs
-      ? { year: "numeric", month: "short" }
-      : spanMs >= 3 * dayMs
-      ? { month: "short", day: "numeric" }
-      : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" }),
-  });
-  return { number: (value: number) => number.format(value), time: (clockMs: number) => time.format(clockMs) };
+    month: "short",
+    ...(showsMonths ? {} : { day: "numeric" }),
+    ...(showsHours ? { hour: "2-digit", minute: "2-digit" } : {}),
+  };
+  const time = new Intl.DateTimeFormat(locale, parts);
+  const timeWithYear = new Intl.DateTimeFormat(locale, { ...parts, year: "numeric" });
+  return {
+    number: (value: number) => number.format(value),
+    /** @param beforeMs of the label before; absent for the first */
+    time(clockMs: number, beforeMs?: number): string {
+      const isSameYear = !showsMonths && beforeMs !== undefined && yearOf(clockMs) === yearOf(beforeMs);
+      return (isSameYear ? time : timeWithYear).format(clockMs);
+    },
+    /** What a label takes, in pixels. */
+    timeWidth: showsHours ? 170 : 110,
+  };
 }
