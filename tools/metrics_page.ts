@@ -1,3 +1,5 @@
+import { limitNames } from "../src/core/quotas/limit_kinds.ts";
+import { tokenRefusals } from "../src/identity/issuer/unverified_token.ts";
 import { ingestMetrics } from "../src/core/metrics/ingest_metrics.ts";
 import type { MetricFamily } from "../src/core/metrics/metric_family.ts";
 import { createServerMetrics } from "../src/core/metrics/server_metrics.ts";
@@ -16,6 +18,8 @@ function rowOf({ name, type, labels, help }: MetricFamily): string[] {
   return [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(", "), help];
 }
 
+const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
+
 /** The page before it is formatted. */
 export function metricsPage(): string {
   const table = (rows: string[][]) => rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
@@ -32,7 +36,8 @@ begins when there is something to count. A label without a value is left out.
 
 ## Ingest
 
-What \`-ingest\` leaves in \`metrics.ingest_folder\`.
+What \`-ingest\` leaves in \`metrics.ingest_folder\`. \`GET /metrics\` has none of it: scrape node_exporter, whose textfile
+collector reads that folder ([operations](operations.md#metrics)).
 
 | Metric | Type | Labels | What it says |
 | --- | --- | --- | --- |
@@ -57,7 +62,14 @@ ${table(ingestRows())}
 | \`state\` of circuits | \`closed\`, \`open\`, \`half_open\` |
 | \`origin\` | \`caller\` (a statement that a caller or a model wrote), \`own\` (one of Postern's) |
 | \`reason\` | \`unauthorized\`, \`identity\`, \`host\`, \`origin\` |
-| \`what\` | \`configuration\`, \`tokens\`, \`users\`, \`certificate\` |
+| \`reason\` of issuers' tokens | ${code([...tokenRefusals, "unavailable"])} |
+| \`what\` | \`configuration\`, \`tokens\`, \`users\`, \`certificate\`; of issuers \`keys\`, \`introspection\` |
+| \`limit\` | ${code(limitNames)} |
+| \`operation\` | \`complete\`, \`stream\`, \`embed\`, \`rerank\` |
+| \`event\` | ${
+    code(["register", "grant", "refresh", "deny", "revoke", "failed", "reuse"])
+  } (a code or refresh token was used twice) |
+| \`version\`, \`deno\`, \`v8\` | versions of Postern and of what it was built from |
 | \`kind\` of tokens | \`prompt\`, \`completion\`, \`cache_creation\`, \`cache_read\` |
 | \`kind\` of memory | \`used\`, \`total\`, \`external\` |
 

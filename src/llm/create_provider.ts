@@ -10,6 +10,7 @@ import {
   type ProviderOptions,
   type RerankProvider,
 } from "./provider.ts";
+import type { CompletionKind, EmbeddingKind, RerankKind } from "./provider_kinds.ts";
 import { ProviderError } from "./provider_error.ts";
 import { countedTokens } from "./usage_ledger.ts";
 import { createAnthropicCompletion } from "./vendors/anthropic.ts";
@@ -62,62 +63,52 @@ function withBreaker(options: ProviderOptions) {
   return { breaker, heard: { ...options, onUsage, onReply: breaker.hear } };
 }
 
+const completions: Readonly<Record<CompletionKind, (options: ProviderOptions) => CompletionProvider>> = {
+  openai: createOpenaiCompletion,
+  anthropic: createAnthropicCompletion,
+  gemini: createGeminiCompletion,
+  ollama: createOllamaCompletion,
+  local: ({ onUsage }) => localCompletion(onUsage),
+};
+
+const embeddings: Readonly<Record<EmbeddingKind, (options: ProviderOptions) => EmbeddingProvider>> = {
+  openai: createOpenaiEmbedding,
+  gemini: createGeminiEmbedding,
+  voyage: createVoyageEmbedding,
+  ollama: createOllamaEmbedding,
+  local: ({ onUsage }) => localEmbedding(onUsage),
+};
+
+const reranks: Readonly<Record<RerankKind, (options: ProviderOptions) => RerankProvider>> = {
+  voyage: createVoyageRerank,
+  cohere: createCohereRerank,
+};
+
 function completionOf(options: ProviderOptions): CompletionProvider {
-  switch (options.kind) {
-    case "openai":
-      return createOpenaiCompletion(options);
-    case "anthropic":
-      return createAnthropicCompletion(options);
-    case "gemini":
-      return createGeminiCompletion(options);
-    case "ollama":
-      return createOllamaCompletion(options);
-    case "local":
-      return localCompletion(options.onUsage);
-    case "voyage":
-    case "cohere": {
-      const { name, refuse } = unsupported(options, "completions");
-      return {
-        name,
-        ping: refuse,
-        complete: refuse,
-        stream: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
-      };
-    }
-  }
+  if (offers(completions, options.kind)) return completions[options.kind](options);
+  const { name, refuse } = unsupported(options, "completions");
+  return {
+    name,
+    ping: refuse,
+    complete: refuse,
+    stream: () => ({ [Symbol.asyncIterator]: () => ({ next: refuse }) }),
+  };
 }
 
 function embeddingOf(options: ProviderOptions): EmbeddingProvider {
-  switch (options.kind) {
-    case "openai":
-      return createOpenaiEmbedding(options);
-    case "gemini":
-      return createGeminiEmbedding(options);
-    case "voyage":
-      return createVoyageEmbedding(options);
-    case "ollama":
-      return createOllamaEmbedding(options);
-    case "local":
-      return localEmbedding(options.onUsage);
-    case "anthropic":
-    case "cohere": {
-      const { name, refuse } = unsupported(options, "embeddings");
-      return { name, ping: refuse, embed: refuse };
-    }
-  }
+  if (offers(embeddings, options.kind)) return embeddings[options.kind](options);
+  const { name, refuse } = unsupported(options, "embeddings");
+  return { name, ping: refuse, embed: refuse };
 }
 
 function rerankOf(options: ProviderOptions): RerankProvider {
-  switch (options.kind) {
-    case "voyage":
-      return createVoyageRerank(options);
-    case "cohere":
-      return createCohereRerank(options);
-    default: {
-      const { name, refuse } = unsupported(options, "reranking");
-      return { name, ping: refuse, rerank: refuse };
-    }
-  }
+  if (offers(reranks, options.kind)) return reranks[options.kind](options);
+  const { name, refuse } = unsupported(options, "reranking");
+  return { name, ping: refuse, rerank: refuse };
+}
+
+function offers<Offered extends object>(offered: Offered, kind: PropertyKey): kind is keyof Offered {
+  return Object.hasOwn(offered, kind);
 }
 
 function unsupported(options: ProviderOptions, operation: string) {

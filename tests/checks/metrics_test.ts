@@ -19,6 +19,39 @@ Deno.test("docs/metrics.md has every metric", async () => {
   );
 });
 
+Deno.test("docs/metrics.md says which values each label has", async () => {
+  const rest = (await read("docs/metrics.md")).replaceAll(/^\| `(?:postern|process)_.*$/gm, "");
+  const labels = [...serverRows(), ...ingestRows()].flatMap(([, , of = ""]) => of.match(/\w+/g) ?? []);
+  assert.deepEqual([...new Set(labels)].filter((label) => !rest.includes(`\`${label}\``)), []);
+});
+
+Deno.test("every metric of a server is counted somewhere", async () => {
+  const source = await read("src/core/metrics/server_metrics.ts");
+  const [made = "", given = ""] = source.split("\n  return {\n");
+  // what each member of the returned object is made of
+  const members = given.split(/^ {4}(?=\w)/m).map((text) => [/^\w+/.exec(text)?.[0] ?? "", text] as const);
+  const uses: string[] = [];
+  async function readFolder(folder: URL): Promise<void> {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      if (isDirectory) await readFolder(new URL(`${name}/`, folder));
+      else if (name !== "server_metrics.ts") uses.push(await Deno.readTextFile(new URL(name, folder)));
+    }
+  }
+  await readFolder(new URL("../../src/", import.meta.url));
+  const isUsed = (member: string) =>
+    uses.some((text) => new RegExp(`\\b(?:metrics|serverMetrics)\\??\\.${member}\\b`).test(text));
+  const names = [...made.matchAll(/^ {2}const (\w+) = listed\(create/gm)].map(([, name = ""]) => name);
+  assert.ok(names.length > 30);
+  const holds = (text: string, name: string) => new RegExp(`\\b${name}\\b`).test(text);
+  const idle = names.filter((name) =>
+    !members.some(([member, text]) =>
+      (holds(text, name) || (member !== "stage" && name === "stages" && holds(text, "stage"))) &&
+      isUsed(member)
+    )
+  );
+  assert.deepEqual(idle, [], "nothing counts these");
+});
+
 Deno.test("the dashboard and the alert rules ask for metrics and labels that a running server has", async () => {
   const rules = parse(await read("packaging/prometheus/postern_alerts.yaml")) as {
     groups: { rules: { alert: string; expr: string; annotations: object }[] }[];

@@ -1,5 +1,21 @@
 import assert from "node:assert/strict";
 import { redactText } from "../../src/core/redact.ts";
+import type { KeyVendor } from "../../src/llm/provider_kinds.ts";
+
+/** How each vendor's keys look; undefined where nothing tells them from other texts. */
+const vendorKeys: Readonly<Record<KeyVendor, string | undefined>> = {
+  openai: "sk-proj-4fT9xW2mQ8vK7bN1",
+  anthropic: "sk-ant-api03-4fT9xW2mQ8vK7bN1",
+  gemini: "AIzaSyD4fT9xW2mQ8vK7bN1",
+  voyage: "pa-4fT9xW2mQ8vK7bN1zR5c",
+  cohere: undefined,
+};
+
+Deno.test("each vendor's key is taken out by its looks", () => {
+  for (const [vendor, key] of Object.entries(vendorKeys)) {
+    if (key !== undefined) assert.equal(redactText(`got ${key} here`), "got [redacted] here", vendor);
+  }
+});
 
 Deno.test("what is said of a key's file is no key", () => {
   for (

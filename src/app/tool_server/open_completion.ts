@@ -82,16 +82,7 @@ interface ProviderEntry {
 
 /** The address that `llm` or the environment names for a kind of provider; undefined: the vendor's own. */
 function ownAddress({ llm, vendors }: Config, kind: ModelKind): string | undefined {
-  switch (kind) {
-    case "anthropic":
-      return llm.anthropic_base_url;
-    case "openai":
-      return llm.openai_base_url;
-    case "gemini":
-      return llm.gemini_base_url;
-    case "ollama":
-      return llm.ollama_url ?? vendors.ollama_url;
-  }
+  return kind === "ollama" ? llm.ollama_url ?? vendors.ollama_url : llm[`${kind}_base_url`];
 }
 
 function keyedProvider(entry: ProviderEntry, config: Config): KeyedProvider {

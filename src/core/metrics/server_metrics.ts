@@ -4,6 +4,7 @@ import {
   createCounters,
   createGauges,
   createHistograms,
+  type MetricFamily,
   type Sample,
 } from "./metric_family.ts";
 
@@ -64,203 +65,208 @@ export type ServerMetrics = ReturnType<typeof createServerMetrics>;
  * or from fixed lists, never from callers: what callers choose has no bound, and would be read by others.
  */
 export function createServerMetrics() {
-  const requests = createCounters({
+  const families: MetricFamily[] = [];
+  const listed = <Made extends { readonly family: MetricFamily }>(made: Made): Made => {
+    families.push(made.family);
+    return made;
+  };
+  const requests = listed(createCounters({
     name: "postern_http_requests_total",
     help: "HTTP requests, by route and status.",
     labels: ["server", "route", "code"],
-  });
-  const requestSeconds = createHistograms({
+  }));
+  const requestSeconds = listed(createHistograms({
     name: "postern_http_request_seconds",
     help: "Time until a reply began, by route.",
     labels: ["server", "route"],
-  });
-  const refusals = createCounters({
+  }));
+  const refusals = listed(createCounters({
     name: "postern_refusals_total",
     help:
       "Requests that were refused before they were read: for their token, the header that says who asks, Host or Origin.",
     labels: ["server", "reason"],
-  });
-  const quotaRefusals = createCounters({
+  }));
+  const quotaRefusals = listed(createCounters({
     name: "postern_quota_refusals_total",
     help: "Calls and statements that were refused because their caller had used up a limit, by the limit.",
     labels: ["limit"],
-  });
-  const toolCalls = createCounters({
+  }));
+  const toolCalls = listed(createCounters({
     name: "postern_tool_calls_total",
     help: "Calls of tools, by how they ended; an unknown tool is one without a name.",
     labels: ["tool", "outcome"],
-  });
-  const toolSeconds = createHistograms({
+  }));
+  const toolSeconds = listed(createHistograms({
     name: "postern_tool_call_seconds",
     help: "Time that calls of a tool took.",
     labels: ["tool"],
-  });
-  const stages = createHistograms({
+  }));
+  const stages = listed(createHistograms({
     name: "postern_stage_seconds",
     help: "Time that requests spent in each stage; queue and postgresql by database.",
     labels: ["server", "stage", "database"],
-  });
-  const statements = createCounters({
+  }));
+  const statements = listed(createCounters({
     name: "postern_statements_total",
     help: "Statements, by how they ended; origin says whether a caller sent them or Postern wrote them.",
     labels: ["server", "database", "origin", "outcome"],
-  });
-  const stopped = createCounters({
+  }));
+  const stopped = listed(createCounters({
     name: "postern_statements_stopped_total",
     help: "Statements that PostgreSQL was asked to cancel: their caller left, or they ran past their time.",
     labels: ["server", "database"],
-  });
-  const rows = createCounters({
+  }));
+  const rows = listed(createCounters({
     name: "postern_rows_total",
     help: "Rows that statements returned.",
     labels: ["server", "database"],
-  });
-  const rowBytes = createCounters({
+  }));
+  const rowBytes = listed(createCounters({
     name: "postern_row_bytes_total",
     help: "Bytes of these rows, as PostgreSQL sent them.",
     labels: ["server", "database"],
-  });
-  const connections = createGauges({
+  }));
+  const connections = listed(createGauges({
     name: "postern_database_connections",
     help: "Connections to databases, by state; PostgreSQL does not end the statement of a stuck one.",
     labels: ["server", "database", "state"],
-  });
-  const connectionsMax = createGauges({
+  }));
+  const connectionsMax = listed(createGauges({
     name: "postern_database_connections_max",
     help: "Most connections to all databases together.",
     labels: ["server"],
-  });
-  const waiting = createGauges({
+  }));
+  const waiting = listed(createGauges({
     name: "postern_database_waiting_requests",
     help: "Requests that wait for a connection.",
     labels: ["server", "database"],
-  });
-  const logins = createCounters({
+  }));
+  const logins = listed(createCounters({
     name: "postern_logins_total",
     help: "Logins, by how they ended.",
     labels: ["outcome"],
-  });
-  const lockouts = createCounters({
+  }));
+  const lockouts = listed(createCounters({
     name: "postern_lockouts_total",
     help: "Accounts that were locked after failed logins.",
     labels: [],
-  });
-  const issuerRefusals = createCounters({
+  }));
+  const issuerRefusals = listed(createCounters({
     name: "postern_issuer_token_refusals_total",
     help: "Tokens that an issuer might have written and that were refused, by the reason.",
     labels: ["reason"],
-  });
-  const issuerRequests = createCounters({
+  }));
+  const issuerRequests = listed(createCounters({
     name: "postern_issuer_requests_total",
     help: "Requests to an issuer, for its keys or about an opaque token, by how they ended.",
     labels: ["what", "outcome"],
-  });
-  const sessions = createGauges({
+  }));
+  const sessions = listed(createGauges({
     name: "postern_sessions",
     help: "Sessions of users who are logged in.",
     labels: [],
-  });
-  const oauthEvents = createCounters({
+  }));
+  const oauthEvents = listed(createCounters({
     name: "postern_oauth_events_total",
     help:
       "What the built-in authorization server did: registrations, grants, refreshes, denials, revocations, " +
       "refused requests for tokens, and codes or refresh tokens that were used twice.",
     labels: ["event"],
-  });
-  const oauthGrants = createGauges({
+  }));
+  const oauthGrants = listed(createGauges({
     name: "postern_oauth_grants",
     help: "Grants that the built-in authorization server gave and that have not ended.",
     labels: [],
-  });
-  const auditLines = createGauges({
+  }));
+  const auditLines = listed(createGauges({
     name: "postern_audit_lines_total",
     help: "Lines of the audit trail: written, or lost where no more could wait for its file.",
     labels: ["outcome"],
     type: "counter",
-  });
-  const auditWaiting = createGauges({
+  }));
+  const auditWaiting = listed(createGauges({
     name: "postern_audit_waiting_lines",
     help: "Lines that wait for the audit trail's file: more than some while it cannot be written.",
     labels: [],
-  });
-  const reloads = createCounters({
+  }));
+  const reloads = listed(createCounters({
     name: "postern_reloads_total",
     help: "Reloads of files while the server ran, by what was read and whether it could be used.",
     labels: ["what", "outcome"],
-  });
-  const providerCalls = createCounters({
+  }));
+  const providerCalls = listed(createCounters({
     name: "postern_provider_calls_total",
     help:
       "Calls of providers, each with its retries, by how they ended; pipeline is empty for requests in words.",
     labels: ["server", "pipeline", "provider", "operation", "outcome"],
-  });
-  const providerSeconds = createHistograms({
+  }));
+  const providerSeconds = listed(createHistograms({
     name: "postern_provider_call_seconds",
     help: "Time that calls of providers took, with their retries; of a stream until its end.",
     labels: ["server", "pipeline", "provider", "operation"],
-  });
-  const providerRetries = createCounters({
+  }));
+  const providerRetries = listed(createCounters({
     name: "postern_provider_retries_total",
     help: "Further attempts of calls of providers.",
     labels: ["server", "pipeline", "provider"],
-  });
-  const providerTokens = createCounters({
+  }));
+  const providerTokens = listed(createCounters({
     name: "postern_provider_tokens_total",
     help: "Tokens, as providers count them; prompt includes those of the cached parts.",
     labels: ["server", "pipeline", "provider", "kind"],
-  });
-  const circuits = createGauges({
+  }));
+  const circuits = listed(createGauges({
     name: "postern_provider_circuits",
     help:
       "Circuit breakers of providers in each state; an open one keeps requests away from a provider that fails.",
     labels: ["server", "pipeline", "provider", "state"],
-  });
-  const queries = createCounters({
+  }));
+  const queries = listed(createCounters({
     name: "postern_queries_total",
     help: "Questions to pipelines, by how they ended.",
     labels: ["pipeline", "outcome"],
-  });
-  const querySeconds = createHistograms({
+  }));
+  const querySeconds = listed(createHistograms({
     name: "postern_query_seconds",
     help: "Time until the end of an answer.",
     labels: ["pipeline"],
-  });
-  const queryStages = createHistograms({
+  }));
+  const queryStages = listed(createHistograms({
     name: "postern_query_stage_seconds",
     help: "Time that questions spent in each stage of their answer.",
     labels: ["pipeline", "stage"],
-  });
-  const loopDelay = createHistograms({
+  }));
+  const loopDelay = listed(createHistograms({
     name: "postern_event_loop_delay_seconds",
     help: "How late the event loop was, looked at several times a second.",
     labels: [],
-  });
-  const memory = createGauges({
+  }));
+  const memory = listed(createGauges({
     name: "postern_heap_bytes",
     help: "Memory of the JavaScript heap on the main thread.",
     labels: ["kind"],
-  });
-  const residentMemory = createGauges({
+  }));
+  const residentMemory = listed(createGauges({
     name: "process_resident_memory_bytes",
     help: "Memory that the process holds.",
     labels: [],
-  });
-  const cpu = createGauges({
+  }));
+  const cpu = listed(createGauges({
     name: "process_cpu_seconds_total",
     help: "CPU time of the process on all of its threads.",
     labels: [],
     type: "counter",
-  });
-  const startTime = createGauges({
+  }));
+  const startTime = listed(createGauges({
     name: "process_start_time_seconds",
     help: "When the process started, in seconds since 1970.",
     labels: [],
-  });
-  const buildInfo = createGauges({
+  }));
+  const buildInfo = listed(createGauges({
     name: "postern_build_info",
     help: "1, with what the program was built from.",
     labels: ["version", "deno", "v8"],
-  });
+  }));
 
   // a series that begins with 1 shows no change: an alert would not hear of the first that failed
   for (const what of ["configuration", "tokens", "users", "certificate"]) {
@@ -268,46 +274,7 @@ export function createServerMetrics() {
   }
   const stage = (server: ServedBy, name: Stage, database = "") => stages.of(server, name, database);
   return {
-    families: [
-      requests,
-      requestSeconds,
-      refusals,
-      quotaRefusals,
-      toolCalls,
-      toolSeconds,
-      stages,
-      statements,
-      stopped,
-      rows,
-      rowBytes,
-      connections,
-      connectionsMax,
-      waiting,
-      logins,
-      lockouts,
-      issuerRefusals,
-      issuerRequests,
-      sessions,
-      oauthEvents,
-      oauthGrants,
-      auditLines,
-      auditWaiting,
-      reloads,
-      providerCalls,
-      providerSeconds,
-      providerRetries,
-      providerTokens,
-      circuits,
-      queries,
-      querySeconds,
-      queryStages,
-      loopDelay,
-      memory,
-      residentMemory,
-      cpu,
-      startTime,
-      buildInfo,
-    ].map(({ family }) => family),
+    families,
     stage,
     refusals,
     quotaRefusals,

@@ -5,7 +5,12 @@ import {
   createRerankProvider,
 } from "../../../src/llm/create_provider.ts";
 import type { CompletionRequest, OnUsage, ProviderOptions, Usage } from "../../../src/llm/provider.ts";
-import type { ProviderKind } from "../../../src/llm/provider_kinds.ts";
+import {
+  completionKinds,
+  embeddingKinds,
+  type ProviderKind,
+  rerankKinds,
+} from "../../../src/llm/provider_kinds.ts";
 import type { VendorName } from "./vendors/vendor.ts";
 
 // no prefix of a well-known vendor: what hides it must know it, not guess it
@@ -34,7 +39,6 @@ export function optionsFor(
   url: string,
   more: Partial<ProviderOptions> = {},
 ): ProviderOptions {
-  // whatever speaks Cohere's interface
   const kind: ProviderKind = vendor === "rerank" ? "cohere" : vendor;
   return {
     kind,
@@ -118,13 +122,18 @@ function rerank(vendor: VendorName): Subject {
   };
 }
 
-const completing: readonly VendorName[] = ["openai", "anthropic", "gemini", "ollama"];
+/** Whatever speaks Cohere's interface is played by one. */
+function vendorOf(kind: Exclude<ProviderKind, "local">): VendorName {
+  return kind === "cohere" ? "rerank" : kind;
+}
+
+const completing = completionKinds.filter((kind) => kind !== "local").map(vendorOf);
 
 export const subjects: readonly Subject[] = [
   ...completing.map(completion),
   ...completing.map(stream),
-  ...(["openai", "gemini", "voyage", "ollama"] as const).map(embedding),
-  ...(["voyage", "rerank"] as const).map(rerank),
+  ...embeddingKinds.filter((kind) => kind !== "local").map(vendorOf).map(embedding),
+  ...rerankKinds.map(vendorOf).map(rerank),
 ];
 
 export function neverAborted(): AbortSignal {
