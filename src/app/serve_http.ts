@@ -15,7 +15,7 @@ import { type RouteBindings, startListener, stopGraceMs } from "../http/listener
 import { bodyTimeoutMs } from "../http/request_body.ts";
 import { traceRequests } from "../http/trace_requests.ts";
 import type { Authentication } from "../identity/authentication.ts";
-import { createProtectedResource } from "../identity/protected_resource.ts";
+import { createProtectedResource, issuersInOrder } from "../identity/protected_resource.ts";
 import { createEndpoint, toolServerRoute } from "../tool_server/endpoint.ts";
 import { createStreamableHttp } from "../tool_server/mcp/streamable_http.ts";
 import { createReadiness, type ReadinessOptions } from "../tool_server/readiness.ts";
@@ -78,8 +78,8 @@ export async function serveHttp(options: {
   let checks = checksOf(http);
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
   const provider = authentication && http.auth.identity_provider;
-  const issuers = [authorizationServer?.issuer, provider?.issuer].filter((each) => each !== undefined);
-  const protectedResource = issuers.length === 0 ? undefined : createProtectedResource({
+  const issuers = issuersInOrder(authorizationServer, provider);
+  const protectedResource = issuers && createProtectedResource({
     resourceUrl: options.resource ?? http.resource_url,
     path: "/mcp/v1",
     issuers,

@@ -4,10 +4,22 @@ export interface ProtectedResourceOptions {
   readonly resourceUrl: string | undefined;
   /** The path under which the server itself knows what is protected: `/mcp/v1`. */
   readonly path: string;
-  /** Issuers whose access tokens let callers in. */
+  /** Issuers whose access tokens let callers in; clients as a rule take the first. */
   readonly issuers: readonly string[];
   /** Scopes that every request needs. */
   readonly requiredScopes: readonly string[];
+}
+
+/** The issuers in the order in which clients are told of them; undefined where there is none. */
+export function issuersInOrder(
+  authorizationServer: { readonly issuer: string } | undefined,
+  identityProvider: { readonly issuer: string; readonly listed_first?: boolean | undefined } | undefined,
+): readonly string[] | undefined {
+  const issuers = [identityProvider?.issuer, authorizationServer?.issuer].filter((each) =>
+    each !== undefined
+  );
+  if (issuers.length === 0) return undefined;
+  return identityProvider?.listed_first === false ? issuers.toReversed() : issuers;
 }
 
 /** Where the metadata of a resource without a path is (RFC 9728 section 3.1); of others it is below. */

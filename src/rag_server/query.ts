@@ -87,8 +87,7 @@ export function readQuery(text: string): QueryRead {
 
 /** Without the value that an operator does not look at. */
 function compact({ column, operator, value }: Condition): Condition {
-  const hasValue = operator !== "IS NULL" && operator !== "IS NOT NULL";
-  return hasValue ? { column, operator, value } : { column, operator };
+  return takesNoValue(operator) ? { column, operator } : { column, operator, value };
 }
 
 const faultsShown = 5;
@@ -138,6 +137,9 @@ const choice = <const T extends string>(words: readonly T[]) =>
     z.enum(words, { error: `expected one of ${words.join(", ")}` }),
   );
 
+const takesNoValue = (operator: string) => operator === "IS NULL" || operator === "IS NOT NULL";
+const takesList = (operator: string) => operator === "IN" || operator === "NOT IN";
+
 const condition = z.object({
   column: filledText(limits.columnCharacters).openapi({
     description:
@@ -156,12 +158,27 @@ const condition = z.object({
 }, { error: "expected an object" }).superRefine(({ operator, value }, context) => {
   const message = valueFault(operator, value ?? undefined);
   if (message !== undefined) context.addIssue({ code: "custom", path: ["value"], message });
-}).openapi("Condition");
+}).openapi("Condition", {
+  oneOf: [
+    { properties: { operator: { enum: operators.filter(takesNoValue) } } },
+    {
+      required: ["value"],
+      properties: { operator: { enum: operators.filter(takesList) }, value: { type: "array", items: {} } },
+    },
+    {
+      required: ["value"],
+      properties: {
+        operator: { enum: operators.filter((each) => !takesNoValue(each) && !takesList(each)) },
+        value: { not: { enum: [null] } },
+      },
+    },
+  ],
+});
 
 function valueFault(operator: string, value: unknown): string | undefined {
-  if (operator === "IS NULL" || operator === "IS NOT NULL") return undefined;
+  if (takesNoValue(operator)) return undefined;
   const isList = Array.isArray(value);
-  if (!isList && (operator === "IN" || operator === "NOT IN")) return `expected a list for ${operator}`;
+  if (!isList && takesList(operator)) return `expected a list for ${operator}`;
   if (value === undefined) return `expected a value for ${operator}`;
   if (isList && value.length > limits.values) return `expected a list of at most ${limits.values}`;
   if (isDeeperThan(limits.valueLevels, value)) return `expected at most ${limits.valueLevels} levels`;

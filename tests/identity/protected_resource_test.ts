@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { createProtectedResource, type ProtectedResource } from "../../src/identity/protected_resource.ts";
+import {
+  createProtectedResource,
+  issuersInOrder,
+  type ProtectedResource,
+} from "../../src/identity/protected_resource.ts";
 
 function challengeOf(
   resource: ProtectedResource,
@@ -35,6 +39,17 @@ Deno.test("the metadata names the resource as it is configured, and stands below
   const ofOthers = 'Basic realm="https://mcp.example.com", error="invalid_client"';
   assert.equal(challengeOf(resource, asked, 401, ofOthers), ofOthers);
   assert.deepEqual(resource.paths, [wellKnown, `${wellKnown}/mcp/v1`, `${wellKnown}/team/mcp/v1`]);
+});
+
+Deno.test("the identity provider is listed before the built-in server, or after it", () => {
+  const [builtIn, provider] = [{ issuer: "https://mcp.example" }, { issuer: "https://login.example" }];
+  assert.deepEqual(issuersInOrder(builtIn, provider), [provider.issuer, builtIn.issuer]);
+  assert.deepEqual(issuersInOrder(builtIn, { ...provider, listed_first: false }), [
+    builtIn.issuer,
+    provider.issuer,
+  ]);
+  assert.deepEqual(issuersInOrder(builtIn, undefined), [builtIn.issuer]);
+  assert.equal(issuersInOrder(undefined, undefined), undefined);
 });
 
 Deno.test("without a configured address the resource is the one that was asked for", () => {

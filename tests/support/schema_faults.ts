@@ -16,6 +16,7 @@ export interface ApiSchema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly oneOf?: readonly ApiSchema[];
+  readonly not?: ApiSchema;
 }
 
 export interface SchemaRules {
@@ -28,7 +29,16 @@ export interface SchemaRules {
 export function schemaFaults(schema: ApiSchema, value: unknown, rules: SchemaRules, place = "$"): string[] {
   if (schema.$ref !== undefined) return schemaFaults(resolveRef(schema.$ref, rules), value, rules, place);
   if (value === null && schema.nullable === true) return [];
-  if (schema.oneOf !== undefined) return oneOfFaults(schema.oneOf, value, rules, place);
+  const { oneOf, not, ...rest } = schema;
+  const isExcluded = not !== undefined && schemaFaults(not, value, rules, place).length === 0;
+  if (isExcluded) return [`${place}: fits what it must not`];
+  // a part names only some of the members
+  const inPart = { ...rules, isClosed: rules.isClosed && rest.properties === undefined };
+  const faults = oneOf === undefined ? [] : oneOfFaults(oneOf, value, inPart, place);
+  return [...faults, ...ownFaults(rest, value, rules, place)];
+}
+
+function ownFaults(schema: ApiSchema, value: unknown, rules: SchemaRules, place: string): string[] {
   if (schema.type !== undefined && !hasType(schema.type, value)) return [`${place}: expected ${schema.type}`];
   if (schema.enum !== undefined && !schema.enum.includes(value)) {
     return [`${place}: ${JSON.stringify(value)} is not in the enumeration`];

@@ -15,7 +15,7 @@ import { type RouteBindings, startListener, stopGraceMs } from "../../http/liste
 import { bodyTimeoutMs } from "../../http/request_body.ts";
 import { traceRequests } from "../../http/trace_requests.ts";
 import type { Authentication } from "../../identity/authentication.ts";
-import { createProtectedResource } from "../../identity/protected_resource.ts";
+import { createProtectedResource, issuersInOrder } from "../../identity/protected_resource.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
 import { auditLogouts } from "../../rag_server/audit_logouts.ts";
 import { auditQueries } from "../../rag_server/audit_queries.ts";
@@ -154,8 +154,8 @@ async function serve(
   identity?.onEnded(runningQueries.endPrincipal);
   const oauth = identity?.oauth;
   const provider = identity && server.auth.identity_provider;
-  const issuers = [oauth?.issuer, provider?.issuer].filter((each) => each !== undefined);
-  const protectedResource = issuers.length === 0 ? undefined : createProtectedResource({
+  const issuers = issuersInOrder(oauth, provider);
+  const protectedResource = issuers && createProtectedResource({
     resourceUrl: oauth?.resource ?? server.resource_url,
     path: "/v1",
     issuers,

@@ -34,6 +34,9 @@ export const identityProvider = section({
   trust_names: toggle().optional().describe(
     "Give a user the rights of the account that has the same name; without it, false",
   ),
+  listed_first: toggle().optional().describe(
+    "Tell clients of this issuer before the built-in authorization server; they take the first. Without it, true",
+  ),
   required_scopes: list(scope()).optional().describe(
     "Scopes that every request with a token of the issuer needs",
   ),

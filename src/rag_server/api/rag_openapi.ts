@@ -29,7 +29,7 @@ import {
   streamEvent,
   usageReply,
 } from "./rag_replies.ts";
-import { type Issuers, securityOf } from "./rag_security.ts";
+import { type Issuers, securityOf, sessionScheme } from "./rag_security.ts";
 
 const claimErrors: readonly RagError[] = Object.values(identityErrors);
 
@@ -130,8 +130,10 @@ function responsesOf(...given: readonly RagError[]) {
 
 const events = {
   "text/event-stream": {
-    schema: streamEvent,
-    example: { type: "chunk", content: "Backups are " },
+    schema: z.string().openapi({
+      description: "Server-sent events: after each `data: ` stands a StreamEvent as JSON",
+    }),
+    example: 'data: {"type":"chunk","content":"Backups are "}\n\n',
   },
 };
 
@@ -280,6 +282,7 @@ export function ragOpenApi(
     });
   }
   if (hasLogout) {
+    registry.registerComponent("securitySchemes", "session", sessionScheme);
     registry.registerPath({
       method: "post",
       path: "/v1/logout",
@@ -289,12 +292,14 @@ export function ragOpenApi(
       description:
         "Its questions under way end too. A body is not read. As long as nobody has an account, there is nothing at " +
         "this path",
+      security: [{ session: [] }, ...(issuers.authorizationServer ? [{ authorizationServer: [] }] : [])],
       responses: {
         204: { description: "The session has ended: its token is refused from now on", headers },
         ...responsesOf(...commonErrors, ...tokenErrors, notASession),
       },
     });
   }
+  registry.register("StreamEvent", streamEvent);
   const answered = success("The answer; in parts where `stream` is true", queryReply)[200];
   registry.registerPath({
     method: "post",

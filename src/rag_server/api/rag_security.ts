@@ -15,6 +15,13 @@ export interface Issuers {
   } | undefined;
 }
 
+/** Of what a session alone may do. */
+export const sessionScheme = {
+  type: "http",
+  scheme: "bearer",
+  description: "The token of a session, which /v1/login gives",
+} as const;
+
 /**
  * How callers prove who they are, as security schemes of OpenAPI 3.0.3, and what requests need of them. Each stands for a
  * token in the header `Authorization: Bearer`.

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { ragOpenApi } from "../../../src/rag_server/api/rag_openapi.ts";
 import { assertHas } from "../../support/assert_has.ts";
-import { type ApiDocument, callersApi, ragApi, tokensApi } from "../../support/rag_api.ts";
+import {
+  type ApiDocument,
+  assertEventMatchesApi,
+  callersApi,
+  ragApi,
+  tokensApi,
+} from "../../support/rag_api.ts";
 import { type ApiSchema, schemaFaults } from "../../support/schema_faults.ts";
 import { createRagFixture } from "./rag_fixture.ts";
 import { scriptedPipelines } from "./scripted_pipelines.ts";
@@ -82,6 +88,13 @@ Deno.test("the description says what needs a token, and how to get one", () => {
         scheme: "bearer",
         description: "An API token, or the token of a session",
       },
+      ...(api === callersApi && {
+        session: {
+          type: "http",
+          scheme: "bearer",
+          description: "The token of a session, which /v1/login gives",
+        },
+      }),
     });
     const open = operationsOf(api).filter(({ operation }) => operation.security !== undefined);
     assert.deepEqual(open.map(({ path, operation }) => [path, operation.security]), [
@@ -89,7 +102,8 @@ Deno.test("the description says what needs a token, and how to get one", () => {
       ["/v1/live", []],
       ["/v1/ready", []],
       ["/v1/health", [{}, { token: [] }]],
-      ...(api === callersApi ? [["/v1/login", []]] : []),
+      // an API token has no session to end
+      ...(api === callersApi ? [["/v1/login", []], ["/v1/logout", [{ session: [] }]]] : []),
     ]);
     assert.equal(Object.hasOwn(api.paths, "/v1/logout"), api === callersApi);
     for (const { path, operation } of operationsOf(api)) {
@@ -180,6 +194,14 @@ Deno.test("every path, status and media type is described", () => {
   ]);
 });
 
+Deno.test("a stream is described as text, in which the events stand", () => {
+  const { responses } = ragApi.paths["/v1/pipelines/{name}"]?.post ?? {};
+  const { schema, example } = responses?.["200"]?.content["text/event-stream"] ?? {};
+  assert.equal(schema?.type, "string");
+  const [, event] = /^data: (.*)\n\n$/.exec(String(example)) ?? [];
+  assertEventMatchesApi(JSON.parse(event ?? ""));
+});
+
 Deno.test("the request's limits are described", () => {
   const { QueryRequest, Filter, Condition, Message } = components.schemas;
   assert.deepEqual(QueryRequest?.required, ["query"]);
@@ -232,7 +254,10 @@ for (const [title, api] of Object.entries(documents)) {
       assert.ok(Object.hasOwn(schemas, name), `${place}: ${object.$ref}`);
       used.add(name);
     }
-    assert.deepEqual([...used].sort(), Object.keys(schemas).sort());
+    // what stands in a stream's text is no schema's part
+    const { StreamEvent, ...others } = schemas;
+    assert.ok(StreamEvent);
+    assert.deepEqual([...used].sort(), Object.keys(others).sort());
   });
 
   Deno.test(`schemas have no keyword that OpenAPI 3.0.3 lacks, and none of its traps: ${title}`, () => {
@@ -248,7 +273,17 @@ for (const [title, api] of Object.entries(documents)) {
         "items",
         "minItems",
       ],
-      ...["maxItems", "minLength", "maxLength", "pattern", "minimum", "maximum", "oneOf", "discriminator"],
+      ...[
+        "maxItems",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minimum",
+        "maximum",
+        "oneOf",
+        "not",
+        "discriminator",
+      ],
       ...["default", "description", "example"],
     ]);
     const types = ["object", "array", "string", "number", "integer", "boolean", undefined];

@@ -311,7 +311,8 @@ Deno.test("beside the built-in authorization server, the metadata names both, an
   await waitUntil("the keys were read", () => server.stderr().includes("Read the keys of the issuer"));
   const metadata = await fetch(`${server.url}/.well-known/oauth-protected-resource`);
   const { authorization_servers } = await metadata.json();
-  assert.deepEqual(authorization_servers, [builtIn, issuer.issuer]);
+  // clients take the first: the company's users find their own login
+  assert.deepEqual(authorization_servers, [issuer.issuer, builtIn]);
   const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
   const token = await issuer.token();
   const admitted = await createToolClient({ url: server.url, token }).post(list);
