@@ -4,6 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import { createServerMetrics } from "../core/metrics/server_metrics.ts";
 import type { DoctorServer } from "../doctor/doctor.ts";
 import type { DoctorIssuer } from "../doctor/issuer_checks.ts";
+import type { TokenCheckSettings } from "../doctor/token_check.ts";
 import { nothingToRead, serverFiles } from "./start_faults.ts";
 import { opennessWarning } from "./rag/open_to_everyone.ts";
 import { openCompletion } from "./tool_server/open_completion.ts";
@@ -36,7 +37,7 @@ export async function openDoctorServer(
     files: serverFiles(config),
     excludedColumns: llm.excluded_columns,
     definitions: await definitionsOf(config),
-    issuers: await issuersOf(config),
+    issuers: await configuredIssuers(config),
     nothingToRead: nothingToRead(config),
     openness: config.pipelines.length === 0 ? undefined : opennessWarning(config),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -50,8 +51,10 @@ async function definitionsOf(config: Config) {
   return await usableDefinitions(path, config);
 }
 
-/** What loads for issuers is loaded where there is one. */
-async function issuersOf({ http, server }: Config): Promise<DoctorIssuer[]> {
+/** The issuers whose tokens let callers in. What loads for them is loaded where there is one. */
+export async function configuredIssuers(
+  { http, server }: Config,
+): Promise<(DoctorIssuer & TokenCheckSettings)[]> {
   const sections = [...(http.enabled ? [http.auth] : []), server.auth].filter(({ enabled }) => enabled);
   // both servers may have the same
   const providers = new Map(

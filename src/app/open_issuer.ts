@@ -1,7 +1,7 @@
 import type { Config } from "../config/mod.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
-import { createIssuer, type Issuer, type IssuerOptions } from "../identity/issuer/issuer.ts";
+import { createIssuer, type Issuer } from "../identity/issuer/issuer.ts";
 import { tokenAlgorithms } from "../identity/issuer/issuer_kinds.ts";
 import { tokenRefusals } from "../identity/issuer/unverified_token.ts";
 import type { UserDirectory } from "../identity/users/user_directory.ts";
@@ -21,9 +21,6 @@ export function openIssuer(
   for (const result of ["ok", "failed"]) metrics.issuerRequests.of("keys", result);
   return createIssuer({
     ...issuerSettings(provider),
-    audience: provider.audience,
-    usernameClaim: provider.username_claim ?? "preferred_username",
-    groupsClaim: provider.groups_claim,
     accounts: provider.trust_names ? users : undefined,
     onRefusal: (reason) => metrics.issuerRefusals.of(reason).add(),
     onRequest: (what, result) => metrics.issuerRequests.of(what, result).add(),
@@ -32,15 +29,17 @@ export function openIssuer(
   });
 }
 
-/** What is needed to ask an issuer. */
-export function issuerSettings(
-  { issuer, jwks_uri, algorithms, token_types, introspection }: ProviderConfig,
-): Pick<IssuerOptions, "issuer" | "jwksUri" | "algorithms" | "types" | "introspection"> {
+/** What is needed to ask an issuer, and to judge its tokens. */
+export function issuerSettings({ introspection, ...provider }: ProviderConfig) {
   return {
-    issuer,
-    jwksUri: jwks_uri,
-    algorithms: algorithms ?? tokenAlgorithms,
-    types: token_types ?? ["at+jwt"],
+    issuer: provider.issuer,
+    audience: provider.audience,
+    usernameClaim: provider.username_claim ?? "preferred_username",
+    groupsClaim: provider.groups_claim,
+    requiredScopes: provider.required_scopes,
+    jwksUri: provider.jwks_uri,
+    algorithms: provider.algorithms ?? tokenAlgorithms,
+    types: provider.token_types ?? ["at+jwt"] as const,
     introspection: introspection && {
       endpoint: introspection.endpoint,
       clientId: introspection.client_id,

@@ -70,7 +70,8 @@ export type OptionName =
   | "queries"
   | "qrels"
   | "claims"
-  | "overwrite";
+  | "overwrite"
+  | "check-token";
 
 export type Flag = SettingFlag | OperationFlag | OptionFlag;
 
@@ -160,6 +161,13 @@ export const flagGroups: readonly FlagGroup[] = [
         flag: "doctor",
         operation: "doctor",
         help: "Check every pipeline, database, provider and file that is configured, and print what to fix",
+      },
+      {
+        flag: "check-token",
+        placeholder: "FILE",
+        help:
+          "Have -doctor say instead whether the identity provider's access token in a file lets its caller in, or what " +
+          "refuses it; -: from standard input",
       },
       {
         flag: "evaluate",
@@ -332,4 +340,5 @@ export const requiredFlags: Readonly<Record<string, readonly string[]>> = {
   "queries": ["evaluate"],
   "qrels": ["evaluate"],
   "claims": ["doctor", "evaluate"],
+  "check-token": ["doctor"],
 };

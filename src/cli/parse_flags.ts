@@ -33,6 +33,8 @@ export interface ParsedFlags extends ConfigFlags {
   readonly qrelsFile?: string;
   /** A JSON object. */
   readonly claims?: string;
+  /** File with a token for `-doctor`; `-` for standard input. */
+  readonly checkedTokenFile?: string;
   /** Files and folders for `-ingest`; none for the pipeline's sources. */
   readonly paths: readonly string[];
   /** The name of a source of `-ingest`. */
@@ -98,6 +100,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     ...optional("queriesFile", option("queries")),
     ...optional("qrelsFile", option("qrels")),
     ...optional("claims", checkClaims(option("claims"))),
+    ...optional("checkedTokenFile", option("check-token")),
     paths,
   };
 }

@@ -17,6 +17,7 @@ Deno.test("the flags are these", () => {
     "chain",
     "check-config",
     "check-role",
+    "check-token",
     "claims",
     "config",
     "config-schema",

@@ -1,4 +1,4 @@
-import { openDoctorServer } from "../../app/doctor_server.ts";
+import { configuredIssuers, openDoctorServer } from "../../app/doctor_server.ts";
 import { openToolDatabases } from "../../app/open_databases.ts";
 import {
   openAllPipelines,
@@ -8,10 +8,12 @@ import {
 import { type Config, sourcesOfOthers, writtenSetting } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
-import { doctor } from "../../doctor/doctor.ts";
+import { readRegularFile } from "../../core/files/read_regular_file.ts";
+import { type Diagnosis, doctor } from "../../doctor/doctor.ts";
 import { createColumnPatterns } from "../../postgres/catalog/private_columns.ts";
 import { evaluatePipeline } from "../../rag_server/evaluate/evaluate.ts";
 import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
+import { runChecks } from "../../rag_server/checks/check.ts";
 import { searchLimit } from "../../rag_server/pipeline.ts";
 import { openSearchedTable } from "../../rag_server/search/searched_table.ts";
 import { claimedCaller } from "./claimed_caller.ts";
@@ -132,6 +134,11 @@ async function usePipeline(
 }
 
 async function lookInto({ flags, config, print, logger, signal }: Context): Promise<number> {
+  const plain = !Deno.stdout.isTerminal() || Deno.noColor;
+  const settings = { json: flags.json, plain };
+  if (flags.checkedTokenFile !== undefined) {
+    return printDiagnoses([await lookIntoToken(flags.checkedTokenFile, config, signal)], settings, print);
+  }
   await using set = await openAllPipelines(config, logger);
   await using databases = await openToolDatabases(config, logger);
   await using server = await openDoctorServer(config, logger);
@@ -160,8 +167,38 @@ async function lookInto({ flags, config, print, logger, signal }: Context): Prom
     signal,
     logger,
   });
-  const plain = !Deno.stdout.isTerminal() || Deno.noColor;
-  return printDiagnoses(diagnoses, { json: flags.json, plain }, print);
+  return printDiagnoses(diagnoses, settings, print);
+}
+
+async function lookIntoToken(file: string, config: Config, signal: AbortSignal): Promise<Diagnosis> {
+  const issuers = await configuredIssuers(config);
+  if (issuers.length === 0) {
+    throw new AppError(
+      "invalid",
+      "Cannot check the token: no server that is on (http.enabled, server.auth.enabled) has auth.identity_provider",
+    );
+  }
+  const { tokenCheck } = await import("../../doctor/token_check.ts");
+  const text = file === "-" ? await new Response(Deno.stdin.readable).text() : await readTokenFile(file);
+  const checks = issuers.map((issuer) => tokenCheck(issuer, text.trim()));
+  return {
+    kind: "server",
+    name: "identity provider",
+    results: await runChecks(checks, { limitMs: 10_000, signal }),
+  };
+}
+
+async function readTokenFile(file: string): Promise<string> {
+  try {
+    return await readRegularFile(file);
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError(
+      "unavailable",
+      `Cannot read ${file}: give the file that holds the token, or - for standard input`,
+      { cause },
+    );
+  }
 }
 
 function withClaimsHint(error: unknown): unknown {
