@@ -240,6 +240,9 @@ async function authenticatorOfOneToken(): Promise<{ token: string; authenticator
 async function runStdio({ toolServer, logger }: Serving): Promise<void> {
   const { serveStdio } = await import("../../tool_server/mcp/stdio.ts");
   const stdio = serveStdio({ ...toolServer, logger });
-  await untilStopped(stdio.closed);
-  await stdio.close();
+  try {
+    await untilStopped(stdio.closed);
+  } finally {
+    await stdio.close();
+  }
 }

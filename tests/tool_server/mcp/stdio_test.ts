@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createChanges } from "../../../src/tool_server/changes.ts";
 import { serveStdio } from "../../../src/tool_server/mcp/stdio.ts";
@@ -15,7 +14,7 @@ function startStdio() {
   const output = new PassThrough();
   const served = serveStdio(
     { ...mcpOptions({ changes }), logger: silentLogger },
-    new StdioServerTransport(input, output),
+    { input, output },
   );
   const lines = createInterface({ input: output })[Symbol.asyncIterator]();
   return {

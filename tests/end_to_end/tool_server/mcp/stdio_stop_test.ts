@@ -86,3 +86,21 @@ for (const [what, end] of ends) {
     await waitUntil("nothing runs", async () => await running(database) === 0);
   });
 }
+
+Deno.test("a client over stdio that closes standard output alone ends the program, which says so", async () => {
+  await using folder = await createConfigFolder("databases: []");
+  const child = command(["-config", folder.configFile], { stdin: "piped", stdout: "piped", stderr: "piped" })
+    .spawn();
+  const errors = new Response(child.stderr).text();
+  const reader = child.stdout.getReader();
+  const writer = child.stdin.getWriter();
+  const ping = new TextEncoder().encode('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+  await writer.write(ping);
+  assert.match(new TextDecoder().decode((await reader.read()).value), /"result"/);
+  await reader.cancel();
+  // it is found at the next answer
+  await writer.write(ping);
+  assert.equal((await child.status).code, 1);
+  assert.match(await errors, /Cannot write to standard output: its client has closed it/);
+  await writer.close().catch(() => {});
+});
