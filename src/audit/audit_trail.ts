@@ -90,7 +90,7 @@ export async function createAuditTrail(options: {
 }) {
   const { file, texts = false, required = false, now, logger, maxWaiting = 10_000, retryMs = 1000 } = options;
   const appender = createLineAppender({ path: file, isSynced: required, now, logger });
-  await appender.append([]);
+  await appender.append(() => []);
 
   const waiting: WaitingLine[] = [];
   const counts = { written: 0, lost: 0, failedWrites: 0 };
@@ -108,9 +108,11 @@ export async function createAuditTrail(options: {
 
   async function writeAll(): Promise<void> {
     do {
-      // what comes meanwhile is written together
-      const batch = waiting.slice(0, linesAtOnce);
-      const appended = appender.append(batch.map(({ members }) => members));
+      let batch: readonly WaitingLine[] = [];
+      const appended = appender.append(() => {
+        batch = waiting.slice(0, linesAtOnce);
+        return batch.map(({ members }) => members);
+      });
       try {
         if (!await settlesWithin(patienceMs, appended)) {
           fail(new AppError("unavailable", `Cannot write ${file}: the file system takes too long`));

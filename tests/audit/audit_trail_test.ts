@@ -88,12 +88,13 @@ Deno.test("an event is taken once its line is in the file, and those that come m
   await using folder = await temporaryFolder();
   const file = `${folder.path}/audit.jsonl`;
   await using trail = await openTrail(file);
-  using writes = spyOnFiles("write");
+  using writes = spyOnFiles("writeSync");
   const taken = Array.from({ length: 200 }, async (_, n) => {
     assert.equal(await trail.record({ ...login, user: `user ${n}` }), true);
     return Deno.readTextFileSync(file).includes(`"user ${n}"`);
   });
   assert.deepEqual(await Promise.all(taken), Array.from({ length: 200 }, () => true));
+  // that of the lines and that of the head
   assert.equal(writes.count(), 2);
 });
 
@@ -147,15 +148,15 @@ Deno.test("without required, a call is answered while the file cannot be written
   assert.equal((await linesOf(`${home}/audit.jsonl`)).length, 2);
 });
 
-/** Counts calls of a method of open files; with `isHeld` they do nothing until they are let go. */
-function spyOnFiles(method: "write" | "syncData", isHeld = false) {
+/** Counts calls of a method of open files; with `isHeld` they end when they are let go. */
+function spyOnFiles(method: "writeSync" | "syncData", isHeld = false) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let count = 0;
   const original = Deno.FsFile.prototype[method];
-  const spy = async function (this: Deno.FsFile, bytes: Uint8Array) {
+  const spy = function (this: Deno.FsFile, bytes: Uint8Array) {
     count++;
-    if (isHeld) await promise;
-    return await Reflect.apply(original, this, [bytes]);
+    const result = Reflect.apply(original, this, [bytes]);
+    return isHeld ? promise.then(() => result) : result;
   };
   Object.assign(Deno.FsFile.prototype, { [method]: spy });
   return {
