@@ -62,3 +62,12 @@ Deno.test("limitsOf() gives callers without a name the default alone", () => {
   assert.deepEqual(limitsOf({ principals: { local: { calls_at_once: 1 } } }, local), {});
   assert.deepEqual(limitsOf(rules, local), rules.default);
 });
+
+Deno.test("limitsOf() takes no rule from what every object has", () => {
+  for (const username of ["constructor", "toString", "__proto__"]) {
+    const named: Principal = { kind: "session", id: "s", username };
+    assert.equal(limitsOf(rules, named), rules.default);
+    assert.equal(limitsOf(rules, carol(username)).calls_at_once, 1);
+    assert.equal(limitsOf({ ...rules, principals: {} }, carol(username)), rules.default);
+  }
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Principal } from "../../../src/core/principal.ts";
 import type { LimitRules } from "../../../src/core/quotas/limits_of.ts";
+import { createUsageCounts } from "../../../src/core/quotas/usage_counts.ts";
 import { createQuotas } from "../../../src/core/quotas/quotas.ts";
 
 const alice: Principal = { kind: "session", id: "s1", username: "alice" };
@@ -259,4 +260,29 @@ Deno.test("what the server reads for itself counts for nobody, what it reads for
   for (const _ of [1, 2, 3]) quotas.beginStatement(server);
   quotas.beginStatement({ kind: "local", onBehalfOf: alice });
   assert.throws(() => quotas.beginStatement(alice), { code: "quota_exceeded" });
+});
+
+for (const limit of ["statements_per_minute", "rows_per_day", "bytes_per_day"] as const) {
+  Deno.test(`${limit} that is used up refuses the next statement`, () => {
+    const { quotas } = setUp({ default: { [limit]: 1 } });
+    quotas.beginStatement(alice);
+    quotas.read(alice, 1, 1);
+    assert.throws(() => quotas.beginStatement(alice), { code: "quota_exceeded" });
+    quotas.beginStatement(token);
+  });
+}
+
+Deno.test("what a file has of a window that is over, and what is taken back beyond it, change no count", () => {
+  let time = noon;
+  const counts = createUsageCounts(() => time);
+  const limit = "calls_per_minute";
+  counts.add("a", limit, 2);
+  counts.learn({ caller: "a", limit, start: noon - 60_000, used: 9 });
+  assert.equal(counts.used("a", limit), 2);
+  counts.learn({ caller: "a", limit, start: noon, used: 3 });
+  assert.equal(counts.used("a", limit), 5);
+  time += 60_000;
+  counts.add("a", limit, -1);
+  counts.add("a", limit, 1);
+  assert.equal(counts.used("a", limit), 1);
 });

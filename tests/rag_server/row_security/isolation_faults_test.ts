@@ -199,3 +199,37 @@ testWithPostgres("what PostgreSQL knows to read rows under policies alone is no 
   assert.deepEqual(await tables.faultsOf("seen"), []);
   assert.deepEqual(await tables.faultsOf("typed"), []);
 });
+
+testWithPostgres("a view that a role with BYPASSRLS owns shows what no policy filters", async () => {
+  await using tables = await createTables();
+  const bypassing = `bypassing_${randomBytes(4).toString("hex")}`;
+  await tables.query(`RESET ROLE; CREATE ROLE ${bypassing} BYPASSRLS; GRANT SELECT ON docs TO ${bypassing};
+    CREATE VIEW seen AS SELECT * FROM docs; ALTER VIEW seen OWNER TO ${bypassing}`);
+  try {
+    const fault =
+      `view public.seen reads public.docs as ${bypassing}, who has BYPASSRLS and whom no policy holds`;
+    assert.deepEqual(await tables.faultsOf("seen"), [fault]);
+    await tables.query(`RESET ROLE; ALTER VIEW seen SET (security_invoker = on)`);
+    assert.deepEqual(await tables.faultsOf("seen"), []);
+    await tables.query(
+      `RESET ROLE; ALTER VIEW seen RESET (security_invoker); ALTER ROLE ${bypassing} NOBYPASSRLS`,
+    );
+    assert.deepEqual(await tables.faultsOf("seen"), []);
+  } finally {
+    await tables.query(`RESET ROLE; DROP OWNED BY ${bypassing}; DROP ROLE ${bypassing}`);
+  }
+});
+
+testWithPostgres("no policy but a permissive one for SELECT shows a role its rows", async () => {
+  await using tables = await createTables();
+  const unheld = /^public\.docs has no policy for what role reader_\w+ reads$/;
+  for (const kind of ["AS RESTRICTIVE FOR SELECT", "FOR INSERT", "FOR DELETE"]) {
+    const condition = kind === "FOR INSERT" ? "WITH CHECK (true)" : "USING (true)";
+    await tables.query(`DROP POLICY own ON docs; CREATE POLICY own ON docs ${kind} ${condition}`);
+    const [fault = "", ...others] = await tables.faultsOf("docs");
+    assert.match(fault, unheld);
+    assert.deepEqual(others, []);
+  }
+  await tables.query("DROP POLICY own ON docs; CREATE POLICY own ON docs FOR SELECT USING (true)");
+  assert.deepEqual(await tables.faultsOf("docs"), []);
+});
