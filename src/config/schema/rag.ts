@@ -1,4 +1,4 @@
-import { completionKinds, embeddingKinds } from "../../llm/provider_kinds.ts";
+import { completionKinds, embeddingKinds, type KeyVendor } from "../../llm/provider_kinds.ts";
 import { queryLimits } from "../../rag_server/query_limits.ts";
 import { auth } from "./auth.ts";
 import { clientIp } from "./http.ts";
@@ -44,13 +44,15 @@ export const server = section({
 });
 
 /** Files that hold the providers' keys. */
-export const apiKeys = section({
-  anthropic: filePath().optional().describe("File that holds Anthropic's key"),
-  openai: filePath().optional().describe("File that holds OpenAI's key"),
-  voyage: filePath().optional().describe("File that holds Voyage's key"),
-  gemini: filePath().optional().describe("File that holds Gemini's key"),
-  cohere: filePath().optional().describe("File that holds Cohere's key"),
-});
+export const apiKeys = section(
+  {
+    anthropic: filePath().optional().describe("File that holds Anthropic's key"),
+    openai: filePath().optional().describe("File that holds OpenAI's key"),
+    voyage: filePath().optional().describe("File that holds Voyage's key"),
+    gemini: filePath().optional().describe("File that holds Gemini's key"),
+    cohere: filePath().optional().describe("File that holds Cohere's key"),
+  } satisfies Record<KeyVendor, unknown>,
+);
 
 const connection = {
   model: text().optional().describe("Name of the model at the provider"),
