@@ -245,3 +245,14 @@ testWithPostgres("ingest() says what to do where the role may not add pgvector",
     await fixture.database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   }
 });
+
+testWithPgvector("what the table refuses for another reason than a file's values ends the run", async () => {
+  await using fixture = await createIngestFixture();
+  await fixture.write({ "a.txt": "One.", "b.txt": "Two." });
+  await fixture.ingest();
+  await fixture.database.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'closed' USING ERRCODE = '55000'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON docs FOR EACH ROW EXECUTE FUNCTION refuse()`);
+  await fixture.write({ "c.txt": "Three.", "d.txt": "Four." });
+  await assert.rejects(fixture.ingest(), { code: "upstream", message: /: closed$/ });
+});
