@@ -5,7 +5,6 @@ import { localEmbedding } from "../../src/llm/local/local_embedding.ts";
 import { createConnectionPools } from "../../src/postgres/pool/connection_pools.ts";
 import { createDatabase } from "../../src/postgres/database.ts";
 import { createEmbeddedServer } from "../../src/postgres/embedded/embedded_server.ts";
-import { createSnapshot } from "../../src/postgres/embedded/pglite_instance.ts";
 import { createStatementGuard } from "../../src/postgres/guard/statement_guard.ts";
 import { doctor } from "../../src/doctor/doctor.ts";
 import { databaseOptions } from "../support/database_options.ts";
@@ -13,7 +12,6 @@ import { databaseOptions } from "../support/database_options.ts";
 Deno.test("the doctor works on the embedded server too", async () => {
   await using server = await createEmbeddedServer({
     dataDir: "memory",
-    snapshot: await createSnapshot(),
     statementTimeoutMs: 60_000,
     logger: silentLogger,
     prepare: () => [

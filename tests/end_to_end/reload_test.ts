@@ -67,7 +67,7 @@ Deno.test("credential files are loaded again while the server runs", async (t) =
   });
 
   await t.step("an expired token is refused at once", async () => {
-    const { token } = await folder.addToken("-token-expiry", "2s");
+    const { token } = await folder.addToken({ expiry: "2s" });
     await waitUntil("the token is let in", async () => await status(token) === 200);
     await waitUntil("the token is refused", async () => await status(token) === 401);
   });

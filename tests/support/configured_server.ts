@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { addToken } from "../../src/identity/tokens/token_file.ts";
-import { testDatabaseUrl } from "./database.ts";
-import { runProgram, type ServerProcess, startServer } from "./server_process.ts";
+import { addToken, parseExpiry } from "../../src/identity/tokens/token_file.ts";
+import { requireTestDatabaseUrl, testDatabaseUrl } from "./database.ts";
+import { type ServerProcess, startServer } from "./server_process.ts";
 import { createToolClient } from "./tool_client.ts";
 
 /** A folder with a configuration of a test's own. */
@@ -10,30 +10,32 @@ export interface ConfigFolder extends AsyncDisposable {
   readonly configFile: string;
   readonly tokenFile: string;
   write(config: string): Promise<void>;
-  /** Makes a token with the administrator's command. */
-  addToken(...flags: string[]): Promise<{ id: string; token: string }>;
+  /** Makes a token as the administrator's command does, without the time that a program takes to start. */
+  addToken(
+    settings?: { note?: string; database?: string; expiry?: string },
+  ): Promise<{ id: string; token: string }>;
 }
 
 /** An empty text gives a configuration of defaults alone: a start refuses an empty file. */
 export async function createConfigFolder(config: string): Promise<ConfigFolder> {
   const path = await Deno.makeTempDir({ prefix: "postern_test_" });
   const configFile = join(path, "config.yaml");
-  await Deno.writeTextFile(configFile, config || "databases: []\n");
+  const tokenFile = join(path, "tokens.yaml");
+  await Deno.writeTextFile(configFile, config || "databases: []
+");
   return {
     path,
     configFile,
-    tokenFile: join(path, "tokens.yaml"),
+    tokenFile,
     write: (text) => Deno.writeTextFile(configFile, text),
-    async addToken(...flags) {
-      const { stdout, stderr, code } = await runProgram([
-        "-config",
-        configFile,
-        "-add-token",
-        "-json",
-        ...flags,
-      ]);
-      if (code !== 0) throw new Error(stderr);
-      return JSON.parse(stdout);
+    async addToken({ expiry, ...rest } = {}) {
+      const { record, token } = await addToken({
+        ...rest,
+        path: tokenFile,
+        expiry: parseExpiry(expiry),
+        now: Date.now(),
+      });
+      return { id: record.id, token };
     },
     [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
   };
@@ -41,7 +43,9 @@ export async function createConfigFolder(config: string): Promise<ConfigFolder> 
 
 /** An entry of `databases` for the test server's database of that name, with more settings in YAML's flow style. */
 export function databaseEntry(name: string, database: string, settings = ""): string {
-  const { hostname, port, username } = new URL(testDatabaseUrl ?? "postgres://postgres@127.0.0.1:1/");
+  const { hostname, port, username } = new URL(
+    testDatabaseUrl === undefined ? "postgres://postgres@127.0.0.1:1/" : requireTestDatabaseUrl(),
+  );
   return `{ name: ${name}, host: ${hostname}, port: ${port}, database: ${database}, user: ${username}, ` +
     `sslmode: disable, ${settings} }`;
 }
@@ -55,12 +59,7 @@ export async function startConfiguredServer(
   AsyncDisposable & { server: ServerProcess; folder: ConfigFolder; token: string; client: ToolClient }
 > {
   const folder = await createConfigFolder(config);
-  const { token } = await addToken({
-    path: folder.tokenFile,
-    note: "test",
-    expiry: "never",
-    now: Date.now(),
-  });
+  const { token } = await folder.addToken({ note: "test" });
   const server = await startServer(
     ["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, ...flags],
     { env },

@@ -165,7 +165,7 @@ databases:
   );
   await writeUsers(folder, ["alice", "bob"]);
   const { token } = await folder.addToken();
-  const { token: bound } = await folder.addToken("-token-database", "books");
+  const { token: bound } = await folder.addToken({ database: "books" });
   await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
   const session = async (user: string) => (await logIn(server, user)).session.session_token;
   const expected = {

@@ -17,7 +17,7 @@ testWithPostgres(
     await using server = await startConfiguredServer(
       `databases: [${entry.replace(/host: \S+, port: \d+/, `host: 127.0.0.1, port: ${proxy.port}`)}]`,
     );
-    const other = await server.folder.addToken("-token-note", "other");
+    const other = await server.folder.addToken({ note: "other" });
     await waitUntil("the other token is known", () => server.server.stderr().includes("Reloaded"));
     const runs = async () => {
       const rows = await database.query(

@@ -6,7 +6,6 @@ import { createCatalogCache } from "../../../src/postgres/catalog/catalog_cache.
 import { createDatabase } from "../../../src/postgres/database.ts";
 import { pg } from "../../../src/postgres/connection.ts";
 import { createEmbeddedServer } from "../../../src/postgres/embedded/embedded_server.ts";
-import { createSnapshot } from "../../../src/postgres/embedded/pglite_instance.ts";
 import { planStatement } from "../../../src/postgres/read/explain.ts";
 import { tableKey } from "../../../src/postgres/catalog/sample_values.ts";
 import { createStatementGuard } from "../../../src/postgres/guard/statement_guard.ts";
@@ -16,7 +15,6 @@ import { request } from "../catalog/catalog_fixture.ts";
 Deno.test("catalog, fingerprint, samples and plans work on the embedded server too", async () => {
   await using server = await createEmbeddedServer({
     dataDir: "memory",
-    snapshot: await createSnapshot(),
     statementTimeoutMs: 60_000,
     logger: silentLogger,
     prepare: () => [

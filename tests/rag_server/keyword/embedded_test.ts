@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
 import { createEmbeddedServer } from "../../../src/postgres/embedded/embedded_server.ts";
-import { createSnapshot } from "../../../src/postgres/embedded/pglite_instance.ts";
 import { buildKeywordIndex } from "../../../src/rag_server/keyword/build_keyword_index.ts";
 import { dropKeywordIndex } from "../../../src/rag_server/keyword/drop_keyword_index.ts";
 import { keywordSearch } from "../../../src/rag_server/keyword/keyword_search.ts";
@@ -12,7 +11,6 @@ import { databaseOptions } from "../../support/database_options.ts";
 Deno.test("the embedded database has a keyword index too", async () => {
   await using server = await createEmbeddedServer({
     dataDir: "memory",
-    snapshot: await createSnapshot(),
     statementTimeoutMs: 60_000,
     logger: silentLogger,
   });

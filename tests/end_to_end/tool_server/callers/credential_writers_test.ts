@@ -127,7 +127,9 @@ Deno.test("administrators and failing logins that write together lose nothing", 
   };
   const changeTokens = async () => {
     for (let round = 0; goesOn(); round++) {
-      const { id } = await folder.addToken("-token-note", `round ${round}`);
+      const { id } = JSON.parse(
+        await administer(folder, "-add-token", "-json", "-token-note", `round ${round}`),
+      );
       tokens.add(id);
       if (round % 2 === 0) continue;
       await administer(folder, "-remove-token", id);

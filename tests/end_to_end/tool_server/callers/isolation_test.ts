@@ -104,7 +104,7 @@ testWithPostgres("a token that is removed or expires closes its connections, and
   const removed = await folder.addToken();
   const kept = await folder.addToken();
   await using server = await serve(folder);
-  const expiring = await folder.addToken("-token-expiry", "4s");
+  const expiring = await folder.addToken({ expiry: "4s" });
   const connectionOf = async (token: string) => {
     const client = createToolClient({ url: server.url, token });
     await waitUntil("the token is let in", async () => {

@@ -66,8 +66,8 @@ testWithPostgres("the administrator's token operations, and the server that goes
   );
 
   await t.step("-remove-token takes an id; the server accepts the tokens that are left", async () => {
-    const kept = await folder.addToken("-token-note", "kept");
-    const bound = await folder.addToken("-token-database", "team");
+    const kept = await folder.addToken({ note: "kept" });
+    const bound = await folder.addToken({ database: "team" });
     const gone = await folder.addToken();
     const removed = await runProgram([...config, "-remove-token", gone.id]);
     assert.equal(removed.code, 0);

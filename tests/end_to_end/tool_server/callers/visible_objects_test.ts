@@ -163,8 +163,8 @@ testWithPostgres("each kind of caller finds what they may use, and nothing else,
   await writeUsers(folder, ["alice", "bob"]);
   const tokens = {
     unbound: await folder.addToken(),
-    open: await folder.addToken("-token-database", "open"),
-    hers: await folder.addToken("-token-database", "hers"),
+    open: await folder.addToken({ database: "open" }),
+    hers: await folder.addToken({ database: "hers" }),
   };
   await using server = await serve(folder);
   await waitUntil("the keys were read", () => server.stderr().includes("Read the keys of the issuer"));

@@ -10,7 +10,7 @@ testWithPostgres("the endpoint answers each kind of request as documented", asyn
   await using database = await createTestDatabase();
   await using folder = await createConfigFolder(`databases: [${databaseEntry("main", database.name)}]`);
   const { token } = await folder.addToken();
-  const short = await folder.addToken("-token-expiry", "1s");
+  const short = await folder.addToken({ expiry: "1s" });
   await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
   const { post, request, call } = createToolClient({ url: server.url, token });
   const endpoint = `${server.url}/mcp/v1`;
