@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runSql } from "../tests/support/database.ts";
 import { startCluster } from "../tests/support/postgres_cluster.ts";
+import { startVectorDatabases } from "../tests/support/vector_databases.ts";
 import { v8Flags } from "./runtime_flags.ts";
 
 /**
@@ -46,7 +47,10 @@ async function testOnSomeServer(): Promise<number> {
 async function testOn(url: string): Promise<number> {
   Deno.env.set("TEST_DATABASE_URL", url);
   const [pgvector] = await runSql(url, "SELECT FROM pg_available_extensions WHERE name = 'vector'");
-  if (pgvector === undefined) Deno.env.set("TEST_WITHOUT_PGVECTOR", "1");
+  if (pgvector !== undefined) return await test();
+  await using vectors = await startVectorDatabases(url);
+  Deno.env.set("TEST_VECTOR_DATABASES_URL", vectors.url);
+  Deno.env.set("TEST_VECTOR_DATABASES_CONTROL_URL", vectors.controlUrl);
   return await test();
 }
 

@@ -16,7 +16,7 @@ testWithPgvector(
       "-- Then set it as the database's user. -ingest and -index-pipeline need a role that may write.",
     ]);
     const notes = results.map((result) => [result.check, result.ok ? result.note : "fault"]);
-    assert.match(notes[2]?.[1] ?? "", /^PostgreSQL \d+.* answers at 127\.0\.0\.1:\d+$/);
+    assert.match(notes[2]?.[1] ?? "", /^PostgreSQL \d+.* answers (at 127\.0\.0\.1:\d+|over a local socket)$/);
     assert.match(notes[4]?.[1] ?? "", /^at most \d+; pool_max_conns is 4 for all of its callers together$/);
     assert.match(notes[6]?.[1] ?? "", /^pgvector 0\.\d+\.\d+$/);
     assert.deepEqual(notes.toSpliced(6, 1).toSpliced(4, 1).toSpliced(2, 1), [

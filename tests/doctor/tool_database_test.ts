@@ -5,12 +5,13 @@ import { doctor } from "../../src/doctor/doctor.ts";
 import type { DatabaseOptions } from "../../src/postgres/database_options.ts";
 import { readTls } from "../../src/app/tls_files.ts";
 import { createSearchFixture } from "../rag_server/search_fixture.ts";
-import { testWithPgvector, testWithPostgres } from "../support/database.ts";
+import { testWithPgvector } from "../support/database.ts";
 import { databaseOptions } from "../support/database_options.ts";
 import { createLimitedRole } from "../support/limited_role.ts";
 import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
 import { assertFault, assertFine } from "./fixture.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 const { signal } = new AbortController();
 
@@ -47,7 +48,7 @@ testWithPgvector("the doctor finds tables that were never analysed", async () =>
   assertFine((await look("CREATE TABLE things AS SELECT 1 AS n; ANALYZE things"))("statistics"));
 });
 
-testWithPostgres("the doctor names a right beyond reading that is none of writing", async () => {
+testWithPgvector("the doctor names a right beyond reading that is none of writing", async () => {
   await using fixture = await createSearchFixture("");
   await using role = await createLimitedRole(fixture.admin, 10);
   const { user, database } = databaseOptions(role.url);
@@ -84,7 +85,7 @@ testWithPgvector("the doctor finds a clock that differs, and what it costs to re
   );
 });
 
-testWithPostgres("the doctor finds what PostgreSQL refuses of callers' settings", async () => {
+testWithPgvector("the doctor finds what PostgreSQL refuses of callers' settings", async () => {
   const name = "callers' settings";
   const sessionSettings = { "app.tenant": "{claim:tenant}", server_version: "1" };
   const found =
@@ -97,7 +98,7 @@ testWithPostgres("the doctor finds what PostgreSQL refuses of callers' settings"
   assert.deepEqual((await look(""))(name), []);
 });
 
-testWithPostgres("the doctor names tables that show each caller all rows", async () => {
+testWithPgvector("the doctor names tables that show each caller all rows", async () => {
   await using fixture = await createSearchFixture(
     "CREATE TABLE own (id int); ALTER TABLE own ENABLE ROW LEVEL SECURITY; CREATE TABLE shared (id int); " +
       "CREATE TABLE unread (id int); CREATE TABLE halves (id int) PARTITION BY LIST (id); " +
@@ -115,7 +116,7 @@ testWithPostgres("the doctor names tables that show each caller all rows", async
   assert.deepEqual((await look("", { user, database }))("row-level security"), []);
 });
 
-testWithPostgres("the doctor finds a role with fewer connections than a caller may have", async () => {
+testWithPgvector("the doctor finds a role with fewer connections than a caller may have", async () => {
   await using fixture = await createSearchFixture("");
   await using role = await createLimitedRole(fixture.admin, 3);
   const { user, database } = databaseOptions(role.url);
@@ -127,7 +128,7 @@ testWithPostgres("the doctor finds a role with fewer connections than a caller m
   assert.match(remedy, /^ALTER ROLE .* CONNECTION LIMIT 5;\n-- Or lower pool_max_conns, which is 5$/);
 });
 
-Deno.test("the doctor looks at the servers' own files", async () => {
+testWithPrograms(["openssl"], "the doctor looks at the servers' own files", async () => {
   await using folder = await temporaryFolder();
   const authority = await createCertificateAuthority(folder.path, "authority");
   const { certFile, keyFile } = await authority.issue({

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { runSql, testDatabaseUrl, testWithPgvector } from "../support/database.ts";
+import { createRoles, testWithPgvector } from "../support/database.ts";
 import { assertFault, assertFine, createDoctorFixture } from "./fixture.ts";
 
 const reader = `words_reader_${randomBytes(4).toString("hex")}`;
@@ -7,18 +7,13 @@ const reader = `words_reader_${randomBytes(4).toString("hex")}`;
 testWithPgvector(
   "the doctor gives a table that callers have rows of their own in a column of its words",
   async () => {
-    const admin = testDatabaseUrl ?? "";
-    await runSql(admin, `CREATE ROLE ${reader} LOGIN`);
-    await using stack = new AsyncDisposableStack();
-    stack.defer(async () => void await runSql(admin, `DROP ROLE IF EXISTS ${reader}`));
-    const fixture = stack.use(
-      await createDoctorFixture(
-        `CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(3), words text);
+    await using _role = await createRoles([reader], `CREATE ROLE ${reader} LOGIN`);
+    await using fixture = await createDoctorFixture(
+      `CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(3), words text);
     ALTER TABLE docs ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON docs USING (words = current_setting('app.name'));
     CREATE VIEW seen WITH (security_invoker = on) AS SELECT * FROM docs; GRANT SELECT ON docs, seen TO ${reader};
     INSERT INTO docs SELECT n, 'text', '[1,0,0]' FROM generate_series(1, 1200) n; ANALYZE docs`,
-        { user: reader, sessionSettings: { "app.name": "{username}" } },
-      ),
+      { user: reader, sessionSettings: { "app.name": "{username}" } },
     );
     const look = (table = "docs") => fixture.look(`words of ${table}`, { table });
     const message = (relation: string) =>

@@ -4,6 +4,16 @@ import { pg } from "../../src/postgres/connection.ts";
 /** A superuser's URL of a real PostgreSQL server; tests that need one are ignored without it. */
 export const testDatabaseUrl: string | undefined = Deno.env.get("TEST_DATABASE_URL");
 
+/** `startVectorDatabases()`, where that server has no pgvector. */
+const vectorDatabases = {
+  url: Deno.env.get("TEST_VECTOR_DATABASES_URL"),
+  controlUrl: Deno.env.get("TEST_VECTOR_DATABASES_CONTROL_URL"),
+  /** Whether the test that runs needs them. */
+  areUsed: false,
+  /** The SQL of `createRoles()`, by the names of its roles: each database has roles of its own. */
+  roles: new Map<string, string>(),
+};
+
 /** A database of a test file's own. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
@@ -19,18 +29,39 @@ export interface TestDatabase extends AsyncDisposable {
 export async function createTestDatabase(original?: TestDatabase): Promise<TestDatabase> {
   const serverUrl = requireTestDatabaseUrl();
   const name = `postern_test_${randomBytes(6).toString("hex")}`;
-  await runSql(
-    serverUrl,
-    `CREATE DATABASE ${name} TEMPLATE ${original?.name ?? "template0"} ENCODING 'UTF8'`,
-  );
+  const { areUsed: isVectors, controlUrl } = vectorDatabases;
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
+  if (isVectors) {
+    await control(`${controlUrl}/${name}`, "PUT");
+    for (const sql of vectorDatabases.roles.values()) await runSql(url.href, sql);
+  } else {
+    await runSql(
+      serverUrl,
+      `CREATE DATABASE ${name} TEMPLATE ${original?.name ?? "template0"} ENCODING 'UTF8'`,
+    );
+  }
   return {
     url: url.href,
     name,
     query: (sql) => runSql(url.href, sql),
     async [Symbol.asyncDispose]() {
-      await runSql(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      if (isVectors) await control(`${controlUrl}/${name}`, "DELETE");
+      else await runSql(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+/** Makes roles for databases that are made afterwards; they are dropped when disposed of, after the databases. */
+export async function createRoles(names: readonly string[], sql: string): Promise<AsyncDisposable> {
+  const list = names.join(", ");
+  const { areUsed: isVectors, roles } = vectorDatabases;
+  if (isVectors) roles.set(list, sql);
+  else await runSql(requireTestDatabaseUrl(), sql);
+  return {
+    async [Symbol.asyncDispose]() {
+      if (isVectors) roles.delete(list);
+      else await runSql(requireTestDatabaseUrl(), `DROP ROLE IF EXISTS ${list}`);
     },
   };
 }
@@ -41,16 +72,41 @@ export function testWithPostgres(name: string, fn: (t: Deno.TestContext) => Prom
   Deno.test({ name: ignore ? `${name} (needs TEST_DATABASE_URL)` : name, ignore, fn });
 }
 
-/** Registers a test that needs pgvector on the real PostgreSQL; it is ignored, and its name says why, where that has none. */
-export function testWithPgvector(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
-  if (Deno.env.get("TEST_WITHOUT_PGVECTOR") === undefined) testWithPostgres(name, fn);
-  else Deno.test({ name: `${name} (needs pgvector)`, ignore: true, fn });
+/**
+ * Registers a test that needs pgvector. Where the server has none, the test has databases of PGlite, whose clients take
+ * turns, a transaction at a time. A test for which that is too little names what it needs besides, and is ignored then.
+ */
+export function testWithPgvector(
+  name: string,
+  fn: (t: Deno.TestContext) => Promise<void>,
+  alsoNeeds?: string,
+): void {
+  if (vectorDatabases.url === undefined) return testWithPostgres(name, fn);
+  const ignore = alsoNeeds !== undefined;
+  Deno.test({
+    name: ignore ? `${name} (needs pgvector and ${alsoNeeds})` : name,
+    ignore,
+    fn: async (t) => {
+      vectorDatabases.areUsed = true;
+      try {
+        await fn(t);
+      } finally {
+        vectorDatabases.areUsed = false;
+      }
+    },
+  });
 }
 
-/** The URL, for code that runs only inside of a test that `testWithPostgres` registered. */
+/** The URL, for code that runs only inside of a test that needs a server. */
 export function requireTestDatabaseUrl(): string {
-  if (testDatabaseUrl === undefined) throw new Error("TEST_DATABASE_URL is not set");
-  return testDatabaseUrl;
+  const url = vectorDatabases.areUsed ? vectorDatabases.url : testDatabaseUrl;
+  if (url === undefined) throw new Error("TEST_DATABASE_URL is not set");
+  return url;
+}
+
+async function control(url: string, method: "PUT" | "DELETE"): Promise<void> {
+  const response = await fetch(url, { method });
+  if (!response.ok) throw new Error(`${method} ${url}: ${await response.text()}`);
 }
 
 /** Runs SQL on a connection opened for it; values come as PostgreSQL's text, null for NULL. */
@@ -67,7 +123,8 @@ export async function runSql(url: string, sql: string): Promise<unknown[][]> {
   }
 }
 
-function rowsOf(result: unknown): unknown[][] {
+/** The rows of what the driver resolves with. */
+export function rowsOf(result: unknown): unknown[][] {
   if (typeof result !== "object" || result === null || !("rows" in result)) return [];
   return Array.isArray(result.rows) ? result.rows : [];
 }

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { sha256 } from "../../../src/core/sha256.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { createTestDatabase, runSql, testDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import { createRoles, createTestDatabase, testWithPgvector } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { handbookPipeline, pipelineDatabase, startRagServer } from "../../support/rag_server.ts";
 
@@ -35,12 +35,12 @@ FROM generate_series(1, 6) n;`;
 
 testWithPgvector("claims of a trusted proxy decide what a caller reads", async () => {
   await using stack = new AsyncDisposableStack();
-  const admin = testDatabaseUrl ?? "";
-  await runSql(
-    admin,
-    `CREATE ROLE ${reader} LOGIN NOINHERIT; CREATE ROLE ${tenantRole}; GRANT ${tenantRole} TO ${reader}`,
+  stack.use(
+    await createRoles(
+      [reader, tenantRole],
+      `CREATE ROLE ${reader} LOGIN NOINHERIT; CREATE ROLE ${tenantRole}; GRANT ${tenantRole} TO ${reader}`,
+    ),
   );
-  stack.defer(async () => void await runSql(admin, `DROP ROLE IF EXISTS ${reader}, ${tenantRole}`));
   const database = stack.use(await createTestDatabase());
   await database.query(schema);
   const openai = stack.use(createVendor("openai", { embed: () => [1, 0, 0] }));

@@ -42,7 +42,7 @@ testWithPgvector("eight clients of a role with three connections are all answere
     assert.match(told[0] ?? "", /Raise the role's CONNECTION LIMIT or PostgreSQL's max_connections/);
     assert.doesNotMatch(process.stderr(), /A query failed|cannot be reached/);
   });
-});
+}, "several sessions at once");
 
 testWithPgvector(
   "a pipeline has at most pool_max_conns connections, and waits for them within its time",
@@ -78,4 +78,5 @@ testWithPgvector(
     );
     await client.ask("docs", question);
   },
+  "several sessions at once",
 );

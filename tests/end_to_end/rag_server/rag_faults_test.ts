@@ -148,6 +148,7 @@ testWithPgvector(
 
     assert.equal(await process.stop(), 0);
   },
+  "several sessions at once",
 );
 
 testWithPgvector("a provider's fault is told as a phrase, and nothing of the key", async (t) => {

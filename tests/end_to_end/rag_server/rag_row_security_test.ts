@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { createTestDatabase, runSql, testDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import { createRoles, createTestDatabase, testWithPgvector } from "../../support/database.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
 import { createRagClient } from "../../support/rag_client.ts";
 import {
@@ -45,13 +45,13 @@ const table = { table: "notes", text_column: "body", vector_column: "embedding",
 
 async function createTenants() {
   await using stack = new AsyncDisposableStack();
-  const roles = [reader, roleA, roleB, writer].join(", ");
-  await runSql(
-    testDatabaseUrl ?? "",
-    `CREATE ROLE ${reader} LOGIN NOINHERIT; CREATE ROLE ${roleA}; CREATE ROLE ${roleB}; CREATE ROLE ${writer};
+  stack.use(
+    await createRoles(
+      [reader, roleA, roleB, writer],
+      `CREATE ROLE ${reader} LOGIN NOINHERIT; CREATE ROLE ${roleA}; CREATE ROLE ${roleB}; CREATE ROLE ${writer};
     GRANT ${roleA}, ${roleB} TO ${reader}`,
+    ),
   );
-  stack.defer(async () => void await runSql(testDatabaseUrl ?? "", `DROP ROLE IF EXISTS ${roles}`));
   const [shared, alone] = [
     stack.use(await createTestDatabase()),
     stack.use(await createTestDatabase()),

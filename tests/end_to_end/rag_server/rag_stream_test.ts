@@ -176,7 +176,7 @@ testWithPgvector("an answer is streamed as the provider makes it", async (t) => 
     assert.equal(answerOf(await Array.fromAsync(events)), "two, three.");
     assert.equal(await stopped, 0);
   });
-});
+}, "several sessions at once");
 
 testWithPgvector("a stream that nothing more comes of ends with one error event", async (t) => {
   await using database = await createHandbookDatabase();

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createSqliteHistory } from "../../../src/tool_server/questions/sqlite_history.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
-import { createTestDatabase, testDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import { createTestDatabase, requireTestDatabaseUrl, testWithPgvector } from "../../support/database.ts";
 import { runProgram } from "../../support/server_process.ts";
 
 const fixture = async (name: string) => await Deno.readTextFile(new URL(name, import.meta.url));
@@ -12,7 +12,7 @@ const fixture = async (name: string) => await Deno.readTextFile(new URL(name, im
 /** A folder, a database and a history as the program before left them, and today's program over them. */
 async function createUpgrade() {
   const database = await createTestDatabase();
-  const { hostname, port, username } = new URL(testDatabaseUrl ?? "");
+  const { hostname, port, username } = new URL(requireTestDatabaseUrl());
   const place =
     `host: ${hostname}, port: ${port}, database: ${database.name}, user: ${username}, sslmode: disable`;
   const folder = await createConfigFolder(`

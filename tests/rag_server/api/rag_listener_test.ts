@@ -8,6 +8,7 @@ import { waitUntil } from "../../support/wait_until.ts";
 import { readEvents } from "./rag_fixture.ts";
 import { chunk, createHandbook, done, stream } from "./rag_handbook.ts";
 import { hanging, type Script, script } from "./scripted_pipelines.ts";
+import { testWithPrograms } from "../../support/programs.ts";
 
 const quiet = createLogger({ level: "error", format: "text", write: () => {} });
 
@@ -222,7 +223,7 @@ Deno.test("a stop ends with one event the stream that does not finish", async ()
   await stopped;
 });
 
-Deno.test("a stream arrives over HTTP/2, which knows no Connection header", async () => {
+testWithPrograms(["openssl"], "a stream arrives over HTTP/2, which knows no Connection header", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const authority = await createCertificateAuthority(folder, "authority");

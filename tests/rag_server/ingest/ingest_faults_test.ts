@@ -4,7 +4,7 @@ import { createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { noUsage } from "../../../src/llm/provider.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { testWithPgvector, testWithPostgres } from "../../support/database.ts";
+import { testWithPgvector } from "../../support/database.ts";
 import { countedEmbedding, countsOf, createIngestFixture, table } from "./ingest_fixture.ts";
 
 /** Files of one chunk each. */
@@ -160,9 +160,9 @@ testWithPgvector("ingest() lets one run at a time write to a table, and waits fo
   goOn.resolve();
   assert.equal((await first).added, 3);
   assert.equal((await second).unchanged, 3);
-});
+}, "several sessions at once");
 
-testWithPostgres("ingest() reports a file that the table does not take, and writes the others", async () => {
+testWithPgvector("ingest() reports a file that the table does not take, and writes the others", async () => {
   await using fixture = await createIngestFixture();
   await fixture.database.query(`CREATE EXTENSION vector;
     CREATE TABLE docs (id serial PRIMARY KEY, content text CHECK (content !~ 'number 1'), embedding vector(256))`);
@@ -176,7 +176,7 @@ testWithPostgres("ingest() reports a file that the table does not take, and writ
   );
 });
 
-testWithPostgres("ingest() shows readers a file's old chunks or its new ones", async () => {
+testWithPgvector("ingest() shows readers a file's old chunks or its new ones", async () => {
   await using fixture = await createIngestFixture();
   const version = (number: number) =>
     Array.from(
@@ -200,10 +200,10 @@ testWithPostgres("ingest() shows readers a file's old chunks or its new ones", a
   isDone = true;
   await reading;
   assert.deepEqual([...seen], ["300 1"]);
-});
+}, "several sessions at once");
 
 for (const [dimensions, key] of [[2001, "halfvec"], [4001, undefined]] as const) {
-  testWithPostgres(
+  testWithPgvector(
     `ingest() makes ${
       key === undefined ? "no index" : "an index over half precision"
     } for ${dimensions} dimensions`,
@@ -225,7 +225,7 @@ for (const [dimensions, key] of [[2001, "halfvec"], [4001, undefined]] as const)
   );
 }
 
-testWithPostgres("ingest() says what to do where the role may not add pgvector", async () => {
+testWithPgvector("ingest() says what to do where the role may not add pgvector", async () => {
   await using fixture = await createIngestFixture();
   await fixture.write(files(1));
   const role = `${fixture.database.name}_writer`;

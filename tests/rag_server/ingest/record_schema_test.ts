@@ -132,6 +132,7 @@ testWithPgvector(
     assert.equal((await run).unchanged, 3);
     await assert.rejects(fixture.database.query(formerReadingSql), /column f\.source does not exist/);
   },
+  "several sessions at once",
 );
 
 testWithPgvector("a dry run reads an earlier version's records and leaves them as they are", async () => {

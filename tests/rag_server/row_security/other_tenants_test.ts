@@ -5,7 +5,7 @@ import { type Principal, readerFor } from "../../../src/core/principal.ts";
 import type { DatabaseOptions } from "../../../src/postgres/database_options.ts";
 import { renderSql } from "../../../src/postgres/sql_text.ts";
 import { embeddingSql, vectorSearch, vectorSettings } from "../../../src/rag_server/search/vector_search.ts";
-import { runSql, testDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import { createRoles, testWithPgvector } from "../../support/database.ts";
 import { createRetrieverFixture } from "../retriever_fixture.ts";
 
 const suffix = randomBytes(4).toString("hex");
@@ -45,21 +45,16 @@ const caller: Principal = {
   claims: { tenant: "b", role: roleB },
 };
 
-async function createRoles(): Promise<AsyncDisposable> {
-  const admin = testDatabaseUrl ?? "";
-  await runSql(
-    admin,
+const createTenantRoles = () =>
+  createRoles(
+    [reader, roleB],
     `CREATE ROLE ${reader} LOGIN NOINHERIT; CREATE ROLE ${roleB}; GRANT ${roleB} TO ${reader}`,
   );
-  return {
-    [Symbol.asyncDispose]: async () => void await runSql(admin, `DROP ROLE IF EXISTS ${reader}, ${roleB}`),
-  };
-}
 
 testWithPgvector(
   "a caller's answers by words and vectors do not tell how many rows others have",
   async () => {
-    await using _roles = await createRoles();
+    await using _roles = await createTenantRoles();
     const ofB = notes + rowsOf("b", 50_001, 2_300, 0.5);
     for (const [way, settings] of Object.entries(ways)) {
       const changes = { user: reader, ...settings };
@@ -81,12 +76,13 @@ testWithPgvector(
       assert.equal(first?.id, "50050");
     }
   },
+  "a large table",
 );
 
 testWithPgvector(
   "what a caller may see decides whether texts are read, and the log says what is missing",
   async () => {
-    await using _roles = await createRoles();
+    await using _roles = await createTenantRoles();
     await using fixture = await createRetrieverFixture(
       `${notes}${rowsOf("b", 50_001, 10_001, 0.5)} ANALYZE notes;`,
       { user: reader, ...ways.claims },
@@ -130,12 +126,13 @@ testWithPgvector(
     );
     assert.deepEqual(await ranked(), before);
   },
+  "a large table",
 );
 
 testWithPgvector(
   "where an HNSW index would be chosen and misses rows, a caller's are all compared",
   async () => {
-    await using _roles = await createRoles();
+    await using _roles = await createTenantRoles();
     // too many rows to compare where nobody has rows of their own, and a graph that loses its way
     await using fixture = await createRetrieverFixture(
       `${notes.replace(/CREATE INDEX .*/, "").replace("vector(2)", "vector(8)")} SELECT setseed(0.5);

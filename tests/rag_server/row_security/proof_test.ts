@@ -4,7 +4,13 @@ import { AppError } from "../../../src/core/app_error.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { isolationFaults, rolesOf } from "../../../src/rag_server/row_security/isolation_faults.ts";
 import { createRowSecurityProof, RowSecurityError } from "../../../src/rag_server/row_security/proof.ts";
-import { runSql, testDatabaseUrl, testWithPgvector, testWithPostgres } from "../../support/database.ts";
+import {
+  createRoles,
+  runSql,
+  testDatabaseUrl,
+  testWithPgvector,
+  testWithPostgres,
+} from "../../support/database.ts";
 import { createCatalogFixture } from "../../postgres/catalog/catalog_fixture.ts";
 import { createKeywordFixture } from "../keyword/fixture.ts";
 import { noDocuments } from "../no_documents.ts";
@@ -81,19 +87,14 @@ for (const [way, settings] of Object.entries(ways)) {
   testWithPgvector(`${way}: the proof covers each role that a caller may come to read as`, async () => {
     const suffix = randomBytes(4).toString("hex");
     const [login, tenant] = [`login_${suffix}`, `tenant_${suffix}`];
-    const admin = testDatabaseUrl ?? "";
-    await runSql(
-      admin,
+    await using _roles = await createRoles(
+      [login, tenant],
       `CREATE ROLE ${login} LOGIN NOINHERIT; CREATE ROLE ${tenant}; GRANT ${tenant} TO ${login}`,
     );
-    await using stack = new AsyncDisposableStack();
-    stack.defer(async () => void await runSql(admin, `DROP ROLE IF EXISTS ${login}, ${tenant}`));
-    const fixture = stack.use(
-      await createSearchFixture(
-        `CREATE TABLE docs (id int PRIMARY KEY, body text); ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+    await using fixture = await createSearchFixture(
+      `CREATE TABLE docs (id int PRIMARY KEY, body text); ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
         CREATE POLICY own ON docs TO ${tenant} USING (true)`,
-        { user: login },
-      ),
+      { user: login },
     );
     const proof = createRowSecurityProof({
       pipeline: "docs",

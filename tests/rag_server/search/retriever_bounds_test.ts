@@ -95,7 +95,7 @@ testWithPgvector("words that no index holds are searched in a small table only",
     "fox 9999",
   );
   assert.deepEqual(log, []);
-});
+}, "a large table");
 
 testWithPgvector("a search by words that takes too long does not cost the answer", async () => {
   const log: string[] = [];
@@ -128,4 +128,4 @@ testWithPgvector("a search by words that takes too long does not cost the answer
     assert.deepEqual(found.map(({ id, score }) => [id, score]), [["2", 0.75], ["1", 0.25]]);
     assert.match(log.splice(0).join("\n").trim(), /^[^\n]*the answer uses the vector search only[^\n]*$/);
   }
-});
+}, "several sessions at once");

@@ -190,4 +190,4 @@ testWithPgvector("the vector index is used on tables of some thousand rows", asy
       await fixture.admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
     }
   });
-});
+}, "a large table");

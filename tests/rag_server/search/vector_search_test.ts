@@ -149,7 +149,7 @@ testWithPgvector("the vector search over 20,000 documents", async (t) => {
       assert.equal(breadth(1_000_000, 600, sql`true`), "1000");
     },
   );
-});
+}, "a large table");
 
 testWithPgvector("distance is the index's own, similarity the cosine, for every kind of vector", async () => {
   await using fixture = await createSearchFixture(`
