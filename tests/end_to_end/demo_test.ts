@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { startServer } from "../support/server_process.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
-Deno.test("the demo's own lines, pasted into another terminal, work", async (t) => {
+testWithPrograms(["curl"], "the demo's own lines, pasted into another terminal, work", async (t) => {
   const folder = await Deno.makeTempDir();
   await using server = await startServer(["-demo", "-http", "-addr", "127.0.0.1:0"], {
     cwd: folder,

@@ -4,6 +4,7 @@ import { createConfigFolder } from "../support/configured_server.ts";
 import { openRawConnection, type RawConnection } from "../support/network/raw_connection.ts";
 import { startServer } from "../support/server_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 const descriptors = 64;
 /** More than the server may have open. */
@@ -51,7 +52,7 @@ const hostile: Readonly<Record<string, (target: Target) => Promise<RawConnection
   },
 };
 
-Deno.test("clients that hold connections leave room for others", async () => {
+testWithPrograms(["openssl"], "clients that hold connections leave room for others", async () => {
   // side by side, as most of it is waiting
   await Promise.all([leavesRoom("http"), leavesRoom("https")]);
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 async function openssl(folder: string, ...args: string[]): Promise<void> {
   const { success, stderr } = await new Deno.Command("openssl", { args, cwd: folder, stderr: "piped" })
@@ -42,45 +43,49 @@ async function makeCertificates(folder: string): Promise<void> {
   );
 }
 
-Deno.test("the server speaks HTTPS, with the intermediate certificates that a client needs, and refuses what is too large over HTTP/2 too", async () => {
-  await using folder = await createConfigFolder("databases: []\n");
-  await makeCertificates(folder.path);
-  const { token } = await folder.addToken();
-  const file = (name: string) => join(folder.path, name);
-  const flags = [
-    ...["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, "-tls"],
-    ...["-cert", file("server.pem"), "-key", file("server.key")],
-  ];
-  await using server = await startServer([...flags, "-chain", file("middle.pem")]);
-  assert.match(server.url, /^https:/);
-  using client = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(file("root.pem"))] });
-  const { request } = createToolClient({ url: server.url, token, client });
-  assert.deepEqual((await request("ping", {})).result, {});
+testWithPrograms(
+  ["curl", "openssl"],
+  "the server speaks HTTPS, with the intermediate certificates that a client needs, and refuses what is too large over HTTP/2 too",
+  async () => {
+    await using folder = await createConfigFolder("databases: []\n");
+    await makeCertificates(folder.path);
+    const { token } = await folder.addToken();
+    const file = (name: string) => join(folder.path, name);
+    const flags = [
+      ...["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile, "-tls"],
+      ...["-cert", file("server.pem"), "-key", file("server.key")],
+    ];
+    await using server = await startServer([...flags, "-chain", file("middle.pem")]);
+    assert.match(server.url, /^https:/);
+    using client = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(file("root.pem"))] });
+    const { request } = createToolClient({ url: server.url, token, client });
+    assert.deepEqual((await request("ping", {})).result, {});
 
-  // more than the client may send before the server reads (RFC 9113 section 6.9.2)
-  const large = file("large.json");
-  await Deno.writeTextFile(large, " ".repeat(6_000_000));
-  for (
-    const [path, length, expected] of [["/mcp/v1", "length", 413], ["/mcp/v1", "no length", 413], [
-      "/nope",
-      "length",
-      404,
-    ]]
-  ) {
-    const body = length === "length"
-      ? ["--data-binary", `@${large}`]
-      : ["-X", "POST", "-T", large, "-H", "content-length:"];
-    const { stdout } = await new Deno.Command("curl", {
-      args: [
-        ...["--silent", "--http2", "--cacert", file("root.pem"), "--output", file("reply.json")],
-        ...["--write-out", "%{http_version} %{http_code}", "--header", `Authorization: Bearer ${token}`],
-        ...["--header", "Content-Type: application/json", ...body, `${server.url}${path}`],
-      ],
-    }).output();
-    assert.equal(new TextDecoder().decode(stdout), `2 ${expected}`, `${path} with ${length}`);
-  }
+    // more than the client may send before the server reads (RFC 9113 section 6.9.2)
+    const large = file("large.json");
+    await Deno.writeTextFile(large, " ".repeat(6_000_000));
+    for (
+      const [path, length, expected] of [["/mcp/v1", "length", 413], ["/mcp/v1", "no length", 413], [
+        "/nope",
+        "length",
+        404,
+      ]]
+    ) {
+      const body = length === "length"
+        ? ["--data-binary", `@${large}`]
+        : ["-X", "POST", "-T", large, "-H", "content-length:"];
+      const { stdout } = await new Deno.Command("curl", {
+        args: [
+          ...["--silent", "--http2", "--cacert", file("root.pem"), "--output", file("reply.json")],
+          ...["--write-out", "%{http_version} %{http_code}", "--header", `Authorization: Bearer ${token}`],
+          ...["--header", "Content-Type: application/json", ...body, `${server.url}${path}`],
+        ],
+      }).output();
+      assert.equal(new TextDecoder().decode(stdout), `2 ${expected}`, `${path} with ${length}`);
+    }
 
-  const missing = await runProgram([...flags.slice(0, -2), "-key", file("nope.key")]);
-  assert.equal(missing.code, 1);
-  assert.match(missing.stderr, /http\.tls\.key_file .*nope\.key: there is no such file/);
-});
+    const missing = await runProgram([...flags.slice(0, -2), "-key", file("nope.key")]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /http\.tls\.key_file .*nope\.key: there is no such file/);
+  },
+);

@@ -4,6 +4,7 @@ import { pagesWithCommands } from "../support/shell_blocks.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { createTestDatabase, testWithPgvector } from "../support/database.ts";
 import { commandLine } from "../support/server_process.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 /** What the commands of a page find when they begin. */
 interface Beginning {
@@ -40,7 +41,7 @@ for (const { path, blocks } of pages) {
   const { before = ":", replace = {} } = beginnings[path] ?? {};
   const run = blocks.filter(({ reason }) => reason === undefined);
   if (run.length === 0) continue;
-  testWithPgvector(`the commands of ${path} do what they say`, async () => {
+  testWithPrograms(["curl"], `the commands of ${path} do what they say`, async () => {
     await using machine = await createMachine();
     await machine.run(before, "what the page begins with");
     for (const block of run) {
@@ -50,7 +51,7 @@ for (const { path, blocks } of pages) {
       );
       await machine.run(text, `${path}:${block.line}`);
     }
-  });
+  }, testWithPgvector);
 }
 
 /** A folder with a program, a configuration, documents and a database, as the pages take them to be. */

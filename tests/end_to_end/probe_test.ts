@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 Deno.test("-probe succeeds for a server that answers, whatever proxy the environment names", async () => {
   await using folder = await createConfigFolder("databases: []\n");
@@ -17,19 +18,27 @@ Deno.test("-probe succeeds for a server that answers, whatever proxy the environ
   assert.match(other.stderr, /^postern: Cannot probe http:\/\/\S+\/elsewhere: it answers 404\n$/);
 });
 
-Deno.test("-probe succeeds over TLS too, by an address that the certificate does not name", async () => {
-  await using folder = await createConfigFolder("databases: []\n");
-  const authority = await createCertificateAuthority(folder.path, "root");
-  const { certFile, keyFile } = await authority.issue({
-    commonName: "tools.example.com",
-    subjectAltNames: ["DNS:tools.example.com"],
-  });
-  const tls = ["-tls", "-cert", certFile, "-key", keyFile];
-  await using server = await startServer(
-    ["-http", "-addr", "127.0.0.1:0", ...tls, "-config", folder.configFile],
-  );
-  assert.deepEqual(await runProgram(["-probe", `${server.url}/health`]), { code: 0, stdout: "", stderr: "" });
-});
+testWithPrograms(
+  ["openssl"],
+  "-probe succeeds over TLS too, by an address that the certificate does not name",
+  async () => {
+    await using folder = await createConfigFolder("databases: []\n");
+    const authority = await createCertificateAuthority(folder.path, "root");
+    const { certFile, keyFile } = await authority.issue({
+      commonName: "tools.example.com",
+      subjectAltNames: ["DNS:tools.example.com"],
+    });
+    const tls = ["-tls", "-cert", certFile, "-key", keyFile];
+    await using server = await startServer(
+      ["-http", "-addr", "127.0.0.1:0", ...tls, "-config", folder.configFile],
+    );
+    assert.deepEqual(await runProgram(["-probe", `${server.url}/health`]), {
+      code: 0,
+      stdout: "",
+      stderr: "",
+    });
+  },
+);
 
 Deno.test("-probe fails where nothing answers, and says what kind of address it expects", async () => {
   const nobody = await runProgram(["-probe", "http://127.0.0.1:1/health"]);

@@ -5,10 +5,11 @@ import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
 import { testWithPgvector, testWithPostgres } from "../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../support/handbook_documents.ts";
-import { startNginx, testWithNginx } from "../support/network/nginx.ts";
+import { startNginx } from "../support/network/nginx.ts";
 import { configText, handbookPipeline, startRagServer } from "../support/rag_server.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 const page = await Deno.readTextFile(new URL("../../docs/reverse_proxies.md", import.meta.url));
 
@@ -32,8 +33,8 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-testWithNginx(
-  testWithPgvector,
+testWithPrograms(
+  ["nginx", "openssl"],
   "both servers behind nginx, with the file of the documentation",
   async (t) => {
     await using database = await createHandbookDatabase();
@@ -165,6 +166,7 @@ testWithNginx(
       /\[(?:warn|error|crit|alert|emerg)\](?!.*client intended to send)/,
     );
   },
+  testWithPgvector,
 );
 
 testWithNginx(

@@ -4,6 +4,7 @@ import { createConfigFolder } from "../support/configured_server.ts";
 import { openRawConnection, type RawConnection } from "../support/network/raw_connection.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { waitUntil } from "../support/wait_until.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 /** What the log says of a stop that had to wait to its end. */
 const cutOff = /cut off/;
@@ -60,21 +61,25 @@ const ask = () => {
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
 for (const kind of ["http", "https", "rag"] as const) {
-  Deno.test(`${kind}: a stop waits for no connection without a request`, () =>
-    withServer(kind, async ({ server, alive, connect }) => {
-      using silent = await connect();
-      // of HTTPS, one that has not begun with TLS either
-      using bare = await openRawConnection(server.url);
-      using begun = await connect();
-      await begun.send("GET /v1/l");
-      using idle = await connect();
-      await idle.send(get(alive));
-      await idle.readUntil('"ok"');
+  testWithPrograms(
+    kind === "https" ? ["openssl"] : [],
+    `${kind}: a stop waits for no connection without a request`,
+    () =>
+      withServer(kind, async ({ server, alive, connect }) => {
+        using silent = await connect();
+        // of HTTPS, one that has not begun with TLS either
+        using bare = await openRawConnection(server.url);
+        using begun = await connect();
+        await begun.send("GET /v1/l");
+        using idle = await connect();
+        await idle.send(get(alive));
+        await idle.readUntil('"ok"');
 
-      assert.equal(await server.stop(), 0);
-      assert.doesNotMatch(server.stderr(), cutOff);
-      for (const connection of [silent, bare, begun, idle]) await connection.readToEnd();
-    }));
+        assert.equal(await server.stop(), 0);
+        assert.doesNotMatch(server.stderr(), cutOff);
+        for (const connection of [silent, bare, begun, idle]) await connection.readToEnd();
+      }),
+  );
 }
 
 Deno.test("a stop has a request under way answered, whatever else is open", async () => {

@@ -2,6 +2,7 @@ import { parseDocument } from "yaml";
 import { loadConfig } from "../../src/config/mod.ts";
 import { parseFlags } from "../../src/cli/parse_flags.ts";
 import { optionsFor } from "../config/load_options.ts";
+import { findProgram, fullPath } from "../support/programs.ts";
 
 /** `packaging/`, as an address that ends in a slash. */
 export const packaging = new URL("../../packaging/", import.meta.url);
@@ -25,29 +26,6 @@ export async function warningsOf(args: readonly string[], config: string): Promi
   return (await loadConfig(optionsFor(config, { flags: rest }))).warnings;
 }
 
-/** The path of a program that the machine has; undefined where it has none. */
-export function findProgram(name: string): string | undefined {
-  const folders = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin", "/sbin"];
-  return folders.map((folder) => `${folder}/${name}`).find((path) => {
-    try {
-      return Deno.statSync(path).isFile;
-    } catch {
-      return false;
-    }
-  });
-}
-
-/** Registers a test that needs programs; it is ignored, and its name says why, where one is missing. */
-export function testWithPrograms(
-  programs: readonly string[],
-  name: string,
-  fn: (t: Deno.TestContext) => Promise<void>,
-): void {
-  const missing = programs.filter((program) => findProgram(program) === undefined);
-  if (missing.length === 0) Deno.test(name, fn);
-  else Deno.test({ name: `${name} (needs ${missing.join(" and ")})`, ignore: true, fn });
-}
-
 /** Runs a program to its end. @throws {Error} with what it printed, unless it succeeds */
 export async function succeed(
   program: string,
@@ -55,7 +33,10 @@ export async function succeed(
   env: Record<string, string> = {},
 ): Promise<string> {
   const path = findProgram(program) ?? program;
-  const { success, stdout, stderr } = await new Deno.Command(path, { args: [...args], env }).output();
+  const { success, stdout, stderr } = await new Deno.Command(path, {
+    args: [...args],
+    env: { PATH: fullPath, ...env },
+  }).output();
   const [printed, failed] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
   if (!success) throw new Error(`${program} ${args.join(" ")}:\n${printed}${failed}`);
   return `${printed}${failed}`;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { buildDebianPackage } from "../../tools/build_debian_package.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
-import { artefact, succeed, testWithPrograms } from "./artefacts.ts";
+import { artefact, succeed } from "./artefacts.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 const epochSeconds = 1_760_000_000;
 
@@ -60,10 +61,9 @@ testWithPrograms(["dpkg-deb"], "the Debian package holds what a server needs, tw
 });
 
 testWithPrograms(
-  ["dpkg", "dpkg-deb", "systemd-sysusers", "systemd-tmpfiles"],
+  ["root", "dpkg", "dpkg-deb", "systemd-sysusers", "systemd-tmpfiles"],
   "installing keeps an administrator's configuration, removing keeps data, purging removes them",
   async (t) => {
-    if (Deno.uid() !== 0) return;
     await using folder = await temporaryFolder();
     const root = `${folder.path}/root`;
     for (const path of ["etc", "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers"]) {

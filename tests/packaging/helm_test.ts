@@ -5,7 +5,8 @@ import { flagGroups } from "../../src/cli/flags.ts";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { fileURLToPath } from "node:url";
 import { temporaryFolder } from "../support/temporary_folder.ts";
-import { artefact, packaging, readYaml, succeed, testWithPrograms, warningsOf } from "./artefacts.ts";
+import { artefact, packaging, readYaml, succeed, warningsOf } from "./artefacts.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 const chart = fileURLToPath(new URL("helm/postern", packaging));
 // a helm from source takes itself to be for a Kubernetes that is too old for the chart

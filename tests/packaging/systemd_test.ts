@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { parseFlags } from "../../src/cli/parse_flags.ts";
 import { temporaryFolder } from "../support/temporary_folder.ts";
-import { artefact, succeed, testWithPrograms, warningsOf } from "./artefacts.ts";
+import { artefact, succeed, warningsOf } from "./artefacts.ts";
+import { testWithPrograms } from "../support/programs.ts";
 
 const unit = await artefact("systemd/postern@.service");
 const config = await artefact("debian/config.yaml");

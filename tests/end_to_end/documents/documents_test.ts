@@ -28,7 +28,7 @@ testWithPgvector(
     const { folder, openai, anthropic, database } = fixture;
     await writeUsers(folder, ["alice", "bob"]);
     const { token } = await folder.addToken();
-    const { token: boundToken } = await folder.addToken("-token-database", "shop");
+    const { token: boundToken } = await folder.addToken({ database: "shop" });
     await using server = await startServer(["-http", "-addr", "127.0.0.1:0", "-config", folder.configFile]);
     const sessionOf = async (username: string) => {
       const { session } = await logIn(server, username);

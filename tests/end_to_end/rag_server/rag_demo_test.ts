@@ -4,6 +4,7 @@ import { type AnswerEvent, answerOf, createRagClient, readAnswerEvents } from ".
 import { type ServerProcess, startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import { testWithPrograms } from "../../support/programs.ts";
 
 const path = "/v1/pipelines/handbook";
 
@@ -42,7 +43,7 @@ async function pasteJson(line: string | undefined) {
   return body;
 }
 
-Deno.test("the RAG demo's own lines, pasted into another terminal, work", async (t) => {
+testWithPrograms(["curl"], "the RAG demo's own lines, pasted into another terminal, work", async (t) => {
   await using demo = await startDemo(["-rag"]);
   const curls = await printedCurls(demo.server);
   assert.equal(curls.length, 4);
@@ -87,7 +88,7 @@ Deno.test("the RAG demo's own lines, pasted into another terminal, work", async 
   assert.equal(await demo.server.stop(), 0);
 });
 
-Deno.test("the demo serves tools and answers in one process", async () => {
+testWithPrograms(["curl"], "the demo serves tools and answers in one process", async () => {
   await using demo = await startDemo(["-http", "-addr", "127.0.0.1:0", "-rag"]);
   const { server } = demo;
   const curls = await printedCurls(server);

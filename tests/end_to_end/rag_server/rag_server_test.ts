@@ -10,6 +10,7 @@ import { configText, startRagServer } from "../../support/rag_server.ts";
 import { runProgram, startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import { testWithPrograms } from "../../support/programs.ts";
 
 interface Places {
   readonly database: string;
@@ -449,7 +450,7 @@ testWithPgvector("a configuration written for pgEdge's RAG server is served", as
   assert.equal(await process.stop(), 0, process.stderr());
 });
 
-testWithPgvector("both servers run in one process, the RAG server with TLS", async (t) => {
+testWithPrograms(["openssl"], "both servers run in one process, the RAG server with TLS", async (t) => {
   await using database = await createHandbookDatabase();
   await using folder = await createConfigFolder("");
   const authority = await createCertificateAuthority(folder.path, "Test CA");
@@ -464,7 +465,7 @@ testWithPgvector("both servers run in one process, the RAG server with TLS", asy
   };
   const config = configText({ server, pipelines: [] });
   await folder.write(`${config.slice(0, -2)}, "databases": [${databaseEntry("shop", database.name)}]\n}`);
-  const { token } = await folder.addToken("-token-note", "test");
+  const { token } = await folder.addToken({ note: "test" });
 
   await t.step("on two ports", async () => {
     await using process = await startServer([
@@ -493,7 +494,7 @@ testWithPgvector("both servers run in one process, the RAG server with TLS", asy
     assert.match(stderr, /^[^\n]*listen on port 18080[^\n]*\n$/);
     assert.doesNotMatch(stderr, /listening on/);
   });
-});
+}, testWithPgvector);
 
 Deno.test("certificate files that are not there stop the RAG server with one line", async () => {
   await using folder = await createConfigFolder("");

@@ -10,6 +10,7 @@ import { createTestDatabase, testWithPostgres } from "../../support/database.ts"
 import { createCertificateAuthority } from "../../support/network/certificates.ts";
 import { commandLine, runProgram } from "../../support/server_process.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import { testWithPrograms } from "../../support/programs.ts";
 
 const host = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const traceparent = `00-${host.traceId}-${host.spanId}-01`;
@@ -382,7 +383,7 @@ testWithPostgres(
   },
 );
 
-testWithPostgres("a collector's certificate is looked at", async () => {
+testWithPrograms(["openssl"], "a collector's certificate is looked at", async () => {
   await using database = await createTestDatabase();
   await using folder = await createConfigFolder("");
   const authority = await createCertificateAuthority(folder.path, "collectors");
@@ -418,4 +419,4 @@ testWithPostgres("a collector's certificate is looked at", async () => {
     assert.equal(code, 1);
     assert.match(stdout, new RegExp(`traces\\.ca_file ${file}: ${reason}`));
   }
-});
+}, testWithPostgres);

@@ -7,6 +7,7 @@ import { createRedirectRule } from "../../../src/identity/authorization_server/r
 import { fetchPublicDocument, type PublicDocumentOptions } from "../../../src/http/public_document.ts";
 import { createCertificateAuthority } from "../../support/network/certificates.ts";
 import { temporaryFolder } from "../../support/temporary_folder.ts";
+import { testWithPrograms } from "../../support/programs.ts";
 
 const isAllowed = createRedirectRule({
   allowed: ["http://127.0.0.1/callback", "https://app.example/callback"],
@@ -102,94 +103,98 @@ async function startDocumentServer(answer: (path: string) => Reply) {
   };
 }
 
-Deno.test("a client's document is fetched once, read and kept; what is not one is refused", async (t) => {
-  const replies: Record<string, Reply> = {};
-  await using server = await startDocumentServer((path) => replies[path] ?? { status: 404 });
-  const documentsWith = (options: PublicDocumentOptions) =>
-    createClientDocuments({
-      isAllowed,
-      fetch: (url, maxBytes, signal) => fetchPublicDocument(url, maxBytes, signal, options),
-    });
-  using documents = documentsWith(server.options);
-  const put = (path: string, fields: Record<string, unknown>, headers = {}) => {
-    const id = server.base + path;
-    replies[path] = { headers, body: JSON.stringify({ client_id: id, ...fields }) };
-    return id;
-  };
-
-  await t.step("what it says is kept as far as it is used", async () => {
-    const id = put("/client.json", {
-      client_name: "App",
-      redirect_uris: ["https://app.example/callback", "https://elsewhere.example/callback"],
-      logo_uri: "https://tracker.example/pixel",
-      scope: "everything",
-    });
-    const expected = {
-      client_id: id,
-      client_name: "App",
-      redirect_uris: ["https://app.example/callback"],
-      grant_types: ["authorization_code", "refresh_token"],
-      response_types: ["code"],
-      application_type: "native",
-      token_endpoint_auth_method: "none",
+testWithPrograms(
+  ["openssl"],
+  "a client's document is fetched once, read and kept; what is not one is refused",
+  async (t) => {
+    const replies: Record<string, Reply> = {};
+    await using server = await startDocumentServer((path) => replies[path] ?? { status: 404 });
+    const documentsWith = (options: PublicDocumentOptions) =>
+      createClientDocuments({
+        isAllowed,
+        fetch: (url, maxBytes, signal) => fetchPublicDocument(url, maxBytes, signal, options),
+      });
+    using documents = documentsWith(server.options);
+    const put = (path: string, fields: Record<string, unknown>, headers = {}) => {
+      const id = server.base + path;
+      replies[path] = { headers, body: JSON.stringify({ client_id: id, ...fields }) };
+      return id;
     };
-    assert.deepEqual(await Promise.all([documents.find(id, address), documents.find(id, address)]), [
-      expected,
-      expected,
-    ]);
-    assert.deepEqual(await documents.find(id, address), expected);
-    assert.deepEqual(server.asked, ["/client.json"]);
-  });
 
-  await t.step("refused", async () => {
-    const uris = { redirect_uris: ["https://app.example/callback"] };
-    const refused: readonly (readonly [string, RegExp])[] = [
-      [
-        put("/other.json", { ...uris, client_id: "https://other.example/x" }),
-        /client_id: expected the document's own/,
-      ],
-      [put("/secret.json", { ...uris, client_secret: "x" }), /client_secret: expected none/],
-      [put("/method.json", { ...uris, token_endpoint_auth_method: "client_secret_post" }), /expected none/],
-      [put("/uris.json", { redirect_uris: ["https://evil.example/"] }), /redirect_uris: .* is not allowed/],
-      [put("/large.json", { ...uris, padding: "x".repeat(6_000) }), /larger than 5120 bytes/],
-      [`${server.base}/missing.json`, /did not answer with status 200/],
-    ];
-    replies["/text.json"] = { body: "not JSON" };
-    replies["/moved.json"] = { status: 302, headers: { location: `${server.base}/client.json` } };
-    for (
-      const [id, reason] of [...refused, [`${server.base}/text.json`, /no JSON/], [
-        `${server.base}/moved.json`,
-        /status 200/,
-      ]] as const
-    ) {
-      await assert.rejects(documents.find(id, address), reason, id);
-    }
-    assert.equal(server.asked.filter((path) => path === "/client.json").length, 1);
-  });
+    await t.step("what it says is kept as far as it is used", async () => {
+      const id = put("/client.json", {
+        client_name: "App",
+        redirect_uris: ["https://app.example/callback", "https://elsewhere.example/callback"],
+        logo_uri: "https://tracker.example/pixel",
+        scope: "everything",
+      });
+      const expected = {
+        client_id: id,
+        client_name: "App",
+        redirect_uris: ["https://app.example/callback"],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        application_type: "native",
+        token_endpoint_auth_method: "none",
+      };
+      assert.deepEqual(await Promise.all([documents.find(id, address), documents.find(id, address)]), [
+        expected,
+        expected,
+      ]);
+      assert.deepEqual(await documents.find(id, address), expected);
+      assert.deepEqual(server.asked, ["/client.json"]);
+    });
 
-  await t.step("an address that is not public is never connected to", async () => {
-    const before = server.asked.length;
-    const { isAllowed: _any, ...guarded } = server.options;
-    using careful = documentsWith(guarded);
-    await assert.rejects(careful.find(`${server.base}/client.json`, address), /not on the public internet/);
-    using mixed = documentsWith({ ...guarded, resolve: () => Promise.resolve(["1.1.1.1", "10.0.0.1"]) });
-    await assert.rejects(mixed.find(`${server.base}/client.json`, address), /not on the public internet/);
-    using literal = createClientDocuments({ isAllowed });
-    for (const host of ["127.0.0.1", "[::1]", "169.254.169.254", "[::ffff:10.0.0.1]"]) {
-      await assert.rejects(
-        literal.find(`https://${host}/client.json`, address),
-        /not on the public internet/,
-      );
-    }
-    assert.equal(server.asked.length, before);
-  });
+    await t.step("refused", async () => {
+      const uris = { redirect_uris: ["https://app.example/callback"] };
+      const refused: readonly (readonly [string, RegExp])[] = [
+        [
+          put("/other.json", { ...uris, client_id: "https://other.example/x" }),
+          /client_id: expected the document's own/,
+        ],
+        [put("/secret.json", { ...uris, client_secret: "x" }), /client_secret: expected none/],
+        [put("/method.json", { ...uris, token_endpoint_auth_method: "client_secret_post" }), /expected none/],
+        [put("/uris.json", { redirect_uris: ["https://evil.example/"] }), /redirect_uris: .* is not allowed/],
+        [put("/large.json", { ...uris, padding: "x".repeat(6_000) }), /larger than 5120 bytes/],
+        [`${server.base}/missing.json`, /did not answer with status 200/],
+      ];
+      replies["/text.json"] = { body: "not JSON" };
+      replies["/moved.json"] = { status: 302, headers: { location: `${server.base}/client.json` } };
+      for (
+        const [id, reason] of [...refused, [`${server.base}/text.json`, /no JSON/], [
+          `${server.base}/moved.json`,
+          /status 200/,
+        ]] as const
+      ) {
+        await assert.rejects(documents.find(id, address), reason, id);
+      }
+      assert.equal(server.asked.filter((path) => path === "/client.json").length, 1);
+    });
 
-  await t.step("a certificate of somebody else is refused", async () => {
-    const { caCerts: _own, ...strict } = server.options;
-    using documents = documentsWith(strict);
-    await assert.rejects(documents.find(`${server.base}/client.json`, address), /Cannot read/);
-  });
-});
+    await t.step("an address that is not public is never connected to", async () => {
+      const before = server.asked.length;
+      const { isAllowed: _any, ...guarded } = server.options;
+      using careful = documentsWith(guarded);
+      await assert.rejects(careful.find(`${server.base}/client.json`, address), /not on the public internet/);
+      using mixed = documentsWith({ ...guarded, resolve: () => Promise.resolve(["1.1.1.1", "10.0.0.1"]) });
+      await assert.rejects(mixed.find(`${server.base}/client.json`, address), /not on the public internet/);
+      using literal = createClientDocuments({ isAllowed });
+      for (const host of ["127.0.0.1", "[::1]", "169.254.169.254", "[::ffff:10.0.0.1]"]) {
+        await assert.rejects(
+          literal.find(`https://${host}/client.json`, address),
+          /not on the public internet/,
+        );
+      }
+      assert.equal(server.asked.length, before);
+    });
+
+    await t.step("a certificate of somebody else is refused", async () => {
+      const { caCerts: _own, ...strict } = server.options;
+      using documents = documentsWith(strict);
+      await assert.rejects(documents.find(`${server.base}/client.json`, address), /Cannot read/);
+    });
+  },
+);
 
 Deno.test("one address has a few documents fetched at once, and so many an hour; others go on", async () => {
   const waiting: (() => void)[] = [];

@@ -7,7 +7,8 @@ import { createStatementGuard } from "../../../src/postgres/guard/statement_guar
 import { createConnectionPools } from "../../../src/postgres/pool/connection_pools.ts";
 import { createTestDatabase, requireTestDatabaseUrl, testWithPostgres } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
-import { startPgBouncer, testWithPgBouncer } from "../../support/network/pgbouncer.ts";
+import { startPgBouncer } from "../../support/network/pgbouncer.ts";
+import { testWithPrograms } from "../../support/programs.ts";
 
 const { signal } = new AbortController();
 const local: Principal = { kind: "local" };
@@ -42,30 +43,26 @@ async function createFixture(changes: Partial<DatabaseOptions>) {
   };
 }
 
-testWithPgBouncer(
-  testWithPostgres,
-  "behind PgBouncer each transaction brings its settings along",
-  async () => {
-    await using f = await createFixture({ pooler: "transaction" });
-    assert.deepEqual(await f.behind(showSql), [settings]);
-    assert.deepEqual(await f.beside(showSql), [settings]);
-    assert.deepEqual(f.warnings, []);
-    const slow = await f.behind("SELECT count(*) FROM generate_series(1, 1000000000)");
-    assert.equal("kind" in slow && slow.kind, "timeout");
-  },
-);
+testWithPrograms(["pgbouncer"], "behind PgBouncer each transaction brings its settings along", async () => {
+  await using f = await createFixture({ pooler: "transaction" });
+  assert.deepEqual(await f.behind(showSql), [settings]);
+  assert.deepEqual(await f.beside(showSql), [settings]);
+  assert.deepEqual(f.warnings, []);
+  const slow = await f.behind("SELECT count(*) FROM generate_series(1, 1000000000)");
+  assert.equal("kind" in slow && slow.kind, "timeout");
+}, testWithPostgres);
 
-testWithPgBouncer(testWithPostgres, "PgBouncer is found where the configuration names none", async () => {
+testWithPrograms(["pgbouncer"], "PgBouncer is found where the configuration names none", async () => {
   await using f = await createFixture({ pooler: "none" });
   await Promise.all(Array.from({ length: 8 }, async () => {
     assert.deepEqual(await f.behind(showSql), [settings]);
   }));
   assert.equal(f.warnings.length, 1, f.warnings.join("\n"));
   assert.match(f.warnings[0] ?? "", /pooler stands before the database/);
-});
+}, testWithPostgres);
 
-testWithPgBouncer(
-  testWithPostgres,
+testWithPrograms(
+  ["pgbouncer"],
   "callers who share PgBouncer's connections keep to their own settings",
   async () => {
     await using f = await createFixture({
@@ -86,4 +83,5 @@ testWithPgBouncer(
     ) as [[string]];
     assert.equal(left, "0");
   },
+  testWithPostgres,
 );

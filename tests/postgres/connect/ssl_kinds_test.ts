@@ -13,6 +13,7 @@ import {
   testWithCluster,
 } from "../../support/postgres_cluster.ts";
 import { waitUntil } from "../../support/wait_until.ts";
+import { testWithPrograms } from "../../support/programs.ts";
 
 const forever = new AbortController().signal;
 const modes: SslMode[] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
@@ -48,7 +49,7 @@ async function results(cluster: PostgresCluster, changes: Partial<DatabaseOption
   return found.join(" ");
 }
 
-testWithCluster("the six SSL modes do what libpq's do", async (t) => {
+testWithPrograms(["openssl"], "the six SSL modes do what libpq's do", async (t) => {
   await using cluster = await startCluster();
   const folder = await Deno.makeTempDir({ prefix: "postern_certificates_" });
   try {
@@ -133,9 +134,9 @@ testWithCluster("the six SSL modes do what libpq's do", async (t) => {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-});
+}, testWithCluster);
 
-testWithCluster("passwords and client certificates", async (t) => {
+testWithPrograms(["openssl"], "passwords and client certificates", async (t) => {
   await using cluster = await startCluster();
   const folder = await Deno.makeTempDir({ prefix: "postern_certificates_" });
   try {
@@ -202,9 +203,9 @@ testWithCluster("passwords and client certificates", async (t) => {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-});
+}, testWithCluster);
 
-testWithCluster("cancel() and limitBytes() work on an encrypted connection", async () => {
+testWithPrograms(["openssl"], "cancel() and limitBytes() work on an encrypted connection", async () => {
   await using cluster = await startCluster();
   const folder = await Deno.makeTempDir({ prefix: "postern_certificates_" });
   try {
@@ -233,7 +234,7 @@ testWithCluster("cancel() and limitBytes() work on an encrypted connection", asy
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-});
+}, testWithCluster);
 
 testWithCluster("target_session_attrs tells a standby from a primary", async () => {
   await using primary = await startCluster();

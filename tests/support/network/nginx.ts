@@ -1,28 +1,11 @@
 import { join } from "node:path";
+import { findProgram } from "../programs.ts";
 
 /** nginx with a file of servers, in a folder of its own. */
 export interface Nginx extends AsyncDisposable {
   /** What it wrote to its log of errors. */
   errors(): Promise<string>;
 }
-
-/** Registers a test that needs nginx; it is ignored, and its name says why, where there is none. */
-export function testWithNginx(
-  register: (name: string, fn: (t: Deno.TestContext) => Promise<void>) => void,
-  name: string,
-  fn: (t: Deno.TestContext) => Promise<void>,
-): void {
-  if (nginx !== undefined) register(name, fn);
-  else Deno.test({ name: `${name} (needs nginx)`, ignore: true, fn });
-}
-
-const nginx = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"].find((path) => {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-});
 
 /**
  * Starts nginx and resolves once it listens. `servers` stands where a file of `conf.d` would.
@@ -50,7 +33,7 @@ export async function startNginx(folder: string, servers: string): Promise<Nginx
       "}",
     ].join("\n"),
   );
-  const child = new Deno.Command(nginx ?? "nginx", {
+  const child = new Deno.Command(findProgram("nginx") ?? "nginx", {
     args: ["-c", file, "-p", folder, "-e", errorFile, "-g", "daemon off;"],
     stdin: "null",
     stdout: "null",

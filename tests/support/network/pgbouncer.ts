@@ -1,29 +1,12 @@
 import { join } from "node:path";
 import { waitUntil } from "../wait_until.ts";
+import { findProgram } from "../programs.ts";
 
 /** PgBouncer in transaction mode, two connections to each database, on a Unix socket. */
 export interface PgBouncer extends AsyncDisposable {
   /** Where it listens, as a host of a configuration. */
   readonly host: { readonly host: string; readonly port: number };
 }
-
-/** Registers a test that needs PgBouncer; it is ignored, and its name says why, where there is none. */
-export function testWithPgBouncer(
-  register: (name: string, fn: (t: Deno.TestContext) => Promise<void>) => void,
-  name: string,
-  fn: (t: Deno.TestContext) => Promise<void>,
-): void {
-  if (pgBouncer !== undefined) register(name, fn);
-  else Deno.test({ name: `${name} (needs pgbouncer)`, ignore: true, fn });
-}
-
-const pgBouncer = ["/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer", "/usr/bin/pgbouncer"].find((path) => {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-});
 
 /** It does not run as root; 65534 is nobody. */
 const nobody = Deno.uid() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
@@ -51,7 +34,7 @@ export async function startPgBouncer(serverUrl: string): Promise<PgBouncer> {
       "",
     ].join("\n"),
   );
-  const child = new Deno.Command(pgBouncer ?? "pgbouncer", {
+  const child = new Deno.Command(findProgram("pgbouncer") ?? "pgbouncer", {
     args: ["-q", file],
     stdin: "null",
     stdout: "null",

@@ -160,7 +160,7 @@ testWithPostgres("a name that the database's encoding has no characters for is n
   await using database = await createTestDatabase();
   const latin = `${database.name}_latin`;
   await database.query(
-    `CREATE DATABASE ${latin} TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'`,
+    `CREATE DATABASE ${latin} TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'`,
   );
   const url = new URL(database.url);
   url.pathname = `/${latin}`;
