@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { testWithPgvector } from "../support/database.ts";
+import { testWithPgvector, testWithPgvectorServer } from "../support/database.ts";
 import { assertFault, assertFine, createDoctorFixture } from "./fixture.ts";
 
 /** A table of so many rows with vectors of three dimensions. */
@@ -23,7 +23,7 @@ testWithPgvector("the doctor finds a missing vector index of a large table", asy
   const results = await look();
   assertFine(results);
   assert.deepEqual(results, [{ check: vectorIndex, ok: true, note: "hnsw, cosine" }]);
-});
+}, "a large table");
 
 testWithPgvector(
   "the doctor's vector index fits the column: long, without dimensions, partitioned, below a view",
@@ -53,6 +53,7 @@ testWithPgvector(
     await fixture.apply(assertFault(await seen(), "warning", /^There is no vector index/));
     assertFine(await seen());
   },
+  "a large table",
 );
 
 testWithPgvector(
@@ -106,7 +107,7 @@ testWithPgvector("the doctor finds a vector index that no question uses", async 
     "warning",
     cannot,
   );
-});
+}, "a large table");
 
 testWithPgvector(
   "the doctor has the index dropped that it complains of, and none beside a good one",
@@ -140,7 +141,7 @@ testWithPgvector("the doctor asks for the index of a column's vectors of the pro
   );
   await fixture.apply(remedy);
   assert.deepEqual(await look(), [{ check: vectorIndex, ok: true, note: "hnsw, cosine" }]);
-});
+}, "a large table");
 
 testWithPgvector("the doctor finds ivfflat with lists that do not suit the rows", async () => {
   await using fixture = await createDoctorFixture(
@@ -155,7 +156,7 @@ testWithPgvector("the doctor finds ivfflat with lists that do not suit the rows"
   assertFine(await look());
   await fixture.admin.query("ALTER INDEX nearest SET (lists = 2)");
   assertFault(await look(), "warning", /has 2 lists.*each question reads more than it needs$/);
-});
+}, "a large table");
 
 testWithPgvector(
   "the doctor finds a keyword index that is missing, stale, broken or of another configuration",
@@ -296,9 +297,9 @@ testWithPgvector("the doctor finds a selective filter on columns without an inde
   assert.equal(remedy, 'CREATE INDEX CONCURRENTLY ON public.docs ("kind");');
   await fixture.apply(remedy);
   assertFine(await look({ filter: "KIND < 50" }));
-});
+}, "a large table");
 
-testWithPgvector("the doctor finds stale statistics and dead rows", async () => {
+testWithPgvectorServer("the doctor finds stale statistics and dead rows", async () => {
   await using fixture = await createDoctorFixture(`${tableOf(20)}
     ALTER TABLE docs SET (autovacuum_enabled = off); CREATE TABLE fresh AS SELECT * FROM docs;
     ALTER TABLE fresh SET (autovacuum_enabled = off)`);

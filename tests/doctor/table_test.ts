@@ -235,6 +235,7 @@ testWithPgvector(
       note: "3 dimensions, as the provider's, in the vectors that were read; the column sets no length",
     });
   },
+  "a large table",
 );
 
 testWithPgvector(

@@ -3,7 +3,12 @@ import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { createConfigFolder } from "../support/configured_server.ts";
-import { createTestDatabase, requireTestDatabaseUrl, runSql, testWithPgvector } from "../support/database.ts";
+import {
+  createTestDatabase,
+  requireTestDatabaseUrl,
+  runSql,
+  testWithPgvectorServer,
+} from "../support/database.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
 import { createToolClient } from "../support/tool_client.ts";
 import { waitUntil } from "../support/wait_until.ts";
@@ -89,5 +94,5 @@ testWithPrograms(
     }));
     assert.match(await called.text(), /many\\nt/);
   },
-  testWithPgvector,
+  testWithPgvectorServer,
 );

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { pagesWithCommands } from "../support/shell_blocks.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPgvector } from "../support/database.ts";
+import { createTestDatabase, testWithPgvectorServer } from "../support/database.ts";
 import { commandLine } from "../support/server_process.ts";
 import { testWithPrograms } from "../support/programs.ts";
 
@@ -51,7 +51,7 @@ for (const { path, blocks } of pages) {
       );
       await machine.run(text, `${path}:${block.line}`);
     }
-  }, testWithPgvector);
+  }, testWithPgvectorServer);
 }
 
 /** A folder with a program, a configuration, documents and a database, as the pages take them to be. */

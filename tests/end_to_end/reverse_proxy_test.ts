@@ -3,7 +3,7 @@ import { logIn, writeUsers } from "../support/accounts.ts";
 import { createVendor } from "../llm/wire/vendors/vendor.ts";
 import { createCertificateAuthority } from "../support/network/certificates.ts";
 import { createConfigFolder, databaseEntry } from "../support/configured_server.ts";
-import { testWithPgvector, testWithPostgres } from "../support/database.ts";
+import { testWithPgvectorServer, testWithPostgres } from "../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../support/handbook_documents.ts";
 import { startNginx } from "../support/network/nginx.ts";
 import { configText, handbookPipeline, startRagServer } from "../support/rag_server.ts";
@@ -166,11 +166,11 @@ testWithPrograms(
       /\[(?:warn|error|crit|alert|emerg)\](?!.*client intended to send)/,
     );
   },
-  testWithPgvector,
+  testWithPgvectorServer,
 );
 
-testWithNginx(
-  testWithPostgres,
+testWithPrograms(
+  ["nginx"],
   "a session is known to the replica that took the login, to which nginx leads with the page's upstream alone",
   async () => {
     await using folder = await createConfigFolder("{}");
@@ -206,6 +206,7 @@ testWithNginx(
     assert.deepEqual(await statusesOf(upstream), [200]);
     assert.deepEqual(await statusesOf(upstream.replace(/hash .*;/, "")), [200, 401]);
   },
+  testWithPostgres,
 );
 
 Deno.test("the server starts with each configuration of the page on reverse proxies", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createVendor } from "../llm/wire/vendors/vendor.ts";
 import { createConfigFolder } from "../support/configured_server.ts";
-import { createTestDatabase, testWithPgvector } from "../support/database.ts";
+import { createTestDatabase, testWithPgvectorServer } from "../support/database.ts";
 import { pagesTable, topicVector } from "../support/handbook_documents.ts";
 import { configText, handbookPipeline, keyFile, vendorKey } from "../support/rag_server.ts";
 import { runProgram, startServer } from "../support/server_process.ts";
@@ -80,7 +80,7 @@ const whileFailing: readonly Exchange[] = [
   { path: "/v1/health", method: "GET" },
 ];
 
-testWithPgvector("the RAG server, its operations and what they make in a database", async (t) => {
+testWithPgvectorServer("the RAG server, its operations and what they make in a database", async (t) => {
   await using database = await createTestDatabase();
   await database.query(rules);
   await using openai = createVendor("openai", { embed: topicVector });

@@ -21,8 +21,7 @@ export async function createConfigFolder(config: string): Promise<ConfigFolder> 
   const path = await Deno.makeTempDir({ prefix: "postern_test_" });
   const configFile = join(path, "config.yaml");
   const tokenFile = join(path, "tokens.yaml");
-  await Deno.writeTextFile(configFile, config || "databases: []
-");
+  await Deno.writeTextFile(configFile, config || "databases: []\n");
   return {
     path,
     configFile,

@@ -97,6 +97,11 @@ export function testWithPgvector(
   });
 }
 
+/** Registers a test that needs pgvector on a server with several sessions at once. */
+export function testWithPgvectorServer(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
+  testWithPgvector(name, fn, "several sessions at once");
+}
+
 /** The URL, for code that runs only inside of a test that needs a server. */
 export function requireTestDatabaseUrl(): string {
   const url = vectorDatabases.areUsed ? vectorDatabases.url : testDatabaseUrl;

@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { type Everything, useEverything } from "../../clients/use_everything.ts";
 import { runClientProgram } from "../../support/client_programs.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { commandLine, startServer } from "../../support/server_process.ts";
 import { createDocumentFolder } from "../documents/document_servers.ts";
 
@@ -90,7 +90,7 @@ function checkUsed({ tools, resources, templates, prompts }: Everything): void {
   ]);
 }
 
-testWithPgvector("the official SDK uses all that there is, over HTTP and stdio", async () => {
+testWithPgvectorServer("the official SDK uses all that there is, over HTTP and stdio", async () => {
   await using running = await startEverything();
   const overHttp = new StreamableHTTPClientTransport(new URL(running.url), {
     requestInit: { headers: { authorization: `Bearer ${running.token}` } },
@@ -104,7 +104,7 @@ testWithPgvector("the official SDK uses all that there is, over HTTP and stdio",
   }
 });
 
-testWithPgvector(
+testWithPgvectorServer(
   "the first major version of the SDK uses all that there is, over HTTP and stdio",
   async () => {
     await using running = await startEverything();
@@ -119,7 +119,7 @@ testWithPgvector(
   },
 );
 
-testWithPgvector("MCP Inspector's command line lists and calls, over HTTP and stdio", async () => {
+testWithPgvectorServer("MCP Inspector's command line lists and calls, over HTTP and stdio", async () => {
   await using running = await startEverything();
   const { command, args } = running.overStdio;
   const overHttp = [running.url, "--transport", "http", "--header", `Authorization: Bearer ${running.token}`];

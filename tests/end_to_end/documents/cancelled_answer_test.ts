@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { configText } from "../../support/rag_server.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { createDocumentFolder } from "./document_servers.ts";
 
-testWithPgvector("an answer ends with its caller, and with the time of a query", async (t) => {
+testWithPgvectorServer("an answer ends with its caller, and with the time of a query", async (t) => {
   await using fixture = await createDocumentFolder();
   const { folder, anthropic } = fixture;
   const { token } = await folder.addToken();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { assertHas } from "../../support/assert_has.ts";
 import { testWithChromium } from "../../support/chromium.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { openViewHost } from "../../support/view_host.ts";
@@ -71,4 +71,4 @@ testWithChromium("an answer has its sources, and words that both share are marke
   await mute.notify("ui/notifications/tool-result", result);
   await mute.view.getByRole("listitem").filter({ hasText: "Annual leave is 25 days" }).first().waitFor();
   assert.equal(await mute.view.locator("details").count(), 0);
-}, testWithPgvector);
+}, testWithPgvectorServer);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { logIn, writeUsers } from "../../support/accounts.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { configText } from "../../support/rag_server.ts";
 import { commandLine, startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
@@ -21,7 +21,7 @@ async function toolNames({ request }: Client_): Promise<string[]> {
   ).toSorted();
 }
 
-testWithPgvector(
+testWithPgvectorServer(
   "documents are tools of a server without -rag, for whoever may use their pipelines",
   async (t) => {
     await using fixture = await createDocumentFolder({ audit: { file: "audit.jsonl" } });
@@ -235,7 +235,7 @@ testWithPgvector(
   },
 );
 
-testWithPgvector("with -rag in the same process both servers use the same pipelines", async () => {
+testWithPgvectorServer("with -rag in the same process both servers use the same pipelines", async () => {
   await using fixture = await createDocumentFolder({ metrics: { address: "127.0.0.1:0" } });
   const { folder } = fixture;
   const { token } = await folder.addToken();
@@ -269,7 +269,7 @@ testWithPgvector("with -rag in the same process both servers use the same pipeli
   assert.equal(await server.stop(), 0);
 });
 
-testWithPgvector("over stdio a client asks, is told how far it is, and reads a source", async () => {
+testWithPgvectorServer("over stdio a client asks, is told how far it is, and reads a source", async () => {
   await using fixture = await createDocumentFolder();
   const client = new Client({ name: "test", version: "1" });
   await client.connect(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { logIn, writeUsers } from "../../support/accounts.ts";
 import { startConfiguredServer } from "../../support/configured_server.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
@@ -33,7 +33,7 @@ Deno.test("generate_embedding is there where embedding names a provider", async 
   assert.equal(error.code, -32602);
 });
 
-testWithPgvector("search_knowledgebase searches its pipeline, for whoever may use that", async () => {
+testWithPgvectorServer("search_knowledgebase searches its pipeline, for whoever may use that", async () => {
   await using fixture = await createDocumentFolder({ knowledgebase: { pipeline: "manuals" } });
   const { folder } = fixture;
   await writeUsers(folder, ["alice", "bob"]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { logIn, writeUsers } from "../../support/accounts.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import {
   configText,
@@ -15,7 +15,7 @@ import {
 import { startServer } from "../../support/server_process.ts";
 import { createToolClient } from "../../support/tool_client.ts";
 
-testWithPgvector("a row-level policy hides documents from search, fetch and resources", async () => {
+testWithPgvectorServer("a row-level policy hides documents from search, fetch and resources", async () => {
   await using database = await createHandbookDatabase();
   const suffix = crypto.randomUUID().slice(0, 8);
   const [alice, bob, reader] = [`alice_${suffix}`, `bob_${suffix}`, `reader_${suffix}`];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { password } from "../../support/accounts.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { createFormBrowser, createOauthClient, startOauthServer } from "../../support/oauth_server.ts";
 import { createRagClient } from "../../support/rag_client.ts";
@@ -68,7 +68,7 @@ async function logIn(
   };
 }
 
-testWithPgvector("a token for the RAG server asks its pipelines, and nothing else", async (t) => {
+testWithPgvectorServer("a token for the RAG server asks its pipelines, and nothing else", async (t) => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", { embed: topicVector });
   await using anthropic = createVendor("anthropic", { answer: () => ["25 days."] });
@@ -182,7 +182,7 @@ for (
   });
 }
 
-testWithPgvector("a stream ends soon after its grant, also where the token files differ", async () => {
+testWithPgvectorServer("a stream ends soon after its grant, also where the token files differ", async () => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", { embed: topicVector });
   const held = Promise.withResolvers<void>();

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 
 const question = { query: "How many days of annual leave are there?" };
 
-testWithPgvector(
+testWithPgvectorServer(
   "a query without room is refused, whatever hangs in its pipeline, and no other's",
   async (t) => {
     await using database = await createHandbookDatabase();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { sha256 } from "../../../src/core/sha256.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvector, testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";
 
@@ -39,7 +39,7 @@ for (const texts of [false, true]) {
 }
 
 for (const required of [false, true]) {
-  testWithPgvector(`SIGKILL loses no answered question, required: ${required}`, async () => {
+  testWithPgvectorServer(`SIGKILL loses no answered question, required: ${required}`, async () => {
     await using database = await createHandbookDatabase();
     await using openai = createVendor("openai", { embed: topicVector });
     await using anthropic = createVendor("anthropic", { answer: "25 days." });
@@ -86,7 +86,7 @@ for (const required of [false, true]) {
   });
 }
 
-testWithPgvector(
+testWithPgvectorServer(
   "with audit.required, no question is answered while the trail cannot be written",
   async () => {
     await using database = await createHandbookDatabase();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { pg } from "../../../src/postgres/connection.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { createLimitedRole } from "../../support/limited_role.ts";
 import { handbookPipeline, pipelineDatabase, startRagServer } from "../../support/rag_server.ts";
@@ -9,7 +9,7 @@ import { waitUntil } from "../../support/wait_until.ts";
 
 const question = { query: "How many days of annual leave are there?", include_sources: true };
 
-testWithPgvector("eight clients of a role with three connections are all answered", async (t) => {
+testWithPgvectorServer("eight clients of a role with three connections are all answered", async (t) => {
   await using database = await createHandbookDatabase();
   await using role = await createLimitedRole(database, 3);
   await using openai = createVendor("openai", { embed: topicVector });
@@ -42,9 +42,9 @@ testWithPgvector("eight clients of a role with three connections are all answere
     assert.match(told[0] ?? "", /Raise the role's CONNECTION LIMIT or PostgreSQL's max_connections/);
     assert.doesNotMatch(process.stderr(), /A query failed|cannot be reached/);
   });
-}, "several sessions at once");
+});
 
-testWithPgvector(
+testWithPgvectorServer(
   "a pipeline has at most pool_max_conns connections, and waits for them within its time",
   async () => {
     await using database = await createHandbookDatabase();
@@ -78,5 +78,4 @@ testWithPgvector(
     );
     await client.ask("docs", question);
   },
-  "several sessions at once",
 );

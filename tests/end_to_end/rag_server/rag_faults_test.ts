@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createVendor, type Vendor, type VendorFault } from "../../llm/wire/vendors/vendor.ts";
-import { requireTestDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import { requireTestDatabaseUrl, testWithPgvectorServer } from "../../support/database.ts";
 import {
   createHandbookDatabase,
   insertPage,
@@ -44,7 +44,7 @@ function assertNoPieceOfTheKeyInLog(process: ServerProcess): void {
   assertNoPieceOfTheKey(process.stderr() + process.stdout());
 }
 
-testWithPgvector(
+testWithPgvectorServer(
   "a database that is down, or not yet as it should be, stops no other pipeline",
   async (t) => {
     await using database = await createHandbookDatabase();
@@ -148,10 +148,9 @@ testWithPgvector(
 
     assert.equal(await process.stop(), 0);
   },
-  "several sessions at once",
 );
 
-testWithPgvector("a provider's fault is told as a phrase, and nothing of the key", async (t) => {
+testWithPgvectorServer("a provider's fault is told as a phrase, and nothing of the key", async (t) => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", { embed: topicVector, key: vendorKey });
   await using anthropic = createVendor("anthropic", { key: vendorKey, answer: ["One, ", "two."] });
@@ -246,7 +245,7 @@ testWithPgvector("a provider's fault is told as a phrase, and nothing of the key
   assertNoPieceOfTheKeyInLog(process);
 });
 
-testWithPgvector("what callers and documents do wrong stays with them", async (t) => {
+testWithPgvectorServer("what callers and documents do wrong stays with them", async (t) => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", { embed: topicVector });
   await using anthropic = createVendor("anthropic", { answer: "Quite so." });

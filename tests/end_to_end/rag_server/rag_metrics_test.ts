@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";
 import { scrape } from "../../support/scrape.ts";
@@ -9,7 +9,7 @@ import { waitUntil } from "../../support/wait_until.ts";
 const leave = { query: "How many days of annual leave are there?" };
 const metrics = { address: "127.0.0.1:0" };
 
-testWithPgvector(
+testWithPgvectorServer(
   "the RAG server's metrics count questions, their stages and the providers' part",
   async () => {
     await using database = await createHandbookDatabase();
@@ -86,45 +86,48 @@ testWithPgvector(
   },
 );
 
-testWithPgvector("the metrics show a provider that is left alone, and a client that has left", async () => {
-  await using database = await createHandbookDatabase();
-  await using openai = createVendor("openai", { embed: topicVector });
-  const hold = Promise.withResolvers<void>();
-  await using anthropic = createVendor("anthropic", {
-    answer: ["One, ", "two."],
-    beforePiece: (index) => index === 4 ? hold.promise : Promise.resolve(),
-  });
-  const pipelines = [handbookPipeline("handbook", { database, openai, anthropic })];
-  await using running = await startRagServer({ pipelines, metrics });
-  const { client, process } = running;
-  const leaving = new AbortController();
-  const response = await fetch(`${process.url}/v1/pipelines/handbook`, {
-    method: "POST",
-    body: JSON.stringify({ ...leave, stream: true }),
-    signal: leaving.signal,
-  });
-  assert.equal(response.status, 200);
-  leaving.abort();
-  const queries = async (result: string) =>
-    (await scrape(process)).value("postern_queries_total", { outcome: result });
-  await waitUntil("the client has left", async () => await queries("client_left") === 1);
-  hold.resolve();
-  await waitUntil(
-    "the stream has ended",
-    async () =>
-      (await scrape(process)).value("postern_provider_calls_total", {
-        operation: "stream",
-        outcome: "cancelled",
-      }) ===
-        1,
-  );
+testWithPgvectorServer(
+  "the metrics show a provider that is left alone, and a client that has left",
+  async () => {
+    await using database = await createHandbookDatabase();
+    await using openai = createVendor("openai", { embed: topicVector });
+    const hold = Promise.withResolvers<void>();
+    await using anthropic = createVendor("anthropic", {
+      answer: ["One, ", "two."],
+      beforePiece: (index) => index === 4 ? hold.promise : Promise.resolve(),
+    });
+    const pipelines = [handbookPipeline("handbook", { database, openai, anthropic })];
+    await using running = await startRagServer({ pipelines, metrics });
+    const { client, process } = running;
+    const leaving = new AbortController();
+    const response = await fetch(`${process.url}/v1/pipelines/handbook`, {
+      method: "POST",
+      body: JSON.stringify({ ...leave, stream: true }),
+      signal: leaving.signal,
+    });
+    assert.equal(response.status, 200);
+    leaving.abort();
+    const queries = async (result: string) =>
+      (await scrape(process)).value("postern_queries_total", { outcome: result });
+    await waitUntil("the client has left", async () => await queries("client_left") === 1);
+    hold.resolve();
+    await waitUntil(
+      "the stream has ended",
+      async () =>
+        (await scrape(process)).value("postern_provider_calls_total", {
+          operation: "stream",
+          outcome: "cancelled",
+        }) ===
+          1,
+    );
 
-  anthropic.fail(400);
-  await client.post("handbook", leave);
-  assert.equal((await scrape(process)).value("postern_provider_circuits", { state: "open" }), 0);
-  openai.fail(429, { retryAfter: "3600" });
-  for (let n = 0; n < 5; n++) await client.post("handbook", leave);
-  const { value } = await scrape(process);
-  assert.equal(value("postern_provider_circuits", { provider: "openai/e", state: "open" }), 1);
-  assert.equal(value("postern_provider_calls_total", { operation: "embed", outcome: "rate_limit" }), 5);
-});
+    anthropic.fail(400);
+    await client.post("handbook", leave);
+    assert.equal((await scrape(process)).value("postern_provider_circuits", { state: "open" }), 0);
+    openai.fail(429, { retryAfter: "3600" });
+    for (let n = 0; n < 5; n++) await client.post("handbook", leave);
+    const { value } = await scrape(process);
+    assert.equal(value("postern_provider_circuits", { provider: "openai/e", state: "open" }), 1);
+    assert.equal(value("postern_provider_calls_total", { operation: "embed", outcome: "rate_limit" }), 5);
+  },
+);

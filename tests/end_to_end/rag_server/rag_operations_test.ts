@@ -4,7 +4,7 @@ import { sleep } from "../../../src/core/async/deadline.ts";
 import { pg } from "../../../src/postgres/connection.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
-import { createTestDatabase, testWithPgvector } from "../../support/database.ts";
+import { createTestDatabase, testWithPgvectorServer } from "../../support/database.ts";
 import { topicVector } from "../../support/handbook_documents.ts";
 import { createLimitedRole } from "../../support/limited_role.ts";
 import { createRagClient } from "../../support/rag_client.ts";
@@ -49,7 +49,7 @@ function assertOneLine(stderr: string, pattern: RegExp): void {
   assert.match(stderr, pattern);
 }
 
-testWithPgvector("from a folder of files to answers", async (t) => {
+testWithPgvectorServer("from a folder of files to answers", async (t) => {
   await using database = await createTestDatabase();
   await using openai = createVendor("openai", { embed: topicVector });
   await using anthropic = createVendor("anthropic", { answer: "Quite so." });
@@ -309,7 +309,7 @@ testWithPgvector("from a folder of files to answers", async (t) => {
   });
 });
 
-testWithPgvector(
+testWithPgvectorServer(
   "-index-pipeline names what it leaves when it is interrupted, and drops it later",
   async () => {
     await using database = await createTestDatabase();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { answerOf } from "../../support/rag_client.ts";
 import { configText, handbookPipeline, type RagConfig, startRagServer } from "../../support/rag_server.ts";
@@ -9,7 +9,7 @@ import { waitUntil } from "../../support/wait_until.ts";
 
 const leave = { query: "How many days of annual leave are there?", include_sources: true };
 
-testWithPgvector("the configuration and the keys are loaded again while the server runs", async (t) => {
+testWithPgvectorServer("the configuration and the keys are loaded again while the server runs", async (t) => {
   await using database = await createHandbookDatabase();
   let hold = Promise.resolve();
   await using openai = createVendor("openai", { embed: topicVector });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
-import { createTestDatabase, testWithPgvector } from "../../support/database.ts";
+import { createTestDatabase, testWithPgvectorServer } from "../../support/database.ts";
 import { topicVector } from "../../support/handbook_documents.ts";
 import {
   configText,
@@ -13,7 +13,7 @@ import {
 } from "../../support/rag_server.ts";
 import { runProgram } from "../../support/server_process.ts";
 
-testWithPgvector("what a role may not do is said with where to give another", async () => {
+testWithPgvectorServer("what a role may not do is said with where to give another", async () => {
   await using database = await createTestDatabase();
   const reader = `postern_test_reader_${crypto.randomUUID().slice(0, 8)}`;
   await database.query(`CREATE EXTENSION vector;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { createRoles, createTestDatabase, testWithPgvector } from "../../support/database.ts";
+import { createRoles, createTestDatabase, testWithPgvectorServer } from "../../support/database.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
 import { createRagClient } from "../../support/rag_client.ts";
 import {
@@ -82,7 +82,7 @@ async function indexWords(
   }
 }
 
-testWithPgvector(
+testWithPgvectorServer(
   "a tenant's answers are the same whatever other tenants have, through both servers",
   async () => {
     await using tenants = await createTenants();
@@ -228,7 +228,7 @@ testWithPgvector(
   },
 );
 
-testWithPgvector(
+testWithPgvectorServer(
   "a pipeline whose policies do not hold every caller does not serve, and says why",
   async () => {
     await using tenants = await createTenants();

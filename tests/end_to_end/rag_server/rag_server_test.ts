@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createVendor, type Vendor } from "../../llm/wire/vendors/vendor.ts";
 import { createCertificateAuthority } from "../../support/network/certificates.ts";
 import { createConfigFolder, databaseEntry } from "../../support/configured_server.ts";
-import { requireTestDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import { requireTestDatabaseUrl, testWithPgvector, testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, topicVector } from "../../support/handbook_documents.ts";
 import { answerOf, createRagClient, type RagBody } from "../../support/rag_client.ts";
 import { configText, startRagServer } from "../../support/rag_server.ts";
@@ -127,7 +127,7 @@ function lastEmbedded(vendor: Vendor): unknown {
 
 const ids = ({ sources }: RagBody) => sources?.map(({ id }) => id);
 
-testWithPgvector("a configuration written for pgEdge's RAG server is served", async (t) => {
+testWithPgvectorServer("a configuration written for pgEdge's RAG server is served", async (t) => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", {
     key: keys["openai.key"],

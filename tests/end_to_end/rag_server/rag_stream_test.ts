@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createVendor, type Vendor } from "../../llm/wire/vendors/vendor.ts";
-import { type TestDatabase, testWithPgvector } from "../../support/database.ts";
+import { type TestDatabase, testWithPgvectorServer } from "../../support/database.ts";
 import { createHandbookDatabase, pagesTable, topicVector } from "../../support/handbook_documents.ts";
 import { type AnswerEvent, answerOf } from "../../support/rag_client.ts";
 import { handbookPipeline, startRagServer } from "../../support/rag_server.ts";
@@ -28,7 +28,7 @@ async function sleepingStatements(database: TestDatabase): Promise<number> {
   return Number(count);
 }
 
-testWithPgvector("an answer is streamed as the provider makes it", async (t) => {
+testWithPgvectorServer("an answer is streamed as the provider makes it", async (t) => {
   await using database = await createHandbookDatabase();
   const embeds = createGate();
   const texts = createGate();
@@ -176,9 +176,9 @@ testWithPgvector("an answer is streamed as the provider makes it", async (t) => 
     assert.equal(answerOf(await Array.fromAsync(events)), "two, three.");
     assert.equal(await stopped, 0);
   });
-}, "several sessions at once");
+});
 
-testWithPgvector("a stream that nothing more comes of ends with one error event", async (t) => {
+testWithPgvectorServer("a stream that nothing more comes of ends with one error event", async (t) => {
   await using database = await createHandbookDatabase();
   await using openai = createVendor("openai", { embed: topicVector });
   await using anthropic = createVendor("anthropic", { answer: storyOf("0") });

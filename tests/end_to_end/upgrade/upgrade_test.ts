@@ -4,7 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { createSqliteHistory } from "../../../src/tool_server/questions/sqlite_history.ts";
 import { createConfigFolder } from "../../support/configured_server.ts";
-import { createTestDatabase, requireTestDatabaseUrl, testWithPgvector } from "../../support/database.ts";
+import {
+  createTestDatabase,
+  requireTestDatabaseUrl,
+  testWithPgvectorServer,
+} from "../../support/database.ts";
 import { runProgram } from "../../support/server_process.ts";
 
 const fixture = async (name: string) => await Deno.readTextFile(new URL(name, import.meta.url));
@@ -52,7 +56,7 @@ pipelines:
 
 const commentSql = "SELECT obj_description('postern.ingested_files'::regclass, 'pg_class')";
 
-testWithPgvector("what the program before wrote is read, and marked with its version", async () => {
+testWithPgvectorServer("what the program before wrote is read, and marked with its version", async () => {
   await using upgrade = await createUpgrade();
   const { database, run, history } = upgrade;
   const ingested = await run("-ingest", "docs", "-json");
@@ -76,37 +80,40 @@ testWithPgvector("what the program before wrote is read, and marked with its ver
   ]);
 });
 
-testWithPgvector("what a newer version wrote is refused with what to do, and stays as it is", async () => {
-  await using upgrade = await createUpgrade();
-  const { database, run, history } = upgrade;
-  await database.query(`COMMENT ON TABLE postern.ingested_files IS 'Postern. Layout 3';
+testWithPgvectorServer(
+  "what a newer version wrote is refused with what to do, and stays as it is",
+  async () => {
+    await using upgrade = await createUpgrade();
+    const { database, run, history } = upgrade;
+    await database.query(`COMMENT ON TABLE postern.ingested_files IS 'Postern. Layout 3';
     UPDATE postern.keyword_indexes SET format = 4`);
-  const file = new DatabaseSync(history);
-  file.exec("PRAGMA user_version = 2");
-  file.close();
-  const cases: [flags: string[], says: RegExp][] = [
-    [
-      ["-ingest", "docs"],
-      /postern\.ingested_files: a newer version of Postern made it \(layout 3; .*ingest with/,
-    ],
-    [["-ingest", "docs", "-dry-run"], /postern\.ingested_files: a newer version of Postern made it/],
-    [
-      ["-index-pipeline", "docs"],
-      /newer version of Postern made it \(format 4 in postern\.keyword_indexes; .*that version/,
-    ],
-    [["-drop-index", "docs"], /newer version of Postern made it \(format 4 in/],
-    [
-      ["-http", "-no-auth", "-addr", "127.0.0.1:0"],
-      /turns\.sqlite: a newer version of Postern wrote it \(layout 2; /,
-    ],
-  ];
-  for (const [flags, says] of cases) {
-    const { code, stderr } = await run(...flags);
-    assert.equal(code, 1, flags.join(" "));
-    assert.match(stderr, says);
-  }
-  assert.deepEqual(await database.query("SELECT format, state FROM postern.keyword_indexes"), [[
-    "4",
-    "ready",
-  ]]);
-});
+    const file = new DatabaseSync(history);
+    file.exec("PRAGMA user_version = 2");
+    file.close();
+    const cases: [flags: string[], says: RegExp][] = [
+      [
+        ["-ingest", "docs"],
+        /postern\.ingested_files: a newer version of Postern made it \(layout 3; .*ingest with/,
+      ],
+      [["-ingest", "docs", "-dry-run"], /postern\.ingested_files: a newer version of Postern made it/],
+      [
+        ["-index-pipeline", "docs"],
+        /newer version of Postern made it \(format 4 in postern\.keyword_indexes; .*that version/,
+      ],
+      [["-drop-index", "docs"], /newer version of Postern made it \(format 4 in/],
+      [
+        ["-http", "-no-auth", "-addr", "127.0.0.1:0"],
+        /turns\.sqlite: a newer version of Postern wrote it \(layout 2; /,
+      ],
+    ];
+    for (const [flags, says] of cases) {
+      const { code, stderr } = await run(...flags);
+      assert.equal(code, 1, flags.join(" "));
+      assert.match(stderr, says);
+    }
+    assert.deepEqual(await database.query("SELECT format, state FROM postern.keyword_indexes"), [[
+      "4",
+      "ready",
+    ]]);
+  },
+);

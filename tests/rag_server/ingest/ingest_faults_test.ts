@@ -4,7 +4,7 @@ import { createEmbeddingProvider } from "../../../src/llm/create_provider.ts";
 import { localEmbedding } from "../../../src/llm/local/local_embedding.ts";
 import { noUsage } from "../../../src/llm/provider.ts";
 import { createVendor } from "../../llm/wire/vendors/vendor.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvector, testWithPgvectorServer } from "../../support/database.ts";
 import { countedEmbedding, countsOf, createIngestFixture, table } from "./ingest_fixture.ts";
 
 /** Files of one chunk each. */
@@ -133,34 +133,37 @@ testWithPgvector("ingest() says why it cannot use a table or a path", async () =
   });
 });
 
-testWithPgvector("ingest() lets one run at a time write to a table, and waits for it a little", async () => {
-  await using fixture = await createIngestFixture();
-  await fixture.write(files(3));
-  const entered = Promise.withResolvers<void>();
-  const goOn = Promise.withResolvers<void>();
-  const inner = localEmbedding();
-  const first = fixture.ingest({
-    embedding: {
-      ...inner,
-      async embed(request) {
-        entered.resolve();
-        await goOn.promise;
-        return await inner.embed(request);
+testWithPgvectorServer(
+  "ingest() lets one run at a time write to a table, and waits for it a little",
+  async () => {
+    await using fixture = await createIngestFixture();
+    await fixture.write(files(3));
+    const entered = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const inner = localEmbedding();
+    const first = fixture.ingest({
+      embedding: {
+        ...inner,
+        async embed(request) {
+          entered.resolve();
+          await goOn.promise;
+          return await inner.embed(request);
+        },
       },
-    },
-  });
-  await entered.promise;
-  const other = { table: { ...table, table: "public.docs" } };
-  await assert.rejects(fixture.ingest({ ...other, lockPatienceMs: 0 }), {
-    code: "conflict",
-    message:
-      'Cannot ingest into "public.docs": another process is ingesting into it; try again when that has ended',
-  });
-  const second = fixture.ingest(other);
-  goOn.resolve();
-  assert.equal((await first).added, 3);
-  assert.equal((await second).unchanged, 3);
-}, "several sessions at once");
+    });
+    await entered.promise;
+    const other = { table: { ...table, table: "public.docs" } };
+    await assert.rejects(fixture.ingest({ ...other, lockPatienceMs: 0 }), {
+      code: "conflict",
+      message:
+        'Cannot ingest into "public.docs": another process is ingesting into it; try again when that has ended',
+    });
+    const second = fixture.ingest(other);
+    goOn.resolve();
+    assert.equal((await first).added, 3);
+    assert.equal((await second).unchanged, 3);
+  },
+);
 
 testWithPgvector("ingest() reports a file that the table does not take, and writes the others", async () => {
   await using fixture = await createIngestFixture();
@@ -176,7 +179,7 @@ testWithPgvector("ingest() reports a file that the table does not take, and writ
   );
 });
 
-testWithPgvector("ingest() shows readers a file's old chunks or its new ones", async () => {
+testWithPgvectorServer("ingest() shows readers a file's old chunks or its new ones", async () => {
   await using fixture = await createIngestFixture();
   const version = (number: number) =>
     Array.from(
@@ -200,7 +203,7 @@ testWithPgvector("ingest() shows readers a file's old chunks or its new ones", a
   isDone = true;
   await reading;
   assert.deepEqual([...seen], ["300 1"]);
-}, "several sessions at once");
+});
 
 for (const [dimensions, key] of [[2001, "halfvec"], [4001, undefined]] as const) {
   testWithPgvector(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { pg } from "../../../src/postgres/connection.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvector, testWithPgvectorServer } from "../../support/database.ts";
 import { formerFiles, formerReadingSql, formerRecordsSql } from "./former_records.ts";
 import { countedEmbedding, countsOf, createIngestFixture, type IngestFixture } from "./ingest_fixture.ts";
 
@@ -111,7 +111,7 @@ testWithPgvector(
   },
 );
 
-testWithPgvector(
+testWithPgvectorServer(
   "the records are migrated beside readers, and an earlier version stops at its first look",
   async () => {
     await using fixture = await createFormerFixture();
@@ -132,7 +132,6 @@ testWithPgvector(
     assert.equal((await run).unchanged, 3);
     await assert.rejects(fixture.database.query(formerReadingSql), /column f\.source does not exist/);
   },
-  "several sessions at once",
 );
 
 testWithPgvector("a dry run reads an earlier version's records and leaves them as they are", async () => {

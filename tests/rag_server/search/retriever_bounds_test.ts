@@ -3,7 +3,7 @@ import { createLogger } from "../../../src/core/logger.ts";
 import { createRetriever, type RetrieveRequest } from "../../../src/rag_server/search/retriever.ts";
 import type { SearchedTable } from "../../../src/rag_server/search/searched_table.ts";
 import { sql } from "../../../src/postgres/sql_text.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvector, testWithPgvectorServer } from "../../support/database.ts";
 import { createRetrieverFixture } from "../retriever_fixture.ts";
 
 testWithPgvector("repeats of a text leave room for the others, however many there are", async () => {
@@ -97,7 +97,7 @@ testWithPgvector("words that no index holds are searched in a small table only",
   assert.deepEqual(log, []);
 }, "a large table");
 
-testWithPgvector("a search by words that takes too long does not cost the answer", async () => {
+testWithPgvectorServer("a search by words that takes too long does not cost the answer", async () => {
   const log: string[] = [];
   const logger = createLogger({ level: "warn", format: "text", write: (line) => log.push(line) });
   await using fixture = await createRetrieverFixture(`
@@ -128,4 +128,4 @@ testWithPgvector("a search by words that takes too long does not cost the answer
     assert.deepEqual(found.map(({ id, score }) => [id, score]), [["2", 0.75], ["1", 0.25]]);
     assert.match(log.splice(0).join("\n").trim(), /^[^\n]*the answer uses the vector search only[^\n]*$/);
   }
-}, "several sessions at once");
+});

@@ -3,7 +3,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import type { Connection } from "../../../src/postgres/connection.ts";
 import { connect } from "../../../src/postgres/connect/connect.ts";
 import { buildVectorIndex } from "../../../src/rag_server/search/build_vector_index.ts";
-import { testWithPgvector } from "../../support/database.ts";
+import { testWithPgvector, testWithPgvectorServer } from "../../support/database.ts";
 import { databaseOptions } from "../../support/database_options.ts";
 import { createSearchFixture } from "../search_fixture.ts";
 
@@ -129,7 +129,7 @@ async function openWriter(connection: Connection) {
   };
 }
 
-testWithPgvector(
+testWithPgvectorServer(
   "a build takes longer than the timeouts of its connection, and tells how far it is",
   async () => {
     await using fixture = await createFixture(`CREATE TABLE docs (${columns});
@@ -151,7 +151,7 @@ testWithPgvector(
   },
 );
 
-testWithPgvector(
+testWithPgvectorServer(
   "a build that is stopped names the index that it leaves, which the next run drops",
   async () => {
     await using fixture = await createFixture(`CREATE TABLE docs (${columns})`);
@@ -176,7 +176,7 @@ testWithPgvector(
   },
 );
 
-testWithPgvector(
+testWithPgvectorServer(
   "an index is not made while another of the table is, nor that taken for unfinished",
   async () => {
     await using fixture = await createFixture(`CREATE TABLE docs (${columns})`);
