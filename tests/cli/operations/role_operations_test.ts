@@ -274,7 +274,7 @@ testWithPostgres(
       const { stdout } = await runProgram(["-config", folder.configFile, "-setup-role", "reader"]);
       assert.match(stdout, new RegExp(`CREATE ROLE reader ${attributes} NOSUPERUSER `));
       assert.equal(
-        /^--   GRANT … TO reader WITH INHERIT FALSE, SET TRUE;$/m.test(stdout),
+        /^-- {3}GRANT … TO reader WITH INHERIT FALSE, SET TRUE;$/m.test(stdout),
         attributes !== "LOGIN",
       );
     }
