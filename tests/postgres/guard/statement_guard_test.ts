@@ -122,11 +122,8 @@ Deno.test("check() passes on PostgreSQL's own words on a syntax error", () => {
 
 Deno.test("check() names everything that could make a function run", () => {
   const result = guard.check(
-    `SELECT o.total, (o).x, s.f(a::my.kind), n BETWEEN 1 AND 2, b |+| c, "Odd"('x')
-     FROM shop.orders o JOIN other USING (id) TABLESAMPLE sampler(1) ORDER BY d USING <#`.replace(
-      "TABLESAMPLE sampler(1) ",
-      "",
-    ),
+    `SELECT o.total, (o).x, s.f(a::my.kind), n BETWEEN 1 AND 2, b |+| c, "Odd"('x'), ARRAY[e]
+     FROM shop.orders o TABLESAMPLE sampler(1) JOIN other USING (id) ORDER BY d USING <#`,
   );
   assert.ok(result.ok);
   const names = result.names.map(({ kind, schema, name }) =>
@@ -137,14 +134,17 @@ Deno.test("check() names everything that could make a function run", () => {
     "column b",
     "column c",
     "column d",
+    "column e",
     "column id",
     "column n",
     "column o",
-    "column total",
     "column x",
     "field x",
     "function Odd",
     "function s.f",
+    "function sampler",
+    "listed o",
+    "listed total",
     "operator <#",
     "operator <=",
     "operator =",
@@ -159,10 +159,9 @@ Deno.test("check() names everything that could make a function run", () => {
     "type Odd",
     "type my.kind",
     "type s.f",
-    "type total",
     "type x",
-    "use coerce",
-    "use compare",
+    "use array",
+    "use join",
     "use sort",
   ]);
 });
