@@ -56,8 +56,8 @@ export function valueFault(place: string): AppError {
 
 /**
  * Refuses conditions on columns whose types run a VOLATILE function when they are compared, which a READ ONLY transaction
- * may not stop: a domain inside of an array, an operator or an operator class of someone's own. Columns of PostgreSQL's
- * own types are not asked about.
+ * may not stop: a domain inside of an array, an operator or an operator class of someone's own. Types for which PostgreSQL
+ * has exact operators are not asked about.
  */
 async function checkColumns(
   database: Database,
@@ -81,9 +81,9 @@ async function checkColumns(
   }
 }
 
-/** Types as `format_type()` writes them, without a schema. */
+/** Types as `format_type()` writes them, without a schema; those of arrays share their operators with others. */
 const builtIn =
-  /^(text|character( varying)?|name|smallint|integer|bigint|numeric|real|double precision|boolean|date|time(stamp)? with(out)? time zone|interval|uuid|inet|cidr|jsonb?|bytea|tsvector)(\[\])?$/;
+  /^(text|character( varying)?|name|smallint|integer|bigint|numeric|real|double precision|boolean|date|time(stamp)? with(out)? time zone|interval|uuid|inet|cidr|jsonb?|bytea|tsvector)$/;
 
 const comparing = ["=", "<>", "<", ">", "<=", ">=", "@>", "&&"];
 

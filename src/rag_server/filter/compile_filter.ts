@@ -93,9 +93,11 @@ function scalarSql(comparison: Comparison): SqlText {
   const { column, type, operator, fail } = comparison;
   if (isLike(operator)) {
     if (type.kind !== "text") throw fail("operator", `${operator} is for columns of text`);
-    return compareSql(column, operator, [pattern(comparison)], "text");
+    return compareSql(sql`${column}::text`, operator, [pattern(comparison)], "text");
   }
   const texts = isListed(operator) ? listOfValues(comparison, type) : [oneValue(comparison, type)];
+  // PostgreSQL has no operators for varchar, so somebody's own would be taken; an index serves texts too
+  if (type.sqlType === "character varying") return compareSql(sql`${column}::text`, operator, texts, "text");
   return compareSql(column, operator, texts, type.sqlType);
 }
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { checkFilter } from "../../../src/rag_server/filter/check_filter.ts";
+import { compileFilter } from "../../../src/rag_server/filter/compile_filter.ts";
+import { renderSql, sql } from "../../../src/postgres/sql_text.ts";
 import type { Condition } from "../../../src/rag_server/query.ts";
 import { testWithPgvector } from "../../support/database.ts";
 import { createSearchFixture } from "../search_fixture.ts";
@@ -113,6 +115,46 @@ testWithPgvector("a filter may not name a column whose type runs a VOLATILE func
   // a domain itself is compared as the type below it
   for (const column of ["plain", "goods", "moods", "mood", "tags", "body"]) await check(column);
   await check("period", "[1,2)");
+});
+
+testWithPgvector("a filter runs nobody's own operator over PostgreSQL's types", async () => {
+  await using fixture = await createSearchFixture(`
+    CREATE FUNCTION careless(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'ran'; END $$;
+    CREATE FUNCTION careless(varchar, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'ran'; END $$;
+    CREATE FUNCTION careless(int[], int[]) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'ran'; END $$;
+    CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = careless);
+    CREATE OPERATOR ~~ (LEFTARG = varchar, RIGHTARG = text, FUNCTION = careless);
+    CREATE OPERATOR = (LEFTARG = int[], RIGHTARG = int[], FUNCTION = careless);
+    CREATE TABLE docs (id int PRIMARY KEY, body text, embedding vector(2), name varchar(20), numbers int[]);
+    INSERT INTO docs VALUES (1, 'x', '[1,2]', 'Ann', '{1,2}')`);
+  const table = await fixture.readTable({ table: "docs" });
+  const filterOf = (column: string, operator: "=" | "IN" | "LIKE", value: unknown) => ({
+    conditions: [{ column, operator, value }],
+    logic: "AND" as const,
+  });
+  for (
+    const filter of [
+      filterOf("name", "=", "Ann"),
+      filterOf("name", "IN", ["Ann"]),
+      filterOf("name", "LIKE", "A%"),
+    ]
+  ) {
+    await checkFilter(fixture.database, [table], filter, { signal });
+    const statement = renderSql(
+      sql`SELECT count(*)::text FROM docs WHERE ${compileFilter(filter, table.requestColumns).condition}`,
+    );
+    const result = await fixture.database.read({
+      principal: { kind: "local" },
+      trusted: true,
+      ...statement,
+      signal,
+    });
+    assert.deepEqual(result.ok ? result.rows : result.error, [["1"]]);
+  }
+  await assert.rejects(
+    checkFilter(fixture.database, [table], filterOf("numbers", "=", [1, 2]), { signal }),
+    { code: "invalid", message: /VOLATILE/ },
+  );
 });
 
 testWithPgvector("whatever the database is asked about a filter counts to its caller", async () => {
