@@ -171,6 +171,7 @@ export function createNameCollector() {
         return put("operator", nameParts(fields["useOp"]));
       case "SubLink":
         put("use", [fields["subLinkType"] === "ARRAY_SUBLINK" ? "array" : "join"]);
+        if (fields["testexpr"] === undefined) return;
         return put("operator", fields["operName"] === undefined ? ["="] : nameParts(fields["operName"]));
       case "A_ArrayExpr":
         return put("use", ["array"]);
