@@ -2,6 +2,10 @@ import { AppError } from "../app_error.ts";
 import { settlesWithin } from "../async/deadline.ts";
 import { createQueue, type Queue } from "../async/queue.ts";
 
+// What waits in the operating system cannot be stopped, and takes one of the runtime's few I/O threads, for whose want the
+// whole process would stop. So whoever comes while a wait that was given up goes on waits for its end.
+const givenUp = new Map<string, Promise<unknown>>();
+
 /**
  * Takes the operating system's advisory lock on an open file. It ends when the file is closed or the process ends,
  * however that ends. Several may hold it `shared` at once.
@@ -14,16 +18,32 @@ export async function lockWithin(
   mode: "exclusive" | "shared",
   waitMs: number,
 ): Promise<boolean> {
+  const endsAt = performance.now() + waitMs;
+  const before = givenUp.size > 0 && givenUp.get(identityOf(file));
+  if (before && !await settlesWithin(waitMs, before)) {
+    file.close();
+    return false;
+  }
   const locked = file.lock(mode === "exclusive");
   try {
-    if (await settlesWithin(waitMs, locked)) return true;
+    if (await settlesWithin(Math.max(0, endsAt - performance.now()), locked)) return true;
   } catch (error) {
     file.close();
     throw error;
   }
-  // the wait itself cannot be stopped; a lock that it gets later is given back at once
-  locked.catch(() => {}).finally(() => file.close());
+  const identity = identityOf(file);
+  // a lock that it gets later is given back at once
+  const ended = locked.catch(() => {}).finally(() => {
+    if (givenUp.get(identity) === ended) givenUp.delete(identity);
+    file.close();
+  });
+  givenUp.set(identity, ended);
   return false;
+}
+
+function identityOf(file: Deno.FsFile): string {
+  const { dev, ino } = file.statSync();
+  return `${dev} ${ino}`;
 }
 
 const longestWaitMs = 10_000;

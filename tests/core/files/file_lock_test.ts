@@ -170,3 +170,26 @@ Deno.test({
     assert.equal(await lockWithin(next, "exclusive", 5_000), true);
   },
 });
+
+Deno.test("lockWithin() waits for a file once at a time in the operating system, however often it is given up", async () => {
+  await using folder = await temporaryFolder();
+  const open = () => Deno.open(`${folder.path}/head`, { create: true, read: true, write: true });
+  const holder = await open();
+  assert.equal(await lockWithin(holder, "exclusive", 1_000), true);
+  const { lock } = Deno.FsFile.prototype;
+  let waits = 0;
+  Deno.FsFile.prototype.lock = function (exclusive) {
+    waits++;
+    return lock.call(this, exclusive).finally(() => waits--);
+  };
+  try {
+    for (let n = 0; n < 5; n++) assert.equal(await lockWithin(await open(), "exclusive", 20), false);
+    assert.equal(waits, 1);
+    holder.close();
+    using next = await open();
+    assert.equal(await lockWithin(next, "exclusive", 5_000), true);
+    assert.equal(waits, 0);
+  } finally {
+    Deno.FsFile.prototype.lock = lock;
+  }
+});
