@@ -2,7 +2,7 @@ import type { AuditEvent, AuditTrail } from "../audit/audit_trail.ts";
 import { AppError, type ErrorCode } from "../core/app_error.ts";
 import { accountOf, principalKey } from "../core/principal.ts";
 import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
-import { type CallReport, isObject, type Params } from "./mcp/answer_call.ts";
+import { type CallReport, isObject } from "./mcp/answer_call.ts";
 import type { ToolRun } from "./tools/tool.ts";
 
 /**
@@ -14,14 +14,14 @@ export function auditCalls(
   fingerprint: CheckScheduler["fingerprint"],
 ): (report: CallReport) => Promise<void> {
   return async (report) => {
-    const { method, params, context, thrown, elapsedMs } = report;
+    const { method, context, thrown, elapsedMs } = report;
     if (method.startsWith("tasks/") && !(thrown instanceof AppError)) return;
     const { principal, address, requestId } = context;
     const user = accountOf(principal);
     const event = method === "tools/call"
       // a call is accounted for whether or not its caller is still there
       ? await toolCall(report, (sql) => fingerprint(sql, { principal, signal: never }))
-      : otherCall(method, params);
+      : otherCall(report);
     await audit.recordCall({
       outcome: "ok",
       principal: principalKey(principal),
@@ -71,12 +71,14 @@ async function toolCall(
 }
 
 /** What was read, asked for or completed; the texts that came with it may be anybody's words. */
-function otherCall(method: string, params: Params): Event {
+function otherCall({ method, params, result = {} }: CallReport): Event {
   const ref = isObject(params["ref"]) ? params["ref"] : {};
   const resource = text(params["uri"]) ?? text(ref["uri"]);
   const name = text(params["name"]) ?? text(ref["name"]);
   return {
     event: "call",
+    // the methods of pgEdge tell a refusal in their result
+    ...("success" in result && result.success === false ? { outcome: "refused" } : {}),
     method,
     ...(resource === undefined ? {} : { resource }),
     ...(name === undefined ? {} : { [method.startsWith("pgedge/") ? "database" : "prompt"]: name }),

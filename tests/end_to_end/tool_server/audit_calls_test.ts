@@ -77,6 +77,11 @@ const asked: readonly (readonly [method: string, params: Record<string, unknown>
     reason: "invalid",
   }],
   ["pgedge/listDatabases", {}, { event: "call", outcome: "ok", method: "pgedge/listDatabases" }],
+  ["pgedge/selectDatabase", { name: "no_such" }, {
+    event: "call",
+    outcome: "refused",
+    method: "pgedge/selectDatabase",
+  }],
   // a list shows no data
   ["tools/list", {}, undefined],
   ["resources/list", {}, undefined],
