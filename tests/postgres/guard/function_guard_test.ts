@@ -102,6 +102,60 @@ testWithPostgres("check() does not let the configuration allow what a listed fun
   assert.match(await fixture.check("TABLE v") ?? "", /it reads or writes the server's files/);
 });
 
+testWithPostgres(
+  "check() refuses whatever a built-in cast, class or type that was made VOLATILE may run",
+  async (t) => {
+    const careless = "LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'";
+    for (
+      const [name, sql, refused, allowed] of [
+        [
+          "a cast that no statement writes",
+          `CREATE FUNCTION careless(date) RETURNS circle ${careless};
+         CREATE CAST (date AS circle) WITH FUNCTION careless(date) AS ASSIGNMENT`,
+          ["SELECT a FROM t"],
+          [],
+        ],
+        [
+          "a family of PostgreSQL's own",
+          `CREATE FUNCTION careless(int, date) RETURNS int ${careless};
+         ALTER OPERATOR FAMILY integer_ops USING btree ADD FUNCTION 1 (int, date) careless(int, date)`,
+          ["SELECT a FROM t"],
+          [],
+        ],
+        [
+          "a class that takes PostgreSQL's operators",
+          `CREATE FUNCTION careless(int, int) RETURNS int ${careless};
+         CREATE OPERATOR CLASS other FOR TYPE int USING btree AS OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 careless(int, int)`,
+          ["SELECT a FROM t ORDER BY a", "SELECT 1 FROM t JOIN t AS s ON t.a = s.a", "SELECT a < 1 FROM t"],
+          ["SELECT a FROM t", "SELECT a = 1 FROM t"],
+        ],
+        [
+          "what a type's values are written by",
+          `CREATE TYPE careless;
+         CREATE FUNCTION careless_in(cstring) RETURNS careless LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+         CREATE FUNCTION careless_out(careless) RETURNS cstring LANGUAGE internal STRICT AS 'textout';
+         CREATE TYPE careless (INPUT = careless_in, OUTPUT = careless_out, LIKE = text);
+         CREATE TABLE odd (x careless, n int)`,
+          ["SELECT x FROM odd", "SELECT 'x'::careless", "TABLE odd"],
+          ["SELECT a FROM t"],
+        ],
+      ] as const
+    ) {
+      await t.step(name, async () => {
+        await using fixture = await createFixture(`CREATE TABLE t (a int); ${sql}`);
+        for (const statement of refused) {
+          assert.match(
+            await fixture.check(statement) ?? "it may run",
+            /careless\w*\(\), and it is VOLATILE/,
+            statement,
+          );
+        }
+        for (const statement of allowed) assert.equal(await fixture.check(statement), undefined, statement);
+      });
+    }
+  },
+);
+
 testWithPostgres("check() resolves names by the search path", async () => {
   await using fixture = await createFixture(`
     CREATE SCHEMA hidden;

@@ -39,6 +39,9 @@ CREATE FUNCTION grade_order(grade, grade) RETURNS int LANGUAGE plpgsql AS 'BEGIN
 CREATE OPERATOR CLASS grade_order DEFAULT FOR TYPE grade USING btree AS FUNCTION 1 grade_order(grade, grade);
 CREATE TABLE exams (id int, grade grade, grades grade[]);
 INSERT INTO exams VALUES (1, 'a', '{a,b}');
+CREATE TYPE shade AS ENUM ('x');
+CREATE FUNCTION shade_is(shade, shade) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+CREATE OPERATOR = (LEFTARG = shade, RIGHTARG = shade, FUNCTION = shade_is);
 CREATE TYPE note AS ENUM ('x');
 CREATE FUNCTION note_json(note) RETURNS json LANGUAGE plpgsql AS 'BEGIN RETURN to_json(1); END';
 CREATE CAST (note AS json) WITH FUNCTION note_json(note);

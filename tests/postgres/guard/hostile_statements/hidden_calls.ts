@@ -55,7 +55,9 @@ CREATE OPERATOR CLASS grade_hash DEFAULT FOR TYPE grade USING hash AS OPERATOR 1
 CREATE TYPE grade_range AS RANGE (subtype = grade, subtype_opclass = grade_order);
 CREATE DOMAIN good_grade AS grade;
 CREATE TYPE grade_row AS (g grade);
-CREATE TABLE grades (id int, g grade, gs grade[], good good_grade, r grade_row, during grade_range);
+CREATE TABLE grades (id int, g grade, gs grade[], good good_grade, r grade_row);
+-- apart: nothing may be read beside a value of it
+CREATE TABLE grade_spans (during grade_range);
 INSERT INTO grades (id, g, gs, good, r) VALUES (1, 'b', '{a,b}', 'b', '(a)'), (2, 'a', '{a,c}', 'c', '(b)'), (3, 'c', '{b}', 'a', '(c)');
 CREATE TABLE marks AS SELECT g FROM grades;
 CREATE VIEW sorted_grades AS SELECT id FROM grades ORDER BY g;
@@ -165,7 +167,47 @@ CREATE OPERATOR <> (LEFTARG = mark, RIGHTARG = mark, FUNCTION = mark_is_not, NEG
 CREATE OPERATOR CLASS mark_order DEFAULT FOR TYPE mark USING btree AS OPERATOR 3 =, FUNCTION 1 enum_cmp(anyenum, anyenum);
 CREATE VIEW marked AS WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n FROM t)
   CYCLE n SET m TO mark 'yes' DEFAULT mark 'no' USING path SELECT n, m FROM t;
+-- a class whose operator alone calls it, which arrays are compared by
+CREATE TYPE tone AS ENUM ('a', 'b');
+CREATE FUNCTION tone_is(tone, tone) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN evil() = 1; END $$;
+CREATE OPERATOR = (LEFTARG = tone, RIGHTARG = tone, FUNCTION = tone_is);
+CREATE OPERATOR CLASS tone_order DEFAULT FOR TYPE tone USING btree AS OPERATOR 3 =, FUNCTION 1 enum_cmp(anyenum, anyenum);
+CREATE TABLE tones (ts tone[]);
+INSERT INTO tones VALUES ('{a,b}');
+CREATE VIEW equal_tones AS SELECT a.ts = b.ts AS x FROM tones a, tones b;
+-- a default class of a built-in type that has none
+CREATE FUNCTION spot_order(point, point) RETURNS int LANGUAGE plpgsql AS $$
+  BEGIN PERFORM evil(); RETURN btfloat8cmp($1[0], $2[0]); END $$;
+CREATE FUNCTION spot_lt(point, point) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1[0] < $2[0]';
+CREATE OPERATOR <|~ (LEFTARG = point, RIGHTARG = point, FUNCTION = spot_lt);
+CREATE OPERATOR CLASS spot_order DEFAULT FOR TYPE point USING btree AS OPERATOR 1 <|~, OPERATOR 3 ~=,
+  FUNCTION 1 spot_order(point, point);
+CREATE TABLE spots (id int, p point);
+INSERT INTO spots VALUES (1, '(1,2)'), (2, '(3,4)');
+-- a range, an index and a child's index by a class that is not the default
+CREATE TYPE odd_range AS RANGE (subtype = int, subtype_opclass = number_order);
+CREATE TABLE indexed (n int);
+CREATE INDEX ON indexed (n number_order);
+CREATE TABLE archive (n int);
+CREATE TABLE archive_old () INHERITS (archive);
+CREATE INDEX ON archive_old (n number_order);
+-- a cast between built-in types
+CREATE FUNCTION date_circle(date) RETURNS circle LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN '<(1,2),3>'; END $$;
+CREATE CAST (date AS circle) WITH FUNCTION date_circle(date);
+-- types that nothing but an array of them leads to evil
+CREATE TYPE petal AS ENUM ('a');
+CREATE TYPE leaf AS ENUM ('a');
+CREATE TABLE plants (p petal, l leaf);
+INSERT INTO plants VALUES ('a', 'a');
+CREATE FUNCTION petals_text(petal[]) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN 'x'; END $$;
+CREATE CAST (petal[] AS text) WITH FUNCTION petals_text(petal[]) AS IMPLICIT;
+CREATE FUNCTION petals_less(petal[], petal[]) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN evil(); END $$;
+CREATE OPERATOR - (LEFTARG = petal[], RIGHTARG = petal[], FUNCTION = petals_less);
+CREATE FUNCTION leaves_petals(leaf[]) RETURNS petal[] LANGUAGE sql STABLE AS $$ SELECT '{a}'::petal[] $$;
+CREATE CAST (leaf[] AS petal[]) WITH FUNCTION leaves_petals(leaf[]) AS IMPLICIT;
 -- others
+CREATE VIEW refilled_view AS SELECT jsonb_populate_record(t, '{"a": 5}') AS x FROM tainted_table t;
+CREATE FUNCTION a_note() RETURNS record LANGUAGE sql STABLE AS 'SELECT n, 1 FROM notes';
 CREATE AGGREGATE evil_moving(int) (SFUNC = int4pl, STYPE = int, INITCOND = 0, MSFUNC = evil_step, MINVFUNC = evil_step,
   MSTYPE = int, MINITCOND = 0);
 CREATE FUNCTION holds_sly() RETURNS sly[] LANGUAGE sql STABLE AS $$ SELECT '{x}'::sly[] $$;
@@ -175,6 +217,8 @@ CREATE FUNCTION holds_sly() RETURNS sly[] LANGUAGE sql STABLE AS $$ SELECT '{x}'
 export const hiddenCallsRows = `
 INSERT INTO sly_things VALUES (1, 'x', '{x}', '(x,1)', '{"(x,1)"}', NULL, '{x}', '[1,5)', '{[1,5)}', '{t}');
 INSERT INTO wholes VALUES ('[1,5)');
+INSERT INTO indexed VALUES (1), (2);
+INSERT INTO archive_old VALUES (1), (2);
 `;
 
 /** A statement that reaches `evil()` where nothing guards it. */
@@ -268,6 +312,7 @@ const domains = named([
   "SELECT whole_range(1, 2)",
   "SELECT '[1,5)'::whole_range",
   "SELECT w = '[1,5)' FROM wholes",
+  "SELECT * FROM refilled_view",
 ], "VOLATILE");
 
 /** Up to 16 a polymorphic argument may become a domain; later versions take the type below it. */
@@ -330,7 +375,7 @@ const operatorClasses = named([
   "SELECT 'a'::grade UNION SELECT 'b'::grade UNION SELECT 'c'::grade",
   "SELECT grade_range('a', 'b')",
   "SELECT '[a,b]'::grade_range",
-  "SELECT during = '[a,b]' FROM grades",
+  "SELECT during = '[a,b]' FROM grade_spans",
   "SELECT * FROM sorted_grades",
   "SELECT * FROM distinct_grades",
   "SELECT * FROM greatest_grades",
@@ -338,6 +383,11 @@ const operatorClasses = named([
   "SELECT id::int FROM orders ORDER BY id::int USING <<<<",
   "SELECT (id::int, 1) <<<< (2, 2) FROM orders",
   "SELECT * FROM parted",
+  "TABLE equal_tones",
+  "SELECT id FROM spots ORDER BY p",
+  "SELECT '[1,5)'::odd_range",
+  "SELECT n FROM indexed WHERE n = 1",
+  "SELECT n FROM archive WHERE n = 1",
   "SELECT count(*) OVER (ORDER BY l RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM levels",
   "SELECT id FROM orders WHERE NOT (id === 2)",
   "SELECT evil_moving(id::int) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM orders",
@@ -351,7 +401,9 @@ const casts = named([
   "SELECT CASE WHEN a THEN 1 END FROM amounts",
   "SELECT (ARRAY[1, 2])[a] FROM amounts",
   "SELECT count(*) FILTER (WHERE a) FROM amounts",
+  "SELECT current_date::circle",
   "SELECT to_json(n) FROM notes",
+  "SELECT to_json(a_note())",
   "SELECT n.to_json FROM notes n",
   "SELECT notes.jsonb_agg FROM notes",
   "SELECT public.notes.row_to_json FROM notes",
@@ -403,6 +455,8 @@ const containers = named([
   "SELECT range_agg(s)::int FROM whims",
   "SELECT length(range_agg(s)) FROM whims",
   "SELECT md5(span_multirange(s)) FROM whims",
+  "SELECT md5(ARRAY[p]) FROM plants",
+  "SELECT array_agg(l) - array_agg(l) FROM plants",
 ], "VOLATILE");
 
 const otherNames = named([
