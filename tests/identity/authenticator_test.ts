@@ -106,14 +106,21 @@ Deno.test("authenticate() looks in both places whatever the token is, and refuse
         return token === "session" ? { id: "s", username: "alice" } : undefined;
       },
     },
+    grants: {
+      find: (presented) => {
+        asked.push(`grants ${nameOf(presented?.hash)}`);
+        return undefined;
+      },
+    },
     now: () => time,
   });
   const kinds = names.map((token) => places.authenticate(`Bearer ${token}`)?.kind);
   assert.deepEqual(kinds, ["token", "session", undefined]);
-  assert.deepEqual(
-    asked,
-    names.flatMap((token) => [`tokens ${token}`, `sessions ${token}`]),
-  );
+  // what is in a file is asked only about what is of neither kind
+  assert.deepEqual(asked, [
+    ...names.flatMap((token) => [`tokens ${token}`, `sessions ${token}`]),
+    "grants neither",
+  ]);
 });
 
 Deno.test("an issuer hears of no API token or session, be it another process's", () => {
@@ -129,6 +136,20 @@ Deno.test("an issuer hears of no API token or session, be it another process's",
   const unknown = createToken({ id: "token-3", expiry: "never", now: 0 }).token;
   const ours = [free.token, unknown, here.start("alice").token, elsewhere.start("alice").token];
   const opaque = ["opaque", "a".repeat(43), "a".repeat(44), `${"a".repeat(42)}_=`];
-  for (const token of [...ours, ...opaque]) authenticate(`Bearer ${token}`, () => "192.0.2.1");
+  for (const token of [...ours, ...opaque, "opaque,x"]) authenticate(`Bearer ${token}`, () => "192.0.2.1");
   assert.deepEqual(asked, opaque);
+});
+
+Deno.test("an issuer hears of a JWT whoever may have made it, and of nothing else that may be ours", () => {
+  const asked: string[] = [];
+  const own = createAuthenticator({ now: () => time });
+  const { authenticate } = withIssuer(own, { authenticate: (token) => void asked.push(token) }, () => true);
+  const jwt = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJ4In0.AAAA";
+  for (const token of ["opaque", jwt]) authenticate(`Bearer ${token}`, () => "192.0.2.1");
+  assert.deepEqual(asked, [jwt]);
+});
+
+Deno.test("a token of more than 512 characters is not even hashed", () => {
+  assert.notEqual(presentToken("a".repeat(512)), undefined);
+  assert.equal(presentToken("a".repeat(513)), undefined);
 });

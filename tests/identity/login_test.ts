@@ -181,6 +181,8 @@ Deno.test("over the limit of an address the password is not looked at, and other
   }
   assert.deepEqual(await test.try("alice", pgedgePassword), { kind: "rate_limited", retryAfterSeconds: 900 });
   assert.equal(test.users.find("alice")?.failedAttempts, 3);
+  // nor does it wait behind those that are looked at
+  assert.equal(test.comparisons.length, 3);
   assert.equal((await test.try("alice", pgedgePassword, "192.0.2.2")).kind, "success");
   test.clock.now += 900_000;
   assert.equal((await test.try("alice", pgedgePassword)).kind, "success");
