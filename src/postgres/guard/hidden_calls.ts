@@ -109,15 +109,16 @@ seeds(oid, cause, is_flat, function, via) AS (
   SELECT g.rngtypid, 'output', false, d.oid, 'type ' || format_type(g.rngtypid, NULL)
   FROM pg_range g JOIN danger d ON d.oid IN (g.rngcanonical, g.rngsubdiff)
   UNION ALL
-  SELECT c.domain, 'check', true, coalesce(d.oid, o.function), 'domain ' || format_type(c.domain, NULL)
+  SELECT c.domain, 'check', true, coalesce(d.oid, o.function, f.function), 'domain ' || format_type(c.domain, NULL)
   FROM checks c LEFT JOIN danger d ON d.oid = c.mentioned LEFT JOIN operators o ON o.oid = c.mentioned
-  WHERE coalesce(d.oid, o.oid) IS NOT NULL
+  LEFT JOIN families f ON f.oid = c.mentioned AND f.oid >= 16384
+  WHERE coalesce(d.oid, o.oid, f.oid) IS NOT NULL
   UNION ALL
   SELECT operand, 'call', false, o.function, 'operator ' || o.oprname
   FROM operators o, unnest(ARRAY[o.oprleft, o.oprright]) AS operand WHERE operand >= 16384
   UNION ALL
   SELECT c.opcintype, 'value', false, c.function, 'an operator class of ' || format_type(c.opcintype, NULL)
-  FROM classes c WHERE c.opcintype >= 16384 OR c.opcdefault
+  FROM classes c WHERE c.opcintype < 16384 AND c.opcdefault
   UNION ALL
   SELECT side, 'value', false, f.function, 'an operator class of ' || format_type(side, NULL)
   FROM families f, unnest(ARRAY[f.amproclefttype, f.amprocrighttype]) AS side WHERE side >= 16384

@@ -95,14 +95,10 @@ reach(class, oid, cause, subject) AS (
       FROM regexp_matches(tree, ':(\\w*opnos?|\\w*(?:eq|sort|ne)op|\\w*typ\\w*) (?:\\(o )?([1-9]\\d*(?: \\d+)*)', 'g') AS token
       CROSS JOIN unnest(string_to_array(token[2], ' ')) AS number JOIN danger d ON d.oid = number::oid
       WHERE d.class = 'operator' AND d.cause = 'exact' AND token[1] !~ 'typ'
+        -- sorting, grouping and comparing rows runs the operator's class
+        OR (d.class = 'sort' OR d.class = 'operator' AND d.cause = 'named') AND token[1] ~ 'eqop|sortop|opnos'
         OR d.class = 'type' AND token[1] ~ 'typ' AND token[1] !~ 'typmod' AND (d.cause IN ('output', 'value')
           OR d.cause = 'check' AND token[1] ~ 'result|typid|coltypes|row_typeid|const')
-      UNION ALL
-      -- a row that is filled casts to the types of its columns
-      SELECT d.class, d.oid, d.cause
-      FROM regexp_matches(tree, ':(?:op)?funcid (\\d+) :(?:func|op)resulttype ([1-9]\\d*)', 'g') AS filled
-      JOIN pg_proc p ON p.oid = filled[1]::oid JOIN danger d ON d.class = 'type' AND d.oid = filled[2]::oid
-      WHERE p.proname IN (${[...fillsRow].map(quoteLiteral).join(", ")})
       UNION ALL
       -- XMLTABLE is a node of its own, and searches as xpath() does
       SELECT 'function', 'pg_catalog.xpath(text, xml)'::regprocedure, ''

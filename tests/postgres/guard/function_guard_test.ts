@@ -125,9 +125,17 @@ testWithPostgres(
         [
           "a class that takes PostgreSQL's operators",
           `CREATE FUNCTION careless(int, int) RETURNS int ${careless};
-         CREATE OPERATOR CLASS other FOR TYPE int USING btree AS OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 careless(int, int)`,
-          ["SELECT a FROM t ORDER BY a", "SELECT 1 FROM t JOIN t AS s ON t.a = s.a", "SELECT a < 1 FROM t"],
-          ["SELECT a FROM t", "SELECT a = 1 FROM t"],
+         CREATE OPERATOR CLASS other FOR TYPE int USING btree AS OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 careless(int, int);
+         CREATE VIEW sorted AS SELECT a FROM t ORDER BY a; CREATE VIEW compared AS SELECT (a, 1) < (1, 1) AS x FROM t;
+         CREATE VIEW equal AS SELECT a = 1 AS x FROM t`,
+          [
+            "SELECT a FROM t ORDER BY a",
+            "TABLE sorted",
+            "TABLE compared",
+            "SELECT 1 FROM t JOIN t AS s ON t.a = s.a",
+            "SELECT a < 1 FROM t",
+          ],
+          ["SELECT a FROM t", "SELECT a = 1 FROM t", "TABLE equal"],
         ],
         [
           "what a type's values are written by",

@@ -77,6 +77,9 @@ CREATE OPERATOR CLASS number_order FOR TYPE int USING btree AS
 CREATE TABLE parted (n int) PARTITION BY RANGE (n number_order);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (1) TO (5);
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (5) TO (9);
+CREATE VIEW ranked_view AS SELECT (id::int, 1) <<<< (2, 2) AS x FROM orders;
+CREATE VIEW sorted_view AS SELECT id FROM orders ORDER BY id::int USING <<<<;
+CREATE DOMAIN ranked AS int CHECK ((VALUE, 1) <<<< (5, 5));
 -- RANGE frames
 CREATE TYPE level AS (n int);
 CREATE FUNCTION level_in_range(level, level, int, boolean, boolean) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -97,6 +100,13 @@ CREATE FUNCTION calm(bigint, bigint) RETURNS boolean LANGUAGE sql IMMUTABLE STRI
 CREATE FUNCTION not_calm(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN evil() = 1; END $$;
 CREATE OPERATOR === (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = calm, NEGATOR = !==);
 CREATE OPERATOR !== (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = not_calm, NEGATOR = ===);
+CREATE DOMAIN calm_number AS bigint CHECK (NOT VALUE === 5);
+CREATE FUNCTION below(bigint, bigint) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'int8lt';
+CREATE FUNCTION above(bigint, bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN $1 > $2; END $$;
+CREATE OPERATOR <^~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = below, COMMUTATOR = >^~, RESTRICT = scalarltsel);
+CREATE OPERATOR >^~ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = above, COMMUTATOR = <^~, RESTRICT = scalargtsel);
+CREATE TABLE counted AS SELECT n::bigint FROM generate_series(1, 3) AS n;
+ANALYZE counted;
 -- casts that no cast is written for
 CREATE TYPE amount AS ENUM ('x');
 CREATE FUNCTION amount_to(amount) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN evil(); END $$;
@@ -206,6 +216,8 @@ CREATE OPERATOR - (LEFTARG = petal[], RIGHTARG = petal[], FUNCTION = petals_less
 CREATE FUNCTION leaves_petals(leaf[]) RETURNS petal[] LANGUAGE sql STABLE AS $$ SELECT '{a}'::petal[] $$;
 CREATE CAST (leaf[] AS petal[]) WITH FUNCTION leaves_petals(leaf[]) AS IMPLICIT;
 -- others
+CREATE VIEW summed_view AS SELECT evil_sum(id::int) AS x FROM orders;
+CREATE VIEW running_view AS SELECT evil_sum(id::int) OVER (ORDER BY id) AS x FROM orders;
 CREATE VIEW refilled_view AS SELECT jsonb_populate_record(t, '{"a": 5}') AS x FROM tainted_table t;
 CREATE FUNCTION a_note() RETURNS record LANGUAGE sql STABLE AS 'SELECT n, 1 FROM notes';
 CREATE AGGREGATE evil_moving(int) (SFUNC = int4pl, STYPE = int, INITCOND = 0, MSFUNC = evil_step, MINVFUNC = evil_step,
@@ -383,7 +395,14 @@ const operatorClasses = named([
   "SELECT id::int FROM orders ORDER BY id::int USING <<<<",
   "SELECT (id::int, 1) <<<< (2, 2) FROM orders",
   "SELECT * FROM parted",
+  "TABLE ranked_view",
+  "TABLE sorted_view",
+  "SELECT 3::ranked",
+  "SELECT 3::calm_number",
+  "SELECT n FROM counted WHERE 2::bigint <^~ n",
   "TABLE equal_tones",
+  "TABLE summed_view",
+  "TABLE running_view",
   "SELECT id FROM spots ORDER BY p",
   "SELECT '[1,5)'::odd_range",
   "SELECT n FROM indexed WHERE n = 1",
