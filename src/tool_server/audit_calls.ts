@@ -49,7 +49,8 @@ async function toolCall(
   const database = text(data["database"]) ?? error?.database ?? text(given["database"]);
   const pipeline = text(data["pipeline"]) ?? text(given["pipeline"]);
   const question = text(given["question"]);
-  const resource = text(given["uri"]) ?? text(given["id"]);
+  const address = tool === undefined ? undefined : addressArguments.get(tool);
+  const resource = address === undefined ? undefined : text(given[address]);
   const sources = Array.isArray(data["sources"]) ? data["sources"].flatMap(idOf) : undefined;
   const tokensUsed = data["tokens_used"];
   const rows = data["row_count"] ?? data["count"] ?? data["table_count"];
@@ -69,6 +70,9 @@ async function toolCall(
     ...(error === undefined ? {} : { reason: error.kind }),
   };
 }
+
+/** Where tools say what they read; in an administrator's own tools such an argument may hold anything. */
+const addressArguments: ReadonlyMap<string, string> = new Map([["read_resource", "uri"], ["fetch", "id"]]);
 
 /** What was read, asked for or completed; the texts that came with it may be anybody's words. */
 function otherCall({ method, params, result = {} }: CallReport): Event {

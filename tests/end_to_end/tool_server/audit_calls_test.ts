@@ -12,6 +12,12 @@ import { waitUntil } from "../../support/wait_until.ts";
 const definitions = `
 resources:
   - { uri: "custom://seven", name: Seven, type: sql, sql: "SELECT 7 AS seven" }
+tools:
+  - name: passport
+    description: The passport of this number.
+    type: sql
+    sql: "SELECT $1 AS id, $2 AS uri"
+    input_schema: { type: object, properties: { id: { type: string }, uri: { type: string } } }
 `;
 
 /** Each way to be shown data or to be refused, and the line that it leaves. */
@@ -39,6 +45,13 @@ const asked: readonly (readonly [method: string, params: Record<string, unknown>
     outcome: "ok",
     tool: "read_resource",
     resource: "custom://seven",
+  }],
+  // no address, whatever its arguments are called
+  ["tools/call", { name: "passport", arguments: { id: "C01X00T47", uri: "private" } }, {
+    event: "tool_call",
+    outcome: "ok",
+    tool: "passport",
+    rows: 1,
   }],
   ["resources/read", { uri: "custom://seven" }, {
     event: "call",
