@@ -23,7 +23,7 @@ called(oid) AS (
   SELECT castfunc FROM pg_cast WHERE oid >= 16384
   UNION ALL
   -- what reads arrays, rows, ranges and domains is built in, and leads to what they are made of
-  SELECT own FROM pg_type, unnest(ARRAY[typinput::oid, typoutput, typmodin, typmodout]) AS own
+  SELECT own FROM pg_type, unnest(ARRAY[typinput::oid, typoutput, typsend, typmodin, typmodout]) AS own
   WHERE oid >= 16384 AND own >= 16384
   UNION ALL
   SELECT unnest(ARRAY[rngcanonical::oid, rngsubdiff]) FROM pg_range WHERE rngtypid >= 16384
@@ -98,6 +98,10 @@ seeds(oid, cause, is_flat, function, via) AS (
   UNION ALL
   SELECT t.oid, 'output', false, d.oid, 'type ' || format_type(t.oid, NULL)
   FROM pg_type t JOIN danger d ON d.oid IN (t.typinput, t.typoutput) WHERE t.oid >= 16384
+  UNION ALL
+  -- array_send() and its like run it of the values in what they are given
+  SELECT t.oid, 'value', false, d.oid, 'type ' || format_type(t.oid, NULL)
+  FROM pg_type t JOIN danger d ON d.oid = t.typsend WHERE t.oid >= 16384
   UNION ALL
   -- a type with a modifier: itself, and what reads a type from a text
   SELECT made.oid, made.cause, false, d.oid, 'type ' || format_type(t.oid, NULL)

@@ -129,6 +129,13 @@ CREATE TYPE sized;
 CREATE FUNCTION sized_in(cstring) RETURNS sized LANGUAGE internal IMMUTABLE STRICT AS 'textin';
 CREATE FUNCTION sized_out(sized) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
 CREATE TYPE sized (INPUT = sized_in, OUTPUT = sized_out, TYPMOD_IN = sized_modifier, LIKE = text);
+CREATE TYPE letter;
+CREATE FUNCTION letter_in(cstring) RETURNS letter LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION letter_out(letter) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE letter (INPUT = letter_in, OUTPUT = letter_out, LIKE = text);
+CREATE FUNCTION letter_send(letter) RETURNS bytea LANGUAGE plpgsql AS $$ BEGIN PERFORM evil(); RETURN ''; END $$;
+ALTER TYPE letter SET (SEND = letter_send);
+CREATE TABLE letters (l) AS SELECT 'x'::letter;
 CREATE TYPE whole_range;
 CREATE FUNCTION whole(whole_range) RETURNS whole_range LANGUAGE internal IMMUTABLE STRICT AS 'int4range_canonical';
 CREATE TYPE whole_range AS RANGE (subtype = int, canonical = whole);
@@ -450,6 +457,9 @@ const casts = named([
   "SELECT * FROM notes_as_json",
   "SELECT 'x'::sized(3)",
   "SELECT to_regtype('sized(3)')",
+  "SELECT array_send(ARRAY[l]) FROM letters",
+  "SELECT record_send(letters) FROM letters",
+  "SELECT array_send('{x}'::letter[])",
   "SELECT 'sized(3)'::regtype",
   `SELECT '(public,x,postgres,"sized(3)",,,,,,,)'::pg_sequences`,
   "SELECT has_function_privilege('lower(sized(3))', 'execute')",
