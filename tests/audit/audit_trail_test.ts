@@ -250,7 +250,13 @@ for (const [title, rotate] of Object.entries(rotations)) {
       end = result.end;
     }
     const first = await verifyAudit(`${file}.1`);
-    const skipped = await verifyAudit(file, first.ok ? first.end : undefined);
+    assert.ok(first.ok && first.end !== undefined);
+    assert.deepEqual(await verifyAudit(`${file}.2`, { ...first.end, hash: sha256("another trail's") }), {
+      ok: false,
+      line: 1,
+      reason: "it does not continue the previous file",
+    });
+    const skipped = await verifyAudit(file, first.end);
     assert.deepEqual(skipped, {
       ok: false,
       line: 1,
@@ -469,6 +475,17 @@ Deno.test("a file that cannot be written is logged once; events wait, the newest
   assert.equal((await verifyAudit(file)).ok, true);
 });
 
+Deno.test("while a file cannot be written, an event waits for the next attempt and makes none of its own", async () => {
+  await using folder = await temporaryFolder();
+  const [home, away] = [`${folder.path}/home`, `${folder.path}/away`];
+  await Deno.mkdir(home);
+  await using trail = await openTrail(`${home}/audit.jsonl`, { retryMs: 3_600_000 });
+  await Deno.rename(home, away);
+  for (let i = 0; i < 3; i++) assert.equal(await trail.record(login), false);
+  const { failedWrites, waiting } = trail.counts();
+  assert.deepEqual({ failedWrites, waiting }, { failedWrites: 1, waiting: 3 });
+});
+
 Deno.test("what cannot be written by the end is said, and close() ends", async () => {
   await using folder = await temporaryFolder();
   await Deno.mkdir(`${folder.path}/home`);
@@ -552,17 +569,17 @@ for (const texts of [false, true]) {
     const event = {
       event: "query",
       outcome: "ok",
-      question: "How many days?",
-      sources: ["1", "b"],
+      question: "How many days? My password=hunter2",
+      sources: ["1", "b".repeat(501)],
       tokens_used: 7,
     } as const;
     trail.record(event);
     await trail.flush();
     const line = JSON.parse(await Deno.readTextFile(file));
     assert.deepEqual([line.question_sha256, line.question, line.sources, line.tokens_used], [
-      "d4ddf8e545eac9d66a1e53822f28a42270409dcafca564e6791dc6629adec715",
-      texts ? "How many days?" : undefined,
-      ["1", "b"],
+      sha256("How many days? My password=hunter2"),
+      texts ? "How many days? My password=[redacted]" : undefined,
+      ["1", `${"b".repeat(499)}…`],
       7,
     ]);
   });

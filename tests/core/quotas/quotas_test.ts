@@ -258,8 +258,16 @@ Deno.test("what the server reads for itself counts for nobody, what it reads for
   const { quotas } = setUp({ default: { statements_per_minute: 1 } });
   const server: Principal = { kind: "local", isServer: true };
   for (const _ of [1, 2, 3]) quotas.beginStatement(server);
-  quotas.beginStatement({ kind: "local", onBehalfOf: alice });
+  const forAlice: Principal = { kind: "local", onBehalfOf: alice };
+  quotas.beginStatement(forAlice);
   assert.throws(() => quotas.beginStatement(alice), { code: "quota_exceeded" });
+  // by their own limit
+  quotas.replace({
+    default: { statements_per_minute: 1 },
+    principals: { alice: { statements_per_minute: 2 } },
+  });
+  quotas.beginStatement(forAlice);
+  assert.throws(() => quotas.beginStatement(forAlice), { code: "quota_exceeded" });
 });
 
 for (const limit of ["statements_per_minute", "rows_per_day", "bytes_per_day"] as const) {
