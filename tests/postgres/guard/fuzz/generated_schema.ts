@@ -71,7 +71,7 @@ export interface FuzzSchema {
   readonly markers: Marker[];
   /** PostgreSQL's major version. */
   version: number;
-  /** Types that built-in values, rows or literals may become where nobody writes so, by operators and casts. */
+  /** Types that built-in values, rows or literals may become where nobody writes so, by operators, casts and functions. */
   readonly openTypes: FuzzType[];
   /** The statements that PostgreSQL took. */
   readonly ddl: string[];
@@ -431,6 +431,8 @@ export async function createFuzzSchema(
     if (made === undefined) return;
     markers.push(made);
     const given = args.map((arg) => typeof arg === "string" ? ownType() : arg);
+    // the name alone tells, and a polymorphic one takes anything
+    if (known !== undefined) schema.openTypes.push(returns, ...(args[0] === polymorphic ? [text] : given));
     callables.push({ sql: made.sql, args: given, returns, isAggregate: false, marker: made.id });
     if (args.length > 0) return;
     const sql = await calmFunction(`x ${returns.sql} DEFAULT ${made.sql}()`, returns.sql);

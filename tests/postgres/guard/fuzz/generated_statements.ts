@@ -215,8 +215,9 @@ export function createStatementWriter(schema: FuzzSchema, random: Random, danger
   const near = dangers.flatMap((marker) => marker.types.flatMap((type) => around(type, types)));
   const isNear = (type: FuzzType | undefined) => near.some(({ sql }) => sql === type?.sql);
   const reached = dangers.map((danger) => new Set(danger.types.flatMap((type) => related(type, types))));
-  const open = schema.openTypes.flatMap((type) => related(type, types));
-  const isOpen = reached.some((names) => names.size === 0 || open.some((name) => names.has(name)));
+  const open = schema.openTypes.map((type) => related(type, types));
+  const isOpen = [...open, ...reached.map((names) => [...names])].some((names) => names.length === 0) ||
+    open.flat().some((name) => reached.some((names) => names.has(name)));
   const lines = linesFor(version);
   let from: Source[] = [];
   let parameters: string[] | undefined;
