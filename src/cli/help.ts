@@ -48,7 +48,7 @@ function usage(): string {
 }
 
 /** What the user called: the executable has another name where it is installed. */
-export function commandName(): string {
+function commandName(): string {
   return Deno.build.standalone ? basename(Deno.execPath()).replace(/\.exe$/i, "") : "server";
 }
 

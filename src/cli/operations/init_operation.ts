@@ -11,7 +11,7 @@ import { connect } from "../../postgres/connect/connect.ts";
 import { loginRefusal } from "../../postgres/connect/connect_error.ts";
 import { sslModes } from "../../postgres/connect/ssl_kinds.ts";
 import { runChecks } from "../../rag_server/checks/check.ts";
-import { askLine, askUnseen } from "../ask_password.ts";
+import { askLine, askUnseen } from "../ask_at_terminal.ts";
 import type { Print } from "../output.ts";
 import type { ParsedFlags } from "../parse_flags.ts";
 import { resultLines } from "./doctor_operation.ts";

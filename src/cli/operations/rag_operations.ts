@@ -179,8 +179,8 @@ async function lookIntoToken(file: string, config: Config, signal: AbortSignal):
     );
   }
   const { tokenCheck } = await import("../../doctor/token_check.ts");
-  const text = file === "-" ? await new Response(Deno.stdin.readable).text() : await readTokenFile(file);
-  const checks = issuers.map((issuer) => tokenCheck(issuer, text.trim()));
+  const token = (await readToken(file)).trim();
+  const checks = issuers.map((issuer) => tokenCheck(issuer, token));
   return {
     kind: "server",
     name: "identity provider",
@@ -188,7 +188,8 @@ async function lookIntoToken(file: string, config: Config, signal: AbortSignal):
   };
 }
 
-async function readTokenFile(file: string): Promise<string> {
+async function readToken(file: string): Promise<string> {
+  if (file === "-") return await new Response(Deno.stdin.readable).text();
   try {
     return await readRegularFile(file);
   } catch (cause) {

@@ -2,7 +2,7 @@ import { AppError } from "../../core/app_error.ts";
 import { quoted } from "../../identity/credentials/yaml_entries.ts";
 import { checkNewPassword } from "../../identity/users/password_hashing.ts";
 import * as users from "../../identity/users/user_file.ts";
-import { askNewPassword } from "../ask_password.ts";
+import { askNewPassword } from "../ask_at_terminal.ts";
 import {
   jsonText,
   jsonTime,

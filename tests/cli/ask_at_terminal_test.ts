@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { askNewPassword, type PasswordInput } from "../../src/cli/ask_password.ts";
+import { askNewPassword, type PasswordInput } from "../../src/cli/ask_at_terminal.ts";
 
 /** Hands out bytes a few at a time; what it is told goes into `events`. */
 function inputOf(text: string | Uint8Array, isTerminal: boolean, events: string[]): PasswordInput {
