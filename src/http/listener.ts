@@ -4,8 +4,7 @@ import { formatListenAddress, type ListenAddress } from "../core/address.ts";
 import type { LogFields, Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
-import { endConnection, refuseFraming } from "./request_framing.ts";
-import { discardRest } from "./request_body.ts";
+import { discardRest, endConnection, refuseFraming } from "./request_body.ts";
 import { createRequestIds, requestIdHeader } from "./request_id.ts";
 import { createOpenConnections, type OpenConnection } from "./open_connections.ts";
 
