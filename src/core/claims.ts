@@ -1,3 +1,4 @@
+import { isMap } from "./document/value_tree.ts";
 import { parseUnambiguous } from "./unambiguous_json.ts";
 
 /** What an issuer or a trusted proxy says of a caller, by name. */
@@ -12,14 +13,10 @@ export function claimOf(claims: Claims, name: string): unknown {
 export function parseClaims(text: string): Claims | undefined {
   try {
     const value: unknown = parseUnambiguous(text);
-    return isObject(value) ? value : undefined;
+    return isMap(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Claims {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Of OpenID Connect Core 1.0, section 2, for a subject; for names too, since they stand in logs and lists. */

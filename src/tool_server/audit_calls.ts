@@ -1,8 +1,9 @@
 import type { AuditEvent, AuditTrail } from "../audit/audit_trail.ts";
 import { AppError, type ErrorCode } from "../core/app_error.ts";
+import { isMap } from "../core/document/value_tree.ts";
 import { accountOf, principalKey } from "../core/principal.ts";
 import type { CheckScheduler } from "../postgres/guard/check_scheduler.ts";
-import { type CallReport, isObject } from "./mcp/answer_call.ts";
+import type { CallReport } from "./mcp/answer_call.ts";
 import type { ToolRun } from "./tools/tool.ts";
 
 /**
@@ -20,8 +21,8 @@ export function auditCalls(
     const user = accountOf(principal);
     const event = method === "tools/call"
       // a call is accounted for whether or not its caller is still there
-      ? await toolCall(report, (sql) => fingerprint(sql, { principal, signal: never }))
-      : otherCall(report);
+      ? await toolEvent(report, (sql) => fingerprint(sql, { principal, signal: never }))
+      : otherEvent(report);
     await audit.recordCall({
       outcome: "ok",
       principal: principalKey(principal),
@@ -37,11 +38,11 @@ export function auditCalls(
 
 type Event = Partial<AuditEvent> & Pick<AuditEvent, "event">;
 
-async function toolCall(
+async function toolEvent(
   { params, result }: CallReport,
   fingerprint: (sql: string) => Promise<string | undefined>,
 ): Promise<Event> {
-  const given = isObject(params["arguments"]) ? params["arguments"] : {};
+  const given = isMap(params["arguments"]) ? params["arguments"] : {};
   const { structuredContent: data = {}, isError, error }: Partial<ToolRun> = result ?? {};
   const tool = text(params["name"]);
   const sql = text(data["sql"]) ?? text(data["query"]) ?? text(given["query"]);
@@ -75,8 +76,8 @@ async function toolCall(
 const addressArguments: ReadonlyMap<string, string> = new Map([["read_resource", "uri"], ["fetch", "id"]]);
 
 /** What was read, asked for or completed; the texts that came with it may be anybody's words. */
-function otherCall({ method, params, result = {} }: CallReport): Event {
-  const ref = isObject(params["ref"]) ? params["ref"] : {};
+function otherEvent({ method, params, result = {} }: CallReport): Event {
+  const ref = isMap(params["ref"]) ? params["ref"] : {};
   const resource = text(params["uri"]) ?? text(ref["uri"]);
   const name = text(params["name"]) ?? text(ref["name"]);
   return {
@@ -107,9 +108,8 @@ const errors: readonly ErrorCode[] = ["internal", "timeout", "unavailable", "ups
 const never = new AbortController().signal;
 
 function idOf(source: unknown): string[] {
-  return typeof source === "object" && source !== null && "id" in source && typeof source.id === "string"
-    ? [source.id]
-    : [];
+  const id = isMap(source) ? source["id"] : undefined;
+  return typeof id === "string" ? [id] : [];
 }
 
 function text(value: unknown): string | undefined {

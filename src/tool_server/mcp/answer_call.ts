@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { isMap } from "../../core/document/value_tree.ts";
 import { errorType, type Span, type Tracer } from "../../core/tracing.ts";
 import type { Registry } from "../tools/registry.ts";
 import { type CallClient, type CallContext, withSignal } from "../call_context.ts";
@@ -50,10 +51,6 @@ export const callMethods = [
 
 /** The request's `params`. */
 export type Params = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Params {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** A call of either transport. */
 export interface Call {
@@ -112,7 +109,7 @@ function toolCall(
   if (typeof name !== "string") {
     throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
   }
-  if (!isObject(args)) {
+  if (!isMap(args)) {
     throw new AppError("invalid", "Cannot call a tool: params.arguments must be an object");
   }
   return { name, args };
@@ -190,6 +187,6 @@ function beginSpan({ registry, tracer }: Calls, call: Call, caller: CallContext)
 }
 
 function traceparentOf(meta: unknown): string | undefined {
-  if (typeof meta !== "object" || meta === null || !("traceparent" in meta)) return undefined;
-  return typeof meta.traceparent === "string" ? meta.traceparent : undefined;
+  const traceparent = isMap(meta) ? meta["traceparent"] : undefined;
+  return typeof traceparent === "string" ? traceparent : undefined;
 }

@@ -1,9 +1,10 @@
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
+import { isMap } from "../../core/document/value_tree.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { viewExtension } from "../view/view_resource.ts";
-import { answerCall, type Call, callTool, isObject, type Params } from "./answer_call.ts";
+import { answerCall, type Call, callTool, type Params } from "./answer_call.ts";
 import { isCancellation, type RequestId } from "./in_flight.ts";
 import { instructionsFor } from "./instructions.ts";
 import { createMethods, type McpOptions, withCursor } from "./methods.ts";
@@ -103,14 +104,8 @@ function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
     ["ping", () => ({})],
     ["tools/list", ({ cursor }, { principal }) => prepareList(registry.listTools(principal), cursor)],
     ["tools/call", (params, caller, id) => {
-      const call = {
-        method: "tools/call",
-        params,
-        id,
-        meta: params["_meta"],
-        signal: caller.signal,
-      } as const;
-      return callTool(options, call, caller);
+      const { _meta: meta } = params;
+      return callTool(options, { method: "tools/call", params, id, meta, signal: caller.signal }, caller);
     }],
     ["resources/list", ({ cursor }, { principal }) => methods.listResources(cursor, principal)],
     ["resources/templates/list", ({ cursor }, { principal }) => methods.listTemplates(cursor, principal)],
@@ -153,8 +148,8 @@ function asciiJson(json: string): string {
 }
 
 function isRequest(message: unknown): message is { method: string; params?: Params } {
-  return isObject(message) && message["jsonrpc"] === "2.0" && typeof message["method"] === "string" &&
-    (message["params"] === undefined || isObject(message["params"]));
+  return isMap(message) && message["jsonrpc"] === "2.0" && typeof message["method"] === "string" &&
+    (message["params"] === undefined || isMap(message["params"]));
 }
 
 function notRequest(detail: string) {
@@ -165,7 +160,7 @@ const invalidId = Symbol("invalid id");
 
 // absent: a notification. A number that JavaScript cannot hold exactly could not be echoed as it came.
 function idOf(message: unknown): RequestId | undefined | typeof invalidId {
-  if (!isObject(message) || !Object.hasOwn(message, "id")) return undefined;
+  if (!isMap(message) || !Object.hasOwn(message, "id")) return undefined;
   const id = message["id"];
   if (
     id === null || typeof id === "string" ||

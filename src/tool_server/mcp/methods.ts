@@ -1,4 +1,5 @@
 import { AppError } from "../../core/app_error.ts";
+import { isMap } from "../../core/document/value_tree.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Changes } from "../changes.ts";
@@ -6,7 +7,7 @@ import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
-import { type Calls, isObject, type Params } from "./answer_call.ts";
+import { type Calls, type Params } from "./answer_call.ts";
 import { type Page, pageOf } from "./list_pages.ts";
 
 /** How the server names itself to MCP clients. */
@@ -56,7 +57,7 @@ export function createMethods({ registry, resources, prompts, databaseChoice }: 
       if (typeof name !== "string") {
         throw new AppError("invalid", "Cannot get a prompt: params.name must be a string");
       }
-      if (!isObject(args)) {
+      if (!isMap(args)) {
         throw new AppError("invalid", "Cannot get a prompt: params.arguments must be an object");
       }
       return await prompts.get(name, args, call);
@@ -65,7 +66,7 @@ export function createMethods({ registry, resources, prompts, databaseChoice }: 
     async complete(params: Params, call: CallContext) {
       const { ref, argument } = params;
       if (
-        !isObject(argument) || typeof argument["name"] !== "string" || typeof argument["value"] !== "string"
+        !isMap(argument) || typeof argument["name"] !== "string" || typeof argument["value"] !== "string"
       ) {
         throw new AppError(
           "invalid",
@@ -74,9 +75,9 @@ export function createMethods({ registry, resources, prompts, databaseChoice }: 
       }
       const { name, value } = argument;
       const given = givenIn(params["context"]);
-      const values = isObject(ref) && ref["type"] === "ref/prompt" && typeof ref["name"] === "string"
+      const values = isMap(ref) && ref["type"] === "ref/prompt" && typeof ref["name"] === "string"
         ? await prompts.complete(ref["name"], name, value, call, given)
-        : isObject(ref) && ref["type"] === "ref/resource" && typeof ref["uri"] === "string"
+        : isMap(ref) && ref["type"] === "ref/resource" && typeof ref["uri"] === "string"
         ? await resources.complete(
           { uriTemplate: ref["uri"], variable: name, value, given },
           call,
@@ -122,8 +123,8 @@ function noReference(): never {
 
 /** What was chosen before, from `params.context.arguments`. */
 function givenIn(context: unknown): Readonly<Record<string, string>> {
-  const given = isObject(context) ? context["arguments"] : undefined;
-  if (!isObject(given)) return {};
+  const given = isMap(context) ? context["arguments"] : undefined;
+  if (!isMap(given)) return {};
   return Object.fromEntries(
     Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
   );
