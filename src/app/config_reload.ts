@@ -35,8 +35,7 @@ export async function watchConfig(options: ConfigReloadOptions): Promise<Watched
   let current = settings(options.config);
   let notInForce = "";
   let failed = false;
-  let isFirstLook = true;
-  let mayBeEmpty = false;
+  let mayBeEmpty: boolean | undefined;
 
   async function reload({ asked, isCurrent }: Look): Promise<void> {
     try {
@@ -45,8 +44,7 @@ export async function watchConfig(options: ConfigReloadOptions): Promise<Watched
         throw new AppError("not_found", `Cannot read ${path}: there is no such file`, { cause });
       });
       const isEmpty = text.trim() === "";
-      if (isFirstLook) mayBeEmpty = isEmpty;
-      isFirstLook = false;
+      mayBeEmpty ??= isEmpty;
       // a file that is being written over is empty for a moment; one that the start took may stay so
       if (isEmpty && !mayBeEmpty) throw new AppError("invalid", `Cannot use ${path}: it is empty`);
       const { config, warnings } = await load();
