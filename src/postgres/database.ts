@@ -7,7 +7,7 @@ import { errorType, type Span } from "../core/tracing.ts";
 import type { DatabaseOptions } from "./database_options.ts";
 import { createFunctionGuard } from "./guard/function_guard.ts";
 import type { CheckScheduler } from "./guard/check_scheduler.ts";
-import type { ExplainOptions } from "./guard/statement_guard.ts";
+import type { ExplainOptions, GuardResult } from "./guard/statement_guard.ts";
 import type { StatementNames } from "./guard/statement_names.ts";
 import { createIndexTrials, type TryIndexes } from "./index_trials.ts";
 import type { ConnectionPools } from "./pool/connection_pools.ts";
@@ -133,14 +133,8 @@ export function createDatabase({ options, pools, guard, ...rest }: CreateDatabas
 
   async function read(request: ReadRequest): Promise<ReadResult> {
     const { principal, sql, signal } = request;
-    const checked = request.trusted
-      ? {
-        ok: true as const,
-        kind: "select" as const,
-        names: request.names ?? [],
-        sleepMs: 0,
-        explain: undefined,
-      }
+    const checked: GuardResult = request.trusted
+      ? { ok: true, kind: "select", names: request.names ?? [], sleepMs: 0 }
       : await guard.check(sql, request);
     if (signal.aborted) return { ok: false, error: cancelledError(signal) };
     if (!checked.ok) {

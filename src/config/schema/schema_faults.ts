@@ -92,17 +92,15 @@ function relatedSettings(holder: string, key: string, known: readonly string[]):
     const parts = name.split("_");
     return words.every((word) => parts.includes(word));
   });
-  if (within.length > 0) return within.slice(0, mostRelated).map((name) => joined(holder, name));
+  if (within.length > 0) {
+    return within.slice(0, mostRelated).map((name) => holder === "" ? name : `${holder}.${name}`);
+  }
   const named = new Set<string>();
   for (const [path] of leafSchemas(configSchema)) {
     const at = path.indexOf(key);
     if (at >= 0) named.add(formatPath(path.slice(0, at + 1)).replace(/\[\d+\]/g, "[]"));
   }
   return named.size > mostRelated ? [] : [...named];
-}
-
-function joined(holder: string, name: string): string {
-  return holder === "" ? name : `${holder}.${name}`;
 }
 
 function withValue(message: string, path: SettingPath, value: unknown): string {

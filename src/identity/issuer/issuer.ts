@@ -42,11 +42,11 @@ export interface IssuerOptions extends ClaimNames, MetadataOptions, ExpectedToke
 }
 
 /** The longest token, in characters: one with some hundred groups has less. */
-export const longestIssuerToken = 16_384;
+const longestIssuerToken = 16_384;
 /** By how much the issuer's clock and ours may differ. */
 export const clockSkewSeconds = 30;
 /** How long an introspection's answer holds; an active token's not beyond its end. */
-export const introspectedMs = 60_000;
+const introspectedMs = 60_000;
 
 const maxAcceptedBytes = 4 * 1024 * 1024;
 const maxRefusedBytes = 1024 * 1024;

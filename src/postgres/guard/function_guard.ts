@@ -93,12 +93,8 @@ async function findForbidden(
   allowed: ReadonlySet<string>,
 ): Promise<Forbidden> {
   const hidden = new Map<string, Call>();
-  for (
-    const [oid, schema, name, extension, isBuiltIn, isVolatile] of await lookUp(hiddenFunctionsQuery, [
-      refused,
-    ])
-  ) {
-    const call = callOf(["", schema, name, extension, isBuiltIn, isVolatile, "false"]);
+  for (const [oid, ...called] of await lookUp(hiddenFunctionsQuery, [refused])) {
+    const call = callOf(["", ...called]);
     if (oid && whyNotCalled(call, allowed) !== undefined) hidden.set(oid, call);
   }
   if (hidden.size === 0) return nothing;

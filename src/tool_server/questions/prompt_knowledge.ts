@@ -56,7 +56,7 @@ export function promptKnowledge(
 }
 
 /** The models that a request names, as many as fit: whole, or with what the request names of them alone. */
-export function modelsWithin(fitting: readonly FittingModel[], maxTokens: number): string {
+function modelsWithin(fitting: readonly FittingModel[], maxTokens: number): string {
   const lines: string[] = [];
   let left = maxTokens;
   for (const { model, named } of fitting) {

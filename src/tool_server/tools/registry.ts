@@ -158,11 +158,8 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
       const tool = find(name, context.principal);
       const started = performance.now();
       const { refusal, ...result } = await run(tool, args, context);
-      onEnded(
-        name,
-        result.error?.kind ?? (result.isError ? "error" : "ok"),
-        performance.now() - started,
-      );
+      const end = result.error?.kind ?? (result.isError ? "error" : "ok");
+      onEnded(name, end, performance.now() - started);
       if (refusal !== undefined) throw refusal;
       return result;
     },

@@ -109,15 +109,15 @@ export interface ReadRequest {
 
 /**
  * Undefined for what is no request that could have been written down.
- * @param otherForms texts that ask the same
+ * @param otherForm a text that asks the same
  */
-export function readRequest(text: string, otherForms: readonly string[] = []): ReadRequest | undefined {
+export function readRequest(text: string, otherForm?: string): ReadRequest | undefined {
   const comma = text.indexOf(", ");
   // "In Germany, how many customers are there?" asks the same the other way round
   const turned = comma < 0
     ? []
     : [`${text.slice(comma + 2).replace(/[?!.\s]+$/, "")} ${text.slice(0, comma)}`];
-  const forms = [text, ...turned, ...otherForms].flatMap((form) => {
+  const forms = [text, ...turned, ...(otherForm === undefined ? [] : [otherForm])].flatMap((form) => {
     const request = requestWords(form);
     return request === undefined ? [] : [{ request, text: form }];
   });

@@ -73,7 +73,7 @@ export function createVerifiedQuestions(
     const found = surest(allowed, request, ({ question }) => question.phrasings, false);
     const [only, ...others] = found.length > 0 ? found : surest(
       allowed,
-      readRequest(text, [attributiveText(text) ?? []].flat()) ?? request,
+      readRequest(text, attributiveText(text)) ?? request,
       ({ question, attributive }) => [...question.phrasings, ...attributive],
       true,
     );
