@@ -163,7 +163,7 @@ Deno.test("a call that is put back is the next of its caller", () => {
 });
 
 Deno.test("a call waits once, with the opening of its connection and after it was put back", async () => {
-  const waitMs = 100;
+  const waitMs = 500;
   using admission = createAdmission<Named>({ places: 1, maxWaiting: 10, maxWaitMs: waitMs });
   const queue = admission.createQueue(1);
   const [opening, back, late] = [call("a"), call("b"), call("c")];
