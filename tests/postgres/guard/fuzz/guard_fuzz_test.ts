@@ -221,7 +221,7 @@ function watchNotices(pools: ConnectionPools) {
 function nameOf(stem: string, random: Random, isOdd: boolean): string {
   if (!isOdd || random.chance(0.6)) return random.chance(0.15) ? `"${stem} X"` : stem;
   const long = `${stem}${"é".repeat(random.pick([1, 22, 28, 60]))}`;
-  return random.pick([long, `"${long}"`, `${stem}É`]);
+  return random.pick([long, `"${long}"`, `"${stem}É"`]);
 }
 
 async function createEncodedDatabase(beside: TestDatabase, encoding: string): Promise<TestDatabase> {
