@@ -166,6 +166,26 @@ Deno.test("check() names everything that could make a function run", () => {
   ]);
 });
 
+Deno.test("check() tells columns that are only listed from others, and what sorts, joins or collects", () => {
+  for (
+    const [sql, expected] of [
+      ["SELECT a FROM t", "listed a"],
+      ["SELECT a AS x FROM t", "column a"],
+      ["SELECT a FROM (SELECT b FROM t) s", "column b, listed a"],
+      ["SELECT a FROM t ORDER BY b", "column b, listed a, use sort"],
+      ["SELECT a FROM t ORDER BY 1", "column a, use sort"],
+      ["SELECT a FROM t, s", "listed a, use join"],
+      ["SELECT sum(1) OVER () FROM t", "use sort"],
+      ["SELECT array_agg(b ORDER BY b) FROM t", "column b, use sort"],
+    ] as const
+  ) {
+    const result = guard.check(sql);
+    assert.ok(result.ok, sql);
+    const told = result.names.filter(({ kind }) => ["column", "listed", "use"].includes(kind));
+    assert.equal(told.map(({ kind, name }) => `${kind} ${name}`).sort().join(", "), expected, sql);
+  }
+});
+
 Deno.test("check() names functions that only an older server's grammar would see as such", () => {
   const result = guard.check(
     "SELECT json_value('{}', '$.a'), t.* FROM json_table('[]', '$' COLUMNS (a int PATH '$')) t",
