@@ -10,7 +10,7 @@ import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, RandomIdGenerator, type ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { Config } from "../../config/mod.ts";
-import { settlesWithin, sleep } from "../../core/async/deadline.ts";
+import { settlesWithin } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import { redactText } from "../../core/redact.ts";
 import {
@@ -257,7 +257,7 @@ function connectCollector(url: string, headers: Readonly<Record<string, string>>
           // a wait mends no certificate
           if (error instanceof Error && /certificate/i.test(`${error.cause}`)) return sent;
         }
-        if (!await sleep(waitMs, signal).then(() => true, () => false)) return sent;
+        if (await settlesWithin(waitMs, aborted(signal))) return sent;
       }
     },
     close() {
@@ -265,6 +265,13 @@ function connectCollector(url: string, headers: Readonly<Record<string, string>>
       client?.close();
     },
   };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 /** Sends spans in batches, and keeps so many that wait. */
