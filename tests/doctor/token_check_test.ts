@@ -202,4 +202,6 @@ Deno.test("-doctor -check-token reads a token from a file or standard input, and
     missing.stderr,
     /Cannot read .*none: give the file that holds the token, or - for standard input/,
   );
+  const empty = await runWithInput([...flags, "-"], "\n");
+  assert.match(empty.stderr, /Cannot check the token: standard input is empty; put the access token there/);
 });

@@ -180,6 +180,10 @@ async function lookIntoToken(file: string, config: Config, signal: AbortSignal):
   }
   const { tokenCheck } = await import("../../doctor/token_check.ts");
   const token = (await readToken(file)).trim();
+  if (token === "") {
+    const source = file === "-" ? "standard input" : file;
+    throw new AppError("invalid", `Cannot check the token: ${source} is empty; put the access token there`);
+  }
   const checks = issuers.map((issuer) => tokenCheck(issuer, token));
   return {
     kind: "server",
