@@ -148,7 +148,10 @@ embedding: { provider: openai, model: e, openai_api_key: k, openai_base_url: "${
       await t.step("a view does not run what the caller may not", async () => {
         const { text, isError } = await search({ table_name: "hr.spied" });
         assert.ok(isError, text);
-        assert.match(text, /^Cannot search table "hr.spied": "spied" calls hr.spy\(\), which is VOLATILE/);
+        assert.match(
+          text,
+          /^Cannot search table "hr.spied": "spied" is not allowed: it calls hr.spy\(\), and it is VOLATILE/,
+        );
       });
     } finally {
       await database.query(

@@ -231,7 +231,9 @@ async function checkOwnRows(client: ToolClient, table: string, name: string, cou
   }
   const explained = await client.call("execute_explain", { query, format: "json", database: table });
   const plan = JSON.stringify(explained.data["plan"]);
-  assert.match(plan, new RegExp(`^\\[{"Plan":.*?"Actual Rows":${count}[,.]`));
+  // figures would tell of the rows of others
+  assert.match(plan, /^\[{"Plan":/);
+  assert.doesNotMatch(plan, /Rows|Cost|Time/);
 }
 
 function securedTables(
