@@ -39,15 +39,15 @@ INSERT INTO public.docs (source, title, position, content, embedding)
     (4, 'notes.txt', 'notes', E'notes\\n\\nParking is free.')) r(at, source, title, content) ORDER BY r.at;
 INSERT INTO postern.ingested_files (target, path, source, hash, ingested_at) VALUES
   ('docs'::regclass, '${folder}/docs/api/calls.md', 'api/calls.md',
-    '27f167c9133f8cb74efdfbb56e6c8b00fd64673e5e3fc21a9ca65b33776c7e43', '2026-01-02 03:04:05.678901+00'),
+    '311e967c79d8919c4c3665e637b4a4f5b1bc9c53618252f68c540e1d4d120dd6', '2026-01-02 03:04:05.678901+00'),
   ('docs'::regclass, '${folder}/docs/leave.md', 'leave.md',
-    'd4909df7b9ae4bac9bafe24d916369415230ccedc8b76b24c2dc6e64ecfbbe53', '2026-01-02 03:04:05.78+00');
+    '07f9545e42d04953081ebcfcf01947f7cac0255d34dc738424c45b4d1de5d418', '2026-01-02 03:04:05.78+00');
 INSERT INTO postern.ingested_files (target, path, source, hash, ingested_at) VALUES
   ('docs'::regclass, '${folder}/docs/api/errors.md', 'errors.md',
-    '6e98f3edc3e24c59f1b3d0e6d4103077a6b47c2565523a82195c8708d87d613e', '2026-02-02 03:04:05+00');
+    '06138018f20916a2532944601e4336c9f246f4940e051f2699c17fe727ba1007', '2026-02-02 03:04:05+00');
 INSERT INTO postern.ingested_files (target, path, source, hash, ingested_at) VALUES
   ('docs'::regclass, '${folder}/notes.txt', 'notes.txt',
-    'eebd81595f7f2e0ce8f9ceeb90c8f863741e8d7a87045f08665f42f7cb837a58', '2026-03-02 03:04:05+00');
+    '94297165b3a3b0ef298a7fac35c3e629f90a5b0a0ac7d47976f6ce63b99347bc', '2026-03-02 03:04:05+00');
 INSERT INTO postern.ingested_chunks (file, position, key, hash) VALUES
   (1, 0, '1', 'bad1b41315c5160f84d5a7df4c19bb74242bce07e71ded3a9e84beb8ffe10588'),
   (2, 0, '2', 'd8536e1b0ad9b4b91413f8f7168e58049f290e8ac44f85cb0cee1b87e41e8b38'),
