@@ -78,7 +78,7 @@ export async function createAuditTrail(options: {
   readonly file: string;
   /** Whether the words of questions stand in it, beside their SHA-256; they do not where absent. */
   readonly texts?: boolean;
-  /** Whether no call is answered before the disk has its line; where absent, the system has it. */
+  /** Optional: whether no call is answered before the disk has its line. Else the system has it. */
   readonly required?: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;

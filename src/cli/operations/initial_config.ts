@@ -8,7 +8,7 @@ export interface InitialConfig {
   readonly database: string;
   readonly user: string;
   readonly sslmode: string;
-  /** The password itself, or the file that holds it; absent where others give it. */
+  /** Optional: the password itself, or the file that holds it. */
   readonly password?: { readonly text: string } | { readonly file: string };
   /** Where to listen; absent for stdio. */
   readonly http?: string;

@@ -21,7 +21,7 @@ export async function explainStatement(
 export type StatementPlan =
   | {
     readonly ok: true;
-    /** Absent where row-level security holds the caller, whom figures would tell of rows of others. */
+    /** Optional: left out where row-level security holds the caller, whom figures would tell of rows of others. */
     readonly estimate?: {
       /** In the planner's units: 1 is about the read of one page in sequence. */
       readonly totalCost: number;

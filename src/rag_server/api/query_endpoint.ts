@@ -32,7 +32,7 @@ export interface QueryEndpointOptions {
 export interface QueryReport {
   /** The name in the request. */
   readonly pipeline: string;
-  /** Absent where the request asked none that could be read, of a pipeline that the caller may use. */
+  /** Optional: only where the request could be read and the caller may use its pipeline. */
   readonly question?: string | undefined;
   /** What the answer was made of; absent where there was none. */
   readonly answer?: AnswerReport | undefined;

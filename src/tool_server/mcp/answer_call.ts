@@ -11,7 +11,7 @@ import type { Tasks, TaskView } from "./tasks.ts";
 export interface Calls {
   readonly registry: Registry;
   readonly inFlight: InFlight;
-  /** Absent where nobody keeps account. */
+  /** Optional: without it nobody keeps account. */
   readonly account?: CallAccount | undefined;
   /** Absent where nothing is traced. */
   readonly tracer?: Tracer | undefined;
