@@ -349,7 +349,10 @@ export async function createFuzzSchema(
     if (
       !await runWith(`CREATE OPERATOR ${where}${symbol} (${sides}, FUNCTION = ${runs}${estimate})`, [made])
     ) return;
-    if (isOpen(left, right) && !symbols.slice(0, 3).includes(symbol)) schema.openTypes.push(left, right);
+    if (isOpen(left, right) && !symbols.slice(0, 3).includes(symbol)) {
+      // what it gives is a danger by its name, too
+      schema.openTypes.push(left, right, ...(returns.kind === "built-in" ? [] : [returns]));
+    }
     const written = (of: string) => where === "" ? of : `OPERATOR(far.${of})`;
     operators.push({ sql: written(symbol), left: isPrefix ? undefined : left, right, marker: made?.id });
     if (isPrefix || made === undefined || random.chance(0.6)) return;
