@@ -55,7 +55,8 @@ WHERE p.oid IN (SELECT oid FROM doubtful INTERSECT SELECT oid FROM called)`;
  *   are looked into; `check`, wherever a value of it is made; `make`, wherever something becomes it on its own; `call`, by
  *   an operator or a cast, which stored trees name; `named`, by a cast to it from a built-in type; `column`, by what is in
  *   a column of it. Of an operator: `exact`, where a stored tree has it; `named`, wherever
- *   its name stands, since built-in values or literals may be its operands; `joined`, where rows are joined by it.
+ *   its name stands, since built-in values or literals may be its operands; `qualified`, where its name stands with a
+ *   schema, which leaves no other to be taken for it; `joined`, where rows are joined by it.
  * - `is_flat`: of a domain, whether it becomes its base type wherever literals or other types stand beside it.
  * - `function`: the OID of one that may be run; `via`: what leads to it.
  */
@@ -177,7 +178,7 @@ types AS MATERIALIZED (
 touched AS MATERIALIZED (SELECT DISTINCT oid FROM types WHERE cause <> 'named'),
 -- operators that are run, or lead to such a type
 concerned AS MATERIALIZED (
-  SELECT o.oid, o.oprname, o.oprleft, o.oprright FROM pg_operator o
+  SELECT o.oid, o.oprname, o.oprleft, o.oprright, o.oprresult FROM pg_operator o
   WHERE o.oid IN (SELECT oid FROM operators) OR o.oid >= 16384 AND EXISTS (
     SELECT FROM touched t WHERE t.oid IN (o.oprleft, o.oprright, o.oprresult))
 ),
@@ -186,9 +187,8 @@ operands AS MATERIALIZED (
     -- nothing but a value of it or a literal can stand there
     t.oid >= 16384 AND t.typtype NOT IN ('c', 'd') AND NOT t.typispreferred AND t.oid IN (SELECT oid FROM touched)
       AND (t.typcategory <> 'A' OR e.oid >= 16384 AND e.typtype <> 'd')
-      AND NOT EXISTS (
-        SELECT FROM pg_cast c WHERE c.casttarget IN (t.oid, e.oid) AND c.castcontext = 'i' AND c.castsource < 16384
-      ) AS is_closed,
+      AND NOT m.is_made AS is_closed,
+    m.is_made,
     -- PostgreSQL has one of the same name for two values of it
     EXISTS (
       SELECT FROM pg_operator b WHERE b.oprname = o.oprname AND b.oid < 16384 AND b.oprleft = b.oprright
@@ -196,6 +196,11 @@ operands AS MATERIALIZED (
     ) AS is_known
   FROM concerned o CROSS JOIN unnest(ARRAY[o.oprleft, o.oprright]) AS operand
   LEFT JOIN pg_type t ON t.oid = operand LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
+  CROSS JOIN LATERAL (
+    SELECT EXISTS (
+      SELECT FROM pg_cast c WHERE c.casttarget IN (t.oid, e.oid) AND c.castcontext = 'i' AND c.castsource < 16384
+    ) AS is_made
+  ) AS m
 ),
 -- those that may run without a value of such a type: on built-in values, literals, NULL, ROW() or parameters
 loose AS MATERIALIZED (
@@ -204,7 +209,7 @@ loose AS MATERIALIZED (
     EXISTS (
       SELECT FROM operands p WHERE p.oid = o.oid
       HAVING bool_and(coalesce(is_closed OR is_known AND typtype <> 'c', false)) AND bool_or(is_closed)
-        OR bool_and(is_same AND is_known AND typtype IN ('c', 'd')))
+        OR bool_and(is_same AND is_known AND NOT is_made AND typtype IN ('c', 'd')))
     AND EXISTS (
       -- two literals are texts where that can be, and nothing where it cannot be told what they are
       SELECT FROM pg_operator b JOIN pg_type l ON l.oid = b.oprleft JOIN pg_type r ON r.oid = b.oprright
@@ -233,9 +238,9 @@ SELECT * FROM (
 UNION ALL
 SELECT 'operator', oid, 'exact', 'false', function, 'operator ' || oprname FROM operators
 UNION ALL
-SELECT 'operator', l.oid, 'named', 'false', f.function, f.via
-FROM loose l JOIN pg_operator o ON o.oid = l.oid CROSS JOIN LATERAL (
-  SELECT x.function, 'operator ' || x.oprname AS via FROM operators x WHERE x.oid = l.oid
+SELECT 'operator', o.oid, CASE WHEN o.oid IN (SELECT oid FROM loose) THEN 'named' ELSE 'qualified' END, 'false', f.function, f.via
+FROM concerned o CROSS JOIN LATERAL (
+  SELECT x.function, 'operator ' || x.oprname AS via FROM operators x WHERE x.oid = o.oid
   UNION ALL
   SELECT t.function, t.via FROM types t WHERE t.cause <> 'named' AND t.oid IN (o.oprleft, o.oprright, o.oprresult)
   LIMIT 1
@@ -252,6 +257,10 @@ SELECT 'sort', a.amopopr, '', 'false', f.function, 'an operator class of ' || fo
 FROM pg_amop a JOIN families f ON f.oid = a.amopfamily AND f.oid >= 16384 JOIN pg_am m ON m.oid = a.amopmethod
 WHERE a.amopopr < 16384 AND (m.amname = 'hash' OR m.amname = 'btree' AND a.amopstrategy IN (1, 5))
   AND greatest(a.amoplefttype, a.amoprighttype) < 16384
+UNION ALL
+-- arrays of built-in values are made without a name
+SELECT 'sort', t.oid, '', 'false', c.function, 'an operator class of ' || format_type(t.oid, NULL)
+FROM classes c JOIN pg_type t ON t.oid = c.opcintype WHERE c.opcdefault AND t.oid < 16384 AND t.typelem <> 0
 UNION ALL
 SELECT 'relation', oid, '', 'false', function, 'an operator class of ' || oid::regclass::text FROM rooted
 UNION ALL

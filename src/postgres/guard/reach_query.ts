@@ -100,6 +100,12 @@ reach(class, oid, cause, subject) AS (
         OR d.class = 'type' AND token[1] ~ 'typ' AND token[1] !~ 'typmod' AND (d.cause IN ('output', 'value')
           OR d.cause = 'check' AND token[1] ~ 'result|typid|coltypes|row_typeid|const')
       UNION ALL
+      -- a text of the tree names the type that another is read as
+      SELECT d.class, d.oid, d.cause
+      FROM regexp_matches(tree, ':funcid (\\d+)', 'g') AS token JOIN pg_proc p ON p.oid = token[1]::oid
+      JOIN danger d ON d.class = 'modifier' OR d.class = 'type' AND d.cause IN ('output', 'check')
+      WHERE p.oid < 16384 AND p.proname IN ('pg_input_is_valid', 'pg_input_error_info')
+      UNION ALL
       -- XMLTABLE is a node of its own, and searches as xpath() does
       SELECT 'function', 'pg_catalog.xpath(text, xml)'::regprocedure, ''
       WHERE tree LIKE '%{TABLEFUNC :ns_uris%' OR tree LIKE '%{TABLEFUNC :functype 0 %'
@@ -197,8 +203,9 @@ forbidden(class, oid, subject) AS (
   SELECT d.class, d.oid, w.name
   FROM placed w JOIN pg_operator o ON o.oprname = w.name AND o.oprnamespace = w.namespace
   JOIN danger d ON d.class = 'operator' AND d.oid = o.oid
-  WHERE w.kind = 'operator' AND (d.cause = 'named' OR d.cause = 'joined' AND EXISTS (
-    SELECT FROM wanted WHERE kind = 'use' AND name = 'join'))
+  WHERE w.kind = 'operator' AND (d.cause = 'named'
+    OR d.cause = 'qualified' AND w.schema <> 'pg_catalog'
+    OR d.cause = 'joined' AND EXISTS (SELECT FROM wanted WHERE kind = 'use' AND name = 'join'))
   UNION
   SELECT d.class, d.oid, r.subject FROM reach r JOIN danger d ON d.class = r.class AND d.oid = r.oid WHERE r.class <> 'function'
   UNION

@@ -112,6 +112,12 @@ export function createNameCollector() {
     if (!found.has(key)) found.set(key, { kind, name, ...(schema === undefined ? {} : { schema }) });
   }
 
+  /** An array's own type has another name than that of its elements; PostgreSQL's types alone need it. */
+  function putType(parts: readonly string[], isArray: boolean): void {
+    put("type", parts);
+    if (isArray) put("type", [...parts.slice(0, -1), `_${parts.at(-1)}`]);
+  }
+
   function putEach(kind: NameKind, names: readonly string[]): void {
     for (const name of names) put(kind, [name]);
   }
@@ -163,7 +169,7 @@ export function createNameCollector() {
         }
         return;
       case "TypeName":
-        return put("type", nameParts(fields["names"]));
+        return putType(nameParts(fields["names"]), listOf(fields["arrayBounds"]).length > 0);
       case "WindowDef":
         return put("use", ["sort"]);
       case "SortBy":

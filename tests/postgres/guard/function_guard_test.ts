@@ -253,6 +253,87 @@ testWithPostgres("check() asks the database once for the same names, and again a
   assert.equal(fixture.lookUps(), 5);
 });
 
+const marker = (signature: string, returns: string) =>
+  `CREATE FUNCTION ${signature} RETURNS ${returns} LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`;
+
+/** What leads to a VOLATILE function, and what does not although it stands beside it. */
+const ways: readonly {
+  readonly name: string;
+  readonly since?: number;
+  readonly sql: readonly string[];
+  readonly refused: readonly string[];
+  readonly honest: readonly string[];
+}[] = [{
+  name: "an operator whose name has a schema, so that no built-in one is taken for it",
+  sql: [
+    "CREATE SCHEMA shed",
+    "CREATE TYPE mood AS ENUM ('a')",
+    marker("shed.same(mood, int)", "boolean"),
+    "CREATE OPERATOR shed.= (LEFTARG = mood, RIGHTARG = int, FUNCTION = shed.same)",
+    "CREATE FUNCTION shed.calm(mood, mood) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true'",
+    "CREATE OPERATOR shed.<> (LEFTARG = mood, RIGHTARG = mood, FUNCTION = shed.calm)",
+  ],
+  refused: [
+    "SELECT NULL OPERATOR(shed.=) 1",
+    "SELECT 'a' OPERATOR(shed.=) ALL (ARRAY[1])",
+    "SELECT 'a' OPERATOR(shed.<>) 'a'",
+  ],
+  honest: ["SELECT 1 = 1", "SELECT 'a' OPERATOR(pg_catalog.=) 'b'", "SELECT 'a' <> 'b'"],
+}, {
+  name: "a cast to an array of a built-in type",
+  sql: [
+    marker("of_flag(boolean)", "regtype[]"),
+    "CREATE CAST (boolean AS regtype[]) WITH FUNCTION of_flag(boolean)",
+  ],
+  refused: ["SELECT true::regtype[]", "SELECT true::pg_catalog.regtype[]"],
+  honest: ["SELECT 'text'::regtype", "SELECT ARRAY[true]"],
+}, {
+  name: "an order of arrays of a built-in type",
+  sql: [
+    marker("order_types(regtype[], regtype[])", "int"),
+    "CREATE FUNCTION types_same(regtype[], regtype[]) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true'",
+    "CREATE OPERATOR === (LEFTARG = regtype[], RIGHTARG = regtype[], FUNCTION = types_same)",
+    "CREATE OPERATOR CLASS types DEFAULT FOR TYPE regtype[] USING btree AS OPERATOR 3 ===, FUNCTION 1 order_types(regtype[], regtype[])",
+  ],
+  refused: [
+    "SELECT DISTINCT ARRAY[oid::regtype] FROM pg_type",
+    "SELECT array_agg(1 ORDER BY ARRAY['text'::regtype])",
+  ],
+  honest: ["SELECT oid::regtype FROM pg_type WHERE typname = 'text'"],
+}, {
+  name: "a row that a text becomes, beside a row",
+  sql: [
+    "CREATE TYPE pair AS (a int, b int)",
+    marker("of_text(text)", "pair"),
+    "CREATE CAST (text AS pair) WITH FUNCTION of_text(text) AS IMPLICIT",
+    "CREATE FUNCTION over(pair, pair) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true'",
+    "CREATE OPERATOR > (LEFTARG = pair, RIGHTARG = pair, FUNCTION = over)",
+  ],
+  refused: ["SELECT ROW(1, 2) > ANY (ARRAY[NULL])", "SELECT ROW(1, 2) > 'x'::text"],
+  honest: ["SELECT 1 + 1"],
+}, {
+  name: "a view that names a type in a text",
+  since: 16,
+  sql: [
+    marker("fits(int)", "boolean"),
+    "CREATE DOMAIN amount AS int CHECK (fits(VALUE))",
+    "CREATE VIEW checked AS SELECT pg_input_is_valid('1', 'amount') AS x",
+    "CREATE VIEW plain AS SELECT 1 AS x",
+  ],
+  refused: ["TABLE checked"],
+  honest: ["TABLE plain"],
+}];
+
+for (const { name, since = 0, sql, refused, honest } of ways) {
+  testWithPostgres(`check() refuses ${name}`, async () => {
+    const [[version] = []] = await runSql(requireTestDatabaseUrl(), "SHOW server_version_num");
+    if (Number(version) < since * 10_000) return;
+    await using fixture = await createFixture(sql.join(";\n"));
+    for (const each of refused) assert.match(await fixture.check(each) ?? "", /it is VOLATILE/, each);
+    for (const each of honest) assert.equal(await fixture.check(each), undefined, each);
+  });
+}
+
 async function createLatinDatabase() {
   const beside = await createTestDatabase();
   const name = `${beside.name}_latin`;

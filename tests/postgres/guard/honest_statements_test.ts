@@ -19,7 +19,7 @@ testWithPostgres("every honest statement runs", async () => {
 
 testWithPgvector("every honest statement over vectors runs", async () => {
   assert.deepEqual(await refusalsOf(honestVectorStatements, honestFixture + honestVectorFixture), []);
-});
+}, "pg_trgm");
 
 async function refusalsOf(statements: readonly string[], fixture: string): Promise<string[]> {
   await using testDatabase = await createTestDatabase();

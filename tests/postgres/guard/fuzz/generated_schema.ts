@@ -363,6 +363,7 @@ export async function createFuzzSchema(
       written(symbol)
     }`;
     if (!await run(`CREATE OPERATOR ${where}=/= (${other})`)) return;
+    if (isOpen(l, r)) schema.openTypes.push(l, r);
     operators.push({ sql: written("=/="), left: l, right: r, marker: made.id });
   }
 
@@ -381,7 +382,7 @@ export async function createFuzzSchema(
       ])
     ) return;
     schema.casts.push({ from, to, isImplicit: context === "AS IMPLICIT", marker: made?.id });
-    if (from.kind === "built-in" && context !== "") schema.openTypes.push(to);
+    if (isBuiltIn(from) && context !== "") schema.openTypes.push(to);
   }
 
   /** A conversion by text, or none at all: nothing runs in it, and it leads from one type to another. */
@@ -452,11 +453,18 @@ export async function createFuzzSchema(
       if (sql === undefined) continue;
       callables.push({ ...calm, sql, args: [type] }, { ...calm, sql, args: isVariadic ? [type, type] : [] });
     }
+    // in SQL it would become a part of the statement, as if its owner had not answered for it
+    const reader = (returns: string, query: string) =>
+      calmFunction(
+        "",
+        returns,
+        returns.startsWith("SETOF") ? `BEGIN RETURN QUERY ${query}; END` : `BEGIN RETURN (${query}); END`,
+      );
     for (const table of schema.tables) {
       const { name: column, type } = random.pick(table.columns);
-      const sql = await calmFunction("", type.sql, `SELECT ${column} FROM ${table.sql} LIMIT 1`, "sql");
+      const sql = await reader(type.sql, `SELECT ${column} FROM ${table.sql} LIMIT 1`);
       if (sql !== undefined) callables.push({ ...calm, sql, args: [], returns: type });
-      const rows = await calmFunction("", `SETOF ${table.sql}`, `SELECT * FROM ${table.sql}`, "sql");
+      const rows = await reader(`SETOF ${table.sql}`, `SELECT * FROM ${table.sql}`);
       if (rows !== undefined) table.readers.push(`${rows}()`);
     }
   }
@@ -562,6 +570,10 @@ export async function createFuzzSchema(
 function isOpen(left: FuzzType, right: FuzzType): boolean {
   const kinds = [left, right].map(({ kind, of }) => kind === "array" ? of?.kind : kind);
   return left !== right || kinds.includes("domain") || kinds.includes("built-in");
+}
+
+function isBuiltIn({ kind, of }: FuzzType): boolean {
+  return (kind === "array" ? of?.kind : kind) === "built-in";
 }
 
 function listed(columns: readonly Column[]): string {
