@@ -56,8 +56,8 @@ functions AS MATERIALIZED (
   FROM placed w JOIN pg_proc p ON p.proname = w.name AND p.pronamespace = w.namespace
   WHERE w.kind IN ('function', 'row')
   UNION ALL
-  -- x.f calls f(x) for a value of any type; a row may be cast to what f takes
-  SELECT 'function', p.oid, w.name, p.prorettype, p.proargtypes, p.proallargtypes
+  -- x.f calls f(x) for a value of any type, and is a value itself; a row may be cast to what f takes
+  SELECT unnest(ARRAY['function', 'row']), p.oid, w.name, p.prorettype, p.proargtypes, p.proallargtypes
   FROM placed w
   JOIN pg_proc p ON p.proname = w.name AND p.pronamespace = w.namespace
   JOIN pg_type a ON a.oid = p.proargtypes[0]

@@ -312,6 +312,16 @@ const ways: readonly {
   refused: ["SELECT ROW(1, 2) > ANY (ARRAY[NULL])", "SELECT ROW(1, 2) > 'x'::text"],
   honest: ["SELECT 1 + 1"],
 }, {
+  name: "a row that a field of a literal makes",
+  sql: [
+    "CREATE TYPE pair AS (a int, b int)",
+    marker("under(pair, pair)", "boolean"),
+    "CREATE OPERATOR < (LEFTARG = pair, RIGHTARG = pair, FUNCTION = under)",
+    "CREATE FUNCTION made(numrange) RETURNS pair LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END'",
+  ],
+  refused: ["SELECT NULL < ANY (ARRAY[('empty').made])"],
+  honest: ["SELECT ROW(1, 2) < ROW(1, 3)", "SELECT made FROM (SELECT 1 AS made) AS x"],
+}, {
   name: "a view that names a type in a text",
   since: 16,
   sql: [
