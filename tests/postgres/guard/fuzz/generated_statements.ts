@@ -464,6 +464,8 @@ export function createStatementWriter(schema: FuzzSchema, random: Random, danger
   /** Undefined where the value does not fit what a filter may compare the column with. */
   function filtering({ columns, ...relation }: Relation): FuzzStatement | undefined {
     const { name, type } = nearest(columns);
+    // a pipeline has the names from the catalog, after the server has cut them off
+    if (/[^ -~]/.test(relation.sql + name)) return undefined;
     const requestColumns = new Map(columns.map(({ name, type }) => [nameOf(name), columnType(type)]));
     const table = { relation: `${schemaOf(relation)}.${bare(relation.sql)}`, requestColumns };
     const operator = random.pick(operators);
