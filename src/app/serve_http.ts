@@ -154,7 +154,10 @@ export async function serveHttp(options: {
     async [Symbol.asyncDispose]() {
       logger.info("stopping");
       void certificate?.end();
-      await Promise.all([listener.stop(stopGraceMs, toolServer.inFlight.cancelAll), streamableHttp.close()]);
+      await Promise.all([
+        listener.stop(stopGraceMs, toolServer.calls.underWay.endAll),
+        streamableHttp.close(),
+      ]);
       bodyTimeout.close();
     },
   };

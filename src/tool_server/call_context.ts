@@ -1,21 +1,11 @@
+import type { CallContext as CallerContext } from "../calls/calls.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Principal } from "../core/principal.ts";
 import type { Span } from "../core/tracing.ts";
 import type { JsonObject } from "./content.ts";
 
 /** What a call carries besides its arguments. */
-export interface CallContext {
-  readonly principal: Principal;
-  /** Aborts when the client disconnects or cancels. */
-  readonly signal: AbortSignal;
-  /** Names the request; absent over stdio. */
-  readonly requestId?: string | undefined;
-  /** Bound to the request's id. */
-  readonly logger: Logger;
-  /** The client's address; absent where there is no network between. */
-  readonly address?: string | undefined;
-  /** Absent where the call is not traced. */
-  readonly span?: Span | undefined;
+export interface CallContext extends CallerContext {
   /** Absent where the client speaks bare JSON-RPC, which has one answer and no more. */
   readonly client?: CallClient | undefined;
 }

@@ -19,8 +19,7 @@ import {
   unauthorized,
 } from "./http_replies.ts";
 import { answerLogin } from "./login_call.ts";
-import { isCancellation } from "./mcp/in_flight.ts";
-import { createJsonRpc, errorReply, parseError } from "./mcp/json_rpc.ts";
+import { createJsonRpc, errorReply, isCancellation, parseError } from "./mcp/json_rpc.ts";
 import type { McpOptions } from "./mcp/methods.ts";
 import { wantsStreamableHttp } from "./mcp/protocol_version.ts";
 import type { StreamableHttp } from "./mcp/streamable_http.ts";
@@ -137,7 +136,7 @@ const maxBatchCharacters = 500_000;
 function createMcpAnswer(
   options: EndpointOptions,
 ): (request: Request, bindings: RouteBindings) => Promise<Response> {
-  const { authentication, clientAddress, streamableHttp, inFlight, bodyTimeout } = options;
+  const { authentication, clientAddress, streamableHttp, calls, bodyTimeout } = options;
   const { durations = { identity: createHistogram(), reply: createHistogram() } } = options;
   const jsonRpc = createJsonRpc(options);
 
@@ -211,7 +210,7 @@ function createMcpAnswer(
 
     if (isCancellation(message.value)) {
       // answered here for both kinds of client: a server object of the SDK lives for one request and knows no other
-      inFlight.cancel(principal, message.value.params?.requestId);
+      calls.underWay.cancel(principal, message.value.params?.requestId);
       return new Response(null, { status: 202 });
     }
     const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import type { RequestId } from "../calls/calls_under_way.ts";
 import { formatTimestamp } from "../identity/credentials/timestamp.ts";
 import type { Login } from "../identity/login.ts";
 import { jsonRpcReply } from "./http_replies.ts";
-import type { RequestId } from "./mcp/in_flight.ts";
 import { errorNumbers, errorReply } from "./mcp/json_rpc.ts";
 
 /**

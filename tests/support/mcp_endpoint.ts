@@ -1,8 +1,8 @@
+import { createCalls } from "../../src/calls/calls.ts";
 import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Principal } from "../../src/core/principal.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
-import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
 import type { McpOptions } from "../../src/tool_server/mcp/methods.ts";
 import type { Tasks } from "../../src/tool_server/mcp/tasks.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
@@ -18,7 +18,7 @@ export function mcpOptions(given: Partial<McpOptions> = {}): McpOptions {
     registry: createRegistry({ tools: [] }),
     resources: createResourceRegistry(),
     prompts: createPromptRegistry(),
-    inFlight: createInFlight(),
+    calls: createCalls(),
     serverInfo: { name: "postern", title: "Postern", version: "1" },
     ...given,
   };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
-import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
+import { createCalls } from "../../src/calls/calls.ts";
 import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
 import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
@@ -16,7 +16,7 @@ async function post(message: unknown): Promise<{ status: number; error?: string 
     registry: createRegistry({ tools: [] }),
     resources: createResourceRegistry(),
     prompts: createPromptRegistry(),
-    inFlight: createInFlight(),
+    calls: createCalls(),
     serverInfo: { name: "postern", title: "Postern", version: "1" },
     logger: silentLogger,
   };

@@ -3,7 +3,7 @@ import { createSharedDeadline } from "../../src/core/async/deadline.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import type { Principal } from "../../src/core/principal.ts";
 import { createEndpoint } from "../../src/tool_server/endpoint.ts";
-import { createInFlight } from "../../src/tool_server/mcp/in_flight.ts";
+import { recordCalls } from "../support/recorded_calls.ts";
 import { createPromptRegistry } from "../../src/tool_server/prompts/prompt_registry.ts";
 import { createResourceRegistry } from "../../src/tool_server/resources/resource_registry.ts";
 import { createStreamableHttp } from "../../src/tool_server/mcp/streamable_http.ts";
@@ -17,16 +17,15 @@ const token: Principal = { kind: "token", id: "t1" };
 
 /** An endpoint that takes whoever calls for `principal`, and what its registry was told of. */
 function setUp(principal: Principal, requiredScopes: readonly string[] = []) {
-  const ended: string[] = [];
+  const { calls, counted: ended } = recordCalls();
   const served = {
     registry: createRegistry({
       tools: [listDatabases({ directory: createDatabaseDirectory([]) }), logout({ endSession: () => {} })],
       scopesByTool: { list_databases: ["read", "list"] },
-      onEnded: (tool, result) => ended.push(`${tool} ${result}`),
     }),
     resources: createResourceRegistry(),
     prompts: createPromptRegistry(),
-    inFlight: createInFlight(),
+    calls,
     serverInfo: { name: "postern", title: "Postern", version: "1" },
     logger: silentLogger,
   };

@@ -1,11 +1,12 @@
 import type { AuditTrail } from "../../audit/audit_trail.ts";
+import { createCalls } from "../../calls/calls.ts";
 import { type Config, noName, type PipelineConfig } from "../../config/mod.ts";
 import { AppError } from "../../core/app_error.ts";
 import { createSharedDeadline } from "../../core/async/deadline.ts";
 import type { FileWatch } from "../../core/files/watch_files.ts";
 import type { Logger } from "../../core/logger.ts";
 import { createServerMetrics, type ServerMetrics } from "../../core/metrics/server_metrics.ts";
-import type { Principal } from "../../core/principal.ts";
+import { type Principal, principalKey } from "../../core/principal.ts";
 import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { Tracer } from "../../core/tracing.ts";
 import type { AccessLog } from "../../http/access_log.ts";
@@ -17,14 +18,11 @@ import { traceRequests } from "../../http/trace_requests.ts";
 import type { Authentication } from "../../identity/authentication.ts";
 import { createProtectedResource, issuersInOrder } from "../../identity/protected_resource.ts";
 import type { DatabaseOptions } from "../../postgres/database_options.ts";
-import { auditLogouts } from "../../rag_server/audit_logouts.ts";
-import { auditQueries } from "../../rag_server/audit_queries.ts";
 import {
   createForwardedIdentity,
   type ForwardedIdentityOptions,
 } from "../../rag_server/api/forwarded_identity.ts";
 import { createRagRoutes, type RagRoutesOptions, ragServerRoute } from "../../rag_server/api/rag_routes.ts";
-import { createRunningQueries } from "../../rag_server/api/running_queries.ts";
 import type { RunningPipelines } from "../../rag_server/running_pipelines.ts";
 import type { ApplyConfig } from "../config_reload.ts";
 import type { HttpServer } from "../serve_http.ts";
@@ -148,10 +146,9 @@ async function serve(
     },
 ) {
   const { address } = server;
-  const runningQueries = createRunningQueries();
+  const calls = createCalls({ quotas, audit, metrics });
   const bodyTimeout = createSharedDeadline(bodyTimeoutMs);
-  const account = audit && auditQueries(audit);
-  identity?.onEnded(runningQueries.endPrincipal);
+  identity?.onEnded(calls.underWay.endPrincipal);
   const oauth = identity?.oauth;
   const provider = identity && server.auth.identity_provider;
   const issuers = issuersInOrder(oauth, provider);
@@ -178,7 +175,7 @@ async function serve(
       }),
       identityDuration: metrics.stage("rag_server", "identity"),
       pipelines,
-      runningQueries,
+      calls,
       requestTimeoutMs: server.request_timeout,
       bodyTimeout,
       host: { address, allowedHosts: allowed_hosts },
@@ -187,15 +184,15 @@ async function serve(
       quotas,
       onHostRefused: metrics.refusals.of("rag_server", "host").add,
       onIdentityRefused,
-      admit: audit?.admit,
-      async onQueryEnded(report) {
-        // callers make up the names of pipelines that there are not
-        if (report.question !== undefined) {
-          metrics.queryEnded(report.pipeline, report.result, report.elapsedMs);
-        }
-        await account?.(report);
-      },
-      onLogout: audit && auditLogouts(audit),
+      onLogout: audit && (({ session, address, requestId }) =>
+        audit.record({
+          event: "logout",
+          outcome: "ok",
+          principal: principalKey(session),
+          user: session.username,
+          address,
+          request: requestId,
+        })),
       logger,
     });
   let routes = routesOf(server);
@@ -227,7 +224,8 @@ async function serve(
     reload: (next: Config["server"]) => void (routes = routesOf(next)),
     async [Symbol.asyncDispose](): Promise<void> {
       void certificate?.end();
-      await listener.stop(stopGraceMs, runningQueries.cutOff);
+      await listener.stop(stopGraceMs, calls.underWay.endAll);
+      calls[Symbol.dispose]();
       bodyTimeout.close();
     },
   };

@@ -1,12 +1,10 @@
 import type { AuditTrail } from "../../audit/audit_trail.ts";
-import { AppError } from "../../core/app_error.ts";
+import type { CallContext, CallIncident } from "../../calls/calls.ts";
 import type { LogFields, Logger, LogLevel } from "../../core/logger.ts";
 import { accountOf, callerKey, principalKey } from "../../core/principal.ts";
 import type { LoginReport } from "../../identity/login.ts";
 import { addressGroup } from "../../identity/rate_limiter.ts";
 import type { IdentityRefusal } from "../../rag_server/api/rag_errors.ts";
-import type { CallReport } from "../../tool_server/mcp/answer_call.ts";
-import type { CallError, ToolRun } from "../../tool_server/tools/tool.ts";
 
 interface Incident {
   readonly level: LogLevel;
@@ -64,11 +62,10 @@ export function createIncidentLog(logger: Logger, audit?: Pick<AuditTrail, "reco
       addressed(counts.logins, address, "warn", loginMessages[result], { ...user, reason });
     },
 
-    called({ method, params, context, result = {}, thrown, elapsedMs }: CallReport): void {
-      const run: Partial<ToolRun> = result;
-      const error = method === "tools/call" ? run.error ?? noRoom(thrown) : undefined;
+    called(incident: CallIncident, context: CallContext, elapsedMs: number): void {
+      const { tool, kind, database, sqlState } = incident;
       // that a database cannot be reached is logged once elsewhere, and not for each call
-      if (error === undefined || error.kind === "cancelled" || error.kind === "unavailable") return;
+      if (kind === "cancelled" || kind === "unavailable") return;
       const { address, principal, logger: ofRequest } = context;
       // as the access log and the audit trail name them
       const caller = {
@@ -76,11 +73,11 @@ export function createIncidentLog(logger: Logger, audit?: Pick<AuditTrail, "reco
         principal: principalKey(principal),
         user: accountOf(principal),
       };
-      const what = { database: error.database, sqlstate: error.sqlState, outcome: error.kind };
+      const what = { database, sqlstate: sqlState, outcome: kind };
       counts.calls.add(JSON.stringify([caller.address, callerKey(principal), what]), {
-        level: isServersOwn(error) ? "warn" : "info",
-        message: messageOf(error),
-        fields: { tool: params["name"], ...what, ...caller, elapsed_ms: Math.round(elapsedMs) },
+        level: isServersOwn(incident) ? "warn" : "info",
+        message: messageOf(incident),
+        fields: { tool, ...what, ...caller, elapsed_ms: Math.round(elapsedMs) },
         logger: ofRequest,
       });
     },
@@ -109,20 +106,14 @@ const loginMessages: Readonly<Record<Exclude<LoginReport["result"], "success">, 
   busy: "Logins are refused: too many are waiting",
 };
 
-/** A refusal that tells of the server's state, and not of a caller's mistake. */
-function noRoom(thrown: unknown): CallError | undefined {
-  const code = thrown instanceof AppError ? thrown.code : undefined;
-  return code === "overloaded" || code === "quota_exceeded" ? { kind: code } : undefined;
-}
-
-function messageOf({ kind }: CallError): string {
+function messageOf({ kind }: CallIncident): string {
   if (kind === "overloaded") return "A call was refused: there was no room for it";
   if (kind === "quota_exceeded") return "A call was refused: its caller has used up a limit";
   return kind === "refused" ? "A statement was refused" : "A statement failed";
 }
 
 /** Whether it is no mistake in the statement: a timeout, no room, a limit, or a class of SQLSTATE that tells of the server's state. */
-function isServersOwn({ kind, sqlState = "" }: CallError): boolean {
+function isServersOwn({ kind, sqlState = "" }: CallIncident): boolean {
   if (kind === "timeout" || kind === "overloaded" || kind === "quota_exceeded") return true;
   return /^(08|25|53|54|57|58|F0|XX)/.test(sqlState);
 }

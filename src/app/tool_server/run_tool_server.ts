@@ -60,7 +60,7 @@ export async function runToolServer(
     scopesByTool: scopesByTool(config.http.auth),
     endSession: (id) => identity?.endSession(id),
     audit,
-    onCall: incidents.called,
+    onIncident: incidents.called,
     serverInfo: running.serverInfo,
     metrics,
     quotas,

@@ -1,4 +1,5 @@
 import type { AuditTrail } from "../../audit/audit_trail.ts";
+import { type CallsOptions, createCalls } from "../../calls/calls.ts";
 import type { Config } from "../../config/mod.ts";
 import type { WaitBounds } from "../../core/admission.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -9,11 +10,8 @@ import type { Tracer } from "../../core/tracing.ts";
 import { createDatabase, type Database } from "../../postgres/database.ts";
 import { createLateCheckScheduler } from "../../postgres/guard/check_scheduler.ts";
 import { createConnectionPools } from "../../postgres/pool/connection_pools.ts";
-import { auditCalls } from "../../tool_server/audit_calls.ts";
 import { createChanges } from "../../tool_server/changes.ts";
 import { createOfferedDefinitions } from "../../tool_server/definitions/offered_definitions.ts";
-import type { CallAccount, CallReport } from "../../tool_server/mcp/answer_call.ts";
-import { createInFlight } from "../../tool_server/mcp/in_flight.ts";
 import type { ServerInfo } from "../../tool_server/mcp/methods.ts";
 import { createTasks } from "../../tool_server/mcp/tasks.ts";
 import { createPromptRegistry } from "../../tool_server/prompts/prompt_registry.ts";
@@ -70,8 +68,7 @@ export interface ToolServerOptions {
   /** Ends the session that asks for it. */
   readonly endSession: (id: string) => void;
   readonly audit: AuditTrail | undefined;
-  /** Told of each call that has ended. */
-  readonly onCall: (report: CallReport) => void;
+  readonly onIncident: CallsOptions["onIncident"];
   readonly serverInfo: ServerInfo;
   readonly metrics: ServerMetrics;
   /** Counted nowhere where absent. */
@@ -122,7 +119,7 @@ export async function createToolServer(options: ToolServerOptions) {
     view,
     replaceTools: (tools) => registry.replaceDefined(tools),
   });
-  const inFlight = createInFlight();
+  const calls = createCalls({ quotas, audit: options.audit, metrics, onIncident: options.onIncident });
   const { knowledge } = definitions;
   const answerer = words && (await import("./answer_questions.ts"))
     .answerQuestions({ ...words, knowledge }, guard, builtin.schemaChanges, quotas, logger);
@@ -141,14 +138,6 @@ export async function createToolServer(options: ToolServerOptions) {
     ...(view === undefined ? [] : [viewResource()]),
     definitions.resources,
   ]);
-  const writeLine = options.audit && auditCalls(options.audit, guard.fingerprint);
-  const account: CallAccount = {
-    admit: () => options.audit?.admit(),
-    async ended(report) {
-      options.onCall(report);
-      await writeLine?.(report);
-    },
-  };
   const registry: ToolRegistry = createRegistry({
     tools: [
       queryDatabase({
@@ -187,8 +176,6 @@ export async function createToolServer(options: ToolServerOptions) {
     ].filter((tool) => options.offers("tools", tool.description.name)),
     listsDefined: options.listsDefined,
     scopesByTool: options.scopesByTool,
-    quotas,
-    onEnded: metrics.toolCalled,
   });
   const prompts = builtin.prompts((principal) => registry.listTools(principal).map(({ name }) => name));
   return {
@@ -198,8 +185,8 @@ export async function createToolServer(options: ToolServerOptions) {
     changes,
     guard,
     offerDefinitions: definitions.offer,
-    inFlight,
-    account,
+    calls,
+    fingerprint: guard.fingerprint,
     tasks,
     databaseChoice: databaseMethods(directory),
     serverInfo,
@@ -224,7 +211,7 @@ export async function createToolServer(options: ToolServerOptions) {
     },
     /** Closes the connections of a token or a session that has ended, and forgets what it chose. */
     endPrincipal(principal: Principal): void {
-      inFlight.cancelPrincipal(principal);
+      calls.underWay.endPrincipal(principal);
       tasks.endPrincipal(principal);
       directory.end(principal);
       // a user finds the history at the next login; a token that has ended is never used again
@@ -233,7 +220,7 @@ export async function createToolServer(options: ToolServerOptions) {
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await tasks[Symbol.asyncDispose]();
-      inFlight[Symbol.dispose]();
+      calls[Symbol.dispose]();
       answerer?.[Symbol.dispose]();
       builtin.schemaChanges[Symbol.dispose]();
       await guard[Symbol.asyncDispose]();

@@ -20,14 +20,15 @@ export type EndOfCall =
 
 /** What a call's signal aborts with where it is known why. */
 export class CallEnded extends Error {
-  override readonly name = "AbortError";
+  override readonly name: "AbortError" | "TimeoutError";
   constructor(readonly why: EndOfCall, message: string = why) {
     super(message);
+    this.name = why === "it took too long" ? "TimeoutError" : "AbortError";
   }
 }
 
 /** Why a signal aborted. A connection that breaks gives a reason of the runtime's: its caller disconnected. */
-export function whyEnded({ reason }: AbortSignal): EndOfCall {
+export function whyEnded({ reason }: Pick<AbortSignal, "reason">): EndOfCall {
   if (reason instanceof CallEnded) return reason.why;
   return isTimeout(reason) ? "it took too long" : "its caller disconnected";
 }

@@ -1,50 +1,28 @@
+import type { CallContext, CallEnd, CallReport, Calls } from "../../calls/calls.ts";
+import { AppError, type ErrorCode } from "../../core/app_error.ts";
+import { CallEnded, type EndOfCall } from "../../core/async/abort.ts";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
-import type { Logger } from "../../core/logger.ts";
+import type { Logger, LogLevel } from "../../core/logger.ts";
 import type { Principal } from "../../core/principal.ts";
-import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { RouteBindings } from "../../http/listener.ts";
 import { readBody } from "../../http/request_body.ts";
 import { accessTo } from "../../identity/access_rules.ts";
+import { ProviderError } from "../../llm/provider_error.ts";
 import { UntoldCallerError } from "../../postgres/read/untold_caller.ts";
+import type { Pipeline } from "../pipeline.ts";
 import { readQuery } from "../query.ts";
 import type { RunningPipelines } from "../running_pipelines.ts";
-import { answerAtOnce, answerInParts, type AnswerReport, noReply, resultOf } from "./answer_query.ts";
-import { bodyError, errorReply, pipelineError, type RagError } from "./rag_errors.ts";
-import { queryError, type RunningQueries } from "./running_queries.ts";
+import { answerAtOnce, answerInParts, type AnswerReport } from "./answer_query.ts";
+import { bodyError, ragErrorOf, RefusedQuestion } from "./rag_errors.ts";
 
 export interface QueryEndpointOptions {
+  readonly calls: Calls;
   readonly pipelines: Pick<RunningPipelines, "find">;
-  readonly runningQueries: RunningQueries;
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
   readonly bodyTimeout: SharedDeadline;
-  /** Counts questions; absent: nothing does. */
-  readonly quotas?: Pick<Quotas, "isOn" | "begin"> | undefined;
-  /** Refuses a query that is to begin, where no account could be kept of it. */
-  readonly admit?: (() => void) | undefined;
-  /** The reply, or a stream's last event, waits for it, and is an error where it throws. */
-  readonly onQueryEnded?: ((report: QueryReport) => Promise<void>) | undefined;
   readonly logger: Logger;
-}
-
-/** A question to a pipeline that has ended. */
-export interface QueryReport {
-  /** The name in the request. */
-  readonly pipeline: string;
-  /** Optional: only where the request could be read and the caller may use its pipeline. */
-  readonly question?: string | undefined;
-  /** What the answer was made of; absent where there was none. */
-  readonly answer?: AnswerReport | undefined;
-  /** `ok`, `client_left` or the error's code in small letters. */
-  readonly result: string;
-  /** Why the database cannot be told who asks; absent for any other end. */
-  readonly reason?: string | undefined;
-  readonly elapsedMs: number;
-  readonly caller: Principal;
-  /** The client's. */
-  readonly address: string;
-  readonly requestId: string;
 }
 
 /** Who sent a request, and from where. */
@@ -55,106 +33,127 @@ export interface QueryCaller {
 
 const maxBytes = 1024 * 1024;
 const namedCharacters = 100;
+/** Of the documents in a prompt, the most that a line of the audit trail names. */
+const mostSources = 100;
 
 /**
  * `POST /v1/pipelines/{name}`. Any Content-Type is taken, as `curl -d` sends another than it holds. All that can be
  * checked of a request is checked before the pipeline hears of it. The request's bindings note which pipeline was asked.
  */
 export function createQueryEndpoint(
-  options: QueryEndpointOptions,
+  { calls, pipelines, requestTimeoutMs, bodyTimeout, logger: log }: QueryEndpointOptions,
 ): (request: Request, name: string, caller: QueryCaller, bindings: RouteBindings) => Promise<Response> {
-  const { pipelines, runningQueries, requestTimeoutMs, bodyTimeout, quotas } = options;
+  /** @throws {RefusedQuestion} where there is no such pipeline, or none that the caller may use */
+  function find(name: string, principal: Principal): Pipeline {
+    const pipeline = pipelines.find(name);
+    if (pipeline !== undefined && accessTo(principal, pipeline).kind === "granted") return pipeline;
+    const shown = JSON.stringify(name.slice(0, namedCharacters));
+    throw new RefusedQuestion({ code: "PIPELINE_NOT_FOUND", message: `there is no pipeline ${shown}` });
+  }
 
-  return async (request, name, { principal, address }, bindings) => {
-    let startedAt = performance.now();
-    async function report(
-      ended: Pick<QueryReport, "question" | "answer" | "result" | "reason">,
-    ): Promise<void> {
-      try {
-        await options.onQueryEnded?.({
-          ...ended,
-          pipeline: name.slice(0, namedCharacters),
-          elapsedMs: performance.now() - startedAt,
-          caller: principal,
-          address,
-          requestId: bindings.requestId,
-        });
-      } catch (unaccounted) {
-        // an error shows no data
-        if (ended.result === "ok") throw unaccounted;
-      }
-    }
-    async function refuse(error: RagError): Promise<Response> {
-      await report({ result: resultOf(error) });
-      return errorReply(error);
-    }
-    try {
-      options.admit?.();
-    } catch (unaccountable) {
-      return errorReply(pipelineError(unaccountable));
-    }
-    const find = () => {
-      const pipeline = pipelines.find(name);
-      return pipeline !== undefined && accessTo(principal, pipeline).kind === "granted"
-        ? pipeline
-        : undefined;
-    };
-    if (find() === undefined) return await refuse(notFound(name));
+  /** @throws {RefusedQuestion} */
+  async function read(request: Request, name: string, principal: Principal, bindings: RouteBindings) {
+    find(name, principal);
     bindings.logFields = { pipeline: name };
     const body = await readBody(request, { maxBytes, timeout: bodyTimeout });
-    if (body.kind !== "text") return await refuse(bodyError(body.kind, "1 MiB"));
+    if (body.kind !== "text") throw new RefusedQuestion(bodyError(body.kind, "1 MiB"));
     const read = readQuery(body.text);
-    if (read.kind === "fault") return await refuse({ code: "INVALID_REQUEST", message: read.message });
+    if (read.kind === "fault") throw new RefusedQuestion({ code: "INVALID_REQUEST", message: read.message });
     // a body may take its time, and pipelines that were replaced meanwhile have ended
-    const pipeline = find();
-    if (pipeline === undefined) return await refuse(notFound(name));
+    return { ...read, pipeline: find(name, principal) };
+  }
 
+  return async (request, name, { principal, address }, bindings) => {
     const { requestId, span } = bindings;
-    const logger = options.logger.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
+    const logger = log.with({ request: requestId, ...(span && { trace_id: span.traceId }) });
+    const asked = await read(request, name, principal, bindings)
+      .catch((refusal: unknown) => ({ kind: "refused" as const, refusal }));
+    const isQuery = asked.kind === "query";
     // the one place where `include_sources` meets the pipeline's `allow_include_sources`
-    const includeSources = read.includeSources && pipeline.allowsSources;
-    if (read.includeSources && !includeSources) {
+    const includeSources = isQuery && asked.includeSources && asked.pipeline.allowsSources;
+    if (isQuery && asked.includeSources && !includeSources) {
       logger.info("Sources were asked for and left out: the pipeline does not permit them", {
         pipeline: name,
       });
     }
-    const running = runningQueries.begin(request.signal, requestTimeoutMs, principal);
-    const query = { ...read.query, caller: principal, signal: running.signal, ...(span && { span }) };
-    const answer = read.stream ? answerInParts : answerAtOnce;
-    startedAt = performance.now();
-    let hasEnded = false;
-    let leave = () => {};
-    const onEnded = async (result: string, answer?: AnswerReport, reason?: string) => {
-      leave();
-      leave = () => {};
-      if (hasEnded) return;
-      hasEnded = true;
-      await report({ question: read.query.query, answer, result, reason });
-    };
-    try {
-      pipeline.checkCaller(principal);
-      // it heeds the signal itself: a place that comes at the same moment is not lost
-      if (quotas?.isOn) leave = await quotas.begin(principal, running.signal);
-    } catch (thrown) {
-      const error = queryError(thrown, { running, pipeline, logger });
-      await onEnded(
-        resultOf(error),
-        undefined,
-        thrown instanceof UntoldCallerError ? thrown.reason : undefined,
-      );
-      running.finish();
-      return error === undefined ? noReply() : errorReply(error);
-    }
-    // a client that stops reading keeps its place only until the time is over
-    running.signal.addEventListener("abort", () => {
-      leave();
-      leave = () => {};
-    }, { once: true });
-    return await answer({ pipeline, query, includeSources, running, onEnded, logger });
+    const answer = isQuery && asked.stream ? answerInParts : answerAtOnce;
+    return await answer({
+      calls,
+      call: {
+        principal,
+        signal: request.signal,
+        contextWith: (signal) => ({ principal, signal, requestId, logger, address, span }),
+        report: (end) =>
+          reportQuestion(name.slice(0, namedCharacters), isQuery ? asked.query.query : undefined, end),
+      },
+      read() {
+        if (asked.kind === "refused") throw asked.refusal;
+        const { pipeline, query } = asked;
+        pipeline.checkCaller(principal);
+        return { pipeline, query: { ...query, caller: principal, ...(span && { span }) } };
+      },
+      timeoutMs: requestTimeoutMs,
+      includeSources,
+      tell(thrown) {
+        logEnd(thrown, logger, name);
+        return ragErrorOf(thrown);
+      },
+    });
   };
 }
 
-function notFound(name: string): RagError {
-  const shown = JSON.stringify(name.slice(0, namedCharacters));
-  return { code: "PIPELINE_NOT_FOUND", message: `there is no pipeline ${shown}` };
+/**
+ * @param pipeline the name in the request
+ * @param question undefined where the request could not be read, or its caller may not use the pipeline
+ */
+function reportQuestion(
+  pipeline: string,
+  question: string | undefined,
+  end: CallEnd<CallContext, AnswerReport>,
+): CallReport {
+  const error = "thrown" in end ? ragErrorOf(end.thrown) : undefined;
+  const result = "result" in end ? "ok" : error?.code.toLowerCase() ?? "client_left";
+  return {
+    // callers make up the names of pipelines that there are not
+    counted: question === undefined ? undefined : { of: "question", name: pipeline, result },
+    line: () => ({
+      event: "query",
+      outcome: result,
+      pipeline,
+      ...(question === undefined ? {} : { question }),
+      ...("result" in end && {
+        sources: end.result.sources.flatMap(({ id }) => id ?? []).slice(0, mostSources),
+        tokens_used: end.result.tokensUsed,
+      }),
+      ...("thrown" in end && end.thrown instanceof UntoldCallerError && { reason: end.thrown.reason }),
+    }),
+  };
+}
+
+const refusals: readonly ErrorCode[] = ["overloaded", "quota_exceeded", "forbidden"];
+
+const ends: Partial<Record<EndOfCall, readonly [LogLevel, string]>> = {
+  "its caller disconnected": ["debug", "The client disconnected before the answer"],
+  "it took too long": ["warn", "A query took too long"],
+  "its token or session has ended": ["info", "A query was cut off because its token or session has ended"],
+  "the server stops": ["warn", "A query was cut off because the server stops"],
+};
+
+function logEnd(thrown: unknown, logger: Logger, pipeline: string): void {
+  if (thrown instanceof RefusedQuestion) return;
+  const [level, message] = (thrown instanceof CallEnded ? ends[thrown.why] : undefined) ?? [];
+  if (level !== undefined && message !== undefined) return logger[level](message, { pipeline });
+  // callers decide how many of them there are
+  if (thrown instanceof AppError && refusals.includes(thrown.code)) {
+    logger.debug("A query was refused", { pipeline, error: thrown });
+  } else if (ragErrorOf(thrown)?.code !== "INVALID_REQUEST") {
+    logger.error("A query failed", { pipeline, error: thrown, ...detailOf(thrown) });
+  }
+}
+
+function detailOf(error: unknown) {
+  if (error instanceof ProviderError) return { detail: error.detail };
+  // where one that is expected was thrown tells nobody anything
+  if (error instanceof AppError && error.code !== "internal") return { cause: error.cause };
+  return error instanceof Error ? { cause: error.cause, stack: error.stack } : {};
 }

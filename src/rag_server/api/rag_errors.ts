@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { AppError, errorCodes, type ErrorMeaning } from "../../core/app_error.ts";
+import { CallEnded } from "../../core/async/abort.ts";
 import type { Body } from "../../http/request_body.ts";
 import { bearerChallenge } from "../../identity/authentication.ts";
 import type { LoginResult } from "../../identity/login.ts";
@@ -260,6 +261,29 @@ export function pipelineError(error: unknown): RagError {
   }
   if (error.code === "unavailable" && !isRefusedLogin(error)) return databaseError;
   return { code: "EXECUTION_ERROR", message: error.code === "timeout" ? timeoutPhrase : internalPhrase };
+}
+
+/** Why a question is not asked. */
+export class RefusedQuestion extends Error {
+  constructor(readonly refusal: RagError) {
+    super(refusal.message);
+  }
+}
+
+/** What the client of a question is told of something thrown; undefined where it has left. */
+export function ragErrorOf(thrown: unknown): RagError | undefined {
+  if (thrown instanceof RefusedQuestion) return thrown.refusal;
+  if (!(thrown instanceof CallEnded)) return pipelineError(thrown);
+  switch (thrown.why) {
+    case "it took too long":
+      return timeoutError;
+    case "its token or session has ended":
+      return accessEndedError;
+    case "the server stops":
+      return internalError;
+    default:
+      return undefined;
+  }
 }
 
 /** In the RAG server's form of messages, which begin with what is wrong. */

@@ -1,4 +1,5 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
+import type { Calls } from "../../calls/calls.ts";
 import type { SharedDeadline } from "../../core/async/deadline.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Histogram } from "../../core/metrics/histogram.ts";
@@ -19,7 +20,7 @@ import type { RunningPipelines } from "../running_pipelines.ts";
 import type { ForwardedIdentity } from "./forwarded_identity.ts";
 import { jsonReply } from "./json_reply.ts";
 import { createLoginEndpoint } from "./login_endpoint.ts";
-import { createQueryEndpoint, type QueryEndpointOptions } from "./query_endpoint.ts";
+import { createQueryEndpoint } from "./query_endpoint.ts";
 import {
   errorReply,
   hostError,
@@ -41,7 +42,6 @@ import type {
   UsageReply,
 } from "./rag_replies.ts";
 import type { Issuers } from "./rag_security.ts";
-import type { RunningQueries } from "./running_queries.ts";
 
 export interface RagRoutesOptions {
   /** Absent where everyone may ask. */
@@ -54,7 +54,7 @@ export interface RagRoutesOptions {
   readonly issuers?: Issuers;
   readonly clientAddress: ClientAddress;
   readonly pipelines: Pick<RunningPipelines, "list" | "find" | "health">;
-  readonly runningQueries: RunningQueries;
+  readonly calls: Calls;
   /** How long a query may run, its stream included; 0 is for ever. */
   readonly requestTimeoutMs: number;
   /** How long a body may take to arrive. */
@@ -67,10 +67,8 @@ export interface RagRoutesOptions {
   readonly onHostRefused?: () => void;
   /** Told of each request whose headers do not tell who asks; `peer` is the other end of the connection. */
   readonly onIdentityRefused?: ((reason: IdentityRefusal, peer: string) => void) | undefined;
-  /** What counts callers' use; absent: nothing does. */
-  readonly quotas?: Pick<Quotas, "isOn" | "begin" | "usage" | "shared"> | undefined;
-  readonly admit?: QueryEndpointOptions["admit"];
-  readonly onQueryEnded?: QueryEndpointOptions["onQueryEnded"];
+  /** Optional: what callers may use, for `/v1/usage`. */
+  readonly quotas?: Pick<Quotas, "usage" | "shared"> | undefined;
   readonly onLogout?: ((report: LogoutReport) => Promise<unknown>) | undefined;
   /** How long it takes to tell who is calling. */
   readonly identityDuration?: Histogram;

@@ -1,39 +1,23 @@
+import type { Calls } from "../../calls/calls.ts";
+import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
+import { CallEnded } from "../../core/async/abort.ts";
 import { isMap } from "../../core/document/value_tree.ts";
-import { errorType, type Span, type Tracer } from "../../core/tracing.ts";
-import type { Registry } from "../tools/registry.ts";
+import type { Span, Tracer } from "../../core/tracing.ts";
 import { type CallClient, type CallContext, withSignal } from "../call_context.ts";
-import type { ToolResult, ToolRun } from "../tools/tool.ts";
-import type { InFlight, RequestId } from "./in_flight.ts";
+import type { Registry } from "../tools/registry.ts";
+import { cancelledResult, type ToolResult, type ToolRun } from "../tools/tool.ts";
+import { type Fingerprint, type Params, reportCall } from "./call_report.ts";
 import type { Tasks, TaskView } from "./tasks.ts";
 
-/** What calls need, and those that are under way in all transports. */
-export interface Calls {
+/** What calls need. */
+export interface CallOptions {
+  readonly calls: Calls;
   readonly registry: Registry;
-  readonly inFlight: InFlight;
-  /** Optional: without it nobody keeps account. */
-  readonly account?: CallAccount | undefined;
-  /** Absent where nothing is traced. */
+  /** Optional: of a statement, for its line in the audit trail. */
+  readonly fingerprint?: Fingerprint | undefined;
+  /** Optional: traces calls of tools. */
   readonly tracer?: Tracer | undefined;
-}
-
-/** Keeps account of each call, whatever the transport. */
-export interface CallAccount {
-  /** Refuses a call that is to begin, where no account could be kept of it. */
-  admit(): void;
-  /** The reply waits for it, so that no caller reads of a call that is not accounted for, and is refused where it throws. */
-  ended(report: CallReport): Promise<void>;
-}
-
-/** A call that has ended. */
-export interface CallReport {
-  readonly method: string;
-  readonly params: Params;
-  readonly context: CallContext;
-  /** Of a tool: a `ToolRun`. Absent where the call threw. */
-  readonly result?: object;
-  readonly thrown?: unknown;
-  readonly elapsedMs: number;
 }
 
 /** The methods that show data, or work with it. */
@@ -48,9 +32,6 @@ export const callMethods = [
   "pgedge/listDatabases",
   "pgedge/selectDatabase",
 ] as const;
-
-/** The request's `params`. */
-export type Params = Readonly<Record<string, unknown>>;
 
 /** A call of either transport. */
 export interface Call {
@@ -67,45 +48,59 @@ export interface Call {
   readonly client?: CallClient | undefined;
 }
 
-/** Runs a call, so that it can be cancelled and is accounted for. Throws what `run` throws, and as `CallAccount`. */
+/** Answers a call of any other method than `tools/call`. Throws as `Calls.run`. */
 export function answerCall<T extends object>(
-  { inFlight, account }: Calls,
-  { id, trackedAs, method, params, signal, client }: Call,
+  options: CallOptions,
+  call: Call,
   caller: CallContext,
   run: (context: CallContext) => Promise<T>,
-  span: Span | undefined,
 ): Promise<T> {
-  return inFlight.track(caller.principal, trackedAs ?? id, signal, async (signal) => {
-    const context = withSignal(caller, signal, span, client);
-    if (account === undefined) return await run(context);
-    account.admit();
-    const startedAt = performance.now();
-    const end = await run(context).then((result) => ({ result }), (thrown: unknown) => ({ thrown }));
-    await account.ended({ method, params, context, ...end, elapsedMs: performance.now() - startedAt });
-    if ("thrown" in end) throw end.thrown;
-    return end.result;
-  });
+  return runCall(options, call, caller, caller.span, () => ({ isFree: true, run }));
 }
 
-/** Calls a tool, which is traced too. Throws as `Registry.callTool`. */
-export async function callTool(calls: Calls, call: Call, caller: CallContext): Promise<ToolResult> {
-  const span = calls.tracer && beginSpan(calls, call, caller);
-  const run = async (context: CallContext) => {
+/** Calls a tool. Throws as `Registry.prepareCall` and `Calls.run`. */
+export async function callTool(options: CallOptions, call: Call, caller: CallContext): Promise<ToolResult> {
+  const { registry } = options;
+  const own = options.tracer && beginSpan(options, call, caller);
+  const run = runCall<ToolRun>(options, call, caller, own, () => {
     const { name, args } = toolCall(call.params);
-    return await calls.registry.callTool(name, args, context);
-  };
-  const answered = answerCall(calls, call, caller, run, span);
-  const { error: _told, ...result } = await (span === undefined ? answered : traced(span, answered));
-  return result;
+    return registry.prepareCall(name, args, caller.principal);
+  });
+  try {
+    const { error: _told, ...result } = await run;
+    return result;
+  } catch (thrown) {
+    // while it waited for its turn
+    if (thrown instanceof CallEnded) return cancelledResult({ reason: thrown });
+    throw thrown;
+  }
+}
+
+async function runCall<T extends object>(
+  { calls, registry, fingerprint }: CallOptions,
+  { id, trackedAs, method, params, signal, client }: Call,
+  caller: CallContext,
+  span: Span | undefined,
+  read: () => { readonly isFree: boolean; run(context: CallContext): Promise<T> },
+): Promise<T> {
+  const { principal } = caller;
+  return await calls.run<CallContext, T>({
+    principal,
+    signal,
+    id: trackedAs ?? id,
+    span: method === "tools/call" ? span : undefined,
+    contextWith: (signal) => withSignal(caller, signal, span, client),
+    read,
+    report: (end) =>
+      reportCall({ method, params, end, isKnown: (name) => registry.isKnown(name, principal), fingerprint }),
+  });
 }
 
 /**
  * What a `tools/call` calls.
  * @throws {AppError} `invalid`
  */
-function toolCall(
-  { name, arguments: args = {} }: Params,
-): { readonly name: string; readonly args: Params } {
+function toolCall({ name, arguments: args = {} }: Params): { readonly name: string; readonly args: Params } {
   if (typeof name !== "string") {
     throw new AppError("invalid", "Cannot call a tool: params.name must be a string");
   }
@@ -116,48 +111,37 @@ function toolCall(
 }
 
 /** The same for a client that takes tasks: a call that takes long becomes one. Throws as `callTool`. */
-export function callToolAsTask(
-  calls: Calls,
+export async function callToolAsTask(
+  options: CallOptions,
   tasks: Tasks,
   call: Call & { readonly client: CallClient },
   caller: CallContext,
 ): Promise<ToolResult | TaskView> {
   const { principal, requestId, logger, address, span } = caller;
   const { notifyProgress, canAsk } = call.client;
-  return calls.inFlight.track(
-    principal,
-    call.id,
-    call.signal,
-    (signal) =>
-      tasks.run(principal, signal, (work) => {
-        const client: CallClient = {
-          ...call.client,
-          notifyProgress: notifyProgress && ((progress, total, message) => {
-            work.tell(message);
-            notifyProgress(progress, total, message);
-          }),
-          // who has a handle has called already, and does not call again
-          get canAsk() {
-            return canAsk && !work.isTask();
-          },
-        };
-        // the call outlives its request, and with it what knows the address
-        const lasting: CallContext = { principal, requestId, logger, address, span, signal: work.signal };
-        // under a name that no request has: its client's next one may have the same id
-        const trackedAs = `task ${work.id}`;
-        return callTool(calls, { ...call, trackedAs, signal: work.signal, client }, lasting);
-      }),
-  );
-}
-
-async function traced(span: Span, call: Promise<ToolRun>): Promise<ToolRun> {
+  // until it is a task, its request's id cancels it
+  const underWay = options.calls.underWay.begin(principal, call.signal, call.id);
   try {
-    const result = await call;
-    span.end(result.isError ? "tool_error" : undefined);
-    return result;
-  } catch (thrown) {
-    span.end(errorType(thrown));
-    throw thrown;
+    return await tasks.run(principal, underWay.signal, (work) => {
+      const client: CallClient = {
+        ...call.client,
+        notifyProgress: notifyProgress && ((progress, total, message) => {
+          work.tell(message);
+          notifyProgress(progress, total, message);
+        }),
+        // who has a handle has called already, and does not call again
+        get canAsk() {
+          return canAsk && !work.isTask();
+        },
+      };
+      // the call outlives its request, and with it what knows the address
+      const lasting: CallContext = { principal, requestId, logger, address, span, signal: work.signal };
+      // under a name that no request has: its client's next one may have the same id
+      const trackedAs = `task ${work.id}`;
+      return callTool(options, { ...call, trackedAs, signal: work.signal, client }, lasting);
+    });
+  } finally {
+    underWay.finish();
   }
 }
 
@@ -165,9 +149,9 @@ async function traced(span: Span, call: Promise<ToolRun>): Promise<ToolRun> {
  * A host that names its span in `params._meta` (SEP-414) is the parent, whatever carries the message; the HTTP request is
  * then another trace's, and linked. Source: Semantic Conventions for MCP, "Context propagation".
  */
-function beginSpan({ registry, tracer }: Calls, call: Call, caller: CallContext): Span | undefined {
+function beginSpan({ registry, tracer }: CallOptions, call: Call, caller: CallContext): Span | undefined {
   const { id, params: { name, arguments: args = {} } } = call;
-  const isKnown = registry.listTools(caller.principal).some((tool) => tool.name === name);
+  const isKnown = registry.isKnown(name, caller.principal);
   const attributes = {
     "mcp.method.name": "tools/call",
     "gen_ai.operation.name": "execute_tool",

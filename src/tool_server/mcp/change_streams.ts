@@ -4,13 +4,14 @@ import {
   type McpServerFactory,
   type ServerEvent,
 } from "@modelcontextprotocol/server";
+import type { Calls } from "../../calls/calls.ts";
+import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError } from "../../core/app_error.ts";
 import type { Logger } from "../../core/logger.ts";
 import { callerKey } from "../../core/principal.ts";
 import type { CallContext } from "../call_context.ts";
 import type { Change, Changes } from "../changes.ts";
 import { member } from "./call_client.ts";
-import type { InFlight, RequestId } from "./in_flight.ts";
 
 /** Streams that may be open at once, in all and of one caller. */
 const maxStreams = 1000;
@@ -41,9 +42,9 @@ export interface ListenRequest {
  * when its token or session ends, and when the server stops. It does not count as a call.
  */
 export function createChangeStreams(
-  { changes, inFlight, serverOf, logger, checkEveryMs = admissionCheckMs }: {
+  { changes, calls, serverOf, logger, checkEveryMs = admissionCheckMs }: {
     readonly changes: Changes;
-    readonly inFlight: InFlight;
+    readonly calls: Pick<Calls, "underWay">;
     readonly serverOf: McpServerFactory;
     readonly logger: Logger;
     readonly checkEveryMs?: number;
@@ -97,7 +98,6 @@ export function createChangeStreams(
         );
       }
       checkRoom(of);
-      const ended = Promise.withResolvers<void>();
       // the SDK's handler tells all its streams the same, so each caller has one of its own
       const handler = createMcpHandler(serverOf, {
         bus: {
@@ -109,14 +109,14 @@ export function createChangeStreams(
               principal: caller.principal,
               uris,
             });
-            void inFlight.track(caller.principal, message.id, request.signal, async (signal) => {
-              signal.addEventListener("abort", () => void handler.close(), { once: true });
-              await ended.promise;
-            });
+            const { signal, finish } = calls.underWay.begin(caller.principal, request.signal, message.id);
+            const end = () => void handler.close();
+            if (signal.aborted) end();
+            else signal.addEventListener("abort", end, { once: true });
             return () => {
               unsubscribe();
               forget();
-              ended.resolve();
+              finish();
             };
           },
         },

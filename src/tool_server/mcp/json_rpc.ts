@@ -1,11 +1,12 @@
+import type { RequestId } from "../../calls/calls_under_way.ts";
 import { AppError, type ErrorCode, type ErrorMeaning } from "../../core/app_error.ts";
 import { isMap } from "../../core/document/value_tree.ts";
 import { forEachInSlices } from "../../core/async/yield.ts";
 import type { CallContext } from "../call_context.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import { viewExtension } from "../view/view_resource.ts";
-import { answerCall, type Call, callTool, type Params } from "./answer_call.ts";
-import { isCancellation, type RequestId } from "./in_flight.ts";
+import { answerCall, type Call, callTool } from "./answer_call.ts";
+import type { Params } from "./call_report.ts";
 import { instructionsFor } from "./instructions.ts";
 import { createMethods, type McpOptions, withCursor } from "./methods.ts";
 import { pageOf } from "./list_pages.ts";
@@ -39,7 +40,7 @@ export function createJsonRpc(options: McpOptions) {
       );
     }
     if (id === undefined) {
-      if (isCancellation(message)) options.inFlight.cancel(caller.principal, message.params?.requestId);
+      if (isCancellation(message)) options.calls.underWay.cancel(caller.principal, message.params?.requestId);
       return undefined;
     }
     const method = methods.get(message.method);
@@ -67,6 +68,11 @@ export function createJsonRpc(options: McpOptions) {
   };
 }
 
+/** Whether a message is the notification that cancels a call (MCP, Cancellation). */
+export function isCancellation(message: unknown): message is { params?: { requestId?: unknown } } {
+  return isMap(message) && message["method"] === "notifications/cancelled" && !("id" in message);
+}
+
 /** What the server offers, in MCP's words. */
 export const capabilities = {
   tools: {},
@@ -91,7 +97,6 @@ function createMethodTable(options: McpOptions): ReadonlyMap<string, Method> {
         { method, params, id, signal: caller.signal },
         caller,
         (context) => run(params, context),
-        caller.span,
       ),
   ];
   return new Map<string, Method>([

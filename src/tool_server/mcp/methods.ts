@@ -7,7 +7,8 @@ import type { PromptRegistry } from "../prompts/prompt_registry.ts";
 import type { ResourceRegistry } from "../resources/resource_registry.ts";
 import type { ToolDescription } from "../tools/tool.ts";
 import type { databaseMethods } from "../tools/databases/pgedge_databases.ts";
-import { type Calls, type Params } from "./answer_call.ts";
+import type { CallOptions } from "./answer_call.ts";
+import type { Params } from "./call_report.ts";
 import { type Page, pageOf } from "./list_pages.ts";
 
 /** How the server names itself to MCP clients. */
@@ -18,7 +19,7 @@ export interface ServerInfo {
 }
 
 /** What every transport serves. */
-export interface McpOptions extends Calls {
+export interface McpOptions extends CallOptions {
   readonly resources: ResourceRegistry;
   readonly prompts: PromptRegistry;
   readonly serverInfo: ServerInfo;

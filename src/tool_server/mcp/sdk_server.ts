@@ -10,7 +10,8 @@ import { z } from "zod";
 import type { CallClient, CallContext } from "../call_context.ts";
 import type { UserQuestion } from "../questions/ask_user.ts";
 import { createCallClients } from "./call_client.ts";
-import { answerCall, type Call, callTool, callToolAsTask, type Params } from "./answer_call.ts";
+import { answerCall, type Call, callTool, callToolAsTask } from "./answer_call.ts";
+import type { Params } from "./call_report.ts";
 import type { ConnectionChanges } from "./connection_changes.ts";
 import { instructionsFor } from "./instructions.ts";
 import { capabilities, errorObject, errorReply, type JsonRpcReply } from "./json_rpc.ts";
@@ -89,7 +90,7 @@ export function createSdkServer(
     answerAsCall(
       method,
       (call, context) =>
-        answerCall(options, call, caller, (untilGone) => run(call.params, untilGone, context), caller.span),
+        answerCall(options, call, caller, (untilGone) => run(call.params, untilGone, context)),
     );
   }
 

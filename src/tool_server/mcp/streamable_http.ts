@@ -28,7 +28,7 @@ export function createStreamableHttp(
   options: McpOptions & { readonly logger: Logger; readonly tasks?: Tasks },
   createServer: typeof createSdkServer = createSdkServer,
 ) {
-  const { changes, inFlight, logger } = options;
+  const { changes, calls, logger } = options;
   // the SDK carries the object through to the factory as it is; what is in it is of no use to us
   const exchanges = new WeakMap<AuthInfo, Exchange>();
   const serverOf: McpServerFactory = (served) => {
@@ -45,7 +45,7 @@ export function createStreamableHttp(
   const handler = createMcpHandler(serverOf, {
     onerror: (error) => logger.debug("MCP exchange failed", { error }),
   });
-  const streams = changes && createChangeStreams({ changes, inFlight, serverOf, logger });
+  const streams = changes && createChangeStreams({ changes, calls, serverOf, logger });
 
   return {
     /**

@@ -4,7 +4,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Principal } from "../../core/principal.ts";
-import type { Call, Params } from "./answer_call.ts";
+import type { Call } from "./answer_call.ts";
+import type { Params } from "./call_report.ts";
 import { member } from "./call_client.ts";
 import { errorObject } from "./json_rpc.ts";
 import type { Tasks } from "./tasks.ts";

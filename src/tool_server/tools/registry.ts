@@ -1,7 +1,5 @@
 import { AppError, type ErrorCode } from "../../core/app_error.ts";
-import { whyEnded } from "../../core/async/abort.ts";
 import { didYouMean } from "../../core/document/near_name.ts";
-import type { Quotas } from "../../core/quotas/quotas.ts";
 import type { Principal } from "../../core/principal.ts";
 import {
   type Access,
@@ -11,7 +9,14 @@ import {
   visibleTo,
 } from "../../identity/access_rules.ts";
 import type { CallContext } from "../call_context.ts";
-import { type CallError, errorResult, type Tool, type ToolDescription, type ToolRun } from "./tool.ts";
+import {
+  type CallError,
+  cancelledResult,
+  errorResult,
+  type Tool,
+  type ToolDescription,
+  type ToolRun,
+} from "./tool.ts";
 
 /** What the server offers, whatever the transport. */
 export interface Registry {
@@ -19,13 +24,23 @@ export interface Registry {
   listTools(principal: Principal): readonly ToolDescription[];
   /** Whether a call of the tool may be answered with a task's handle; false where there is no such tool. */
   mayBecomeTask(name: string): boolean;
+  /** Whether there is such a tool for a principal, who may lack a scope for it. */
+  isKnown(name: unknown, principal: Principal): boolean;
   /**
-   * Runs a tool. What goes wrong while it runs gives a result with `isError`.
+   * Checks a call of a tool. What goes wrong while it runs gives a result with `isError`, but for `overloaded` and
+   * `quota_exceeded`, which it throws: no model can mend them.
+   *
    * @throws {AppError} `invalid` for a tool that does not exist for the caller, or arguments that do not fit its schema;
-   * `forbidden`, with `scopes`, where the caller's token lacks one of them; `overloaded`, with `retryAfterSeconds`, where
-   * there is no room for the call; `quota_exceeded`, with `limit` too, where its caller has used one up
+   * `forbidden`, with `scopes`, where the caller's token lacks one of them
    */
-  callTool(name: string, args: unknown, context: CallContext): Promise<ToolRun>;
+  prepareCall(name: string, args: unknown, principal: Principal): ToolCall;
+}
+
+/** A call of a tool that was checked. */
+export interface ToolCall {
+  /** Whether it counts in no limit. */
+  readonly isFree: boolean;
+  run(context: CallContext): Promise<ToolRun>;
 }
 
 /** The same, for those that put the server together. */
@@ -44,19 +59,10 @@ export interface RegistryOptions {
   readonly listsDefined?: boolean;
   /** Scopes that a tool needs, by its name. */
   readonly scopesByTool?: Readonly<Record<string, readonly string[]>>;
-  /** Counts calls; absent: nothing does. */
-  readonly quotas?: Pick<Quotas, "isOn" | "begin"> | undefined;
-  /**
-   * Told of each call that has ended, those that did not fit too, as `invalid`; the name is empty where there is no such
-   * tool. `error` is one that is no statement's.
-   */
-  readonly onEnded?: (tool: string, result: CallEnd, elapsedMs: number) => void;
 }
 
-export type CallEnd = "ok" | "error" | "invalid" | "forbidden" | CallError["kind"];
-
 export function createRegistry(options: RegistryOptions): ToolRegistry {
-  const { scopesByTool = {}, onEnded = () => {}, listsDefined = true, quotas } = options;
+  const { scopesByTool = {}, listsDefined = true } = options;
   const builtin = options.tools.map(offer);
   let offered = offerAll([]);
 
@@ -88,7 +94,6 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
     const found = offered.byName.get(name);
     const access = accessOf(found, principal);
     if (found === undefined || access.kind === "hidden") {
-      onEnded("", "invalid", 0);
       const shown = name.slice(0, 100);
       const hint = didYouMean(shown, visible(principal, offered.usable).map(({ name }) => name));
       throw new AppError(
@@ -97,40 +102,8 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
       );
     }
     if (access.kind === "granted") return found.tool;
-    onEnded(name, "forbidden", 0);
     const { scopes, missing } = access;
     throw new AppError("forbidden", `Cannot call tool "${name}": ${missing}`, { data: { scopes } });
-  }
-
-  /** @throws {AppError} `invalid` */
-  function prepare(tool: Tool, args: unknown) {
-    try {
-      return tool.prepare(args);
-    } catch (error) {
-      onEnded(tool.description.name, "invalid", 0);
-      throw error;
-    }
-  }
-
-  async function run(tool: Tool, args: unknown, context: CallContext): Promise<ToolRun & Refused> {
-    const call = prepare(tool, args);
-    let leave: (() => void) | undefined;
-    try {
-      if (quotas?.isOn && !tool.isFree) leave = await quotas.begin(context.principal, context.signal);
-      return await call(context);
-    } catch (error) {
-      if (error instanceof AppError && error.code !== "internal") {
-        const result = errorResult(error.message, callError(error));
-        return isRefusal(error) ? { ...result, refusal: error } : result;
-      }
-      if (context.signal.aborted) {
-        return errorResult(`The call was cancelled because ${whyEnded(context.signal)}`);
-      }
-      context.logger.error(`Tool ${tool.description.name} failed`, { error });
-      return errorResult("An internal error occurred; the server's log has the detail");
-    } finally {
-      leave?.();
-    }
   }
 
   return {
@@ -154,16 +127,29 @@ export function createRegistry(options: RegistryOptions): ToolRegistry {
 
     mayBecomeTask: (name) => offered.byName.get(name)?.tool.mayBecomeTask === true,
 
-    async callTool(name, args, context) {
-      const tool = find(name, context.principal);
-      const started = performance.now();
-      const { refusal, ...result } = await run(tool, args, context);
-      const end = result.error?.kind ?? (result.isError ? "error" : "ok");
-      onEnded(name, end, performance.now() - started);
-      if (refusal !== undefined) throw refusal;
-      return result;
+    isKnown: (name, principal) =>
+      typeof name === "string" && accessOf(offered.byName.get(name), principal).kind !== "hidden",
+
+    prepareCall(name, args, principal) {
+      const tool = find(name, principal);
+      const call = tool.prepare(args);
+      return {
+        isFree: tool.isFree ?? false,
+        run: async (context) => await call(context).catch((thrown) => resultOf(thrown, name, context)),
+      };
     },
   };
+}
+
+/** What a model is told of what a tool threw. @throws {AppError} `overloaded`, `quota_exceeded` */
+function resultOf(thrown: unknown, name: string, { signal, logger }: CallContext): ToolRun {
+  if (thrown instanceof AppError && thrown.code !== "internal") {
+    if (thrown.code === "overloaded" || thrown.code === "quota_exceeded") throw thrown;
+    return errorResult(thrown.message, callError(thrown));
+  }
+  if (signal.aborted) return cancelledResult(signal);
+  logger.error(`Tool ${name} failed`, { error: thrown });
+  return errorResult("An internal error occurred; the server's log has the detail");
 }
 
 /** Rights divide callers into few groups. */
@@ -208,17 +194,8 @@ interface OfferedTool extends AccessObject {
   readonly tool: Tool;
 }
 
-interface Refused {
-  /** Where there was no room for the call, or none left for its caller: no model can mend that, so it is no result. */
-  readonly refusal?: AppError;
-}
-
-function isRefusal({ code }: AppError): boolean {
-  return code === "overloaded" || code === "quota_exceeded";
-}
-
 /** What an error that reading from a database throws is accounted as; undefined for any other. */
-function callError({ code, data }: AppError): CallError | undefined {
+export function callError({ code, data }: AppError): CallError | undefined {
   const kind = errorKinds[code];
   const sqlState = data?.["sqlState"];
   return kind && { kind, ...(typeof sqlState === "string" ? { sqlState } : {}) };

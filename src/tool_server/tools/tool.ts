@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { whyEnded } from "../../core/async/abort.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { StatementError } from "../../postgres/read/statement_error.ts";
 import type { CallContext } from "../call_context.ts";
@@ -186,6 +187,11 @@ function withNotice(schema: JsonSchema, untrusted: readonly string[]): JsonSchem
   if (untrusted.length === 0) return schema;
   const notice = { type: "string", description: "Names the fields whose content others wrote." };
   return { ...schema, properties: { data_notice: notice, ...schema["properties"] as object } };
+}
+
+/** Of a call that ended before its answer. @param signal its own, which has aborted */
+export function cancelledResult(signal: Pick<AbortSignal, "reason">): ToolRun {
+  return errorResult(`The call was cancelled because ${whyEnded(signal)}`);
 }
 
 /** A result that tells a model what went wrong. */

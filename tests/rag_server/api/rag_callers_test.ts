@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import type { Principal } from "../../../src/core/principal.ts";
+import { type Principal, principalKey } from "../../../src/core/principal.ts";
 import { createQuotas } from "../../../src/core/quotas/quotas.ts";
 import type { Login, LoginRequest, LoginResult } from "../../../src/identity/login.ts";
-import type { QueryReport } from "../../../src/rag_server/api/query_endpoint.ts";
 import { waitUntil } from "../../support/wait_until.ts";
 import { createForwardedIdentity } from "../../../src/rag_server/api/forwarded_identity.ts";
 import { createRagFixture, type RagReply } from "./rag_fixture.ts";
@@ -29,7 +28,6 @@ const pipeline = (name: string, availableToUsers: readonly string[] = []) =>
 function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScopes?: string[] } = {}) {
   const refusedAddresses: string[] = [];
   const endedSessions: string[] = [];
-  const reports: QueryReport[] = [];
   const fixture = createRagFixture({
     pipelines: scriptedPipelines([
       pipeline("open"),
@@ -44,14 +42,13 @@ function setUp({ login, requiredScopes }: { login?: Partial<Login>; requiredScop
       ...(login === undefined ? {} : { login: login as Login, endSession: (id) => endedSessions.push(id) }),
       onRefusal: (address) => refusedAddresses.push(address),
     },
-    onQueryEnded: (report) => Promise.resolve(void reports.push(report)),
   });
   const as = (token: string) => (method: string, path: string, body?: BodyInit) =>
     fixture.send(method, path, {
       headers: { authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body }),
     });
-  return { ...fixture, as, refusedAddresses, endedSessions, reports };
+  return { ...fixture, as, refusedAddresses, endedSessions };
 }
 
 const names = ({ text }: RagReply) => JSON.parse(text).pipelines.map(({ name }: { name: string }) => name);
@@ -66,7 +63,7 @@ const visible: readonly [token: string, names: string[]][] = [
 ];
 for (const [token, expected] of visible) {
   Deno.test(`${token} sees and asks ${expected.join(", ") || "no pipeline"}`, async () => {
-    const { as, reports } = setUp();
+    const { as, lines } = setUp();
     const send = as(token);
     for (const path of ["/v1/pipelines", "/v1/stats", "/v1/health"]) {
       assert.deepEqual(names(await send("GET", path)), expected, path);
@@ -79,10 +76,14 @@ for (const [token, expected] of visible) {
       assert.equal(text, `{"error":{"code":"PIPELINE_NOT_FOUND","message":"${message}"}}`);
     }
     assert.deepEqual(
-      reports.map(({ pipeline, result, caller }) => [pipeline, result, caller]),
+      lines.map((line) => [line.pipeline, line.outcome, line.principal]),
       ["open", "team", "ops", "none"].map((
         name,
-      ) => [name, expected.includes(name) ? "ok" : "pipeline_not_found", principals[token]]),
+      ) => [
+        name,
+        expected.includes(name) ? "ok" : "pipeline_not_found",
+        principalKey(principals[token] ?? { kind: "local" }),
+      ]),
     );
   });
 }
@@ -166,9 +167,9 @@ Deno.test("a query ends when its caller's token or session does, and no other", 
     });
     const asked = fixture.ask(body);
     await waitUntil("the query arrives", () => waiting.asked.length === 1);
-    fixture.runningQueries.endPrincipal({ kind: "session", id: "s2", username: "alice" });
-    fixture.runningQueries.endPrincipal({ kind: "token", id: "s1" });
-    fixture.runningQueries.endPrincipal({ kind: "session", id: "s1", username: "alice" });
+    fixture.calls.underWay.endPrincipal({ kind: "session", id: "s2", username: "alice" });
+    fixture.calls.underWay.endPrincipal({ kind: "token", id: "s1" });
+    fixture.calls.underWay.endPrincipal({ kind: "session", id: "s1", username: "alice" });
     const { status, text } = await asked;
     assert.equal(String(await aborted), "AbortError: its token or session has ended");
     if (body === stream) {
@@ -340,7 +341,6 @@ Deno.test("a client that leaves during its login is no error", async () => {
 
 /** Routes that take a caller's claims from these proxies; every caller may ask three questions a minute. */
 function takeClaims(trustedProxies: readonly string[] = ["127.0.0.1"]) {
-  const reports: QueryReport[] = [];
   const fixture = createRagFixture({
     pipelines: scriptedPipelines([pipeline("open"), pipeline("team", ["alice"])]),
     forwardedIdentity: createForwardedIdentity({
@@ -351,12 +351,10 @@ function takeClaims(trustedProxies: readonly string[] = ["127.0.0.1"]) {
       trustedProxies,
     }),
     quotas: createQuotas({ rules: { default: { calls_per_minute: 3 } }, now: () => 0 }),
-    onQueryEnded: (report) => Promise.resolve(void reports.push(report)),
   });
   const headersOf = (claims?: string) => claims === undefined ? {} : { "x-claims": claims };
   return {
     ...fixture,
-    reports,
     ask: (name: string, claims?: string) =>
       fixture.send("POST", `/v1/pipelines/${name}`, { headers: headersOf(claims), body: '{"query":"q"}' }),
     usage: (claims?: string) => fixture.send("GET", "/v1/usage", { headers: headersOf(claims) }),
@@ -364,7 +362,7 @@ function takeClaims(trustedProxies: readonly string[] = ["127.0.0.1"]) {
 }
 
 Deno.test("what is the same for everyone asks no proxy who calls, and shows what its callers may ask", async () => {
-  const { send, ask, reports } = takeClaims();
+  const { send, ask, lines } = takeClaims();
   for (const path of ["/v1/live", "/v1/openapi.json"]) assert.equal((await send("GET", path)).status, 200);
   for (const path of ["/v1/pipelines", "/v1/stats", "/v1/health"]) {
     for (const headers of [{}, { "x-claims": '{"sub":"alice"}' }]) {
@@ -375,10 +373,10 @@ Deno.test("what is the same for everyone asks no proxy who calls, and shows what
   // a name that a proxy gives is no account's
   assert.equal((await ask("team", '{"sub":"alice"}')).status, 404);
   assert.deepEqual(
-    reports.map(({ result, caller }) => [result, caller.kind === "issuer" && caller.subject]),
+    lines.map((line) => [line.outcome, line.principal]),
     [
-      ["ok", "alice"],
-      ["pipeline_not_found", "alice"],
+      ["ok", "issuer:proxy:x-claims#alice"],
+      ["pipeline_not_found", "issuer:proxy:x-claims#alice"],
     ],
   );
 });
@@ -391,7 +389,7 @@ Deno.test("a question and a caller's own usage are refused alike where no proxy 
     [`{"sub":"${"a".repeat(8_192)}"}`, 400, "IDENTITY_MALFORMED"],
     ['{"sub":"alice","role":"postgres"}', 403, "IDENTITY_ROLE_NOT_ALLOWED"],
   ];
-  const { ask, usage, reports, send } = takeClaims();
+  const { ask, usage, lines, send } = takeClaims();
   for (const [claims, status, code] of refused) {
     for (const reply of [await ask("open", claims), await usage(claims)]) {
       assert.deepEqual([reply.status, JSON.parse(reply.text).error.code], [status, code]);
@@ -405,7 +403,7 @@ Deno.test("a question and a caller's own usage are refused alike where no proxy 
       [403, "IDENTITY_UNTRUSTED_PEER"],
     );
   }
-  assert.deepEqual(reports, []);
+  assert.deepEqual(lines, []);
 });
 
 for (const what of ["claim", "role"] as const) {
@@ -413,8 +411,7 @@ for (const what of ["claim", "role"] as const) {
     const handbook = scriptedPipeline({ name: "handbook", script: script(chunk("a"), done) });
     const refused = new UntoldCallerError("handbook", what, "the caller has none");
     let begun = 0;
-    const reports: QueryReport[] = [];
-    const { ask, log } = createRagFixture({
+    const { ask, log, lines } = createRagFixture({
       pipelines: scriptedPipelines([{
         ...handbook,
         checkCaller: () => {
@@ -427,7 +424,6 @@ for (const what of ["claim", "role"] as const) {
         shared: () => [],
         begin: () => Promise.resolve((begun++, () => {})),
       },
-      onQueryEnded: (report) => Promise.resolve(void reports.push(report)),
     });
     const code = what === "claim" ? "IDENTITY_CLAIM_REQUIRED" : "IDENTITY_ROLE_NOT_ALLOWED";
     for (const stream of [false, true]) {
@@ -438,7 +434,7 @@ for (const what of ["claim", "role"] as const) {
     }
     assert.deepEqual([begun, handbook.asked.length], [0, 0]);
     assert.deepEqual(
-      reports.map(({ result, reason }) => [result, reason]),
+      lines.map((line) => [line.outcome, line.reason]),
       Array(2).fill([code.toLowerCase(), "the caller has none"]),
     );
     assert.ok(log.every((line) => JSON.parse(line).level === "debug"), log.join("\n"));

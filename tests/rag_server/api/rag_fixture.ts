@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { createLogger } from "../../../src/core/logger.ts";
 import { createSharedDeadline } from "../../../src/core/async/deadline.ts";
+import type { AuditEvent } from "../../../src/audit/audit_trail.ts";
+import type { Calls, CallsOptions } from "../../../src/calls/calls.ts";
 import type { Authentication } from "../../../src/identity/authentication.ts";
 import { createRagRoutes, type RagRoutesOptions } from "../../../src/rag_server/api/rag_routes.ts";
-import { createRunningQueries, type RunningQueries } from "../../../src/rag_server/api/running_queries.ts";
 import type { RunningPipelines } from "../../../src/rag_server/running_pipelines.ts";
+import { recordCalls } from "../../support/recorded_calls.ts";
 import {
   type ApiDocument,
   assertEventMatchesApi,
@@ -27,11 +29,13 @@ export interface RagFixture {
   send(method: string, path: string, init?: { body?: BodyInit; headers?: HeadersInit }): Promise<RagReply>;
   /** A query to the pipeline `handbook`; `query` is a body, or what becomes one. */
   ask(query: unknown, signal?: AbortSignal): Promise<RagReply>;
-  readonly runningQueries: RunningQueries;
+  readonly calls: Calls;
   /** What was logged, each as one JSON object. */
   readonly log: readonly string[];
-  /** How each question to a pipeline ended. */
-  readonly ended: readonly string[];
+  /** What the audit trail has. */
+  readonly lines: readonly AuditEvent[];
+  /** The pipeline of each question, and how it ended. */
+  readonly counted: readonly string[];
 }
 
 export interface RagFixtureOptions {
@@ -44,8 +48,7 @@ export interface RagFixtureOptions {
   /** Everyone may ask where it is absent. */
   readonly authentication?: Authentication;
   readonly forwardedIdentity?: RagRoutesOptions["forwardedIdentity"];
-  readonly quotas?: RagRoutesOptions["quotas"];
-  readonly onQueryEnded?: RagRoutesOptions["onQueryEnded"];
+  readonly quotas?: RagRoutesOptions["quotas"] & CallsOptions["quotas"];
 }
 
 /** The RAG server's routes over pipelines of a test. */
@@ -61,8 +64,7 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
     ? callersApi
     : tokensApi;
   const log: string[] = [];
-  const ended: string[] = [];
-  const runningQueries = createRunningQueries();
+  const { calls, lines, counted } = recordCalls({ quotas: options.quotas });
   const bodyTimeout = createSharedDeadline(60_000);
   bodyTimeout.close();
   const app = createRagRoutes({
@@ -70,17 +72,13 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
     forwardedIdentity: options.forwardedIdentity,
     clientAddress: (peer) => peer,
     pipelines,
-    runningQueries,
+    calls,
     requestTimeoutMs,
     bodyTimeout,
     host: { address, allowedHosts: options.allowedHosts ?? [] },
     cors: { enabled: allowedOrigins !== undefined, allowedOrigins: allowedOrigins ?? [] },
     version: "1.2.3",
     quotas: options.quotas,
-    async onQueryEnded(report) {
-      if (report.question !== undefined) ended.push(report.result);
-      await options.onQueryEnded?.(report);
-    },
     logger: createLogger({
       level: "debug",
       format: "json",
@@ -106,9 +104,10 @@ export function createRagFixture(options: RagFixtureOptions): RagFixture {
           ...(signal === undefined ? {} : { signal }),
         }),
       ),
-    runningQueries,
+    calls,
     log,
-    ended,
+    lines,
+    counted,
   };
 }
 

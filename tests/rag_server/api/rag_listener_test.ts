@@ -24,14 +24,14 @@ function serve(
     handle: (request) => fixture.fetch(request),
     logger: quiet,
   });
-  const { cutOff } = fixture.runningQueries;
+  const { endAll } = fixture.calls.underWay;
   return {
     ...fixture,
     port: listener.address.port,
     query: (body: unknown, signal: AbortSignal | null = null) =>
       fetch(`${listener.url}/v1/pipelines/handbook`, { method: "POST", body: JSON.stringify(body), signal }),
-    stop: (graceMs: number) => listener.stop(graceMs, cutOff),
-    [Symbol.asyncDispose]: () => listener.stop(1_000, cutOff),
+    stop: (graceMs: number) => listener.stop(graceMs, endAll),
+    [Symbol.asyncDispose]: () => listener.stop(1_000, endAll),
   };
 }
 

@@ -10,7 +10,7 @@ Deno.test("a query over the request timeout gets 504, and its pipeline is told t
   const { status, text } = await ask({ query: "q" });
   assert.equal(status, 504);
   assert.equal(text, '{"error":{"code":"REQUEST_TIMEOUT","message":"the request took too long"}}');
-  assert.equal(String(await aborted), "AppError: the request took too long");
+  assert.equal(String(await aborted), "TimeoutError: the request took too long");
   assert.deepEqual(log.map((line) => JSON.parse(line).message), ["A query took too long"]);
 });
 
@@ -83,7 +83,7 @@ Deno.test("a client that stops reading a stream ends the pipeline's work", async
 
 Deno.test("a pipeline between two events is let go when the client leaves", async () => {
   const { promise: released, resolve } = Promise.withResolvers<void>();
-  const { fetch, ended } = createHandbook(async function* (): AsyncGenerator<PipelineEvent> {
+  const { fetch, counted } = createHandbook(async function* (): AsyncGenerator<PipelineEvent> {
     try {
       while (true) yield chunk("a");
     } finally {
@@ -95,7 +95,8 @@ Deno.test("a pipeline between two events is let go when the client leaves", asyn
   );
   await response.body?.cancel();
   await released;
-  assert.deepEqual(ended, ["client_left"]);
+  await waitUntil("the end is counted", () => counted.length === 1);
+  assert.deepEqual(counted, ["handbook client_left"]);
 });
 
 Deno.test("a client that is gone before its query begins costs the pipeline nothing", async () => {
@@ -109,11 +110,11 @@ Deno.test("a client that is gone before its query begins costs the pipeline noth
 Deno.test("what a stop cuts off ends with one error, and later queries work", async () => {
   const { script: waits } = hanging(chunk("a"));
   let current = waits;
-  const { ask, handbook, runningQueries } = createHandbook((query) => current(query));
+  const { ask, handbook, calls } = createHandbook((query) => current(query));
   const replies = [ask({ query: "q" }), ask(stream)];
   await waitUntil("the queries arrive", () => handbook.asked.length === 2);
   await new Promise((resolve) => setTimeout(resolve, 1));
-  runningQueries.cutOff();
+  calls.underWay.endAll();
   const [atOnce, inParts] = await Promise.all(replies);
   assert.equal(atOnce?.status, 500);
   assert.equal(atOnce?.text, '{"error":{"code":"INTERNAL_ERROR","message":"an internal error occurred"}}');
@@ -126,12 +127,12 @@ Deno.test("what a stop cuts off ends with one error, and later queries work", as
 });
 
 Deno.test("a query that is answered is no longer under way", async () => {
-  const { ask, handbook, runningQueries } = createHandbook(script(chunk("a"), done), {
+  const { ask, handbook, calls } = createHandbook(script(chunk("a"), done), {
     requestTimeoutMs: 50,
   });
   const client = new AbortController();
   for (const body of [{ query: "q" }, stream]) await ask(body, client.signal);
-  runningQueries.cutOff();
+  calls.underWay.endAll();
   client.abort();
   await new Promise((resolve) => setTimeout(resolve, 60));
   assert.deepEqual(handbook.asked.map(({ signal }) => signal.aborted), [false, false]);

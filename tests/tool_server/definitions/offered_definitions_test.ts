@@ -76,12 +76,12 @@ Deno.test("a tool of the file needs the scopes that are set for its name", async
   await offer(tool(""));
   const caller = (scopes: string[]) => ({ kind: "session" as const, id: "s", username: "alice", scopes });
   const call = (scopes: string[]) =>
-    registry.callTool("one", {}, {
+    registry.prepareCall("one", {}, caller(scopes)).run({
       principal: caller(scopes),
       signal: new AbortController().signal,
       logger: silentLogger,
     });
-  await assert.rejects(call([]), { code: "forbidden", data: { scopes: ["db:one"] } });
+  assert.throws(() => call([]), { code: "forbidden", data: { scopes: ["db:one"] } });
   assert.match(JSON.stringify(await call(["db:one"])), /none is available to you/);
   // what a model finds it can call
   assert.deepEqual(registry.usableTools(caller([])), []);

@@ -3,7 +3,7 @@ import { silentLogger } from "../../../src/core/logger.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { type Changes, createChanges } from "../../../src/tool_server/changes.ts";
 import { createChangeStreams } from "../../../src/tool_server/mcp/change_streams.ts";
-import { createInFlight } from "../../../src/tool_server/mcp/in_flight.ts";
+import { createCalls } from "../../../src/calls/calls.ts";
 import { createSdkServer } from "../../../src/tool_server/mcp/sdk_server.ts";
 import { mcpOptions, plainCall, serveMcp } from "../../support/mcp_endpoint.ts";
 import { askMcp, envelope, messagesOf, postMcp } from "../../support/mcp_request.ts";
@@ -162,11 +162,11 @@ const unchecked: Principal = { kind: "token", id: "unchecked" };
 
 /** Streams without HTTP, whose callers are let in as long as `admitted` has them. */
 function openStreams(changes: Changes) {
-  const inFlight = createInFlight();
+  const calls = createCalls();
   const admitted = new Set<Principal>();
   const streams = createChangeStreams({
     changes,
-    inFlight,
+    calls,
     serverOf: () => createSdkServer(mcpOptions({ changes }), plainCall(), { tells: "in a stream" }),
     logger: silentLogger,
     checkEveryMs: 10,
@@ -206,7 +206,7 @@ function openStreams(changes: Changes) {
     })();
     return { ended };
   }
-  return { open, admitted, inFlight, close: streams.close };
+  return { open, admitted, calls, close: streams.close };
 }
 
 Deno.test("a stream ends when its token or session ends, and others go on", async () => {
@@ -221,7 +221,7 @@ Deno.test("a stream ends when its token or session ends, and others go on", asyn
     await streams.open(other),
   ];
   const listening = () => changes.subscribers().map(({ principal }) => principal);
-  streams.inFlight.cancelPrincipal(removed);
+  streams.calls.underWay.endPrincipal(removed);
   assert.deepEqual(await ofRemoved.ended, [undefined, 1]);
   assert.deepEqual(listening(), [unchecked, expired, other]);
   streams.admitted.delete(expired);

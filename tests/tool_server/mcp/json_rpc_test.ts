@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { AppError, type ErrorCode } from "../../../src/core/app_error.ts";
 import { silentLogger } from "../../../src/core/logger.ts";
-import { createInFlight } from "../../../src/tool_server/mcp/in_flight.ts";
+import { untilAborted } from "../../../src/core/async/abort.ts";
+import { createCalls } from "../../../src/calls/calls.ts";
 import { createJsonRpc, errorObject } from "../../../src/tool_server/mcp/json_rpc.ts";
 import { createPromptRegistry } from "../../../src/tool_server/prompts/prompt_registry.ts";
 import { createResourceRegistry } from "../../../src/tool_server/resources/resource_registry.ts";
@@ -12,23 +13,27 @@ const echo = { name: "echo", title: "Echo", description: "Echoes", inputSchema: 
 const registry: Registry = {
   mayBecomeTask: () => false,
   listTools: () => [echo],
-  async callTool(name, args, { signal }) {
+  isKnown: (name) => name === "wait" || name === "echo",
+  prepareCall(name, args) {
     if (name === "wait") {
-      return await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      return {
+        isFree: false,
+        run: ({ signal }) => untilAborted(new Promise(() => {}), signal),
+      };
     }
     if (name !== "echo") throw new AppError("invalid", `Cannot call tool "${name}": there is no such tool`);
-    return { content: [{ type: "text", text: JSON.stringify(args) }] };
+    const result = { content: [{ type: "text" as const, text: JSON.stringify(args) }] };
+    return { isFree: false, run: () => Promise.resolve(result) };
   },
 };
 
 function setUp() {
-  const inFlight = createInFlight();
   const serverInfo = { name: "postern", title: "Postern", version: "1" };
   const jsonRpc = createJsonRpc({
     registry,
     resources: createResourceRegistry(),
     prompts: createPromptRegistry(),
-    inFlight,
+    calls: createCalls(),
     serverInfo,
   });
   const caller = {
@@ -36,7 +41,7 @@ function setUp() {
     signal: new AbortController().signal,
     logger: silentLogger,
   };
-  return { inFlight, answer: (message: unknown) => jsonRpc.answer(message, caller) };
+  return { answer: (message: unknown) => jsonRpc.answer(message, caller) };
 }
 
 const call = (id: unknown, name = "echo") => ({
@@ -144,41 +149,11 @@ Deno.test('notifications/cancelled ends the call of that id, and 1 is not "1"', 
   assert.equal(state, "pending");
   await cancel(1);
   const reply = await pending;
-  assert.ok(reply !== undefined && "error" in reply);
-  assert.equal(reply.error.code, -32603);
-});
-
-Deno.test("of two calls with one id and one token, a cancellation ends neither", async () => {
-  const inFlight = createInFlight();
-  const principal = { kind: "token", id: "a" } as const;
-  const signals: AbortSignal[] = [];
-  const hold = Promise.withResolvers<void>();
-  const track = () =>
-    inFlight.track(principal, 1, new AbortController().signal, (signal) => {
-      signals.push(signal);
-      return hold.promise;
-    });
-  const both = [track(), track()];
-  inFlight.cancel(principal, 1);
-  assert.deepEqual(signals.map((signal) => signal.aborted), [false, false]);
-  hold.resolve();
-  await Promise.all(both);
-});
-
-Deno.test("one principal's cancellation does not reach another's call", async () => {
-  const inFlight = createInFlight();
-  const hold = Promise.withResolvers<void>();
-  let seen: AbortSignal | undefined;
-  const call = inFlight.track({ kind: "token", id: "a" }, 1, new AbortController().signal, (signal) => {
-    seen = signal;
-    return hold.promise;
+  assert.ok(reply !== undefined && "result" in reply);
+  assert.deepEqual(reply.result, {
+    content: [{ type: "text", text: "The call was cancelled because its caller cancelled it" }],
+    isError: true,
   });
-  inFlight.cancel({ kind: "token", id: "b" }, 1);
-  assert.equal(seen?.aborted, false);
-  inFlight.cancel({ kind: "token", id: "a" }, 1);
-  assert.equal(seen?.aborted, true);
-  hold.resolve();
-  await call;
 });
 
 Deno.test("each code of errors has its number", () => {

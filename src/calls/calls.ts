@@ -1,0 +1,168 @@
+import type { AuditEvent, AuditTrail } from "../audit/audit_trail.ts";
+import type { Logger } from "../core/logger.ts";
+import type { ServerMetrics } from "../core/metrics/server_metrics.ts";
+import { accountOf, type Principal, principalKey } from "../core/principal.ts";
+import type { Quotas } from "../core/quotas/quotas.ts";
+import { errorType, type Span } from "../core/tracing.ts";
+import { createCallsUnderWay, type RequestId } from "./calls_under_way.ts";
+
+/** What a call carries besides what it asks. */
+export interface CallContext {
+  readonly principal: Principal;
+  /** Aborts when the client disconnects or cancels, when its access ends, its time is over or the server stops. */
+  readonly signal: AbortSignal;
+  /** Names the request; absent over stdio. */
+  readonly requestId?: string | undefined;
+  /** Bound to the request's id. */
+  readonly logger: Logger;
+  /** The client's address; absent where there is no network between. */
+  readonly address?: string | undefined;
+  /** Absent where the call is not traced. */
+  readonly span?: Span | undefined;
+}
+
+/** A call of either server. */
+export interface Call<Context extends CallContext, Result> {
+  readonly principal: Principal;
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal;
+  /** Optional: what a cancellation names it by. */
+  readonly id?: RequestId | undefined;
+  /** Optional: a span of its own, which ends with it. */
+  readonly span?: Span | undefined;
+  /** What the call carries, with the signal that ends it. */
+  contextWith(signal: AbortSignal): Context;
+  /** Reads and checks what is asked. What it throws is refused before the call counts. */
+  read(): CallWork<Context, Result>;
+  report(end: CallEnd<Context, Result>): CallReport;
+}
+
+/** What is left to do of a call that was read. */
+export interface CallWork<Context, Result> {
+  /** Optional: whether it counts in no limit. */
+  readonly isFree?: boolean | undefined;
+  /** Optional: how long it may take from now on; 0 is for ever. */
+  readonly timeoutMs?: number;
+  run(context: Context): Promise<Result>;
+}
+
+/** How a call ended: with a result, or with what was thrown. */
+export type CallEnd<Context, Result> =
+  & { readonly context: Context; readonly elapsedMs: number }
+  & ({ readonly result: Result } | { readonly thrown: unknown });
+
+/** What is told of a call that has ended. */
+export interface CallReport {
+  /** Optional: what counts it. A tool that does not exist has an empty name. */
+  readonly counted?: CallCount | undefined;
+  /** Optional: what an operator should hear of. */
+  readonly incident?: CallIncident | undefined;
+  /** Optional: why it failed although it gave a result, in a word or two for its span. */
+  readonly errorType?: string | undefined;
+  /** What its line in the audit trail says besides who called, from where and how long; undefined: it has none. */
+  line(): CallLine | undefined | Promise<CallLine | undefined>;
+}
+
+export interface CallCount {
+  readonly of: "tool" | "question";
+  /** The tool's or the pipeline's. */
+  readonly name: string;
+  readonly result: string;
+}
+
+/** A statement that failed or was refused, or a call that there was no room for. */
+export interface CallIncident {
+  readonly tool: string;
+  readonly kind: string;
+  readonly database?: string | undefined;
+  readonly sqlState?: string | undefined;
+}
+
+export type CallLine = Partial<AuditEvent> & Pick<AuditEvent, "event">;
+
+export interface CallsOptions {
+  /** Optional: counts callers' use. */
+  readonly quotas?: Pick<Quotas, "isOn" | "begin"> | undefined;
+  /** Optional: each call has its line there before its reply. */
+  readonly audit?: Pick<AuditTrail, "admit" | "recordCall"> | undefined;
+  /** Optional: counts calls and how long they took. */
+  readonly metrics?: Pick<ServerMetrics, "toolCalled" | "queryEnded"> | undefined;
+  /** Optional: told of what an operator should hear of. */
+  readonly onIncident?:
+    | ((incident: CallIncident, context: CallContext, elapsedMs: number) => void)
+    | undefined;
+}
+
+export type Calls = ReturnType<typeof createCalls>;
+
+/** The one way of a call, from an admitted principal to what its reply is made of. */
+export function createCalls({ quotas, audit, metrics, onIncident }: CallsOptions = {}) {
+  const underWay = createCallsUnderWay();
+
+  async function account<Context extends CallContext, Result>(
+    { report, span }: Call<Context, Result>,
+    end: CallEnd<Context, Result>,
+  ): Promise<void> {
+    const { counted, incident, line, ...told } = report(end);
+    const { context, elapsedMs } = end;
+    span?.end("thrown" in end ? errorType(end.thrown) : told.errorType);
+    if (counted?.of === "tool") metrics?.toolCalled(counted.name, counted.result, elapsedMs);
+    if (counted?.of === "question") metrics?.queryEnded(counted.name, counted.result, elapsedMs);
+    if (incident !== undefined) onIncident?.(incident, context, elapsedMs);
+    if (audit === undefined) return;
+    const own = await line();
+    if (own === undefined) return;
+    const { principal, address, requestId } = context;
+    const user = accountOf(principal);
+    await audit.recordCall({
+      outcome: "ok",
+      principal: principalKey(principal),
+      ...(user === undefined ? {} : { user }),
+      ...(address === undefined ? {} : { address }),
+      ...own,
+      ...(requestId === undefined ? {} : { request: requestId }),
+      elapsed_ms: Math.round(elapsedMs * 10) / 10,
+    });
+  }
+
+  return {
+    /**
+     * Runs a call within its caller's limits, so that it can be ended, and keeps account of it before it resolves.
+     *
+     * @throws what `read` and `run` throw; {@linkcode AppError} `quota_exceeded` where its caller has used up a limit,
+     * `overloaded` where no account can be kept of it; {@linkcode CallEnded} where it ends before its turn
+     */
+    async run<Context extends CallContext, Result>(call: Call<Context, Result>): Promise<Result> {
+      audit?.admit();
+      const { signal, limit, finish } = underWay.begin(call.principal, call.signal, call.id);
+      const context = call.contextWith(signal);
+      let startedAt = performance.now();
+      let leave = () => {};
+      let end: { readonly result: Result } | { readonly thrown: unknown };
+      try {
+        const { isFree, timeoutMs = 0, run } = call.read();
+        startedAt = performance.now();
+        limit(timeoutMs);
+        // it heeds the signal itself: a place that comes at the same moment is not lost
+        if (quotas?.isOn && !isFree) leave = await quotas.begin(call.principal, signal);
+        // whoever has gone costs nothing more
+        signal.throwIfAborted();
+        end = { result: await run(context) };
+      } catch (thrown) {
+        end = { thrown };
+      }
+      leave();
+      finish();
+      try {
+        await account(call, { context, elapsedMs: performance.now() - startedAt, ...end });
+      } catch (unaccounted) {
+        // an error shows no data
+        if ("result" in end) throw unaccounted;
+      }
+      if ("thrown" in end) throw end.thrown;
+      return end.result;
+    },
+    underWay,
+    [Symbol.dispose]: underWay[Symbol.dispose],
+  };
+}

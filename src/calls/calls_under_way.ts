@@ -1,0 +1,109 @@
+import { CallEnded, type EndOfCall } from "../core/async/abort.ts";
+import { startTimer } from "../core/async/deadline.ts";
+import { callerKey, endOf, type Principal, principalKey } from "../core/principal.ts";
+
+/** The id of a JSON-RPC request. */
+export type RequestId = string | number | null;
+
+/** How often it is asked whose tokens have ended: one timer for all calls, as most take a few milliseconds. */
+const endCheckMs = 1_000;
+
+/** Texts that callers read where the reason is told as it is. */
+const reasons: Readonly<Record<EndOfCall, string>> = {
+  "its caller disconnected": "the client disconnected",
+  "its caller cancelled it": "its caller cancelled it",
+  "its token or session has ended": "its token or session has ended",
+  "it took too long": "the request took too long",
+  "the server stops": "the server stops",
+};
+
+/** A call under way. */
+export interface CallUnderWay {
+  /** Aborts with a `CallEnded`. */
+  readonly signal: AbortSignal;
+  /** Starts its deadline. */
+  limit(timeoutMs: number): void;
+  finish(): void;
+}
+
+/**
+ * The calls under way. A message of its own may cancel one (MCP, Cancellation), and the end of a token or of the server ends
+ * its own. A principal reaches only its own calls, and without authentication an address its own.
+ */
+export function createCallsUnderWay({ checkEveryMs = endCheckMs }: { readonly checkEveryMs?: number } = {}) {
+  const calls = new Map<string, Set<AbortController>>();
+  // of calls whose tokens end by themselves; in milliseconds since 1970
+  const ends = new Map<AbortController, number>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const prefixOf = (principal: Principal) => `${JSON.stringify(principalKey(principal))} `;
+  // a JSON text tells the id 1 from the id "1"
+  const keyOf = (principal: Principal, id: unknown) =>
+    `${prefixOf(principal)}${JSON.stringify(callerKey(principal))} ${JSON.stringify(id)}`;
+
+  function end(controller: AbortController, why: EndOfCall): void {
+    controller.abort(new CallEnded(why, reasons[why]));
+  }
+  function endAll(why: EndOfCall, isMeant: (key: string) => boolean): void {
+    for (const [key, group] of [...calls]) {
+      if (isMeant(key)) { for (const controller of group) end(controller, why); }
+    }
+  }
+  function endThoseOver(): void {
+    const time = Date.now();
+    for (const [controller, endsAt] of ends) {
+      if (endsAt <= time) end(controller, "its token or session has ended");
+    }
+    if (ends.size === 0) stopTimer();
+  }
+  function stopTimer(): void {
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  return {
+    /** @param signal the client's @param id Optional: what a cancellation names it by */
+    begin(principal: Principal, signal: AbortSignal, id?: RequestId): CallUnderWay {
+      const key = keyOf(principal, id);
+      const controller = new AbortController();
+      const leave = () => {
+        if (signal.reason instanceof CallEnded) controller.abort(signal.reason);
+        else end(controller, "its caller disconnected");
+      };
+      if (signal.aborted) leave();
+      else signal.addEventListener("abort", leave, { once: true });
+      const group = calls.get(key) ?? new Set();
+      calls.set(key, group.add(controller));
+      const endsAt = endOf(principal);
+      if (endsAt !== Infinity) {
+        ends.set(controller, endsAt);
+        timer ??= setInterval(endThoseOver, checkEveryMs);
+      }
+      let stopDeadline = () => {};
+      return {
+        signal: controller.signal,
+        limit: (timeoutMs) => stopDeadline = startTimer(timeoutMs, () => end(controller, "it took too long")),
+        finish() {
+          stopDeadline();
+          signal.removeEventListener("abort", leave);
+          ends.delete(controller);
+          group.delete(controller);
+          if (group.size === 0) calls.delete(key);
+        },
+      };
+    },
+    /** Cancels the call of that id; of several clients that share a token and chose the same id, none is touched. */
+    cancel(principal: Principal, id: unknown): void {
+      const group = calls.get(keyOf(principal, id));
+      if (group?.size !== 1) return;
+      for (const controller of group) end(controller, "its caller cancelled it");
+    },
+    /** Ends every call of a principal, whose token or session has ended. */
+    endPrincipal(principal: Principal): void {
+      const prefix = prefixOf(principal);
+      endAll("its token or session has ended", (key) => key.startsWith(prefix));
+    },
+    /** Ends every call: the server stops. */
+    endAll: (): void => endAll("the server stops", () => true),
+    [Symbol.dispose]: stopTimer,
+  };
+}
