@@ -254,8 +254,10 @@ function connectCollector(url: string, headers: Readonly<Record<string, string>>
           waitMs = Number(headers.get("retry-after") ?? NaN) * 1_000 || waitMs;
         } catch (error) {
           sent = { ok: false, error };
-          // a wait mends no certificate
-          if (error instanceof Error && /certificate/i.test(`${error.cause}`)) return sent;
+          // a wait mends no certificate; before Deno 2.9 the error itself says so, and no cause
+          if (error instanceof Error && /invalid peer certificate/i.test(`${error} ${error.cause}`)) {
+            return sent;
+          }
         }
         if (await settlesWithin(waitMs, aborted(signal))) return sent;
       }
